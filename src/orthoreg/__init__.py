@@ -1,0 +1,24 @@
+"""Hybrid symbolic-neural system identification: dx/dt = equations + an orthogonal residual."""
+
+from ._errors import OrthoregError as OrthoregError
+from ._estimator import OrthoReg as OrthoReg
+from ._estimator import load as load
+from .augmentations import MLP as MLP
+from .augmentations import RandomFeatures as RandomFeatures
+from .augmentations import Zero as Zero
+from .data import Dataset as Dataset
+from .data import read_table as read_table
+from .differentiation import Automatic as Automatic
+from .differentiation import FiniteDifference as FiniteDifference
+from .differentiation import LocalPolynomial as LocalPolynomial
+from .differentiation import SavitzkyGolay as SavitzkyGolay
+from .differentiation import SmoothedFiniteDifference as SmoothedFiniteDifference
+from .differentiation import SmoothingSpline as SmoothingSpline
+from .libraries import Fourier as Fourier
+from .libraries import PerState as PerState
+from .libraries import Polynomial as Polynomial
+from .libraries import Terms as Terms
+from .losses import VectorField as VectorField
+from .solvers import Exact as Exact
+
+__version__ = "0.1.0"

@@ -1,0 +1,492 @@
+"""`OrthoReg`: the scikit-learn estimator, thin methods over the layers below."""
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any, Self, final
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import export
+from ._errors import InputError, ModelFileError, quoted
+from ._field import HybridField
+from ._persistence import (
+    decode,
+    encode,
+    encode_library,
+    field_from_parts,
+    field_parts,
+    read_model,
+    write_model,
+)
+from .augmentations import AbstractAugmentation, RandomFeatures
+from .data import Dataset, Samples, concatenate
+from .diagnostics import Certificate, certify
+from .libraries import AbstractLibrary, Fourier, Polynomial, bind
+from .losses import VectorField
+from .moments import gather
+from .simulation import Rollout, Status, integrate
+from .solvers import Exact, Strengths
+
+_FOLDS = 5
+_ESCAPE = 1e6
+
+
+@final
+class OrthoReg(RegressorMixin, BaseEstimator):
+    """dx/dt = f_phy(x) + f_aug(x): sparse equations plus a residual orthogonal to their terms.
+
+    Parameters
+    ----------
+    library : candidate terms; `Polynomial(2) + Fourier(1)` if None.
+    augmentation : the residual; `RandomFeatures(400)` if None, `Zero()` for equations alone.
+    sparsity : mu, the weight of the L1 norm of the coefficients.
+    orthogonality : lam, the weight of the squared overlap of residual and terms; `math.inf`
+        makes the residual exactly orthogonal.
+    magnitude : lam2, the weight of the squared size of the residual.
+    loss : how runs become targets; `VectorField()` if None.
+    solver : `Exact(normalize=True, refit=True)` if None: strengths relative to the size of
+        features and targets, and coefficients without shrinkage. `Exact()` minimises the
+        objective as it stands, in the units of the data.
+    seed : of the random numbers that the augmentation starts from.
+
+    Attributes
+    ----------
+    coefficients_ : (equations, terms) in the units of the data; `feature_names_` names the terms,
+        `support_` says which are not zero.
+    certificate_ : overlap, bounds, duality gap and error split on the training data.
+    field_ : the fitted function; `state_names_`, `input_names_` its variables.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 200)
+    >>> x = np.column_stack([np.cos(t), -np.sin(t)])
+    >>> model = og.OrthoReg(library=og.Polynomial(1)).fit(x, t=t)
+    >>> model.equations()
+    ["x0' = 1.000 x1", "x1' = -1.000 x0"]
+    >>> model.simulate([1.0, 0.0], np.linspace(0, 1, 3)).x.round(3)[-1].tolist()
+    [0.54, -0.841]
+    """
+
+    def __init__(
+        self,
+        library: AbstractLibrary | None = None,
+        augmentation: AbstractAugmentation | None = None,
+        *,
+        sparsity: float = 0.05,
+        orthogonality: float = math.inf,
+        magnitude: float = 0.0,
+        loss: VectorField | None = None,
+        solver: Exact | None = None,
+        seed: int = 0,
+    ):
+        self.library = library
+        self.augmentation = augmentation
+        self.sparsity = sparsity
+        self.orthogonality = orthogonality
+        self.magnitude = magnitude
+        self.loss = loss
+        self.solver = solver
+        self.seed = seed
+
+    # -- learning ------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
+        """Learns from a `Dataset`, from states `X` with times `t`, or from states and
+        derivatives `X, y`. `u` holds inputs; several runs are lists of arrays."""
+        library = Polynomial(2) + Fourier(1) if self.library is None else self.library
+        augmentation = RandomFeatures() if self.augmentation is None else self.augmentation
+        solver = Exact(normalize=True, refit=True) if self.solver is None else self.solver
+        self._check_parts(augmentation, solver)
+        strengths = Strengths(self.sparsity, self.orthogonality, self.magnitude)
+        rng = _generator(self.seed)
+
+        samples = self._training_samples(X, y, t, u)
+        variables = samples.variables
+        features = bind(library, self.state_names_ + self.input_names_, self.output_names_)
+        spread = variables.std(axis=0)
+        basis = augmentation.init(
+            variables.mean(axis=0), np.where(spread > 0, spread, 1.0), rng=rng
+        )
+        folds = min(_FOLDS, len(variables)) if augmentation.ridge is None else 1
+        moments = gather(features, basis, samples, folds=folds)
+        result = solver.solve(moments, features.mask, strengths, augmentation.ridge)
+
+        self.field_ = HybridField(features, result.coefficients, basis, result.weights)
+        self.certificate_ = certify(
+            result, self.output_names_, features.names, normalized=solver.normalize
+        )
+        states = variables[:, : len(self.state_names_)]
+        self.state_range_ = np.stack([states.min(axis=0), states.max(axis=0)])
+        self._publish()
+        return self
+
+    def _publish(self) -> None:
+        """The learned values that users read, from the fitted field."""
+        self.coefficients_ = np.asarray(self.field_.coefficients)
+        self.feature_names_ = list(self.field_.features.names)
+        self.support_ = self.coefficients_ != 0
+        self.n_features_in_ = len(self.state_names_)
+
+    def _training_samples(self, X: Any, y: Any, t: Any, u: Any) -> Samples:
+        """Every kind of input becomes samples here, and the names are learned."""
+        if t is not None and y is not None:
+            raise InputError(
+                "fit takes times t=... or derivatives y, not both; to give both, build a Dataset "
+                "with Dataset.from_arrays(x, t, derivatives=...)."
+            )
+        data = _as_dataset(X, t, u)
+        if data is not None:
+            if y is not None:
+                raise InputError("A Dataset carries its own derivatives; leave y out.")
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            self.state_names_, self.input_names_ = data.state_names, data.input_names
+            self.output_names_ = data.state_names
+            self.units_ = dict(data.units)
+            self.target_is_flat_ = False
+            return self._loss().samples(data)
+        if y is None:
+            raise InputError(
+                "OrthoReg requires y to be passed, but the target y is None. Give the derivatives "
+                "as y, the times as t=..., or a Dataset."
+            )
+        X, y = validate_data(
+            self, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
+        )
+        y = np.asarray(y, dtype=np.float64)
+        self.target_is_flat_ = y.ndim == 1
+        y = y.reshape(len(y), -1)
+        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
+        inputs = _input_array(u, len(X))
+        self.state_names_ = tuple(str(name) for name in names)
+        self.input_names_ = tuple(f"u{i}" for i in range(inputs.shape[1]))
+        self.output_names_ = (
+            self.state_names_
+            if y.shape[1] == X.shape[1]
+            else tuple(f"y{i}" for i in range(y.shape[1]))
+        )
+        self.units_ = {}
+        return Samples(np.hstack([X, inputs]), y, np.arange(len(X)) * 0)
+
+    def _check_parts(self, augmentation: Any, solver: Any) -> None:
+        for name, part, kind, example in (
+            ("augmentation", augmentation, AbstractAugmentation, "RandomFeatures(400) or Zero()"),
+            ("solver", solver, Exact, "Exact()"),
+            ("loss", self._loss(), VectorField, "VectorField()"),
+        ):
+            if not isinstance(part, kind):
+                raise InputError(f"{name} must be a part such as {example}; got {part!r}.")
+
+    def _loss(self) -> VectorField:
+        return VectorField() if self.loss is None else self.loss
+
+    # -- using ---------------------------------------------------------------------------
+
+    def predict(self, X: Any, u: Any = None) -> np.ndarray:
+        """Derivatives at states (N, n); the rows of a `Dataset` are taken one after the other."""
+        if not hasattr(self, "field_"):
+            check_is_fitted(self)  # costs more than the prediction of one row
+        return self._shaped(self.field_.values(self._variables(X, u)))
+
+    def decompose(self, X: Any, u: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """(symbolic, neural): the two parts of `predict(X)`."""
+        check_is_fitted(self)
+        variables = self._variables(X, u)
+        field = self.field_
+        return self._shaped(field.symbolic(variables)), self._shaped(field.neural(variables))
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        return values[:, 0] if self.target_is_flat_ else values
+
+    def _variables(self, X: Any, u: Any) -> np.ndarray:
+        """States and inputs as one checked array; plain float64 arrays take a short way."""
+        if (
+            type(X) is np.ndarray
+            and X.dtype == np.float64
+            and X.ndim == 2
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+            and len(X)
+            and np.isfinite(X).all()
+        ):
+            states = X
+        elif isinstance(X, Dataset):
+            data = X
+            if data.variable_names != self.state_names_ + self.input_names_:
+                raise InputError(
+                    f"The model knows {quoted(self.state_names_ + self.input_names_)}; the data "
+                    f"have {quoted(data.variable_names)}. Choose the same columns in the same order."
+                )
+            return data.variables
+        else:
+            states = validate_data(self, X, reset=False, dtype=np.float64)
+        if not self.input_names_ and u is None:
+            return states
+        return np.hstack([states, self._inputs(u, len(states))])
+
+    def _inputs(self, u: Any, rows: int) -> np.ndarray:
+        inputs = _input_array(u, rows)
+        if inputs.shape[1] != len(self.input_names_):
+            raise InputError(
+                f"u must have {len(self.input_names_)} columns ({quoted(self.input_names_)}); "
+                f"it has {inputs.shape[1]}."
+                if self.input_names_
+                else "The model was fitted without inputs; leave u out."
+            )
+        return inputs
+
+    def score(
+        self, X: Any, y: Any = None, *, t: Any = None, u: Any = None, sample_weight: Any = None
+    ) -> float:
+        """R^2 of the predicted derivatives, the mean over equations."""
+        check_is_fitted(self)
+        data = _as_dataset(X, t, u)
+        if data is not None:
+            samples = self._loss().samples(data)
+            return float(r2_score(samples.targets, self.predict(data)))
+        if y is None:
+            raise InputError(
+                "score requires y to be passed, but the target y is None. Give the derivatives "
+                "as y, the times as t=..., or a Dataset."
+            )
+        return float(r2_score(y, self.predict(X, u), sample_weight=sample_weight))
+
+    def simulate(
+        self, x0: Any, t: Any, u: Any = None, *, throw: bool = False, rtol: float = 1e-8
+    ) -> Rollout:
+        """The trajectory from `x0` (n,) at times `t` (T,), or one for each row of `x0` (B, n).
+
+        `u` holds the inputs at `t`, (T, m) or (B, T, m), interpolated linearly. Divergence does
+        not raise: `.status` says how the rollout ended, `.stopped_at` when, and `.message` where
+        and which term dominated there. `throw=True` raises it.
+        """
+        check_is_fitted(self)
+        n = len(self.state_names_)
+        if len(self.output_names_) != n:
+            raise InputError(
+                f"simulate needs one equation for each of the {n} states; the model was fitted to "
+                f"{len(self.output_names_)} targets."
+            )
+        starts, times, inputs, single = _simulation_arrays(x0, t, u, n, len(self.input_names_))
+        largest = np.abs(self.state_range_).max(axis=0)
+        largest = np.maximum(np.where(largest > 0, largest, 1.0), np.abs(starts).max(axis=0))
+        rollout = integrate(
+            self.field_.trimmed(),
+            starts,
+            np.tile(times, (len(starts), 1)),
+            inputs,
+            bound=_ESCAPE * largest,
+            rtol=rtol,
+            atol=rtol * largest,
+        )
+        messages = [
+            "" if status is Status.completed else self._cause(status, time, state, inputs, i, times)
+            for i, (status, time, state) in enumerate(
+                zip(rollout.status, rollout.stopped_at, rollout.stopped_state, strict=True)
+            )
+        ]
+        parts = (rollout.status, rollout.stopped_at, rollout.stopped_state, messages)
+        x, parts = (rollout.x[0], tuple(p[0] for p in parts)) if single else (rollout.x, parts)
+        rollout = Rollout(times, x, *parts)
+        if throw:
+            rollout.raise_unless_completed()
+        return rollout
+
+    def _cause(
+        self,
+        status: Status,
+        time: float,
+        state: np.ndarray,
+        inputs: np.ndarray | None,
+        run: int,
+        times: np.ndarray,
+    ) -> str:
+        """Where a rollout ended, and the largest part of the field there."""
+        z = state
+        if inputs is not None:
+            z = np.append(z, [np.interp(time, times, column) for column in inputs[run].T])
+        parts = self.field_.contributions(z)
+        # relative to the size of each state, so that units do not decide
+        scale = np.maximum(np.abs(self.state_range_).max(axis=0), 1e-300)
+        finite = [part for part in parts if math.isfinite(part[2])]
+        wild = [part for part in parts if not math.isfinite(part[2])]
+        chosen = wild or sorted(finite, key=lambda part: -abs(part[2]) / scale[part[1]])
+        where = ", ".join(
+            f"{name} = {value:.3g}" for name, value in zip(self.state_names_, state, strict=True)
+        )
+        dominant = (
+            f"; the term {chosen[0][0]} in {self.output_names_[chosen[0][1]]}' dominates there"
+            if chosen
+            else ""
+        )
+        if status is Status.diverged:
+            return (
+                f"The rollout left the range of finite states at t = {time:.6g} ({where}){dominant}. "
+                f"Start nearer to the training data, or use fewer terms."
+            )
+        return (
+            f"The rollout ran out of steps at t = {time:.6g} ({where}){dominant}. "
+            f"Try a shorter horizon or a larger rtol."
+        )
+
+    # -- reading -------------------------------------------------------------------------
+
+    def equations(self, precision: int = 4) -> list[str]:
+        """One line per equation; '+ residual' where the network adds something."""
+        check_is_fitted(self)
+        return export.equations(self.field_, self.output_names_, precision)
+
+    def to_sympy(self) -> list[Any]:
+        """The symbolic part as SymPy expressions, one per equation, without the residual."""
+        check_is_fitted(self)
+        return export.to_sympy(self.field_)
+
+    def to_latex(self, precision: int = 4) -> list[str]:
+        """One line of LaTeX per equation."""
+        check_is_fitted(self)
+        return export.to_latex(self.field_, self.output_names_, precision)
+
+    def to_python(self) -> str:
+        """Source of a NumPy function `vector_field(variables)`, the residual included."""
+        check_is_fitted(self)
+        return export.to_python(self.field_, self.output_names_)
+
+    # -- files ---------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to one `.orthoreg` file: JSON and arrays, no code."""
+        check_is_fitted(self)
+        entries, arrays = field_parts(self.field_)
+        params = self.get_params(deep=False)
+        library = encode_library(params.pop("library"), self.field_.features.variables)
+        write_model(
+            path,
+            {
+                "estimator": "OrthoReg",
+                "params": {"library": library, **encode(params)},
+                "field": entries,
+                "states": list(self.state_names_),
+                "inputs": list(self.input_names_),
+                "outputs": list(self.output_names_),
+                "units": encode(self.units_),
+                "target_is_flat": self.target_is_flat_,
+                "has_feature_names": hasattr(self, "feature_names_in_"),
+                "certificate": encode(self.certificate_.as_dict()),
+            },
+            {**arrays, "state_range": self.state_range_},
+        )
+
+    @classmethod
+    def _loaded(cls, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+        model = cls(**decode(manifest["params"]))
+        model.field_ = field_from_parts(manifest["field"], arrays)
+        model.state_names_ = tuple(manifest["states"])
+        model.input_names_ = tuple(manifest["inputs"])
+        model.output_names_ = tuple(manifest["outputs"])
+        model.units_ = decode(manifest["units"])
+        model.target_is_flat_ = bool(manifest["target_is_flat"])
+        model.certificate_ = Certificate.from_dict(decode(manifest["certificate"]))
+        model.state_range_ = arrays["state_range"]
+        model._publish()
+        if manifest["has_feature_names"]:
+            model.feature_names_in_ = np.array(model.state_names_, dtype=object)
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def load(path: str | os.PathLike[str]) -> OrthoReg:
+    """The model that `save` wrote. Runs nothing from the file."""
+    manifest, arrays = read_model(path)
+    try:
+        return OrthoReg._loaded(manifest, arrays)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(
+            f"'{os.path.basename(path)}' is not a whole orthoreg model file: "
+            f"its parts do not fit together ({error})."
+        ) from None
+
+
+def _as_dataset(X: Any, t: Any, u: Any) -> Dataset | None:
+    """A `Dataset` where the input is one, is a list of them, or comes with times."""
+    if isinstance(X, Dataset):
+        data = X
+    elif isinstance(X, Sequence) and len(X) and all(isinstance(part, Dataset) for part in X):
+        data = concatenate(list(X))
+    elif t is not None:
+        return Dataset.from_arrays(X, t, u)
+    else:
+        return None
+    if t is not None or u is not None:
+        raise InputError("A Dataset carries its own times and inputs; leave t and u out.")
+    return data
+
+
+def _input_array(u: Any, rows: int) -> np.ndarray:
+    """Inputs as (rows, m); none at all as m = 0."""
+    if u is None:
+        return np.zeros((rows, 0))
+    inputs = np.asarray(u, dtype=np.float64)
+    if inputs.ndim != 2 or len(inputs) != rows:
+        raise InputError(
+            f"u must have two dimensions and one row for each of the {rows} states; "
+            f"it has shape {inputs.shape}."
+        )
+    if not np.isfinite(inputs).all():
+        raise InputError("u must hold finite numbers only; it has NaN or infinity.")
+    return inputs
+
+
+def _generator(seed: Any) -> np.random.Generator:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed must be a whole number of at least 0; got {seed!r}.")
+    return np.random.default_rng(int(seed))
+
+
+def _simulation_arrays(
+    x0: Any, t: Any, u: Any, n: int, m: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, bool]:
+    """Checked starts (B, n), times (T,), inputs (B, T, m), and whether one start was given."""
+    starts = np.asarray(x0, dtype=np.float64)
+    single = starts.ndim == 1
+    starts = np.atleast_2d(starts)
+    if starts.ndim != 2 or starts.shape[1] != n:
+        raise InputError(
+            f"x0 must have shape ({n},) or (starts, {n}), one value for each state; "
+            f"it has shape {np.shape(x0)}."
+        )
+    times = np.asarray(t, dtype=np.float64)
+    if times.ndim != 1 or not len(times):
+        raise InputError(f"t must be a one-dimensional array of times; it has shape {times.shape}.")
+    if not (np.isfinite(starts).all() and np.isfinite(times).all()):
+        raise InputError("x0 and t must hold finite numbers only.")
+    if (np.diff(times) <= 0).any():
+        k = int(np.argmax(np.diff(times) <= 0))
+        raise InputError(f"t must increase; it has {times[k]:g} then {times[k + 1]:g}.")
+    if (u is None) != (m == 0):
+        raise InputError(
+            f"The model has {m} inputs; give their values at t as u, shape ({len(times)}, {m})."
+            if u is None
+            else "The model was fitted without inputs; leave u out."
+        )
+    if u is None:
+        return starts, times, None, single
+    inputs = np.asarray(u, dtype=np.float64)
+    if inputs.ndim == 2:
+        inputs = np.broadcast_to(inputs, (len(starts), *inputs.shape))
+    if inputs.shape != (len(starts), len(times), m) or not np.isfinite(inputs).all():
+        raise InputError(
+            f"u must hold finite numbers in shape ({len(times)}, {m}) or "
+            f"({len(starts)}, {len(times)}, {m}); it has shape {np.shape(u)}."
+        )
+    return starts, times, inputs, single

@@ -1,0 +1,233 @@
+"""The model file: a zip of one JSON manifest and one safetensors block. Reading runs no code."""
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors import numpy as safetensors
+
+from ._errors import InputError, ModelFileError
+from ._field import HybridField
+from .augmentations import MLP, Basis, RandomFeatures, Zero
+from .differentiation import (
+    Automatic,
+    FiniteDifference,
+    LocalPolynomial,
+    SavitzkyGolay,
+    SmoothedFiniteDifference,
+    SmoothingSpline,
+)
+from .libraries import (
+    AbstractLibrary,
+    FeatureMap,
+    Fourier,
+    Joined,
+    PerState,
+    Polynomial,
+    Products,
+    Terms,
+    feature_names,
+    parse,
+    rename,
+    to_text,
+)
+from .losses import VectorField
+from .solvers import Exact
+
+VERSION = 1
+_MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"
+_SIZE_LIMIT = 2**31
+_RECIPES = {
+    kind.__name__: kind
+    for kind in (
+        Polynomial, Fourier, Terms, PerState, Joined, Products,
+        RandomFeatures, MLP, Zero, VectorField, Exact,
+        Automatic, FiniteDifference, LocalPolynomial, SavitzkyGolay, SmoothedFiniteDifference,
+        SmoothingSpline,
+    )
+}  # fmt: skip
+"""What a file may name: each is rebuilt from its fields, nothing else is."""
+
+
+# -- files ---------------------------------------------------------------------------------
+
+
+def write_model(
+    path: str | os.PathLike[str], manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+) -> None:
+    """Writes the file whole or not at all. The same content gives the same bytes."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(f"There is no folder '{target.parent}' to write '{target.name}' into.")
+    described = json.dumps(
+        {"format": "orthoreg", "version": VERSION, **manifest}, indent=1, allow_nan=False
+    ).encode()
+    block = safetensors.save({name: np.ascontiguousarray(arrays[name]) for name in sorted(arrays)})
+    parts = {_MANIFEST: described, _ARRAYS: block, _DIGEST: _digest(described, block).encode()}
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+                for name, content in parts.items():
+                    archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Manifest and arrays, after every check that the file is whole and unchanged."""
+    file = Path(path)
+    if not file.is_file():
+        raise ModelFileError(f"There is no model file '{path}'. Check the path.")
+    damaged = f"'{file.name}' is not a whole orthoreg model file"
+    try:
+        with zipfile.ZipFile(file) as archive:
+            sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+            if set(sizes) != {_MANIFEST, _ARRAYS, _DIGEST}:
+                raise ModelFileError(f"{damaged}: it holds {sorted(sizes)}.")
+            if sum(sizes.values()) > _SIZE_LIMIT:
+                raise ModelFileError(f"{damaged}: it would unpack to more than 2 GiB.")
+            described, block, digest = (
+                archive.read(name) for name in (_MANIFEST, _ARRAYS, _DIGEST)
+            )
+    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, ValueError):
+        raise ModelFileError(
+            f"{damaged}: it is cut short, damaged or of another kind. Save the model again."
+        ) from None
+    except Exception as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{damaged}: it cannot be unpacked. Save the model again.") from None
+    try:
+        manifest = json.loads(described)
+        version = manifest["version"] if manifest["format"] == "orthoreg" else None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        version = None
+    if not isinstance(version, int):
+        raise ModelFileError(f"{damaged}: its manifest cannot be read.")
+    if version > VERSION:
+        raise ModelFileError(
+            f"'{file.name}' has format version {version}; this orthoreg reads up to {VERSION}. "
+            f"Upgrade orthoreg to open it."
+        )
+    if digest.decode(errors="replace") != _digest(described, block):
+        raise ModelFileError(
+            f"'{file.name}' was changed after it was saved: its checksum does not match."
+        )
+    try:
+        arrays = safetensors.load(block)
+    except SafetensorError:
+        raise ModelFileError(f"{damaged}: its arrays cannot be read.") from None
+    return manifest, arrays
+
+
+def _digest(described: bytes, block: bytes) -> str:
+    return hashlib.sha256(described + b"\0" + block).hexdigest()
+
+
+# -- recipes -------------------------------------------------------------------------------
+
+
+def encode(value: Any) -> Any:
+    """Numbers, text, lists and known recipes as JSON."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else {"$float": repr(float(value))}
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, list | tuple):
+        return [encode(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    if _RECIPES.get(type(value).__name__) is type(value):
+        fields = {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {"$kind": type(value).__name__, **fields}
+    raise InputError(
+        f"{value!r} cannot be saved in a model file; it holds only orthoreg's own parts."
+    )
+
+
+def decode(value: Any) -> Any:
+    """The value that `encode` wrote."""
+    if isinstance(value, list):
+        return [decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$float" in value:
+        return float(value["$float"])
+    if "$kind" in value:
+        fields = {name: decode(item) for name, item in value.items() if name != "$kind"}
+        return _RECIPES[value["$kind"]](**fields)
+    return {name: decode(item) for name, item in value.items()}
+
+
+def encode_library(library: AbstractLibrary | None, variables: tuple[str, ...]) -> Any:
+    """A library as JSON; one of the user's own making as the formulas it stands for."""
+    try:
+        return encode(library)
+    except InputError:
+        assert library is not None
+        return encode(Terms(feature_names(library, variables)))
+
+
+# -- fields --------------------------------------------------------------------------------
+
+
+def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """A field as manifest entries and arrays."""
+    names = [f"v{i}" for i in range(len(field.features.variables))]
+    manifest = {
+        "variables": list(field.features.variables),
+        "terms": [to_text(term, names=names) for term in field.features.terms],
+        "allowed": [list(row) for row in field.features.allowed],
+        "layers": len(field.basis.weights),
+    }
+    arrays = {
+        "coefficients": field.coefficients,
+        "weights": field.weights,
+        "mean": field.basis.mean,
+        "scale": field.basis.scale,
+    }
+    for i, (weight, bias) in enumerate(zip(field.basis.weights, field.basis.biases, strict=True)):
+        arrays[f"layer{i}.weight"], arrays[f"layer{i}.bias"] = weight, bias
+    return manifest, {name: np.asarray(array) for name, array in arrays.items()}
+
+
+def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> HybridField:
+    """The field that `field_parts` described; its formulas are parsed, never run."""
+    variables = tuple(manifest["variables"])
+    terms = tuple(
+        rename(parse(text, [f"v{i}" for i in range(len(variables))]), variables)
+        for text in manifest["terms"]
+    )
+    layers = range(manifest["layers"])
+    basis = Basis(
+        arrays["mean"],
+        arrays["scale"],
+        tuple(arrays[f"layer{i}.weight"] for i in layers),
+        tuple(arrays[f"layer{i}.bias"] for i in layers),
+    )
+    features = FeatureMap(variables, terms, tuple(tuple(row) for row in manifest["allowed"]))
+    field = HybridField(features, arrays["coefficients"], basis, arrays["weights"])
+    expected = (len(field.features.allowed), len(terms))
+    if field.coefficients.shape != expected or field.weights.shape != (basis.size, expected[0]):
+        raise ModelFileError(
+            f"The model file is inconsistent: coefficients of shape {field.coefficients.shape} "
+            f"where {expected} is expected."
+        )
+    return field

@@ -1,0 +1,109 @@
+"""Recipes for the residual: none, one random layer, or a deeper network."""
+
+import abc
+from dataclasses import dataclass
+from typing import final
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float
+
+from .._errors import InputError
+from ._basis import Basis
+
+
+class AbstractAugmentation(abc.ABC):
+    """A recipe for f_aug. `init` draws its hidden layers; a solver finds the rest.
+
+    `ridge` is rho, the weight of |v|^2 on the last layer; None leaves it to held-out data.
+    """
+
+    ridge: eqx.AbstractVar[float | None]
+
+    @abc.abstractmethod
+    def init(
+        self,
+        mean: Float[np.ndarray, " V"],
+        scale: Float[np.ndarray, " V"],
+        *,
+        rng: np.random.Generator,
+    ) -> Basis:
+        """Hidden layers for variables with this mean and spread."""
+
+
+@final
+@dataclass(frozen=True)
+class Zero(AbstractAugmentation):
+    """No residual: the purely symbolic model."""
+
+    @property
+    def ridge(self) -> float | None:
+        return 0.0
+
+    def init(self, mean, scale, *, rng) -> Basis:
+        return Basis(mean, scale, (), ())
+
+
+@final
+@dataclass(frozen=True)
+class RandomFeatures(AbstractAugmentation):
+    """One hidden tanh layer with fixed random weights; only its output layer is learned.
+
+    `steepness` scales the weights: larger values follow finer detail and need more units.
+    """
+
+    width: int = 400
+    ridge: float | None = None
+    steepness: float = 1.0
+
+    def __post_init__(self):
+        _check_size(self.width, "RandomFeatures(width=...)")
+        _check_ridge(self.ridge, "RandomFeatures")
+        if not 0 < self.steepness < np.inf:
+            raise InputError(
+                f"RandomFeatures(steepness=...) must be positive; got {self.steepness!r}."
+            )
+
+    def init(self, mean, scale, *, rng) -> Basis:
+        spread = self.steepness * np.sqrt(2 / len(mean))
+        weight = spread * rng.standard_normal((len(mean), self.width))
+        bias = 2 * self.steepness * rng.uniform(-1, 1, self.width)
+        return Basis(mean, scale, (weight,), (bias,))
+
+
+@final
+@dataclass(frozen=True)
+class MLP(AbstractAugmentation):
+    """A network of `depth` hidden tanh layers of `width` units.
+
+    A gradient solver trains all of it. `Exact` keeps the hidden layers as drawn and solves for
+    the output layer alone.
+    """
+
+    width: int = 128
+    depth: int = 3
+    ridge: float | None = None
+
+    def __post_init__(self):
+        _check_size(self.width, "MLP(width=...)")
+        _check_size(self.depth, "MLP(depth=...)")
+        _check_ridge(self.ridge, "MLP")
+
+    def init(self, mean, scale, *, rng) -> Basis:
+        sizes = [len(mean)] + [self.width] * self.depth
+        weights = tuple(
+            np.sqrt(2 / (into + out)) * rng.standard_normal((into, out))
+            for into, out in zip(sizes[:-1], sizes[1:], strict=True)
+        )
+        biases = tuple(0.5 * rng.uniform(-1, 1, out) for out in sizes[1:])
+        return Basis(mean, scale, weights, biases)
+
+
+def _check_size(value: object, what: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"{what} must be a whole number of at least 1; got {value!r}.")
+
+
+def _check_ridge(value: float | None, who: str) -> None:
+    if value is not None and not 0 <= value < np.inf:
+        raise InputError(f"{who}(ridge=...) must be None or a number >= 0; got {value!r}.")

@@ -1,0 +1,41 @@
+"""`Basis`: the hidden layers of a network, psi_1 ... psi_H; the residual is linear in them."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+Arrays = np.ndarray | jax.Array
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["mean", "scale", "weights", "biases"],
+    meta_fields=[],
+)
+@final
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Standardised variables through tanh layers, and a constant: the functions that the last
+    layer of a network combines. Without layers there are none (H = 0)."""
+
+    mean: Float[Arrays, " V"]
+    scale: Float[Arrays, " V"]
+    weights: tuple[Float[Arrays, "into out"], ...]
+    biases: tuple[Float[Arrays, " out"], ...]
+
+    @property
+    def size(self) -> int:
+        return self.biases[-1].shape[0] + 1 if self.biases else 0
+
+    def __call__(self, variables: Any, xp: Any = np) -> Any:
+        """psi at samples (N x V -> N x H), in the arithmetic of `xp`: NumPy or JAX."""
+        if not self.weights:
+            return xp.zeros((variables.shape[0], 0))
+        values = (variables - self.mean) / self.scale
+        for weight, bias in zip(self.weights, self.biases, strict=True):
+            values = xp.tanh(values @ weight + bias)
+        return xp.concatenate([values, xp.ones((variables.shape[0], 1))], axis=1)

@@ -1,0 +1,124 @@
+"""What is checked at the door, with messages that name source, column, run and row."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from .._errors import DataError, DataWarning, quoted
+
+
+@final
+@dataclass(frozen=True)
+class Place:
+    """Turns an index into a flat array into words a user can act on.
+
+    `row_of` maps an index to the number the user sees: a line of a file, a row of an array.
+    """
+
+    source: str
+    row_word: str
+    row_of: Callable[[int], int]
+    run_of: Callable[[int], str | None]
+
+    def at(self, index: int) -> str:
+        """'runs.csv, line 18 (run 7)'."""
+        run = self.run_of(index)
+        where = f"{self.source}, {self.row_word} {self.row_of(index)}"
+        return where if run is None else f"{where} (run {run})"
+
+
+def as_numbers(value: Any, what: str) -> Float[np.ndarray, "..."]:
+    """A float64 copy of anything array-like; text and ragged lists are refused by name."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise DataError(
+            f"{what} must be a rectangular array of numbers, but its rows have different lengths. "
+            f"Pass runs of different lengths as a list of two-dimensional arrays."
+        ) from None
+    if array.dtype.kind == "c":
+        raise DataError(f"{what} must hold real numbers; it has complex dtype {array.dtype}.")
+    if array.dtype.kind not in "fiub":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"{what} must hold numbers only; it has dtype {array.dtype}. "
+                f"Convert or drop the columns that hold text."
+            ) from None
+    return np.array(array, dtype=np.float64)
+
+
+def check_finite(
+    values: Float[np.ndarray, "N columns"], names: Sequence[str], place: Place
+) -> None:
+    """Refuses NaN and infinity, naming the first place."""
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise DataError(
+            f"{place.at(int(row))}: column '{names[column]}' is {values[row, column]}; every value "
+            f"must be a finite number. Remove the row, fill the gap or split the run there "
+            f"({int(bad.any(axis=1).sum())} such rows)."
+        )
+
+
+def check_increasing(
+    times: Float[np.ndarray, " N"],
+    offsets: Int[np.ndarray, " bounds"],
+    time_name: str,
+    place: Place,
+    *,
+    grouped: bool,
+) -> None:
+    """Refuses times that repeat or go back within a run."""
+    steps = np.diff(times)
+    steps[offsets[1:-1] - 1] = 1.0  # from the last row of one run to the first of the next
+    bad = np.flatnonzero(steps <= 0)
+    if bad.size:
+        i = int(bad[0]) + 1
+        word = "repeats" if times[i] == times[i - 1] else "goes back"
+        fix = (
+            "Sort the rows or split the run there."
+            if grouped
+            else "Sort the rows, or name the column that tells the runs apart with group=..."
+        )
+        raise DataError(
+            f"{place.at(i)}: time '{time_name}' {word}, {times[i - 1]:g} then {times[i]:g}; "
+            f"times must increase within each run. {fix}"
+        )
+
+
+def warn_constant(
+    states: Float[np.ndarray, "N n"], names: Sequence[str], source: str
+) -> None:
+    """Warns of states that never change: their derivative is zero and teaches nothing."""
+    if len(states) < 2:
+        return
+    constant = [
+        name for name, column in zip(names, states.T, strict=True) if column.min() == column.max()
+    ]
+    if constant:
+        warnings.warn(
+            f"{source}: state {quoted(constant)} never changes, so nothing can be learned about "
+            f"its dynamics. If it is a setting, pass it as an input instead.",
+            DataWarning,
+            stacklevel=4,
+        )
+
+
+def check_names(names: Sequence[str], what: str) -> tuple[str, ...]:
+    """Names as a tuple of distinct, non-empty strings."""
+    if isinstance(names, str):
+        raise DataError(f"{what} must be a list of names; got the text '{names}'. Write ['{names}'].")
+    result = tuple(str(name) for name in names)
+    doubled = sorted({name for name in result if result.count(name) > 1})
+    if doubled:
+        raise DataError(f"{what} must differ from each other; {quoted(doubled)} stands there twice.")
+    if any(not name.strip() for name in result):
+        raise DataError(f"{what} must not be empty text; got {list(result)}.")
+    return result

@@ -1,0 +1,228 @@
+"""What can be proved about a fit, evaluated on the data it was made from."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float
+from scipy.linalg import cho_factor, cho_solve
+
+from ..solvers import (
+    Dependence,
+    EquationFit,
+    FitResult,
+    duality_gap,
+    independent_terms,
+    lasso,
+    objective,
+    squared_error,
+)
+
+
+@final
+@dataclass(frozen=True)
+class PenaltyBound:
+    """sum_j <f_aug, phi_j>^2 <= (symbolic-only objective) / lam. [thm:penalty_bound_main]
+
+    Needs only that the objective is no worse than that of the best purely symbolic model, which
+    is evaluated here: `assumption_holds`.
+    """
+
+    assumption_holds: bool
+    observed: float
+    bound: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the observed overlap respects the bound, up to rounding."""
+        return self.observed <= self.bound + 1e-20
+
+
+@final
+@dataclass(frozen=True)
+class ErrorSplit:
+    """|y - f|^2 = |P y - f_phy|^2 + |y - P y - f_aug|^2, as shares of |y|^2. [thm:error_decomp]
+
+    P projects on the span of the terms in use. `cross` is what the identity misses because
+    f_aug is not exactly orthogonal to it.
+    """
+
+    total: float
+    symbolic: float
+    neural: float
+    cross: float
+
+
+@final
+@dataclass(frozen=True)
+class EquationCertificate:
+    """One equation. Shares and errors are relative to the root mean square of its target."""
+
+    equation: str
+    n_terms: int
+    fit_error: float
+    residual_share: float
+    overlap: float
+    objective: float
+    duality_gap: float
+    ridge: float
+    penalty_bound: PenaltyBound
+    error_split: ErrorSplit
+
+
+@final
+@dataclass(frozen=True)
+class Certificate:
+    """Overlap, bounds and errors of a fit, with the strengths it was made with.
+
+    `overlap[c, k]` is the correlation of equation c's residual with term k, relative to the
+    sizes of the term and of the target: zero for the terms that the residual is kept orthogonal
+    to. `dependences` says which terms were left out because others span them on the data.
+    """
+
+    sparsity: float
+    orthogonality: float
+    magnitude: float
+    normalized: bool
+    n_samples: int
+    condition_number: float
+    dependences: tuple[str, ...]
+    equations: tuple[EquationCertificate, ...]
+    overlap: tuple[tuple[float, ...], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Certificate":
+        """The certificate that `as_dict` wrote."""
+        equations = tuple(
+            EquationCertificate(
+                **{
+                    **one,
+                    "penalty_bound": PenaltyBound(**one["penalty_bound"]),
+                    "error_split": ErrorSplit(**one["error_split"]),
+                }
+            )
+            for one in values["equations"]
+        )
+        return cls(
+            **{
+                **values,
+                "dependences": tuple(values["dependences"]),
+                "equations": equations,
+                "overlap": tuple(tuple(row) for row in values["overlap"]),
+            }
+        )
+
+
+def certify(
+    result: FitResult, equations: tuple[str, ...], terms: tuple[str, ...], *, normalized: bool
+) -> Certificate:
+    """Evaluates every bound from the moments of the fit."""
+    moments = result.moments
+    target_size = np.sqrt(moments.yy)
+    feature_size = np.sqrt(np.diag(moments.A))
+    overlap = np.stack([moments.B @ fit.v for fit in result.equations])
+    size = np.outer(np.where(target_size > 0, target_size, 1.0),
+                    np.where(feature_size > 0, feature_size, 1.0))  # fmt: skip
+    relative = np.abs(overlap) / size
+    notes = dict.fromkeys(
+        dependence_text(found, terms, result.feature_scale)
+        for fit in result.equations
+        for found in fit.dependences
+    )
+    return Certificate(
+        sparsity=float(result.strengths.sparsity),
+        orthogonality=float(result.strengths.orthogonality),
+        magnitude=float(result.strengths.magnitude),
+        normalized=normalized,
+        n_samples=moments.count,
+        condition_number=condition_number(moments.A),
+        dependences=tuple(notes),
+        equations=tuple(
+            _certify_equation(result, c, name, relative[c]) for c, name in enumerate(equations)
+        ),
+        overlap=tuple(tuple(float(value) for value in row) for row in relative),
+    )
+
+
+def _certify_equation(
+    result: FitResult, c: int, name: str, overlap: Float[np.ndarray, " K"]
+) -> EquationCertificate:
+    moments, fit = result.moments, result.equations[c]
+    size = max(float(moments.yy[c]), 1e-300)
+    split = _split(result, c)
+    return EquationCertificate(
+        equation=name,
+        n_terms=int(np.count_nonzero(fit.w)),
+        fit_error=float(np.sqrt(split.total / size)),
+        residual_share=float(np.sqrt(max(fit.v @ moments.D @ fit.v, 0.0) / size)),
+        overlap=float(overlap[fit.terms].max(initial=0.0)),
+        objective=objective(moments, c, fit, result.strengths),
+        duality_gap=fit.duality_gap,
+        ridge=fit.ridge,
+        penalty_bound=_penalty_bound(result, c, fit),
+        error_split=ErrorSplit(
+            split.total / size, split.symbolic / size, split.neural / size, split.cross / size
+        ),
+    )
+
+
+def _penalty_bound(result: FitResult, c: int, fit: EquationFit) -> PenaltyBound:
+    moments, strengths = result.moments, result.strengths
+    A, a = moments.A[np.ix_(fit.terms, fit.terms)], moments.a[fit.terms, c]
+    independent, _ = independent_terms(A)
+    A, a = A[np.ix_(independent, independent)], a[independent]
+    w = lasso(A, a, fit.sparsity)
+    symbolic = float(moments.yy[c] - 2 * a @ w + w @ A @ w + fit.sparsity * np.abs(w).sum())
+    gap = duality_gap(A, a, float(moments.yy[c]), fit.sparsity, w)
+    reached = objective(moments, c, fit, strengths)
+    observed = moments.B[fit.terms] @ fit.v
+    return PenaltyBound(
+        assumption_holds=bool(reached <= symbolic + gap + 1e-12 * max(float(moments.yy[c]), 1e-300)),
+        observed=float(observed @ observed),
+        bound=symbolic / strengths.orthogonality if strengths.orthogonality > 0 else np.inf,
+    )
+
+
+def _split(result: FitResult, c: int) -> ErrorSplit:
+    """The two halves of the squared error and what is missing to their sum."""
+    moments, fit = result.moments, result.equations[c]
+    A, a = moments.A[np.ix_(fit.terms, fit.terms)], moments.a[fit.terms, c]
+    independent, _ = independent_terms(A)
+    terms = fit.terms[independent]
+    A, a = A[np.ix_(independent, independent)], a[independent]
+    projected = cho_solve(cho_factor(A), a) if len(a) else a
+    difference = np.zeros(moments.n_features)
+    difference[terms] = projected
+    inside = difference.copy()
+    difference = difference - fit.w
+    symbolic = max(float(difference @ moments.A @ difference), 0.0)
+    neural = squared_error(moments, c, inside, fit.v)
+    total = squared_error(moments, c, fit.w, fit.v)
+    return ErrorSplit(total, symbolic, neural, total - symbolic - neural)
+
+
+def condition_number(A: Float[np.ndarray, "K K"]) -> float:
+    """Of the library matrix with columns of unit norm: how nearly its terms depend on each other."""
+    size = np.sqrt(np.diag(A))
+    size = np.where(size > 0, size, 1.0)
+    values = np.linalg.eigvalsh(A / np.outer(size, size)) if len(A) else np.ones(1)
+    return float(np.sqrt(values[-1] / values[0])) if values[0] > 0 else np.inf
+
+
+def dependence_text(
+    found: Dependence, terms: tuple[str, ...], feature_scale: Float[np.ndarray, " K"]
+) -> str:
+    """'y**2 = 1 - x**2': the relation that holds on the data."""
+    text = ""
+    for other, weight in zip(found.others, found.weights, strict=True):
+        value = weight * feature_scale[found.term] / feature_scale[other]
+        body = terms[other] if np.isclose(abs(value), 1) else f"{abs(value):.4g} {terms[other]}"
+        if text:
+            text += f" {'-' if value < 0 else '+'} {body}"
+        else:
+            text = f"-{body}" if value < 0 else body
+    return f"{terms[found.term]} = {text or '0'}"

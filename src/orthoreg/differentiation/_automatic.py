@@ -1,0 +1,64 @@
+"""The default: the sliding polynomial that the data itself prefers."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import Dataset
+from ._differentiator import AbstractDifferentiator
+from ._finite_difference import FiniteDifference
+from ._local_polynomial import LocalPolynomial, SavitzkyGolay, local_weights
+
+_CANDIDATES = (
+    (5, 3), (7, 3), (9, 3), (13, 3), (19, 3), (27, 3), (41, 3), (61, 3),
+    (7, 5), (9, 5), (13, 5), (19, 5), (27, 5), (41, 5), (61, 5),
+)  # fmt: skip
+_MOST_ROWS = 4000
+
+
+@final
+@dataclass(frozen=True)
+class Automatic(AbstractDifferentiator):
+    """The sliding polynomial (window and degree) that best predicts points left out.
+
+    Clean data gets a short window of high order, noisy data a long one; unequal steps are
+    fitted on their true times. Runs of three or four points get `FiniteDifference`.
+    """
+
+    @property
+    def min_points(self) -> int:
+        return 3
+
+    def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
+        return self.chosen(data).slopes(data)
+
+    def chosen(self, data: Dataset) -> AbstractDifferentiator:
+        """The differentiator that is used for these data."""
+        shortest = int(data.run_lengths.min())
+        fitting = [(window, degree) for window, degree in _CANDIDATES if window <= shortest]
+        if not fitting:
+            return FiniteDifference()
+        errors = [left_out_error(data, window, degree) for window, degree in fitting]
+        window, degree = fitting[int(np.argmin(errors))]
+        exact = data.has_equal_steps(tolerance=1e-9).all()
+        return (SavitzkyGolay if exact else LocalPolynomial)(window, degree)
+
+
+def left_out_error(data: Dataset, window: int, degree: int) -> float:
+    """Mean squared error of predicting a row from the others of its window, over the variance
+    of each state.
+
+    For a linear fit with own weight h the left-out error is (y - fit) / (1 - h).
+    """
+    rows = np.unique(np.linspace(0, data.n_samples - 1, _MOST_ROWS).astype(int))
+    weights, members = local_weights(data, rows, window, degree, derivative=0)
+    fitted = np.einsum("bw,bwn->bn", weights, data.states[members])
+    own = weights[np.arange(len(rows)), rows - members[:, 0]]
+    spread = data.states.var(axis=0)
+    varies = spread > 0
+    if not varies.any():
+        return 0.0
+    errors = (data.states[rows] - fitted) / (1 - own)[:, None]
+    return float(np.mean(errors[:, varies] ** 2 / spread[varies]))

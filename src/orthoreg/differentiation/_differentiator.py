@@ -1,0 +1,65 @@
+"""What a differentiator is, and the windows of neighbours that most of them work on."""
+
+import abc
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from .._errors import DataError
+from ..data import Dataset
+
+
+class AbstractDifferentiator(abc.ABC):
+    """Dataset -> the same runs with an estimate of each state's derivative."""
+
+    @property
+    @abc.abstractmethod
+    def min_points(self) -> int:
+        """The fewest points a run must have."""
+
+    @abc.abstractmethod
+    def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
+        """The derivative of the states at every row."""
+
+    def __call__(self, data: Dataset) -> Dataset:
+        """The dataset with its derivatives filled in."""
+        check_lengths(data, self.min_points, self)
+        return data.with_derivatives(self.slopes(data))
+
+
+def check_lengths(data: Dataset, least: int, who: object) -> None:
+    """Refuses runs that are too short, naming the first."""
+    short = np.flatnonzero(data.run_lengths < least)
+    if short.size:
+        run = int(short[0])
+        raise DataError(
+            f"{data.source}: run {data.labels[run]} has {data.run_lengths[run]} points; "
+            f"{who!r} needs at least {least} in each run ({short.size} runs are too short). "
+            f"Remove short runs or choose a smaller window."
+        )
+
+
+def check_equal_steps(data: Dataset, who: object) -> None:
+    """Refuses runs whose steps differ, and says what to use instead."""
+    unequal = np.flatnonzero(~data.has_equal_steps())
+    if unequal.size:
+        run = int(unequal[0])
+        steps = np.diff(data.times[data.offsets[run] : data.offsets[run + 1]])
+        raise DataError(
+            f"{who!r} needs equal time steps; those of run {data.labels[run]} go from "
+            f"{steps.min():g} to {steps.max():g}. For unequal steps use FiniteDifference(), "
+            f"LocalPolynomial(window, degree), SmoothingSpline() or Automatic()."
+        )
+
+
+def windows(
+    data: Dataset, width: int
+) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " N"]]:
+    """For each row, the first row of its window and its own place in that window.
+
+    A window is centred on its row, and shifted inwards near the ends of a run.
+    """
+    rows = np.arange(data.n_samples)
+    run = data.run_of_row
+    start = np.clip(rows - width // 2, data.offsets[run], data.offsets[run + 1] - width)
+    return start, rows - start

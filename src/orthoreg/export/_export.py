@@ -1,0 +1,146 @@
+"""A fitted field as text, SymPy, LaTeX and stand-alone Python."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._field import HybridField
+from ..libraries import evaluate, to_text
+
+
+def equations(field: HybridField, outputs: Sequence[str], precision: int = 4) -> list[str]:
+    """One line per equation, "omega' = -1.042 sin(theta) + residual"."""
+    lines = []
+    for c, output in enumerate(outputs):
+        text = ""
+        for name, value in zip(field.features.names, field.coefficients[c], strict=True):
+            if value == 0:
+                continue
+            size = significant(abs(value), precision)
+            body = size if name == "1" else f"{size} {_grouped(name)}"
+            if text:
+                text += f" - {body}" if value < 0 else f" + {body}"
+            else:
+                text = f"-{body}" if value < 0 else body
+        if np.any(field.weights[:, c]):
+            text = f"{text} + residual" if text else "residual"
+        lines.append(f"{output}' = {text or '0'}")
+    return lines
+
+
+def significant(value: float, precision: int) -> str:
+    """The number with so many significant digits, trailing zeros kept: 1.000, 0.0860."""
+    return f"{value:#.{precision}g}".removesuffix(".")
+
+
+def _grouped(name: str) -> str:
+    """Brackets around a term that is a sum, so that the coefficient applies to all of it."""
+    return f"({name})" if " + " in name or " - " in name else name
+
+
+def to_sympy(field: HybridField) -> list[Any]:
+    """f_phy as SymPy expressions in symbols named as the variables; the residual is not in them."""
+    import sympy
+
+    symbols = [sympy.Symbol(name) for name in field.features.variables]
+    terms = [evaluate(term, symbols, sympy) for term in field.features.terms]
+    return [
+        sympy.Add(
+            *(
+                sympy.Float(float(value)) * term
+                for value, term in zip(row, terms, strict=True)
+                if value != 0
+            )
+        )
+        for row in np.asarray(field.coefficients)
+    ]
+
+
+def to_latex(field: HybridField, outputs: Sequence[str], precision: int = 4) -> list[str]:
+    r"""One line per equation, \dot{\theta} = 1.0 \omega; r marks a residual."""
+    import sympy
+
+    lines = []
+    for c, (output, expression) in enumerate(zip(outputs, to_sympy(field), strict=True)):
+        left = sympy.latex(sympy.Symbol(output))
+        right = sympy.latex(expression.evalf(precision))
+        if np.any(field.weights[:, c]):
+            arguments = ", ".join(sympy.latex(sympy.Symbol(n)) for n in field.features.variables)
+            mark = rf"r_{{{left}}}\left({arguments}\right)"
+            right = mark if expression == 0 else f"{right} + {mark}"
+        lines.append(rf"\dot{{{left}}} = {right}")
+    return lines
+
+
+_PYTHON = '''"""{title}"""
+
+import numpy as np
+
+
+def vector_field(variables):
+    """Derivatives at variables of shape (N, {n_variables}) or ({n_variables},).
+
+{variables}
+    """
+    z = np.asarray(variables, dtype=float)
+    columns = [z[..., i] for i in range({n_variables})]
+    result = np.stack(
+        np.broadcast_arrays(
+            z[..., 0] * 0.0,
+{rows}
+        )[1:],
+        axis=-1,
+    )
+{residual}    return result
+'''
+
+
+def to_python(field: HybridField, outputs: Sequence[str]) -> str:
+    """Source of a module with one function, `vector_field`, that needs NumPy alone.
+
+    The residual is included, its weights written out in full precision.
+    """
+    field = field.trimmed()
+    names = [f"columns[{i}]" for i in range(len(field.features.variables))]
+    formulas = [to_text(term, functions="np.", names=names) for term in field.features.terms]
+    rows = []
+    for row in np.asarray(field.coefficients):
+        parts = [
+            f"{float(value)!r} * ({formula})"
+            for value, formula in zip(row, formulas, strict=True)
+            if value != 0
+        ]
+        rows.append(f"            {' + '.join(parts) or '0.0'},")
+    described = [
+        f"    Column {i} is {name!r}." for i, name in enumerate(field.features.variables)
+    ] + [f"    Result {c} is the derivative of {name!r}." for c, name in enumerate(outputs)]
+    return _PYTHON.format(
+        title="Vector field written by orthoreg.",
+        n_variables=len(names),
+        variables="\n".join(described).replace("\\", "\\\\").replace('"""', "'''"),
+        rows="\n".join(rows),
+        residual=_residual_source(field),
+    )
+
+
+def _residual_source(field: HybridField) -> str:
+    if not field.basis.size:
+        return ""
+    basis = field.basis
+    lines = [f"hidden = (z - {_literal(basis.mean)}) / {_literal(basis.scale)}"]
+    for weight, bias in zip(basis.weights, basis.biases, strict=True):
+        lines.append(f"hidden = np.tanh(hidden @ {_literal(weight)} + {_literal(bias)})")
+    lines.append(f"result = result + hidden @ {_literal(field.weights[:-1])}")
+    lines.append(f"result = result + {_literal(field.weights[-1])}")
+    return "".join(f"    {line}\n" for line in lines)
+
+
+def _literal(array: Any) -> str:
+    """An array as source that gives back the same bits."""
+    text = np.array2string(
+        np.asarray(array), threshold=2**31, max_line_width=100, floatmode="unique", separator=", "
+    )
+    return f"np.array({text})"
+
+

@@ -1,0 +1,117 @@
+"""The libraries people start from: monomials, sines and cosines, formulas of their own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import final
+
+from .._errors import FormulaError, InputError
+from ._expression import ONE, Expression, Number, Variable, call, multiply
+from ._formula import parse
+from ._library import AbstractLibrary, distinct, positive_integer
+
+
+@final
+@dataclass(frozen=True)
+class Polynomial(AbstractLibrary):
+    """All monomials up to a total degree, the constant first.
+
+    >>> from orthoreg.libraries import feature_names
+    >>> feature_names(Polynomial(2), ["x", "y"])
+    ('1', 'x', 'y', 'x**2', 'x*y', 'y**2')
+    """
+
+    degree: int
+    include_constant: bool = True
+
+    def __post_init__(self):
+        positive_integer(self.degree, "Polynomial(degree=...)", least=0)
+
+    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
+        nodes = [Variable(i, name) for i, name in enumerate(variables)]
+        start = 0 if self.include_constant else 1
+        return tuple(
+            multiply(ONE, *chosen)
+            for degree in range(start, self.degree + 1)
+            for chosen in combinations_with_replacement(nodes, degree)
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Fourier(AbstractLibrary):
+    """sin(k x) and cos(k x) of each variable for k = 1 ... n_frequencies."""
+
+    n_frequencies: int = 1
+
+    def __post_init__(self):
+        positive_integer(self.n_frequencies, "Fourier(n_frequencies=...)")
+
+    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
+        return tuple(
+            call(function, multiply(Number(float(k)), Variable(i, name)))
+            for k in range(1, self.n_frequencies + 1)
+            for i, name in enumerate(variables)
+            for function in ("sin", "cos")
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Terms(AbstractLibrary):
+    """Terms written as formulas: `Terms(["sin(3*theta)", "x**2*y"])`."""
+
+    formulas: Sequence[str]
+
+    def __post_init__(self):
+        if isinstance(self.formulas, str):
+            raise FormulaError(
+                f"Terms needs a list of formulas; got the text '{self.formulas}'. "
+                f"Write Terms(['{self.formulas}'])."
+            )
+        object.__setattr__(self, "formulas", tuple(self.formulas))
+        if not self.formulas:
+            raise FormulaError("Terms needs at least one formula; the list is empty.")
+
+    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
+        return distinct([parse(formula, variables) for formula in self.formulas])
+
+
+@final
+@dataclass(frozen=True, init=False)
+class PerState(AbstractLibrary):
+    """A library of its own for some equations: `PerState({"omega": Fourier(1)}, default=...)`.
+
+    The table of coefficients stays rectangular: an equation has zeros for terms that only
+    others may use. Equations without an entry take `default`.
+    """
+
+    by_state: tuple[tuple[str, AbstractLibrary], ...]
+    default: AbstractLibrary | None
+
+    def __init__(
+        self, by_state: Mapping[str, AbstractLibrary], default: AbstractLibrary | None = None
+    ):
+        pairs = tuple(dict(by_state).items())
+        for library in [library for _, library in pairs] + [default]:
+            if isinstance(library, PerState):
+                raise InputError("PerState cannot stand inside another PerState.")
+        object.__setattr__(self, "by_state", pairs)
+        object.__setattr__(self, "default", default)
+
+    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
+        libraries = [library for _, library in self.by_state]
+        if self.default is not None:
+            libraries.append(self.default)
+        return distinct([term for library in libraries for term in library.terms(variables)])
+
+    def of(self, state: str) -> AbstractLibrary | None:
+        """The library of one equation, if it has one."""
+        return dict(self.by_state).get(state, self.default)
+
+    def __add__(self, other: AbstractLibrary) -> AbstractLibrary:
+        raise InputError(
+            "PerState cannot be joined with '+': add the library to each of its entries instead."
+        )
+
+    __mul__ = __radd__ = __rmul__ = __add__

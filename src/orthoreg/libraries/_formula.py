@@ -1,0 +1,148 @@
+"""Text -> formula. A small grammar of its own: nothing of the text is ever run."""
+
+import re
+from collections.abc import Sequence
+from typing import final
+
+from .._errors import FormulaError, quoted, suggestion
+from ._expression import FUNCTIONS, Expression, Number, Variable, add, call, multiply, power
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>[^\W\d]\w*)|`(?P<quoted>[^`]+)`|(?P<sign>\*\*|[-+*/^()]))"
+)
+_ALIASES = {"ln": "log", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "Abs": "abs"}
+_CONSTANTS = {"pi": 3.141592653589793}
+_DEPTH_LIMIT = 60
+
+
+def parse(text: str, variables: Sequence[str]) -> Expression:
+    """The formula that `text` writes in these variables.
+
+    Knows + - * / ** ^, brackets, numbers, pi and the usual functions; a variable whose name is
+    not a plain word stands in backticks.
+    """
+    if not isinstance(text, str):
+        raise FormulaError(f"A formula must be text; got {type(text).__name__}.")
+    if len(text) > 10_000:
+        raise FormulaError(f"A formula may have at most 10000 characters; got {len(text)}.")
+    try:
+        return _Parser(text, tuple(variables)).parse()
+    except FormulaError as error:
+        shown = text if len(text) <= 80 else text[:77] + "..."
+        raise FormulaError(f"Formula '{shown}': {error}") from None
+
+
+@final
+class _Parser:
+    """Recursive descent over tokens (kind, text)."""
+
+    def __init__(self, text: str, variables: tuple[str, ...]):
+        self.variables = variables
+        self.tokens = list(_tokens(text))
+        self.place = 0
+        self.depth = 0
+
+    def parse(self) -> Expression:
+        if not self.tokens:
+            raise FormulaError("it is empty.")
+        result = self._sum()
+        if self.place < len(self.tokens):
+            raise FormulaError(f"'{self._peek()[1]}' was not expected after a complete formula.")
+        return result
+
+    def _peek(self) -> tuple[str, str]:
+        return self.tokens[self.place] if self.place < len(self.tokens) else ("end", "")
+
+    def _take(self, *signs: str) -> str | None:
+        kind, text = self._peek()
+        if kind == "sign" and text in signs:
+            self.place += 1
+            return text
+        return None
+
+    def _sum(self) -> Expression:
+        result = self._product()
+        while sign := self._take("+", "-"):
+            other = self._product()
+            result = add(result, other if sign == "+" else multiply(Number(-1.0), other))
+        return result
+
+    def _product(self) -> Expression:
+        result = self._signed()
+        while sign := self._take("*", "/"):
+            other = self._signed()
+            result = multiply(result, other if sign == "*" else power(other, Number(-1.0)))
+        return result
+
+    def _signed(self) -> Expression:
+        self.depth += 1
+        if self.depth > _DEPTH_LIMIT:
+            raise FormulaError(f"brackets and signs are nested more than {_DEPTH_LIMIT} deep.")
+        if sign := self._take("+", "-"):
+            inner = self._signed()
+            result = inner if sign == "+" else multiply(Number(-1.0), inner)
+        else:
+            result = self._atom()
+            if self._take("**", "^"):
+                result = power(result, self._signed())
+        self.depth -= 1
+        return result
+
+    def _atom(self) -> Expression:
+        kind, text = self._peek()
+        self.place += 1
+        if kind == "number":
+            return Number(float(text))
+        if kind == "quoted":
+            return self._variable(text)
+        if kind == "name":
+            return self._function(text) if self._peek() == ("sign", "(") else self._variable(text)
+        if (kind, text) == ("sign", "("):
+            inner = self._sum()
+            self._close()
+            return inner
+        found = f"'{text}'" if text else "its end"
+        raise FormulaError(f"a number, variable, function or '(' was expected before {found}.")
+
+    def _function(self, name: str) -> Expression:
+        function = _ALIASES.get(name, name)
+        if function not in FUNCTIONS:
+            if name in self.variables:
+                raise FormulaError(f"'{name}' is a variable; write '{name}*(...)' for a product.")
+            raise FormulaError(
+                f"unknown function '{name}'.{suggestion(name, FUNCTIONS)} "
+                f"Known are {quoted(FUNCTIONS, 20)}."
+            )
+        self._take("(")
+        inner = self._sum()
+        self._close()
+        return call(function, inner)
+
+    def _variable(self, name: str) -> Expression:
+        if name in self.variables:
+            return Variable(self.variables.index(name), name)
+        if name in _CONSTANTS:
+            return Number(_CONSTANTS[name])
+        if name in FUNCTIONS:
+            raise FormulaError(f"function '{name}' needs its argument in brackets.")
+        raise FormulaError(
+            f"unknown variable '{name}'.{suggestion(name, self.variables)} "
+            f"Known are {quoted(self.variables)}."
+        )
+
+    def _close(self) -> None:
+        if not self._take(")"):
+            raise FormulaError("a ')' is missing.")
+
+
+def _tokens(text: str):
+    place = 0
+    text = text.rstrip()
+    while place < len(text):
+        match = _TOKEN.match(text, place)
+        if match is None:
+            raise FormulaError(f"the sign '{text[place:].lstrip()[0]}' has no meaning here.")
+        kind = match.lastgroup or ""
+        yield kind, match.group(kind)
+        place = match.end()

@@ -1,0 +1,25 @@
+"""Vector-field regression: the derivative of the states is the target. [eq:fit_loss_vf]"""
+
+from dataclasses import dataclass, field
+from typing import final
+
+from ..data import Dataset, Samples
+from ..differentiation import AbstractDifferentiator, Automatic
+
+
+@final
+@dataclass(frozen=True)
+class VectorField:
+    """1/N sum_i |y_i - f(x_i)|^2, with y the given derivatives or, without them, estimates.
+
+    `differentiation` makes the estimates; the default lets the data choose a sliding polynomial.
+    """
+
+    differentiation: AbstractDifferentiator = field(default_factory=Automatic)
+
+    def samples(self, data: Dataset) -> Samples:
+        """A target for every row."""
+        if data.derivatives is None:
+            data = self.differentiation(data)
+        assert data.derivatives is not None
+        return Samples(data.variables, data.derivatives, data.run_of_row)

@@ -1,0 +1,146 @@
+"""The one pass over the data: second moments of features, basis functions and targets."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float
+
+from .._errors import DataError
+from .._progress import track
+from ..data import Samples
+
+_BLOCK = 4096
+
+
+@final
+@dataclass(frozen=True)
+class Moments:
+    """sum_i z_i z_i' over samples, with z = (theta_1 ... theta_K, psi_1 ... psi_H, y_1 ... y_c).
+
+    All that a quadratic problem needs of the data. Moments of disjoint samples add up, so they
+    can be gathered in chunks; `a - b` takes samples out again.
+    """
+
+    count: int
+    total: Float[np.ndarray, "P P"]
+    n_features: int
+    n_basis: int
+
+    def __add__(self, other: "Moments") -> "Moments":
+        return Moments(
+            self.count + other.count, self.total + other.total, self.n_features, self.n_basis
+        )
+
+    def __sub__(self, other: "Moments") -> "Moments":
+        return Moments(
+            self.count - other.count, self.total - other.total, self.n_features, self.n_basis
+        )
+
+    @property
+    def n_targets(self) -> int:
+        return len(self.total) - self.n_features - self.n_basis
+
+    def _mean(self, rows: slice, columns: slice) -> np.ndarray:
+        return self.total[rows, columns] / self.count
+
+    @property
+    def _parts(self) -> tuple[slice, slice, slice]:
+        first, second = self.n_features, self.n_features + self.n_basis
+        return slice(0, first), slice(first, second), slice(second, None)
+
+    @property
+    def A(self) -> Float[np.ndarray, "K K"]:
+        """Phi'Phi / N."""
+        features, _, _ = self._parts
+        return self._mean(features, features)
+
+    @property
+    def B(self) -> Float[np.ndarray, "K H"]:
+        """Phi'Psi / N."""
+        features, basis, _ = self._parts
+        return self._mean(features, basis)
+
+    @property
+    def D(self) -> Float[np.ndarray, "H H"]:
+        """Psi'Psi / N."""
+        _, basis, _ = self._parts
+        return self._mean(basis, basis)
+
+    @property
+    def a(self) -> Float[np.ndarray, "K c"]:
+        """Phi'y / N."""
+        features, _, targets = self._parts
+        return self._mean(features, targets)
+
+    @property
+    def d(self) -> Float[np.ndarray, "H c"]:
+        """Psi'y / N."""
+        _, basis, targets = self._parts
+        return self._mean(basis, targets)
+
+    @property
+    def yy(self) -> Float[np.ndarray, " c"]:
+        """|y_c|^2_D for each target."""
+        _, _, targets = self._parts
+        return np.diag(self._mean(targets, targets)).copy()
+
+    def scaled(
+        self, features: Float[np.ndarray, " K"], targets: Float[np.ndarray, " c"]
+    ) -> "Moments":
+        """The moments of features and targets divided by these scales."""
+        scale = np.concatenate([features, np.ones(self.n_basis), targets])
+        return Moments(
+            self.count, self.total / np.outer(scale, scale), self.n_features, self.n_basis
+        )
+
+
+def gather(features: Any, basis: Any, samples: Samples, *, folds: int = 1) -> list[Moments]:
+    """Moments of each fold, from one pass in blocks: memory does not grow with N.
+
+    `features` and `basis` map variables (N x V) to their values, as `FeatureMap` and `Basis` do.
+    """
+    fold_of_row = samples.folds(folds)
+    n_features = features(samples.variables[:1]).shape[1]
+    n_basis = basis(samples.variables[:1]).shape[1]
+    size = n_features + n_basis + samples.targets.shape[1]
+    totals = np.zeros((folds, size, size))
+    blocks = [
+        (fold, rows[first : first + _BLOCK])
+        for fold in range(folds)
+        for rows in [np.flatnonzero(fold_of_row == fold)]
+        for first in range(0, len(rows), _BLOCK)
+    ]
+    for fold, rows in track(blocks, "Gathering moments"):
+        variables = samples.variables[rows]
+        block = np.hstack([features(variables), basis(variables), samples.targets[rows]])
+        with np.errstate(all="ignore"):
+            totals[fold] += block.T @ block
+    if not np.isfinite(totals).all():
+        raise _not_finite(features, samples)
+    counts = np.bincount(fold_of_row, minlength=folds)
+    return [
+        Moments(int(count), total, n_features, n_basis)
+        for count, total in zip(counts, totals, strict=True)
+    ]
+
+
+def _not_finite(features: Any, samples: Samples) -> DataError:
+    """Names the first term and sample whose value is not finite, or is too large to square."""
+    for first in range(0, len(samples.variables), _BLOCK):
+        values = features(samples.variables[first : first + _BLOCK])
+        bad = np.argwhere(~(np.abs(values) < 1e150))
+        if bad.size:
+            row, term = bad[0]
+            at = ", ".join(
+                f"{name} = {value:g}"
+                for name, value in zip(
+                    features.variables, samples.variables[first + row], strict=True
+                )
+            )
+            return DataError(
+                f"Library term '{features.names[term]}' is {values[row, term]:g} at row "
+                f"{first + row} ({at}); a term must be finite on all data. Remove it from the "
+                f"library or rescale the data."
+            )
+    return DataError("The targets are too large to square; rescale the data.")

@@ -1,0 +1,58 @@
+"""Libraries whose terms depend on each other on the data, and what is done about it."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.linalg import solve_triangular
+
+_TOLERANCE = 1e-12
+
+
+@final
+@dataclass(frozen=True)
+class Dependence:
+    """On the data, term `term` equals the sum of `weights` times the terms `others`."""
+
+    term: int
+    others: tuple[int, ...]
+    weights: tuple[float, ...]
+
+
+def independent_terms(
+    A: Float[np.ndarray, "K K"],
+) -> tuple[Int[np.ndarray, " k"], list[Dependence]]:
+    """Terms to keep, and the others as combinations of them.
+
+    The convention: terms are taken in the order of the library, and one that earlier terms
+    already span (to a squared relative distance of 1e-12) is left out. It gets the coefficient
+    zero, and simple terms win over complicated ones.
+    """
+    scale = np.sqrt(np.diag(A))
+    nonzero = scale > 0
+    unit = np.where(nonzero, scale, 1.0)
+    C = A / np.outer(unit, unit)
+    kept: list[int] = []
+    factor = np.zeros_like(C)  # Cholesky factor of C on the kept terms, grown row by row
+    dependences = []
+    for term in range(len(A)):
+        size = len(kept)
+        lower = factor[:size, :size]
+        row = solve_triangular(lower, C[kept, term], lower=True) if size else np.zeros(0)
+        distance = C[term, term] - row @ row
+        if nonzero[term] and distance > _TOLERANCE:
+            factor[size, :size] = row
+            factor[size, size] = np.sqrt(distance)
+            kept.append(term)
+            continue
+        weights = solve_triangular(lower.T, row) if size else np.zeros(0)
+        large = np.flatnonzero(np.abs(weights) > 1e-6) if nonzero[term] else []
+        dependences.append(
+            Dependence(
+                term,
+                tuple(kept[i] for i in large),
+                tuple(float(weights[i] * unit[term] / unit[kept[i]]) for i in large),
+            )
+        )
+    return np.array(kept, dtype=np.int64), dependences

@@ -1,0 +1,32 @@
+"""Shapes written in annotations are checked in every test."""
+
+from jaxtyping import install_import_hook
+
+with install_import_hook("orthoreg", "beartype.beartype"):
+    import orthoreg
+
+import hypothesis
+import numpy as np
+import pytest
+
+hypothesis.settings.register_profile("orthoreg", deadline=None, derandomize=True, max_examples=40)
+hypothesis.settings.load_profile("orthoreg")
+
+
+@pytest.fixture(scope="session")
+def pendulum_runs() -> orthoreg.Dataset:
+    """Twenty runs of the modified pendulum: enough to fit, quick to make."""
+    from orthoreg.systems import Pendulum, Split, generate
+
+    return generate(Pendulum(), Split.train, runs=20)
+
+
+@pytest.fixture(scope="session")
+def pendulum_model(pendulum_runs) -> orthoreg.OrthoReg:
+    """A small fitted model; tests must not change it."""
+    return orthoreg.OrthoReg(augmentation=orthoreg.RandomFeatures(60)).fit(pendulum_runs)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)

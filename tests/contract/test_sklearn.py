@@ -1,0 +1,59 @@
+"""The scikit-learn contract: every check of `parametrize_with_checks`, and its tools at work."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import orthoreg as og
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([og.OrthoReg(), og.OrthoReg(augmentation=og.Zero())])
+def test_every_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def linear_field(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    x = rng.uniform(-1, 1, (200, 2))
+    return x, x @ np.array([[0.0, -1.0], [1.0, -0.1]])
+
+
+def test_works_behind_a_scaler(rng):
+    x, y = linear_field(rng)
+    model = make_pipeline(StandardScaler(), og.OrthoReg(og.Polynomial(1), og.Zero())).fit(x, y)
+    assert model.score(x, y) > 1 - 1e-10
+
+
+def test_grid_search_reaches_every_strength(rng):
+    x, y = linear_field(rng)
+    grid = {"sparsity": [0.001, 1.9], "library": [og.Polynomial(1), og.Polynomial(2)]}
+    search = GridSearchCV(
+        og.OrthoReg(augmentation=og.Zero(), solver=og.Exact()), grid, cv=3, n_jobs=2
+    )
+    search.fit(x, y)
+    assert search.best_params_["sparsity"] == 0.001
+
+
+def test_cross_validation_over_whole_runs(pendulum_runs):
+    model = og.OrthoReg(augmentation=og.RandomFeatures(40))
+    scores = cross_val_score(model, pendulum_runs, cv=4)
+    assert len(scores) == 4 and scores.min() > 0.99
+
+
+def test_clone_keeps_parts_and_forgets_the_fit(pendulum_model):
+    copy = clone(pendulum_model)
+    assert copy.get_params() == pendulum_model.get_params()
+    assert not hasattr(copy, "field_")
+
+
+def test_same_seed_same_bits(pendulum_runs):
+    def predictions(seed):
+        model = og.OrthoReg(augmentation=og.RandomFeatures(30), seed=seed).fit(pendulum_runs)
+        return model.predict(pendulum_runs)
+
+    assert np.array_equal(predictions(3), predictions(3))
+    assert not np.array_equal(predictions(3), predictions(4))
