@@ -3,7 +3,8 @@
 import math
 import os
 from collections.abc import Sequence
-from typing import Any, Self, final
+from dataclasses import replace
+from typing import Any, final
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -72,6 +73,8 @@ class OrthoReg(RegressorMixin, BaseEstimator):
     [0.54, -0.841]
     """
 
+    feature_names_in_: Any  # scikit-learn's: set when a frame with column names was fitted
+
     def __init__(
         self,
         library: AbstractLibrary | None = None,
@@ -95,7 +98,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
 
     # -- learning ------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> "OrthoReg":
         """Learns from a `Dataset`, from states `X` with times `t`, or from states and
         derivatives `X, y`. `u` holds inputs; several runs are lists of arrays."""
         library = Polynomial(2) + Fourier(1) if self.library is None else self.library
@@ -148,6 +151,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
             self.state_names_, self.input_names_ = data.state_names, data.input_names
             self.output_names_ = data.state_names
             self.units_ = dict(data.units)
+            self.columns_ = {"time": data.time_name, "group": data.group_name}
             self.target_is_flat_ = False
             return self._loss().samples(data)
         if y is None:
@@ -155,9 +159,10 @@ class OrthoReg(RegressorMixin, BaseEstimator):
                 "OrthoReg requires y to be passed, but the target y is None. Give the derivatives "
                 "as y, the times as t=..., or a Dataset."
             )
-        X, y = validate_data(
+        checked: Any = validate_data(
             self, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
         )
+        X, y = checked
         y = np.asarray(y, dtype=np.float64)
         self.target_is_flat_ = y.ndim == 1
         y = y.reshape(len(y), -1)
@@ -171,6 +176,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
             else tuple(f"y{i}" for i in range(y.shape[1]))
         )
         self.units_ = {}
+        self.columns_ = {"time": "t", "group": None}
         return Samples(np.hstack([X, inputs]), y, np.arange(len(X)) * 0)
 
     def _check_parts(self, augmentation: Any, solver: Any) -> None:
@@ -220,11 +226,13 @@ class OrthoReg(RegressorMixin, BaseEstimator):
             if data.variable_names != self.state_names_ + self.input_names_:
                 raise InputError(
                     f"The model knows {quoted(self.state_names_ + self.input_names_)}; the data "
-                    f"have {quoted(data.variable_names)}. Choose the same columns in the same order."
+                    f"have {quoted(data.variable_names)}. Choose the same columns in that order."
                 )
             return data.variables
         else:
-            states = validate_data(self, X, reset=False, dtype=np.float64)
+            given: Any = X
+            checked: Any = validate_data(self, given, reset=False, dtype=np.float64)
+            states = np.asarray(checked)
         if not self.input_names_ and u is None:
             return states
         return np.hstack([states, self._inputs(u, len(states))])
@@ -241,7 +249,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         return inputs
 
     def score(
-        self, X: Any, y: Any = None, *, t: Any = None, u: Any = None, sample_weight: Any = None
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, t: Any = None, u: Any = None
     ) -> float:
         """R^2 of the predicted derivatives, the mean over equations."""
         check_is_fitted(self)
@@ -266,36 +274,64 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         and which term dominated there. `throw=True` raises it.
         """
         check_is_fitted(self)
+        self._check_equations()
         n = len(self.state_names_)
-        if len(self.output_names_) != n:
-            raise InputError(
-                f"simulate needs one equation for each of the {n} states; the model was fitted to "
-                f"{len(self.output_names_)} targets."
-            )
         starts, times, inputs, single = _simulation_arrays(x0, t, u, n, len(self.input_names_))
+        rollout = self._rollouts(starts, np.tile(times, (len(starts), 1)), inputs, rtol)
+        rollout = rollout.runs()[0] if single else replace(rollout, times=times)
+        if throw:
+            rollout.raise_unless_completed()
+        return rollout
+
+    def forecast(self, data: Dataset, *, rtol: float = 1e-8) -> list[Rollout]:
+        """For each run, the trajectory from its first row over its own times and inputs."""
+        check_is_fitted(self)
+        self._check_equations()
+        self._variables(data, None)
+        last = np.maximum.reduceat(np.arange(data.n_samples), data.offsets[:-1])
+        columns = np.arange(data.run_lengths.max())
+        rows = np.minimum(data.offsets[:-1, None] + columns, last[:, None])
+        rollout = self._rollouts(
+            data.states[data.offsets[:-1]],
+            data.times[rows],
+            None if data.inputs is None else data.inputs[rows],
+            rtol,
+        )
+        return [
+            replace(one, times=one.times[:length], x=one.x[:length])
+            for one, length in zip(rollout.runs(), data.run_lengths, strict=True)
+        ]
+
+    def _check_equations(self) -> None:
+        if self.output_names_ != self.state_names_:
+            raise InputError(
+                f"A simulation needs one equation for each of the {len(self.state_names_)} states; "
+                f"the model was fitted to {len(self.output_names_)} targets."
+            )
+
+    def _rollouts(
+        self, starts: np.ndarray, times: np.ndarray, inputs: np.ndarray | None, rtol: float
+    ) -> Rollout:
+        """A batch of rollouts with the cause of each failure in words."""
         largest = np.abs(self.state_range_).max(axis=0)
         largest = np.maximum(np.where(largest > 0, largest, 1.0), np.abs(starts).max(axis=0))
         rollout = integrate(
             self.field_.trimmed(),
             starts,
-            np.tile(times, (len(starts), 1)),
+            times,
             inputs,
             bound=_ESCAPE * largest,
             rtol=rtol,
             atol=rtol * largest,
         )
+        failures = zip(rollout.status, rollout.stopped_at, rollout.stopped_state, strict=True)
         messages = [
-            "" if status is Status.completed else self._cause(status, time, state, inputs, i, times)
-            for i, (status, time, state) in enumerate(
-                zip(rollout.status, rollout.stopped_at, rollout.stopped_state, strict=True)
-            )
+            ""
+            if status is Status.completed
+            else self._cause(status, time, state, None if inputs is None else inputs[i], times[i])
+            for i, (status, time, state) in enumerate(failures)
         ]
-        parts = (rollout.status, rollout.stopped_at, rollout.stopped_state, messages)
-        x, parts = (rollout.x[0], tuple(p[0] for p in parts)) if single else (rollout.x, parts)
-        rollout = Rollout(times, x, *parts)
-        if throw:
-            rollout.raise_unless_completed()
-        return rollout
+        return replace(rollout, message=messages)
 
     def _cause(
         self,
@@ -303,13 +339,12 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         time: float,
         state: np.ndarray,
         inputs: np.ndarray | None,
-        run: int,
         times: np.ndarray,
     ) -> str:
         """Where a rollout ended, and the largest part of the field there."""
         z = state
         if inputs is not None:
-            z = np.append(z, [np.interp(time, times, column) for column in inputs[run].T])
+            z = np.append(z, [np.interp(time, times, column) for column in inputs.T])
         parts = self.field_.contributions(z)
         # relative to the size of each state, so that units do not decide
         scale = np.maximum(np.abs(self.state_range_).max(axis=0), 1e-300)
@@ -326,7 +361,8 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         )
         if status is Status.diverged:
             return (
-                f"The rollout left the range of finite states at t = {time:.6g} ({where}){dominant}. "
+                f"The rollout left the range of finite states at t = {time:.6g} ({where})"
+                f"{dominant}. "
                 f"Start nearer to the training data, or use fewer terms."
             )
         return (
@@ -374,6 +410,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
                 "inputs": list(self.input_names_),
                 "outputs": list(self.output_names_),
                 "units": encode(self.units_),
+                "columns": encode(self.columns_),
                 "target_is_flat": self.target_is_flat_,
                 "has_feature_names": hasattr(self, "feature_names_in_"),
                 "certificate": encode(self.certificate_.as_dict()),
@@ -382,13 +419,14 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         )
 
     @classmethod
-    def _loaded(cls, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+    def _loaded(cls, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> "OrthoReg":
         model = cls(**decode(manifest["params"]))
         model.field_ = field_from_parts(manifest["field"], arrays)
         model.state_names_ = tuple(manifest["states"])
         model.input_names_ = tuple(manifest["inputs"])
         model.output_names_ = tuple(manifest["outputs"])
         model.units_ = decode(manifest["units"])
+        model.columns_ = decode(manifest["columns"])
         model.target_is_flat_ = bool(manifest["target_is_flat"])
         model.certificate_ = Certificate.from_dict(decode(manifest["certificate"]))
         model.state_range_ = arrays["state_range"]

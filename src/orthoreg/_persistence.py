@@ -112,6 +112,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(f"{damaged}: it cannot be unpacked. Save the model again.") from None
+    manifest: dict[str, Any] = {}
     try:
         manifest = json.loads(described)
         version = manifest["version"] if manifest["format"] == "orthoreg" else None
@@ -155,7 +156,9 @@ def encode(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     if _RECIPES.get(type(value).__name__) is type(value):
-        fields = {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        fields = {
+            f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init
+        }
         return {"$kind": type(value).__name__, **fields}
     raise InputError(
         f"{value!r} cannot be saved in a model file; it holds only orthoreg's own parts."

@@ -1,10 +1,9 @@
 """Recipes for the residual: none, one random layer, or a deeper network."""
 
 import abc
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
@@ -18,7 +17,7 @@ class AbstractAugmentation(abc.ABC):
     `ridge` is rho, the weight of |v|^2 on the last layer; None leaves it to held-out data.
     """
 
-    ridge: eqx.AbstractVar[float | None]
+    ridge: float | None
 
     @abc.abstractmethod
     def init(
@@ -36,9 +35,7 @@ class AbstractAugmentation(abc.ABC):
 class Zero(AbstractAugmentation):
     """No residual: the purely symbolic model."""
 
-    @property
-    def ridge(self) -> float | None:
-        return 0.0
+    ridge: float | None = field(default=0.0, init=False, repr=False)
 
     def init(self, mean, scale, *, rng) -> Basis:
         return Basis(mean, scale, (), ())

@@ -93,9 +93,7 @@ def check_increasing(
         )
 
 
-def warn_constant(
-    states: Float[np.ndarray, "N n"], names: Sequence[str], source: str
-) -> None:
+def warn_constant(states: Float[np.ndarray, "N n"], names: Sequence[str], source: str) -> None:
     """Warns of states that never change: their derivative is zero and teaches nothing."""
     if len(states) < 2:
         return
@@ -114,11 +112,15 @@ def warn_constant(
 def check_names(names: Sequence[str], what: str) -> tuple[str, ...]:
     """Names as a tuple of distinct, non-empty strings."""
     if isinstance(names, str):
-        raise DataError(f"{what} must be a list of names; got the text '{names}'. Write ['{names}'].")
+        raise DataError(
+            f"{what} must be a list of names; got the text '{names}'. Write ['{names}']."
+        )
     result = tuple(str(name) for name in names)
     doubled = sorted({name for name in result if result.count(name) > 1})
     if doubled:
-        raise DataError(f"{what} must differ from each other; {quoted(doubled)} stands there twice.")
+        raise DataError(
+            f"{what} must differ from each other; {quoted(doubled)} stands there twice."
+        )
     if any(not name.strip() for name in result):
         raise DataError(f"{what} must not be empty text; got {list(result)}.")
     return result

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -37,6 +37,7 @@ class Dataset:
     derivatives: Float[np.ndarray, "N n"] | None = None
     input_names: tuple[str, ...] = ()
     time_name: str = "t"
+    group_name: str | None = None
     units: Mapping[str, str] = field(default_factory=dict)
     source: str = "data"
 
@@ -59,7 +60,7 @@ class Dataset:
         derivatives: Any = None,
         input_names: Sequence[str] | None = None,
         units: Mapping[str, str] | None = None,
-    ) -> Self:
+    ) -> "Dataset":
         """Runs from arrays. One two-dimensional array (times x states) is one run, a list of
         them or a three-dimensional array many.
 
@@ -122,7 +123,7 @@ class Dataset:
         grouped: bool,
         row_of: Any = None,
         **parts: Any,
-    ) -> Self:
+    ) -> "Dataset":
         """The dataset, after every check that needs only its numbers."""
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         data = cls(offsets=offsets, **parts)
@@ -212,7 +213,7 @@ class Dataset:
         """A run by its index, or several by a slice, a list or a mask."""
         chosen = np.atleast_1d(np.arange(self.n_runs)[which])
         rows = np.concatenate(
-            [np.arange(self.offsets[r], self.offsets[r + 1]) for r in chosen]
+            [np.arange(int(self.offsets[r]), int(self.offsets[r + 1])) for r in chosen]
             or [np.zeros(0, dtype=np.int64)]
         )
         return replace(
@@ -287,7 +288,9 @@ def _split(value: Any, what: str) -> list[np.ndarray]:
         raise DataError(f"{what} must have at least one run and one column; it has none.")
     widths = {run.shape[1] for run in runs}
     if len(widths) > 1:
-        raise DataError(f"All runs of {what} need the same columns; found {sorted(widths)} of them.")
+        raise DataError(
+            f"All runs of {what} need the same columns; found {sorted(widths)} of them."
+        )
     empty = [i for i, run in enumerate(runs) if len(run) == 0]
     if empty:
         raise DataError(f"{what}[{empty[0]}] holds no rows; every run needs at least one.")

@@ -151,6 +151,7 @@ def _from_columns(
         state_names=choice.states,
         input_names=choice.inputs,
         time_name=choice.time,
+        group_name=choice.group,
         units=dict(units or {}),
         source=source,
         row_word=row_word,
@@ -259,7 +260,9 @@ def _line_finder(file: Path) -> Callable[[int], int]:
 def _refuse_delimiter(file: Path, line: str, choice: _Choice, delimiter: str) -> None:
     """A one-column header that splits at another sign was written with that sign."""
     for other, word in _OTHER_DELIMITERS.items():
-        if other != delimiter and set(choice.numeric) & {part.strip() for part in line.split(other)}:
+        if other != delimiter and set(choice.numeric) & {
+            part.strip() for part in line.split(other)
+        }:
             raise DataError(
                 f"{file.name} is not separated by '{delimiter}': its header reads as one column, "
                 f"'{line}'. It looks separated by {word}s; pass delimiter={other!r}."

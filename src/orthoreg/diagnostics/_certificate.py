@@ -18,6 +18,8 @@ from ..solvers import (
     squared_error,
 )
 
+_MOST_TERMS = 6
+
 
 @final
 @dataclass(frozen=True)
@@ -181,7 +183,9 @@ def _penalty_bound(result: FitResult, c: int, fit: EquationFit) -> PenaltyBound:
     reached = objective(moments, c, fit, strengths)
     observed = moments.B[fit.terms] @ fit.v
     return PenaltyBound(
-        assumption_holds=bool(reached <= symbolic + gap + 1e-12 * max(float(moments.yy[c]), 1e-300)),
+        assumption_holds=bool(
+            reached <= symbolic + gap + 1e-12 * max(float(moments.yy[c]), 1e-300)
+        ),
         observed=float(observed @ observed),
         bound=symbolic / strengths.orthogonality if strengths.orthogonality > 0 else np.inf,
     )
@@ -206,7 +210,7 @@ def _split(result: FitResult, c: int) -> ErrorSplit:
 
 
 def condition_number(A: Float[np.ndarray, "K K"]) -> float:
-    """Of the library matrix with columns of unit norm: how nearly its terms depend on each other."""
+    """Of the library matrix with unit columns: how nearly its terms depend on each other."""
     size = np.sqrt(np.diag(A))
     size = np.where(size > 0, size, 1.0)
     values = np.linalg.eigvalsh(A / np.outer(size, size)) if len(A) else np.ones(1)
@@ -217,6 +221,8 @@ def dependence_text(
     found: Dependence, terms: tuple[str, ...], feature_scale: Float[np.ndarray, " K"]
 ) -> str:
     """'y**2 = 1 - x**2': the relation that holds on the data."""
+    if len(found.others) > _MOST_TERMS:
+        return f"{terms[found.term]} = a sum of {len(found.others)} other terms"
     text = ""
     for other, weight in zip(found.others, found.weights, strict=True):
         value = weight * feature_scale[found.term] / feature_scale[other]

@@ -9,9 +9,7 @@ from jaxtyping import Float
 from .._geometry import squared_norm
 
 
-def relative_error(
-    predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, "N c"]
-) -> float:
+def relative_error(predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, "N c"]) -> float:
     """|predicted - true|_D / |true|_D: the root of the paper's normalised MSE."""
     size = squared_norm(true)
     error = squared_norm(predicted - true)

@@ -52,9 +52,7 @@ def check_equal_steps(data: Dataset, who: object) -> None:
         )
 
 
-def windows(
-    data: Dataset, width: int
-) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " N"]]:
+def windows(data: Dataset, width: int) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " N"]]:
     """For each row, the first row of its window and its own place in that window.
 
     A window is centred on its row, and shifted inwards near the ends of a run.

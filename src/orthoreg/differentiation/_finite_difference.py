@@ -54,9 +54,7 @@ class SmoothedFiniteDifference(AbstractDifferentiator):
         return parabola_slopes(data, weighted_sum(data, data.states, weights))
 
 
-def parabola_slopes(
-    data: Dataset, values: Float[np.ndarray, "N n"]
-) -> Float[np.ndarray, "N n"]:
+def parabola_slopes(data: Dataset, values: Float[np.ndarray, "N n"]) -> Float[np.ndarray, "N n"]:
     """Slope at each row of the parabola through its window of three.
 
     sum_j y_j l_j'(t) with l_j'(t) = (2t - t_k - t_m) / ((t_j - t_k)(t_j - t_m)).

@@ -40,7 +40,7 @@ class SmoothingSpline(AbstractDifferentiator):
     def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
         result = np.empty_like(data.states)
         for runs in runs_by_grid(data):
-            rows = data.offsets[runs][:, None] + np.arange(data.run_lengths[runs[0]])
+            rows = data.offsets[runs][:, None] + np.arange(int(data.run_lengths[runs[0]]))
             times = data.times[rows[0]]
             for state in range(data.n_states):
                 values = np.ascontiguousarray(data.states[rows, state].T)

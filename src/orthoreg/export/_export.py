@@ -142,5 +142,3 @@ def _literal(array: Any) -> str:
         np.asarray(array), threshold=2**31, max_line_width=100, floatmode="unique", separator=", "
     )
     return f"np.array({text})"
-
-

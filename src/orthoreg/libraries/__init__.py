@@ -16,3 +16,4 @@ from ._formula import parse as parse
 from ._library import AbstractLibrary as AbstractLibrary
 from ._library import Joined as Joined
 from ._library import Products as Products
+from ._spec import parse_library as parse_library

@@ -95,9 +95,7 @@ def multiply(*factors: Expression) -> Expression:
             if isinstance(part, Number):
                 number *= part.value
                 continue
-            base, exponent = (
-                (part.base, part.exponent) if isinstance(part, Power) else (part, ONE)
-            )
+            base, exponent = (part.base, part.exponent) if isinstance(part, Power) else (part, ONE)
             exponents[base] = add(exponents.get(base, ZERO), exponent)
     if not math.isfinite(number):
         raise FormulaError("A number in the formula overflows.")
@@ -196,7 +194,7 @@ def children(item: Expression) -> tuple[Expression, ...]:
             return ()
 
 
-def evaluate(item: Expression, variables: Sequence[Any], xp: Any) -> Any:
+def evaluate(item: Expression, variables: Any, xp: Any) -> Any:
     """The value in the arithmetic of `xp`: `numpy`, `jax.numpy` or `sympy`."""
     return run(compiled([item]), variables, xp)[0]
 
@@ -247,7 +245,7 @@ def compiled(items: Sequence[Expression]) -> Program:
     return Program(tuple(steps), results)
 
 
-def run(program: Program, variables: Sequence[Any], xp: Any) -> list[Any]:
+def run(program: Program, variables: Any, xp: Any) -> list[Any]:
     """One value per formula, from one value per variable, in the arithmetic of `xp`."""
     is_sympy = xp.__name__ == "sympy"
     values: list[Any] = []
@@ -259,8 +257,9 @@ def run(program: Program, variables: Sequence[Any], xp: Any) -> list[Any]:
             for place in operands[1:]:
                 value = value * values[place]
         elif operation == "call":
-            name = SYMPY_NAMES.get(operands[0], operands[0]) if is_sympy else operands[0]
-            value = getattr(xp, name)(values[operands[1]])
+            name, place = operands
+            function = getattr(xp, SYMPY_NAMES.get(name, str(name)) if is_sympy else name)
+            value = function(values[place])
         elif operation == "add":
             value = values[operands[0]]
             for place in operands[1:]:
@@ -347,6 +346,4 @@ def _leading_number(factors: list[Expression]) -> tuple[float, list[Expression]]
 
 
 def _is_inverse(item: Expression) -> bool:
-    return (
-        isinstance(item, Power) and isinstance(item.exponent, Number) and item.exponent.value < 0
-    )
+    return isinstance(item, Power) and isinstance(item.exponent, Number) and item.exponent.value < 0

@@ -3,12 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
+from math import comb
 from typing import final
 
 from .._errors import FormulaError, InputError
 from ._expression import ONE, Expression, Number, Variable, call, multiply
 from ._formula import parse
 from ._library import AbstractLibrary, distinct, positive_integer
+
+MOST_TERMS = 5000
+"""More terms than this are a mistake: their Gram matrix alone would fill 200 MB."""
 
 
 @final
@@ -29,6 +33,12 @@ class Polynomial(AbstractLibrary):
 
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         nodes = [Variable(i, name) for i, name in enumerate(variables)]
+        count = comb(len(nodes) + self.degree, self.degree)
+        if count > MOST_TERMS:
+            raise InputError(
+                f"Polynomial({self.degree}) in {len(nodes)} variables has {count} terms; at most "
+                f"{MOST_TERMS} are allowed. Choose a lower degree."
+            )
         start = 0 if self.include_constant else 1
         return tuple(
             multiply(ONE, *chosen)

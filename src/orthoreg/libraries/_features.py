@@ -11,7 +11,7 @@ from jaxtyping import Float
 from .._errors import InputError, quoted, suggestion
 from .._typing import Mask
 from ._expression import Expression, Program, compiled, run, to_text
-from ._families import PerState
+from ._families import MOST_TERMS, PerState
 from ._library import AbstractLibrary
 
 
@@ -36,7 +36,7 @@ class FeatureMap:
     def mask(self) -> Mask:
         return np.array(self.allowed, dtype=bool).reshape(len(self.allowed), len(self.terms))
 
-    def columns(self, variables: Sequence[Any], xp: Any) -> list[Any]:
+    def columns(self, variables: Any, xp: Any) -> list[Any]:
         """One value per term, from one value per variable, in the arithmetic of `xp`."""
         return run(self._program, variables, xp)
 
@@ -70,6 +70,8 @@ def bind(
             f"library must be a library such as Polynomial(2) + Fourier(1); got {library!r}."
         )
     terms = library.terms(tuple(variables))
+    if len(terms) > MOST_TERMS:
+        raise InputError(f"The library has {len(terms)} terms; at most {MOST_TERMS} are allowed.")
     if isinstance(library, PerState):
         for state, _ in library.by_state:
             if state not in equations:

@@ -10,8 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from .._progress import track
 from ._rollout import Rollout, Status
 
+_CHUNK = 256
 _EXPLICIT_STEPS = 20_000
 _IMPLICIT_STEPS = 20_000
 _COMPLETED, _DIVERGED, _STALLED = 0, 1, 2
@@ -37,22 +39,25 @@ def integrate(
     again by an implicit one, so stiff fields work. A state beyond `bound` counts as diverged.
     Inputs are interpolated linearly between the given times. Never raises for a failure.
     """
+    # plain numbers in a field become arrays: another value is then no reason to compile again
+    field = jax.tree.map(lambda leaf: np.asarray(leaf) if type(leaf) is float else leaf, field)
     with jax.enable_x64(True):
-        arguments = [np.asarray(starts, float), np.asarray(times, float), inputs]
+        arguments: list[Any] = [np.asarray(starts, float), np.asarray(times, float), inputs]
         limits = [
-            np.broadcast_to(np.asarray(limit, float), (starts.shape[1],))
-            for limit in (bound, atol)
+            np.broadcast_to(np.asarray(limit, float), (starts.shape[1],)) for limit in (bound, atol)
         ]
-        states, status, stop_time, stop_state = _solve(
-            field, *arguments, *limits, rtol, implicit=False
+        chunks = [slice(first, first + _CHUNK) for first in range(0, len(starts), _CHUNK)]
+        solved = [
+            _solve(field, _rows(arguments, chunk), limits, rtol, implicit=False)
+            for chunk in track(chunks, "Simulating")
+        ]
+        states, status, stop_time, stop_state = (
+            np.concatenate(part) for part in zip(*solved, strict=True)
         )
         again = np.flatnonzero(status == _STALLED)
         if again.size:
-            chosen = [None if part is None else part[again] for part in arguments]
-            second = _solve(field, *chosen, *limits, rtol, implicit=True)
-            for array, part in zip(
-                (states, status, stop_time, stop_state), second, strict=True
-            ):
+            second = _solve(field, _rows(arguments, again), limits, rtol, implicit=True)
+            for array, part in zip((states, status, stop_time, stop_state), second, strict=True):
                 array[again] = part
     failed = status != _COMPLETED
     return Rollout(
@@ -65,14 +70,34 @@ def integrate(
     )
 
 
-def _solve(field, starts, times, inputs, bound, atol, rtol, *, implicit):
-    """Writable NumPy arrays: states, status codes, last times, last states."""
-    stops = times[:, -1] <= times[:, 0]
-    results = _compiled(field, starts, times, inputs, bound, atol, rtol, implicit)
-    states, status, stop_time, stop_state = (np.array(part) for part in results)
-    states[stops] = starts[stops, None]
-    status[stops] = _COMPLETED
+def _solve(field, arguments, limits, rtol, *, implicit):
+    """Writable NumPy arrays: states, status codes, last times, last states.
+
+    Batches and times are padded to powers of two, so that few shapes are ever compiled.
+    """
+    starts, times, inputs = arguments
+    bound, atol = limits
+    runs, points = times.shape
+    rows = np.minimum(np.arange(_padded(runs)), runs - 1)
+    columns = np.minimum(np.arange(_padded(points)), points - 1)
+    inputs = None if inputs is None else inputs[rows][:, columns]
+    results = _compiled(
+        field, starts[rows], times[rows][:, columns], inputs, bound, atol, rtol, implicit
+    )
+    states, status, stop_time, stop_state = (np.array(part)[:runs] for part in results)
+    states = states[:, :points].copy()
+    still = times[:, -1] <= times[:, 0]  # nothing to integrate
+    states[still] = starts[still, None]
+    status[still] = _COMPLETED
     return states, status, stop_time, stop_state
+
+
+def _rows(arguments: list[Any], rows: Any) -> list[Any]:
+    return [None if part is None else part[rows] for part in arguments]
+
+
+def _padded(size: int) -> int:
+    return 1 << (size - 1).bit_length()
 
 
 @eqx.filter_jit
@@ -93,9 +118,7 @@ def _compiled(field, starts, times, inputs, bound, atol, rtol, implicit):
             t1=ts[-1],
             dt0=None,
             y0=start,
-            saveat=diffrax.SaveAt(
-                subs=[diffrax.SubSaveAt(ts=ts), diffrax.SubSaveAt(t1=True)]
-            ),
+            saveat=diffrax.SaveAt(subs=[diffrax.SubSaveAt(ts=ts), diffrax.SubSaveAt(t1=True)]),
             stepsize_controller=diffrax.PIDController(
                 rtol=rtol, atol=atol, dtmin=1e-14 * span, force_dtmin=False
             ),
@@ -103,7 +126,8 @@ def _compiled(field, starts, times, inputs, bound, atol, rtol, implicit):
             max_steps=_IMPLICIT_STEPS if implicit else _EXPLICIT_STEPS,
             throw=False,
         )
-        (saved_times, last_time), (saved, last) = solution.ts, solution.ys
+        parts: Any = (solution.ts, solution.ys)
+        (saved_times, last_time), (saved, last) = parts
         reached = jnp.isfinite(saved_times)[:, None] & jnp.all(jnp.isfinite(saved), 1)[:, None]
         done = solution.result == diffrax.RESULTS.successful
         out_of_steps = solution.result == diffrax.RESULTS.max_steps_reached

@@ -35,6 +35,12 @@ class Rollout:
     stopped_state: Any
     message: Any
 
+    def runs(self) -> list["Rollout"]:
+        """The rollouts of a batch, one by one."""
+        times = np.broadcast_to(self.times, self.x.shape[:2])
+        parts = (times, self.x, self.status, self.stopped_at, self.stopped_state, self.message)
+        return [Rollout(*part) for part in zip(*parts, strict=True)]
+
     @property
     def completed(self) -> Any:
         """Whether each rollout reached its last time."""

@@ -97,15 +97,20 @@ class _Problem:
     strengths: Strengths
     refit: bool
 
-    def solve(self, spectrum: Spectrum, ridge: float) -> EquationFit:
-        lam, mu = self.strengths.orthogonality, self.strengths.sparsity
+    def solve(
+        self, spectrum: Spectrum, ridge: float, start: Float[np.ndarray, " k"] | None = None
+    ) -> EquationFit:
+        """The minimiser; `start` holds the L1 solution of a similar problem, and is updated."""
+        lam, mu = float(self.strengths.orthogonality), float(self.strengths.sparsity)
         reduction = Reduction.of(
-            spectrum, self.equation, self.terms, self.strengths.magnitude, ridge
+            spectrum, self.equation, self.terms, float(self.strengths.magnitude), ridge
         )
         Q, r, constant = reduction.quadratic(lam)
         Q, r = Q[np.ix_(self.independent, self.independent)], r[self.independent]
         w = np.zeros(len(self.terms))
-        w[self.independent] = lasso(Q, r, mu)
+        w[self.independent] = lasso(Q, r, mu, None if start is None else start[self.independent])
+        if start is not None:
+            start[:] = w
         if self.refit and mu > 0:
             active = self.terms[w != 0]
             return replace(
@@ -129,25 +134,21 @@ class _Problem:
 
 
 def _choose_ridge(problem: _Problem, splits: list[tuple[Spectrum, Moments]]) -> float:
-    """The largest rho whose error on held-out data is as good as the best: within a standard
-    error, or to a relative 1e-5.
+    """The largest rho whose error on held-out data is as good as the best: within two standard
+    errors, or to a relative 1e-5.
 
     rho = inf is among the candidates: where the residual does not help, there is none.
     """
     if len(splits) < 2:
         return np.inf
-    errors = np.array(
-        [
-            [
-                squared_error(held_out, problem.equation, fit.w, fit.v)
-                for train, held_out in splits
-                for fit in [problem.solve(train, ridge)]
-            ]
-            for ridge in _RIDGES
-        ]
-    )
+    errors = np.zeros((len(_RIDGES), len(splits)))
+    for j, (train, held_out) in enumerate(splits):
+        start = np.zeros(len(problem.terms))
+        for i, ridge in enumerate(_RIDGES):
+            fit = problem.solve(train, ridge, start)
+            errors[i, j] = squared_error(held_out, problem.equation, fit.w, fit.v)
     excess = errors - errors[np.argmin(errors.mean(axis=1))]
-    doubt = excess.std(axis=1, ddof=1) / np.sqrt(len(splits))
+    doubt = 2 * excess.std(axis=1, ddof=1) / np.sqrt(len(splits))
     size = np.mean([held_out.yy[problem.equation] for _, held_out in splits])
     good = excess.mean(axis=1) <= np.maximum(doubt, _NEGLIGIBLE * size)
     return float(_RIDGES[np.flatnonzero(good)[-1]])

@@ -7,7 +7,7 @@ lowers the objective, so it ends.
 
 import numpy as np
 from jaxtyping import Float
-from scipy import linalg
+from scipy.linalg import lapack
 
 _TOLERANCE = 1e-12
 _MOST_STEPS_PER_TERM = 50
@@ -61,12 +61,9 @@ def _solve(Q: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Q^+ r; by Cholesky where Q has full rank."""
     if not len(r):
         return np.zeros(0)
-    try:
-        factor = linalg.cho_factor(Q)
-        if np.diag(factor[0]).min() > 1e-7 * np.sqrt(np.diag(Q).max()):
-            return linalg.cho_solve(factor, r)
-    except linalg.LinAlgError:
-        pass
+    factor, solution, failed = lapack.dposv(Q, r)  # type: ignore[attr-defined]
+    if not failed and factor.diagonal().min() > 1e-7 * np.sqrt(Q.diagonal().max()):
+        return solution
     return np.linalg.lstsq(Q, r, rcond=1e-13)[0]
 
 
@@ -115,7 +112,7 @@ def _line_search(
     for stop in stops:
         point = np.zeros_like(w)
         values = here + stop * move
-        values[np.isclose(crossings, stop, rtol=1e-12, atol=0)] = 0.0
+        values[crossings == stop] = 0.0
         point[active] = values
         value = _value(Q, r, mu, point)
         if value < best_value:

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from scipy.linalg import solve_triangular
 
 _TOLERANCE = 1e-12
+_ROUNDING = 4 * np.finfo(float).eps
 
 
 @final
@@ -26,7 +27,7 @@ def independent_terms(
     """Terms to keep, and the others as combinations of them.
 
     The convention: terms are taken in the order of the library, and one that earlier terms
-    already span (to a squared relative distance of 1e-12) is left out. It gets the coefficient
+    already span (to a squared relative distance of 1e-12, or what rounding hides) is left out. It gets the coefficient
     zero, and simple terms win over complicated ones.
     """
     scale = np.sqrt(np.diag(A))
@@ -41,12 +42,13 @@ def independent_terms(
         lower = factor[:size, :size]
         row = solve_triangular(lower, C[kept, term], lower=True) if size else np.zeros(0)
         distance = C[term, term] - row @ row
-        if nonzero[term] and distance > _TOLERANCE:
+        weights = solve_triangular(lower.T, row) if size else np.zeros(0)
+        hidden = _ROUNDING * (1 + np.abs(weights).sum()) ** 2
+        if nonzero[term] and distance > max(_TOLERANCE, hidden):
             factor[size, :size] = row
             factor[size, size] = np.sqrt(distance)
             kept.append(term)
             continue
-        weights = solve_triangular(lower.T, row) if size else np.zeros(0)
         large = np.flatnonzero(np.abs(weights) > 1e-6) if nonzero[term] else []
         dependences.append(
             Dependence(

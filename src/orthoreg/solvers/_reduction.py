@@ -87,7 +87,9 @@ class Reduction:
         A = moments.A[np.ix_(self.terms, self.terms)]
         a = moments.a[self.terms, c]
         d = self.spectrum.d[:, c]
-        constant = float(moments.yy[c] - d @ (self.inverse * d) + self.g @ self._response(lam) @ self.g)
+        constant = float(
+            moments.yy[c] - d @ (self.inverse * d) + self.g @ self._response(lam) @ self.g
+        )
         if math.isinf(lam):
             return A, a, constant
         damping = 1 / (1 + lam * self.s)

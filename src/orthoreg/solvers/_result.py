@@ -17,9 +17,9 @@ from ._rank import Dependence
 class Strengths:
     """mu, lam and lam2 of the objective, by their public names."""
 
-    sparsity: float
-    orthogonality: float
-    magnitude: float
+    sparsity: int | float | np.number
+    orthogonality: int | float | np.number
+    magnitude: int | float | np.number
 
     def __post_init__(self):
         for name, may_be_infinite in (
@@ -28,8 +28,10 @@ class Strengths:
             value = getattr(self, name)
             valid = isinstance(value, int | float | np.number) and not isinstance(value, bool)
             if not valid or not value >= 0 or (math.isinf(value) and not may_be_infinite):
-                limit = "at least 0 (math.inf for the projection)" if may_be_infinite else (
-                    "finite and at least 0"
+                limit = (
+                    "at least 0 (math.inf for the projection)"
+                    if may_be_infinite
+                    else ("finite and at least 0")
                 )
                 raise InputError(f"{name} must be a number, {limit}; got {value!r}.")
 

@@ -98,9 +98,7 @@ def generate(
     else:
         grid, keep = times, np.arange(len(times))
     field = system.shifted() if split is Split.t3 else system
-    rollout = integrate(
-        field, starts, np.tile(grid[keep], (count, 1)), rtol=1e-10, atol=1e-10
-    )
+    rollout = integrate(field, starts, np.tile(grid[keep], (count, 1)), rtol=1e-10, atol=1e-10)
     rollout.raise_unless_completed()
     first = 1 if split is Split.ext else 0
     states = rollout.x[:, first:]

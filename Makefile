@@ -1,0 +1,35 @@
+# Everything runs in .venv, which is made on first use; nothing else is needed but Python and make.
+PYTHON ?= python3
+BIN := .venv/bin
+# one thread per test process: the processes share the cores
+TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false
+
+.PHONY: demo test lint format bench clean
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch .venv/ready
+
+demo: .venv/ready
+	$(BIN)/orthoreg demo --out demo
+
+test: .venv/ready
+	$(TEST_ENV) $(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+lint: .venv/ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/basedpyright
+
+format: .venv/ready
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/ready
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv demo

@@ -1,0 +1,5 @@
+"""`python -m orthoreg`."""
+
+from .cli import main
+
+main()

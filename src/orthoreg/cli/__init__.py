@@ -1,0 +1,46 @@
+"""The `orthoreg` command."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from .._errors import InputError, MissingExtraError
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs a command. Exit code 0: done; 2: a mistake in what was asked; 1: a fault of ours."""
+    sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """The exit code of a command; one sentence on standard error when it is not 0."""
+    from ._commands import app
+
+    try:
+        result = app(args=list(arguments), prog_name="orthoreg", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except (InputError, MissingExtraError) as error:
+        return _refuse(str(error))
+    except OSError as error:
+        return _refuse(
+            f"{error.strerror or error}: '{error.filename}'." if error.filename else f"{error}"
+        )
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if hasattr(error, "format_message"):  # a usage error of the command line itself
+            return _refuse(f"{error.format_message()} See 'orthoreg --help'.")  # type: ignore
+        if type(error).__name__ in ("Abort", "Exit"):
+            return int(getattr(error, "exit_code", 1))
+        if os.environ.get("ORTHOREG_DEBUG"):
+            raise
+        _refuse(
+            f"orthoreg failed: {type(error).__name__}: {error} This is a fault of orthoreg; "
+            f"set ORTHOREG_DEBUG=1 for the traceback and report it."
+        )
+        return 1
+
+
+def _refuse(sentence: str) -> int:
+    sys.stderr.write(f"error: {' '.join(sentence.split())}\n")
+    return 2

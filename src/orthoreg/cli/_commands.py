@@ -1,0 +1,419 @@
+"""The commands. Each parses, calls the library and prints; heavy imports wait until they run."""
+
+import math
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .._errors import DataWarning, FitWarning, InputError
+from ._output import ERRORS, certificate_table, equation_table, number, print_json, table, terminal
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Equations, a neural residual orthogonal to them, and forecasts, from time series.",
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
+ModelFile = Annotated[Path, typer.Argument(help="A model file written by 'orthoreg fit'.")]
+Table = Annotated[Path, typer.Argument(help="CSV or Parquet table of measurements.")]
+Delimiter = Annotated[str, typer.Option(help="Sign between the columns of a CSV file.")]
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for model and plots.")] = Path("demo"),
+    runs: Annotated[int, typer.Option(min=5, help="Training runs to simulate.")] = 1000,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Fit the paper's pendulum, whose forcing the library cannot say, and forecast it."""
+    from .. import OrthoReg
+    from ..systems import Pendulum, Split, generate, true_derivatives
+    from ._work import (
+        coefficient_dict,
+        derivative_scores,
+        draw,
+        forecast_scores,
+        output_folder,
+    )
+
+    system = Pendulum()
+    with collected_warnings() as notes:
+        with working("Simulating the pendulum"):
+            train = generate(system, Split.train, runs=runs, seed=seed)
+        with working("Fitting"):
+            model = OrthoReg(seed=seed).fit(train)
+        test = {
+            split: generate(system, split, seed=seed)
+            for split in (Split.id, Split.ext, Split.t2, Split.t3)
+        }
+        splits, forecasts = {}, {}
+        with working("Forecasting the test splits"):
+            for split, data in test.items():
+                if split is Split.ext:  # from the starts of the ID runs, scored on what follows
+                    starts = test[Split.id].states[test[Split.id].offsets[:-1]]
+                    times = [0.0, *data.times[: data.run_lengths[0]]]
+                    forecasts[split] = model.simulate(starts, times).runs()
+                else:
+                    forecasts[split] = model.forecast(data)
+                truth = true_derivatives(system, split, data)
+                splits[str(split)] = derivative_scores(model, data, truth) | forecast_scores(
+                    forecasts[split], [run.states for run in data]
+                )
+        folder = output_folder(out)
+        model.save(folder / "pendulum.orthoreg")
+        with working("Drawing"):
+            plots = draw(
+                model, test[Split.id], forecasts[Split.id], folder, "unseen runs (split ID)"
+            )
+    values = {
+        "system": "pendulum",
+        "runs": runs,
+        "samples": train.n_samples,
+        "equations": model.equations(),
+        "truth": system.true_equations,
+        "coefficients": coefficient_dict(model),
+        "certificate": model.certificate_.as_dict(),
+        "splits": splits,
+        "model": str(folder / "pendulum.orthoreg"),
+        "plots": [str(plot) for plot in plots],
+        "warnings": notes,
+    }
+    if as_json:
+        return print_json(values)
+    console = terminal()
+    console.print(f"Modified pendulum: {runs} runs, {train.n_samples} samples\n")
+    console.print(equation_table(model.equations(), system.true_equations))
+    console.print()
+    print_certificate(console, model)
+    names = {"id": "ID: unseen runs", "ext": "ID,ext: beyond the last time",
+             "t2": "T2: other starts", "t3": "T3: other parameters"}  # fmt: skip
+    rows = [
+        (
+            names[split],
+            number(scores["derivative_error"]),
+            number(scores["forecast_error"]),
+            f"{scores['forecasts_failed']} of {scores['forecasts']}",
+        )
+        for split, scores in splits.items()
+    ]
+    console.print(table("Relative errors", ("split", "derivative", "forecast", "diverged"), rows))
+    console.print()
+    print_files(console, [folder / "pendulum.orthoreg", *plots])
+
+
+@app.command()
+def fit(
+    data: Table,
+    time: Annotated[str, typer.Option(help="Column with the times.")],
+    states: Annotated[str, typer.Option(help="Columns with the states, separated by commas.")],
+    inputs: Annotated[str, typer.Option(help="Columns with inputs, separated by commas.")] = "",
+    group: Annotated[str | None, typer.Option(help="Column that tells runs apart.")] = None,
+    derivatives: Annotated[
+        str, typer.Option(help="Columns with measured derivatives, in the order of the states.")
+    ] = "",
+    library: Annotated[
+        str, typer.Option(help="Candidate terms: poly(d), fourier(k) and formulas, with + and *.")
+    ] = "poly(2)+fourier(1)",
+    residual: Annotated[
+        int, typer.Option(min=0, help="Random features of the residual; 0 for none.")
+    ] = 400,
+    sparsity: Annotated[float, typer.Option(help="Weight of the L1 norm, relative.")] = 0.05,
+    orthogonality: Annotated[
+        float, typer.Option(help="Weight of the overlap; inf for an exactly orthogonal residual.")
+    ] = math.inf,
+    magnitude: Annotated[float, typer.Option(help="Weight of the residual's size.")] = 0.0,
+    delimiter: Delimiter = ",",
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option(help="Folder for model and plots.")] = Path("orthoreg-out"),
+    as_json: Json = False,
+) -> None:
+    """Learn equations and residual from a table; write the model and three plots."""
+    from .. import OrthoReg, RandomFeatures, Zero, read_table
+    from ..libraries import parse_library
+    from ._work import coefficient_dict, draw, measure, output_folder
+
+    with collected_warnings() as notes:
+        terms = parse_library(library)
+        with working("Reading"):
+            runs = read_table(
+                data, time, names_in(states), names_in(inputs), group,
+                derivatives=names_in(derivatives), delimiter=delimiter,
+            )  # fmt: skip
+        with working("Fitting"):
+            model = OrthoReg(
+                terms,
+                RandomFeatures(residual) if residual else Zero(),
+                sparsity=sparsity,
+                orthogonality=orthogonality,
+                magnitude=magnitude,
+                seed=seed,
+            ).fit(runs)
+        with working("Forecasting"):
+            scores, forecasts = measure(model, runs)
+        folder = output_folder(out)
+        file = folder / f"{data.stem}.orthoreg"
+        model.save(file)
+        with working("Drawing"):
+            plots = draw(model, runs, forecasts, folder, "the training runs")
+    if as_json:
+        return print_json(
+            {
+                "data": str(data),
+                "runs": runs.n_runs,
+                "samples": runs.n_samples,
+                "equations": model.equations(),
+                "coefficients": coefficient_dict(model),
+                "certificate": model.certificate_.as_dict(),
+                "training": scores,
+                "model": str(file),
+                "plots": [str(plot) for plot in plots],
+                "warnings": notes,
+            }
+        )
+    console = terminal()
+    console.print(f"{data.name}: {runs.n_runs} runs, {runs.n_samples} samples\n", markup=False)
+    console.print(equation_table(model.equations()))
+    console.print()
+    print_certificate(console, model)
+    print_scores(console, "Training runs, from their first rows", scores)
+    print_files(console, [file, *plots])
+
+
+@app.command()
+def simulate(
+    model: ModelFile,
+    start: Annotated[str, typer.Option(help="First state, numbers separated by commas.")],
+    until: Annotated[float, typer.Option(help="Last time; the first is 0.")],
+    step: Annotated[float, typer.Option(help="Time between the rows that are written.")],
+    inputs: Annotated[
+        Path | None, typer.Option(help="Table with the model's time and input columns.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="CSV file for the trajectory.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Integrate a model from a start; divergence is reported, not an error."""
+    import numpy as np
+
+    from .. import load
+    from ..data import read_table, write_table
+
+    with collected_warnings() as notes:
+        fitted = load(model)
+        first = numbers_in(start, "--start")
+        if len(first) != len(fitted.state_names_):
+            raise InputError(
+                f"--start must give {len(fitted.state_names_)} numbers "
+                f"({', '.join(fitted.state_names_)}); got {len(first)}."
+            )
+        if not (step > 0 and until > 0 and until / step <= 1e7):
+            raise InputError(
+                f"--until and --step must be positive, with at most 10 million steps; "
+                f"got {until:g} and {step:g}."
+            )
+        if out is not None and not out.resolve().parent.is_dir():
+            raise InputError(f"There is no folder '{out.parent}' to write '{out.name}' into.")
+        times = step * np.arange(int(math.floor(until / step * (1 + 1e-12))) + 1)
+        values = None
+        if fitted.input_names_:
+            if inputs is None:
+                raise InputError(
+                    f"The model has inputs ({', '.join(fitted.input_names_)}); give a table with "
+                    f"them and their times as --inputs."
+                )
+            given = read_table(inputs, fitted.columns_["time"], fitted.input_names_)
+            values = np.column_stack(
+                [np.interp(times, given.times, column) for column in given.states.T]
+            )
+        with working("Simulating"):
+            rollout = fitted.simulate(first, times, values)
+        columns = {fitted.columns_["time"]: times}
+        columns |= dict(zip(fitted.state_names_, rollout.x.T, strict=True))
+        reached = np.isfinite(rollout.x).all(axis=1)
+        columns = {name: column[reached] for name, column in columns.items()}
+        if out is not None:
+            write_table(out, columns)
+    if as_json:
+        return print_json(
+            {
+                "status": str(rollout.status),
+                "stopped_at": rollout.stopped_at,
+                "message": rollout.message,
+                "rows": int(reached.sum()),
+                **({"out": str(out)} if out is not None else {"trajectory": columns}),
+                "warnings": notes,
+            }
+        )
+    console = terminal()
+    shown = np.unique(np.linspace(0, reached.sum() - 1, 11).astype(int))
+    rows = [[f"{column[i]:.6g}" for column in columns.values()] for i in shown]
+    console.print(table(f"{rollout.status}: {reached.sum()} rows", tuple(columns), rows))
+    if rollout.message:
+        ERRORS.print(f"note: {rollout.message}", markup=False)
+    if out is not None:
+        print_files(console, [out])
+
+
+@app.command()
+def evaluate(
+    model: ModelFile,
+    data: Table,
+    time: Annotated[str | None, typer.Option(help="Column with the times, if renamed.")] = None,
+    group: Annotated[str | None, typer.Option(help="Column that tells runs apart.")] = None,
+    delimiter: Delimiter = ",",
+    as_json: Json = False,
+) -> None:
+    """Errors of a model's derivatives and forecasts on a table of measurements."""
+    from .. import load, read_table
+    from ._work import measure
+
+    with collected_warnings() as notes:
+        fitted = load(model)
+        columns = fitted.columns_
+        runs = read_table(
+            data, time or columns["time"], fitted.state_names_, fitted.input_names_,
+            group or columns["group"], delimiter=delimiter,
+        )  # fmt: skip
+        with working("Forecasting"):
+            scores, _ = measure(fitted, runs)
+            scores["r2"] = fitted.score(runs)
+    if as_json:
+        return print_json(
+            {
+                "model": str(model),
+                "data": str(data),
+                "runs": runs.n_runs,
+                "samples": runs.n_samples,
+                **scores,
+                "warnings": notes,
+            }
+        )
+    console = terminal()
+    print_scores(console, f"{data.name}: {runs.n_runs} runs, {runs.n_samples} samples", scores)
+
+
+@app.command()
+def generate(
+    system: Annotated[str, typer.Argument(help="The system: pendulum.")],
+    out: Annotated[Path, typer.Option(help="CSV file to write.")],
+    split: Annotated[
+        str, typer.Option(help="train, validation, id, ext (later times), t2 (other starts) or t3.")
+    ] = "train",
+    runs: Annotated[int | None, typer.Option(min=1, help="How many runs.")] = None,
+    difficulty: Annotated[str, typer.Option(help="low, medium or high.")] = "medium",
+    noise: Annotated[float, typer.Option(min=0, help="Standard deviation of added noise.")] = 0.0,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Simulate a benchmark system and write its runs as a table."""
+    from ..data import write_table
+    from ..systems import DIFFICULTIES, Pendulum, Split
+    from ..systems import generate as simulated
+
+    one_of(system, ["pendulum"], "SYSTEM")
+    one_of(split, [str(name) for name in Split], "--split")
+    one_of(difficulty, list(DIFFICULTIES), "--difficulty")
+    if not out.resolve().parent.is_dir():
+        raise InputError(f"There is no folder '{out.parent}' to write '{out.name}' into.")
+    with working("Simulating"):
+        data = simulated(
+            Pendulum.of_difficulty(difficulty), Split(split), runs=runs, seed=seed, noise=noise
+        )
+        columns = {"run": data.run_of_row, "t": data.times}
+        write_table(out, columns | dict(zip(data.state_names, data.states.T, strict=True)))
+    values = {"out": str(out), "runs": data.n_runs, "samples": data.n_samples}
+    if as_json:
+        return print_json({**values, "columns": [*columns, *data.state_names]})
+    console = terminal()
+    console.print(f"{data.n_runs} runs, {data.n_samples} rows", markup=False)
+    print_files(console, [out])
+
+
+# -- shared by the commands ------------------------------------------------------------------
+
+
+def names_in(text: str) -> list[str]:
+    """Column names out of a list separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def numbers_in(text: str, what: str) -> list[float]:
+    """Numbers out of a list separated by commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"{what} must be numbers separated by commas, such as 1,0; got '{text}'."
+        ) from None
+
+
+def one_of(value: str, known: list[str], what: str) -> None:
+    """Refuses a value that is not among the known ones."""
+    from .._errors import quoted, suggestion
+
+    if value not in known:
+        raise InputError(
+            f"{what} must be one of {quoted(known)}; got '{value}'.{suggestion(value, known)}"
+        )
+
+
+def print_certificate(console: Any, model: Any) -> None:
+    """The fit, and in words what a reader must know of it."""
+    certificate = model.certificate_
+    console.print(certificate_table(certificate))
+    for relation in certificate.dependences:
+        console.print(f"  On these data {relation}; the term was left out.", markup=False)
+    if any(one.residual_share > 0.01 for one in certificate.equations):
+        console.print(
+            "  The residual is what the terms above cannot say. Where missing physics correlates "
+            "with\n  a term, that term's coefficient carries part of it.",
+            style="dim",
+        )
+    console.print()
+
+
+def print_scores(console: Any, title: str, scores: dict[str, Any]) -> None:
+    """Errors on a set of runs."""
+    rows = [("derivative", number(scores["derivative_error"]))]
+    if "r2" in scores:
+        rows.append(("derivative, R^2", f"{scores['r2']:.6f}"))
+    rows.append(("forecast", number(scores["forecast_error"])))
+    rows.append(("diverged", f"{scores['forecasts_failed']} of {scores['forecasts']}"))
+    console.print(table(title, ("relative error", ""), rows))
+    if scores["first_failure"]:
+        console.print(f"  First failure: {scores['first_failure']}", markup=False)
+    console.print()
+
+
+def print_files(console: Any, paths: list[Path]) -> None:
+    for path in paths:
+        console.print(f"wrote {path}", markup=False)
+
+
+@contextmanager
+def working(what: str):
+    """A moving sign on standard error while something runs, where that is a terminal."""
+    if not ERRORS.is_terminal:
+        yield
+        return
+    with ERRORS.status(f"{what} ..."):
+        yield
+
+
+@contextmanager
+def collected_warnings():
+    """Our own warnings as sentences on standard error, and in a list for JSON."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    for warning in caught:
+        if issubclass(warning.category, DataWarning | FitWarning):
+            notes.append(str(warning.message))
+            ERRORS.print(f"warning: {warning.message}", markup=False)

@@ -1,0 +1,92 @@
+"""What several commands do: measure a model on runs, draw its pictures, make its folder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._errors import InputError
+from .._estimator import OrthoReg
+from ..data import Dataset
+from ..diagnostics import relative_error
+from ..losses import VectorField
+from ..plotting import plot_forecast, plot_phase, plot_residual, save_figure
+from ..simulation import Rollout, Status
+
+
+def measure(model: OrthoReg, data: Dataset, slopes: Any = None) -> tuple[dict, list[Rollout]]:
+    """Errors of derivatives and of forecasts from each run's first row, and the forecasts."""
+    forecasts = model.forecast(data)
+    scores = derivative_scores(model, data, slopes)
+    return scores | forecast_scores(forecasts, [run.states for run in data]), forecasts
+
+
+def derivative_scores(model: OrthoReg, data: Dataset, slopes: Any = None) -> dict[str, Any]:
+    """Errors against the given derivatives, or else against those estimated from the data."""
+    if slopes is None:
+        slopes = (model.loss or VectorField()).samples(data).targets
+    predicted = model.predict(data)
+    return {
+        "derivative_error": relative_error(predicted, slopes),
+        "derivative_error_by_equation": {
+            name: relative_error(predicted[:, [c]], slopes[:, [c]])
+            for c, name in enumerate(model.output_names_)
+        },
+    }
+
+
+def forecast_scores(
+    forecasts: Sequence[Rollout], true_states: Sequence[np.ndarray]
+) -> dict[str, Any]:
+    """The error over the last rows of completed forecasts, and the number of the others.
+
+    Diverged forecasts are counted, not averaged in.
+    """
+    done = [i for i, forecast in enumerate(forecasts) if forecast.status is Status.completed]
+    error = None
+    if done:
+        error = relative_error(
+            np.concatenate([forecasts[i].x[-len(true_states[i]) :] for i in done]),
+            np.concatenate([true_states[i] for i in done]),
+        )
+    return {
+        "forecast_error": error,
+        "forecasts": len(forecasts),
+        "forecasts_failed": len(forecasts) - len(done),
+        "first_failure": next((f.message for f in forecasts if f.message), None),
+    }
+
+
+def output_folder(path: Path) -> Path:
+    """The folder, made if need be."""
+    if path.exists() and not path.is_dir():
+        raise InputError(f"--out must be a folder; '{path}' is a file.")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def draw(
+    model: OrthoReg, data: Dataset, forecasts: Sequence[Rollout], folder: Path, what: str
+) -> list[Path]:
+    """Forecast, phase portrait and map of the residual, as PNG files."""
+    figures = {
+        "forecast.png": plot_forecast(
+            data, [forecast.x for forecast in forecasts], title=f"Forecasts of {what}"
+        ),
+        "phase.png": plot_phase(model, data),
+        "residual.png": plot_residual(model, data),
+    }
+    return [save_figure(figure, folder / name) for name, figure in figures.items()]
+
+
+def coefficient_dict(model: OrthoReg) -> dict[str, dict[str, float]]:
+    """The terms in use, by equation."""
+    return {
+        output: {
+            name: float(value)
+            for name, value in zip(model.feature_names_, row, strict=True)
+            if value != 0
+        }
+        for output, row in zip(model.output_names_, model.coefficients_, strict=True)
+    }

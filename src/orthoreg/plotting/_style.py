@@ -1,0 +1,44 @@
+"""One look for all plots: colours that colour-blind readers can tell apart, units on axes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+# Okabe and Ito's palette
+DATA, MODEL, RESIDUAL, TRUTH = "#000000", "#0072B2", "#D55E00", "#009E73"
+GREY = "#888888"
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure of its own: no global state of Matplotlib is touched."""
+    figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def tidy(axes: Any) -> None:
+    """Fewer lines, readable numbers."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=9)
+    axes.xaxis.label.set_size(10)
+    axes.yaxis.label.set_size(10)
+
+
+def labelled(name: str, units: Mapping[str, str]) -> str:
+    """'theta [rad]', safe from Matplotlib's mathematics."""
+    text = f"{name} [{units[name]}]" if units.get(name) else name
+    return text.replace("$", r"\$")
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Writes the picture whole or not at all."""
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        figure.savefig(temporary, format=path.suffix.removeprefix("."))
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,150 @@
+"""Formulas as data: canonical form, text and back, and one value in NumPy, JAX and SymPy."""
+
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orthoreg._errors import FormulaError
+from orthoreg.libraries import _expression as tree
+from orthoreg.libraries import evaluate, parse, rename, to_text
+
+NAMES = ("x", "a b", "sin")
+VARIABLES = [tree.Variable(i, name) for i, name in enumerate(NAMES)]
+
+
+def expressions(numbers: list[float], exponents, functions: list[str]) -> st.SearchStrategy:
+    """Random trees made with the constructors."""
+
+    def built(constructor, parts: list) -> tree.Expression:
+        try:
+            return constructor(*parts)
+        except FormulaError:  # a constant part without a finite value
+            return parts[0]
+
+    def called(function: str, part: tree.Expression) -> tree.Expression:
+        return part if isinstance(part, tree.Number) else tree.call(function, part)
+
+    def grown(inner: st.SearchStrategy) -> st.SearchStrategy:
+        several = st.lists(inner, min_size=2, max_size=3)
+        return st.one_of(
+            several.map(lambda parts: built(tree.add, parts)),
+            several.map(lambda parts: built(tree.multiply, parts)),
+            st.tuples(inner, exponents(inner)).map(lambda parts: built(tree.power, list(parts))),
+            st.builds(called, st.sampled_from(functions), inner),
+        )
+
+    leaves = st.sampled_from(VARIABLES) | st.sampled_from(numbers).map(tree.Number)
+    return st.recursive(leaves, grown, max_leaves=12)
+
+
+def fixed(*exponents: float):
+    return lambda inner: st.sampled_from(exponents).map(tree.Number)
+
+
+ANY = expressions(
+    [-3.0, -1.0, 0.0, 0.1, 0.5, 1.0, 2.0, 1e-7, 1e20, -2.5],
+    lambda inner: fixed(-2.0, -1.0, -0.5, 0.5, 2.0, 3.0)(inner) | inner,
+    sorted(tree.FUNCTIONS),
+)
+TAME = expressions(  # its values can be compared in floating point
+    [-2.0, -1.0, 0.3, 2.0], fixed(-1.0, 2.0, 3.0), ["sin", "cos", "tanh", "arctan", "abs"]
+)
+EXACT = expressions([-2.0, -1.0, 0.5, 2.0], fixed(2.0), ["sin"])  # its numbers never round
+
+
+@given(ANY)
+def test_text_reads_back_as_the_same_formula(formula):
+    assert parse(to_text(formula), NAMES) == formula
+
+
+@given(ANY)
+def test_canonical_form_is_a_fixed_point(formula):
+    assert rename(formula, NAMES) == formula
+
+
+@given(st.lists(EXACT, min_size=2, max_size=4), st.randoms(use_true_random=False))
+def test_the_order_of_writing_does_not_matter(parts, random):
+    shuffled = random.sample(parts, len(parts))
+    assert tree.multiply(*shuffled) == tree.multiply(*parts)
+    assert tree.add(*shuffled) == tree.add(*parts)
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("x*x*y", "y*x**2"),
+        ("2*x + y + 3*x", "y + 5*x"),
+        ("x - x", "0"),
+        ("x/y/z", "x*y**-1/z"),
+        ("(x*y)**3", "y**3*x**3"),
+        ("1/(1/x)", "x"),
+        ("-(-x)", "x"),
+        ("x**0.5*x**1.5", "x**2"),
+        ("z*(x*y)**0.5*(x*y)**0.5", "x*y*z"),
+        ("x*(x**2)**0.5*(x**2)**0.5", "x**3"),
+        ("z + 2*(x + y) - (x + y)", "x + y + z"),
+        ("x**2.0000001 + x**2.0000002", "x**2.0000002 + x**2.0000001"),
+        ("sin(y*x)", "sin(x*y)"),
+        ("2*pi*x", "6.283185307179586*x"),
+    ],
+)
+def test_equal_formulas_are_equal_objects(one, other):
+    left, right = parse(one, "xyz"), parse(other, "xyz")
+    assert left == right and hash(left) == hash(right)
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [("(x**2)**0.5", "x"), ("-x**2", "(-x)**2"), ("abs(x)", "x"), ("x**y", "y**x"), ("x/y", "y/x")],
+)
+def test_different_formulas_stay_different(one, other):
+    assert parse(one, "xyz") != parse(other, "xyz")
+
+
+def sympy_values(formula: tree.Expression, points: np.ndarray) -> list[float]:
+    symbols = sympy.symbols("a b c", real=True)
+    value = sympy.sympify(evaluate(formula, symbols, sympy))
+    return [float(value.subs(dict(zip(symbols, point, strict=True)))) for point in points.T]
+
+
+def assert_three_agree(formula: tree.Expression, points: np.ndarray) -> None:
+    values = np.broadcast_to(evaluate(formula, points, np), points.shape[1])
+    with jax.enable_x64(True):
+        by_jax = np.broadcast_to(evaluate(formula, jnp.asarray(points), jnp), points.shape[1])
+    np.testing.assert_allclose(by_jax, values, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(sympy_values(formula, points), values, rtol=1e-9, atol=1e-12)
+
+
+@given(TAME, st.integers(0, 10**6))
+def test_numpy_jax_and_sympy_agree_on_random_formulas(formula, seed):
+    assert_three_agree(formula, np.random.default_rng(seed).uniform(-2, 2, (3, 2)))
+
+
+@pytest.mark.parametrize("function", sorted(tree.FUNCTIONS))
+def test_every_function_means_the_same_to_numpy_jax_and_sympy(function, rng):
+    points = rng.uniform(0.05, 0.95, (3, 3))
+    formula = tree.call(function, VARIABLES[1])
+    assert_three_agree(formula, points)
+    np.testing.assert_array_equal(evaluate(formula, points, np), getattr(np, function)(points[1]))
+    constant = tree.call(function, tree.Number(0.5))
+    assert constant.value == pytest.approx(getattr(np, function)(0.5), rel=1e-15)
+
+
+def test_numbers_keep_every_digit():
+    for number in (0.1, 1 / 3, 1e-300, 1.7e308, 2.0**60, 1e15, -1e16):
+        assert parse(to_text(tree.Number(number)), []) == tree.Number(number)
+
+
+def test_nested_brackets_do_not_cost_exponential_time():
+    text = "x"
+    for _ in range(13):
+        text = f"(y - x*{text}*z)"
+    start = time.process_time()
+    assert parse(to_text(parse(text, "xyz")), "xyz") == parse(text, "xyz")
+    assert time.process_time() - start < 1.0
