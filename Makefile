@@ -4,7 +4,7 @@ BIN := .venv/bin
 # one thread per test process: the processes share the cores
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench readme clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -30,6 +30,9 @@ format: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python -m benchmarks
+
+readme: .venv/ready
+	$(BIN)/python docs/update_readme.py
 
 clean:
 	rm -rf .venv demo

@@ -48,11 +48,6 @@ def test_the_same_seed_gives_the_same_runs_and_another_seed_none_of_them(splits)
     assert not np.isin(starts(other), starts(again)).any()
 
 
-def test_more_runs_begin_with_the_same_ones(splits):
-    more = generate(Pendulum(), Split.train, runs=RUNS + 5)
-    assert_allclose(starts(more)[:RUNS], starts(splits[Split.train]), rtol=0, atol=0)
-
-
 def test_generating_leaves_the_global_generator_alone():
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     generate(Pendulum(), Split.train, runs=RUNS, noise=0.1)

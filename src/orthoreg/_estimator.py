@@ -316,7 +316,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         largest = np.abs(self.state_range_).max(axis=0)
         largest = np.maximum(np.where(largest > 0, largest, 1.0), np.abs(starts).max(axis=0))
         rollout = integrate(
-            self.field_.trimmed(),
+            self.field_.without_idle_basis(),
             starts,
             times,
             inputs,

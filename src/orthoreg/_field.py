@@ -1,7 +1,7 @@
 """`HybridField`: f = f_phy + f_aug as one function, in NumPy for samples and JAX for solvers."""
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, final
 
 import jax
@@ -31,8 +31,9 @@ class HybridField:
     weights: Float[Arrays, "H c"]
 
     def symbolic(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
-        """f_phy at samples."""
-        return self.features(variables) @ self.coefficients.T
+        """f_phy at samples. Terms that no equation uses are not evaluated."""
+        features, coefficients = self._used
+        return features(variables) @ coefficients.T
 
     def neural(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f_aug at samples."""
@@ -47,34 +48,43 @@ class HybridField:
         z = x if u is None else jnp.concatenate([x, u])
         columns = self.features.columns(z, jnp)
         theta = jnp.stack([jnp.asarray(column, z.dtype) for column in columns])
-        result = self.coefficients @ theta
+        # a term that no equation uses may well be infinite here; which ones those are is not
+        # known to the compiler, so that one compiled simulation serves every fit of a library
+        used = jnp.any(self.coefficients != 0, axis=0)
+        result = self.coefficients @ jnp.where(used, theta, 0.0)
         if self.basis.size:
             result = result + self.basis(z[None], jnp)[0] @ self.weights
         return result
 
-    def trimmed(self) -> "HybridField":
-        """The same function without terms that no equation uses and without an idle basis."""
-        used = np.flatnonzero(np.any(np.asarray(self.coefficients) != 0, axis=0))
-        if not used.size:
-            used = np.arange(1)
-        idle = not np.any(np.asarray(self.weights))
-        basis = Basis(self.basis.mean, self.basis.scale, (), ()) if idle else self.basis
-        return HybridField(
-            features=self.features.only([int(k) for k in used]),
-            coefficients=self.coefficients[:, used],
-            basis=basis,
-            weights=self.weights[: basis.size],
-        )
+    @cached_property
+    def _used(self) -> tuple[FeatureMap, np.ndarray]:
+        """The terms that some equation uses, and their coefficients."""
+        coefficients = np.asarray(self.coefficients)
+        used = np.flatnonzero(np.any(coefficients != 0, axis=0))
+        return self.features.only([int(k) for k in used]), coefficients[:, used]
+
+    def without_idle_terms(self) -> "HybridField":
+        """The same function with only the terms that some equation uses."""
+        features, coefficients = self._used
+        return HybridField(features, coefficients, self.basis, self.weights)
+
+    def without_idle_basis(self) -> "HybridField":
+        """The same function; a basis whose weights are all zero is dropped."""
+        if np.any(np.asarray(self.weights)):
+            return self
+        basis = Basis(self.basis.mean, self.basis.scale, (), ())
+        return HybridField(self.features, self.coefficients, basis, self.weights[:0])
 
     def contributions(self, z: Float[np.ndarray, " V"]) -> list[tuple[str, int, float]]:
         """(term, equation, value) of every part of f at one point; the residual is 'residual'."""
-        theta = self.features(z[None])[0]
+        features, coefficients = self._used
+        theta = features(z[None])[0]
         with np.errstate(all="ignore"):
             parts = [
-                (name, equation, float(self.coefficients[equation, k] * theta[k]))
-                for k, name in enumerate(self.features.names)
-                for equation in range(len(self.coefficients))
-                if self.coefficients[equation, k] != 0
+                (name, equation, float(row[k] * theta[k]))
+                for k, name in enumerate(features.names)
+                for equation, row in enumerate(coefficients)
+                if row[k] != 0
             ]
         return parts + [
             ("residual", equation, float(value))

@@ -24,14 +24,13 @@ class Pendulum(eqx.Module):
         return xp.stack([x[1], -xp.sin(x[0]) - self.damping * x[1] + 0.3 * xp.cos(3 * x[0])])
 
 
-class Square(eqx.Module):
-    def __call__(self, t, x, u):
-        return x**2
+class Failing(eqx.Module):
+    """x**2, which reaches infinity, or -sqrt(x) - 0.1, which ends where x becomes negative."""
 
+    root: float
 
-class Root(eqx.Module):
     def __call__(self, t, x, u):
-        return -jnp.sqrt(x) - 0.1
+        return jnp.where(self.root, -jnp.sqrt(x) - 0.1, x**2)
 
 
 class VanDerPol(eqx.Module):
@@ -56,7 +55,7 @@ def rollout(field, starts, times=TIMES, inputs=None, **options):
     return integrate(field, starts, np.tile(times, (len(starts), 1)), inputs, **options)
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(arrays(float, (4, 2), elements=st.floats(-3, 3)), st.floats(0, 1))
 def test_agrees_with_scipy_in_double_precision(starts, damping):
     field = Pendulum(damping)
@@ -65,13 +64,6 @@ def test_agrees_with_scipy_in_double_precision(starts, damping):
     assert result.stopped_at == [None] * 4 and result.message == [""] * 4
     expected = np.stack([reference(field, start, TIMES) for start in starts])
     assert_allclose(result.x, expected, rtol=0, atol=1e-6)
-
-
-def test_the_tolerance_decides_the_error():
-    field, starts = Pendulum(0.1), np.array([[1.0, 0.5], [-2, 0], [0.1, 0.1], [2.5, -1]])
-    expected = np.stack([reference(field, start, TIMES) for start in starts])
-    error = np.abs(rollout(field, starts, rtol=1e-11, atol=1e-11).x - expected).max()
-    assert error < 2e-9 < np.abs(rollout(field, starts).x - expected).max()
 
 
 def test_jax_stays_in_single_precision_outside():
@@ -102,7 +94,7 @@ def test_members_of_a_batch_have_times_of_their_own():
 def test_finite_time_blow_up_stops_with_a_status_and_spares_the_rest():
     times = np.linspace(0, 2.25, 16)
     starts = np.array([[1.0], [-1.0], [0.0], [0.4]])  # x = x0 / (1 - x0 t)
-    result = rollout(Square(), starts, times)
+    result = rollout(Failing(0.0), starts, times)
     assert result.status == [Status.diverged] + [Status.completed] * 3
     assert_array_equal(result.completed, [False, True, True, True])
     assert result.stopped_at[0] == pytest.approx(1, abs=1e-6)
@@ -117,7 +109,7 @@ def test_finite_time_blow_up_stops_with_a_status_and_spares_the_rest():
 
 def test_a_state_beyond_the_bound_counts_as_diverged():
     starts = np.array([[1.0], [-1.0], [0.0], [0.4]])
-    result = rollout(Square(), starts, np.linspace(0, 2.25, 16), bound=2.0)
+    result = rollout(Failing(0.0), starts, np.linspace(0, 2.25, 16), bound=2.0)
     assert result.status == [Status.diverged] + [Status.completed] * 2 + [Status.diverged]
     assert result.stopped_at[0] == pytest.approx(0.5, abs=0.05)
     assert result.stopped_at[3] == pytest.approx(2.0, abs=0.05)
@@ -126,8 +118,8 @@ def test_a_state_beyond_the_bound_counts_as_diverged():
 
 def test_a_field_that_becomes_nan_ends_the_rollout():
     times = np.linspace(0, 4, 16)
-    result = rollout(Root(), np.array([[1.0], [-1.0]]), times)
-    assert result.status == [Status.diverged] * 2
+    result = rollout(Failing(1.0), np.array([[1.0], [-1.0], [1.0], [9.0]]), times)
+    assert result.status == [Status.diverged] * 3 + [Status.completed]
     zero_at = 2 * (1 - 0.1 * np.log(11))
     assert result.stopped_at[0] == pytest.approx(zero_at, abs=1e-5)
     assert_array_equal(np.isnan(result.x[0, :, 0]), times > zero_at)

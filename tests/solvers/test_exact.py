@@ -1,4 +1,4 @@
-"""The exact solver against generic convex solves, scikit-learn and its own optimality conditions."""
+"""The exact solver against generic convex solves, scikit-learn and optimality conditions."""
 
 import math
 

@@ -29,7 +29,8 @@ def run(arguments: Sequence[str]) -> int:
         return 130
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error of the command line itself
-            return _refuse(f"{error.format_message()} See 'orthoreg --help'.")  # type: ignore
+            sentence = str(getattr(error, "format_message")()).rstrip(".")  # noqa: B009
+            return _refuse(f"{sentence}. See 'orthoreg --help'.")
         if type(error).__name__ in ("Abort", "Exit"):
             return int(getattr(error, "exit_code", 1))
         if os.environ.get("ORTHOREG_DEBUG"):

@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -66,6 +66,7 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray])
         raise
 
 
+@final
 class _Choice:
     """Which columns play which part."""
 

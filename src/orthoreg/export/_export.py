@@ -101,7 +101,7 @@ def to_python(field: HybridField, outputs: Sequence[str]) -> str:
 
     The residual is included, its weights written out in full precision.
     """
-    field = field.trimmed()
+    field = field.without_idle_terms().without_idle_basis()
     names = [f"columns[{i}]" for i in range(len(field.features.variables))]
     formulas = [to_text(term, functions="np.", names=names) for term in field.features.terms]
     rows = []

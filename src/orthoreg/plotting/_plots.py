@@ -53,8 +53,7 @@ def plot_phase(model: OrthoReg, data: Dataset) -> Figure:
     figure = new_figure(4.6 * len(pairs), 4.2)
     centre = data.states.mean(axis=0)
     for axes, (i, j) in zip(figure.subplots(1, len(pairs), squeeze=False)[0], pairs, strict=True):
-        low, high = data.states[:, [i, j]].min(axis=0), data.states[:, [i, j]].max(axis=0)
-        axes_values = [np.linspace(*ends, 40) for ends in zip(low, high, strict=True)]
+        axes_values = [_span(data.states[:, k]) for k in (i, j)]
         first, second = np.meshgrid(*axes_values)
         states = np.tile(centre, (first.size, 1))
         states[:, i], states[:, j] = first.ravel(), second.ravel()
@@ -112,7 +111,7 @@ def plot_residual(model: OrthoReg, data: Dataset) -> Figure:
 def _plot_rate(model: OrthoReg, data: Dataset) -> Figure:
     figure = new_figure(5.2, 3.8)
     axes = figure.subplots()
-    grid = np.linspace(data.states.min(), data.states.max(), 400)[:, None]
+    grid = _span(data.states[:, 0])[:, None]
     inputs = _mean_inputs(data, len(grid))
     symbolic, neural = model.decompose(grid, inputs)
     axes.plot(grid, symbolic + neural, color=MODEL, label="model")
@@ -124,6 +123,13 @@ def _plot_rate(model: OrthoReg, data: Dataset) -> Figure:
     axes.set_title("Learned rate of change", fontsize=11)
     tidy(axes)
     return figure
+
+
+def _span(values: np.ndarray, points: int = 60) -> np.ndarray:
+    """Equally spaced values over the range of the data, which may be a single value."""
+    low, high = float(values.min()), float(values.max())
+    margin = 0.0 if high > low else 0.5 * max(abs(low), 1.0)
+    return np.linspace(low - margin, high + margin, points)
 
 
 def _mean_inputs(data: Dataset, rows: int) -> Any:

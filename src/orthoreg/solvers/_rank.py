@@ -27,8 +27,8 @@ def independent_terms(
     """Terms to keep, and the others as combinations of them.
 
     The convention: terms are taken in the order of the library, and one that earlier terms
-    already span (to a squared relative distance of 1e-12, or what rounding hides) is left out. It gets the coefficient
-    zero, and simple terms win over complicated ones.
+    already span (to a squared relative distance of 1e-12, or what rounding hides) is left out.
+    It gets the coefficient zero, and simple terms win over complicated ones.
     """
     scale = np.sqrt(np.diag(A))
     nonzero = scale > 0

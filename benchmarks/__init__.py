@@ -1,0 +1,1 @@
+"""Time and accuracy, measured side by side in one run. `python -m benchmarks` runs them all."""

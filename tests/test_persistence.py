@@ -1,0 +1,293 @@
+"""The model file: it gives the same model back, or says in a sentence why not. It runs nothing."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from safetensors import numpy as safetensors
+
+import orthoreg as og
+from orthoreg._errors import InputError, ModelFileError
+from orthoreg.libraries import AbstractLibrary, parse
+
+X = np.random.default_rng(0).uniform(0.1, 0.9, (150, 2))
+Y = np.column_stack([2 - 3 * X[:, 1] + np.cos(5 * X[:, 0]), -X[:, 0] * X[:, 1]])
+U = X[:, :1] ** 2
+PARTS = ("manifest.json", "arrays.safetensors", "digest.sha256")
+
+
+def refitted(y=Y, u=None, x=X, **params):
+    return og.OrthoReg(**params).fit(x, y, u=u)
+
+
+def frame():
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=["a b", "it's"])
+
+
+CONFIGURATIONS = {
+    "defaults": lambda: refitted(),
+    "zero": lambda: refitted(library=og.Polynomial(3, False), augmentation=og.Zero()),
+    "mlp": lambda: refitted(augmentation=og.MLP(8, 2, ridge=1e-4), seed=5),
+    "per state": lambda: refitted(
+        library=og.PerState({"x0": og.Fourier(2)}, default=og.Terms(["x0*x1", "exp(-x1)/x0"])),
+        augmentation=og.RandomFeatures(9, steepness=2.0),
+    ),
+    "products": lambda: refitted(
+        library=(og.Polynomial(1) + og.Terms(["2**x0", "x1**-0.5"])) * og.Fourier(1),
+        solver=og.Exact(), sparsity=0.001, orthogonality=10.0, magnitude=0.1,
+    ),
+    "inputs": lambda: refitted(u=U, library=og.Polynomial(2), augmentation=og.RandomFeatures(9)),
+    "flat": lambda: refitted(y=Y[:, 0], augmentation=og.RandomFeatures(9)),
+    "frame": lambda: refitted(x=frame(), augmentation=og.RandomFeatures(9)),
+    "dataset": lambda: og.OrthoReg(
+        augmentation=og.RandomFeatures(9), loss=og.VectorField(og.SavitzkyGolay(7, 3)), seed=1
+    ).fit(og.Dataset.from_arrays(X, 0.1, names=["p", "q"], units={"p": "m", "t": "s"})),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model():
+    return refitted(library=og.Polynomial(2), augmentation=og.RandomFeatures(5, ridge=1e-6))
+
+
+@pytest.fixture
+def saved(model, tmp_path):
+    path = tmp_path / "pendulum.orthoreg"
+    model.save(path)
+    return path
+
+
+def rewritten(path, change, extra=(), sign=True):
+    """The file after `change(manifest, arrays)`, its checksum made right again or left."""
+    with zipfile.ZipFile(path) as archive:
+        manifest = json.loads(archive.read(PARTS[0]))
+        arrays = safetensors.load(archive.read(PARTS[1]))
+        digest = archive.read(PARTS[2])
+    change(manifest, arrays)
+    described, block = json.dumps(manifest).encode(), safetensors.save(arrays)
+    if sign:
+        digest = hashlib.sha256(described + b"\0" + block).hexdigest().encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in [*zip(PARTS, (described, block, digest), strict=True), *extra]:
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize("kind", CONFIGURATIONS)
+def test_round_trip_keeps_bits_parameters_and_words(kind, tmp_path):
+    first = CONFIGURATIONS[kind]()
+    first.save(tmp_path / "model.orthoreg")
+    second = og.load(tmp_path / "model.orthoreg")
+    second.save(tmp_path / "again.orthoreg")
+    contents = [file.read_bytes() for file in tmp_path.iterdir()]
+    assert len(contents) == 2 and contents[0] == contents[1]
+    x, u = (frame() if kind == "frame" else X), (U if kind == "inputs" else None)
+    assert_array_equal(second.predict(x, u), first.predict(x, u), strict=True)
+    for one, other in zip(second.decompose(x, u), first.decompose(x, u), strict=True):
+        assert_array_equal(one, other, strict=True)
+    assert repr(second) == repr(first) and second.get_params() == first.get_params()
+    assert second.equations(9) == first.equations(9)
+    assert second.certificate_ == first.certificate_
+    for name in ("coefficients_", "support_", "state_range_"):
+        assert_array_equal(getattr(second, name), getattr(first, name), strict=True)
+    for name in ("feature_names_", "state_names_", "input_names_", "units_", "n_features_in_"):
+        assert getattr(second, name) == getattr(first, name)
+    assert hasattr(second, "feature_names_in_") == (kind == "frame")
+
+
+NAME = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(str.strip)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@example(["v1", "v0"])
+@example(["sin", "pi"])
+@example(["`a`b", '"\\"\n\0'])
+@given(st.lists(NAME, min_size=2, max_size=2, unique=True))
+def test_round_trip_under_any_names(tmp_path, names):
+    data = og.Dataset.from_arrays(X, 1.0, names=names, derivatives=Y)
+    first = og.OrthoReg(og.Polynomial(2) + og.Fourier(1), og.Zero()).fit(data)
+    first.save(tmp_path / "model.orthoreg")
+    second = og.load(tmp_path / "model.orthoreg")
+    assert second.state_names_ == tuple(names) and second.equations() == first.equations()
+    assert_array_equal(second.predict(data), first.predict(data))
+
+
+@dataclass(frozen=True)
+class Own(AbstractLibrary):
+    """A library that orthoreg does not know."""
+
+    def terms(self, variables):
+        return tuple(parse(text, variables) for text in ("x0", "x1*exp(x0)"))
+
+
+def test_a_library_of_ones_own_is_saved_as_its_formulas(tmp_path):
+    first = refitted(library=Own(), augmentation=og.Zero(), sparsity=0.0)
+    first.save(tmp_path / "model.orthoreg")
+    second = og.load(tmp_path / "model.orthoreg")
+    assert_array_equal(second.predict(X), first.predict(X))
+    assert_array_equal(second.fit(X, Y).coefficients_, first.coefficients_)
+
+
+def test_a_file_cut_at_any_length_is_refused(saved):
+    content = saved.read_bytes()
+    for length in np.linspace(0, len(content) - 1, 60).astype(int):
+        saved.write_bytes(content[:length])
+        with pytest.raises(ModelFileError, match="not a whole orthoreg model file.*again"):
+            og.load(saved)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@given(st.floats(0, 1, exclude_max=True), st.integers(1, 255))
+def test_a_changed_byte_is_noticed_or_does_not_matter(saved, model, place, change):
+    model.save(saved)
+    content = bytearray(saved.read_bytes())
+    content[int(place * len(content))] ^= change
+    saved.write_bytes(content)
+    try:
+        loaded = og.load(saved)
+    except ModelFileError:
+        return
+    assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.equations() == model.equations()
+
+
+def test_a_changed_number_is_noticed(saved):
+    rewritten(saved, lambda _, arrays: arrays.update(mean=2 * arrays["mean"]), sign=False)
+    with pytest.raises(ModelFileError, match="pendulum.orthoreg.*changed.*checksum"):
+        og.load(saved)
+
+
+def nested(manifest, path, value):
+    for key in path[:-1]:
+        manifest = manifest[key]
+    manifest[path[-1]] = value
+
+
+HOSTILE = "__import__('os').system('touch hacked')"
+FORGERIES = {
+    "a future version": (["version"], 99, "version 99.*Upgrade"),
+    "no version": (["version"], "1", "manifest"),
+    "another format": (["format"], "torch", "manifest"),
+    "code for a formula": (["field", "terms", 0], HOSTILE, "parts do not fit together"),
+    "an endless formula": (["field", "terms", 0], "(" * 9000, "parts do not fit together"),
+    "a number too large": (["field", "terms", 0], "9**9**9**9", "parts do not fit together"),
+    "a formula that is a number": (["field", "terms", 0], 7, "parts do not fit together"),
+    "an unknown part": (["params", "augmentation", "$kind"], "os.system", "do not fit together"),
+    "an unknown parameter": (["params", "hook"], HOSTILE, "parts do not fit together"),
+    "a wrong argument": (["params", "augmentation", "width"], -3, "parts do not fit together"),
+    "too few terms": (["field", "terms"], ["1"], "fit together|inconsistent"),
+    "too many layers": (["field", "layers"], 10**12, "parts do not fit together"),
+    "an equation too many": (["outputs"], ["x0", "x1", "x2"], "fit together|inconsistent"),
+    "a state too few": (["states"], ["x0"], "fit together|inconsistent"),
+    "no field": (["field"], None, "parts do not fit together"),
+    "no certificate": (["certificate"], {}, "parts do not fit together"),
+}
+
+
+@pytest.mark.parametrize("kind", FORGERIES)
+def test_a_forged_manifest_is_refused_in_a_sentence(saved, kind, monkeypatch):
+    monkeypatch.chdir(saved.parent)
+    path, value, message = FORGERIES[kind]
+    rewritten(saved, lambda manifest, _: nested(manifest, path, value))
+    with pytest.raises(ModelFileError, match=message) as caught:
+        og.load(saved)
+    assert str(caught.value).endswith(".")
+    assert not os.path.exists("hacked")
+
+
+@pytest.mark.parametrize("array", ["coefficients", "weights", "layer0.weight", "state_range"])
+def test_numbers_that_are_not_finite_are_refused(saved, array):
+    def change(manifest, arrays):
+        arrays[array] = np.full_like(arrays[array], np.nan)
+
+    with pytest.raises(ModelFileError, match="finite"):
+        og.load(rewritten(saved, change))
+
+
+@pytest.mark.parametrize(
+    "array", ["coefficients", "weights", "layer0.weight", "mean", "state_range"]
+)
+@pytest.mark.parametrize("missing", [True, False])
+def test_missing_and_misshapen_arrays_are_refused(saved, array, missing):
+    def change(manifest, arrays):
+        old = arrays.pop(array)
+        if not missing:
+            arrays[array] = np.concatenate([old, old])
+
+    with pytest.raises(ModelFileError):
+        og.load(rewritten(saved, change))
+
+
+def test_foreign_files_are_refused(saved, tmp_path):
+    rewritten(saved, lambda *_: None)
+    assert og.load(saved).state_names_ == ("x0", "x1")  # the forger's tool itself is sound
+    rewritten(saved, lambda *_: None, extra=[("evil.py", "print('hello')")])
+    with pytest.raises(ModelFileError, match="evil.py"):
+        og.load(saved)
+    foreign = tmp_path / "foreign.zip"
+    with zipfile.ZipFile(foreign, "w") as archive:
+        archive.writestr("data.pkl", b"cos\nsystem\n(S'touch hacked'\ntR.")
+    for path, message in (
+        (foreign, "foreign.zip.*data.pkl"),
+        (tmp_path / "absent.orthoreg", "no model file.*absent.orthoreg"),
+        (tmp_path, "no model file"),
+    ):
+        with pytest.raises(ModelFileError, match=message):
+            og.load(path)
+
+
+WATCHED_LOAD = """
+import sys, orthoreg
+orthoreg.load(sys.argv[1])  # whatever is imported lazily, is after this
+words = ("exec", "compile", "import", "marshal", "pickle", "subprocess", "ctypes", "socket",
+         "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork")
+seen = []
+sys.addaudithook(lambda event, _: seen.append(event) if event.startswith(words) else None)
+orthoreg.load(sys.argv[1])
+before = list(seen)
+eval("1")
+print(before, seen != before)
+"""
+
+
+def test_loading_executes_nothing(saved):
+    """In a process of its own: audit hooks cannot be taken away, and shape checks compile."""
+    command = [sys.executable, "-c", WATCHED_LOAD, str(saved)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed == "[] True\n"
+
+
+def test_a_save_that_fails_leaves_the_old_file_alone(saved, monkeypatch):
+    before = saved.read_bytes()
+
+    def full(*_):
+        raise OSError("No space left on device")
+
+    other = refitted(augmentation=og.Zero())
+    for function in ("replace", "fsync"):
+        with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+            patch.setattr(os, function, full)
+            other.save(saved)
+        assert saved.read_bytes() == before
+        assert os.listdir(saved.parent) == [saved.name]
+    other.save(saved)
+    assert_array_equal(og.load(saved).predict(X), other.predict(X))
+
+
+def test_what_cannot_be_saved_is_refused_before_anything_is_written(model, tmp_path):
+    with pytest.raises(InputError, match="no folder.*absent"):
+        model.save(tmp_path / "absent" / "model.orthoreg")
+    with pytest.raises(ValueError, match="not fitted"):
+        og.OrthoReg().save(tmp_path / "model.orthoreg")
+    assert os.listdir(tmp_path) == []
