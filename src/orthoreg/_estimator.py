@@ -15,6 +15,7 @@ from . import export
 from ._errors import InputError, ModelFileError, quoted
 from ._field import HybridField
 from ._persistence import (
+    check_array,
     decode,
     encode,
     encode_library,
@@ -24,12 +25,12 @@ from ._persistence import (
     write_model,
 )
 from .augmentations import AbstractAugmentation, RandomFeatures
-from .data import Dataset, Samples, concatenate
+from .data import Dataset, Samples, as_numbers, concatenate
 from .diagnostics import Certificate, certify
 from .libraries import AbstractLibrary, Fourier, Polynomial, bind
 from .losses import VectorField
 from .moments import gather
-from .simulation import Rollout, Status, integrate
+from .simulation import Rollout, integrate
 from .solvers import Exact, Strengths
 
 _FOLDS = 5
@@ -104,7 +105,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         library = Polynomial(2) + Fourier(1) if self.library is None else self.library
         augmentation = RandomFeatures() if self.augmentation is None else self.augmentation
         solver = Exact(normalize=True, refit=True) if self.solver is None else self.solver
-        self._check_parts(augmentation, solver)
+        self._check_parts(library, augmentation, solver)
         strengths = Strengths(self.sparsity, self.orthogonality, self.magnitude)
         rng = _generator(self.seed)
 
@@ -170,6 +171,11 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         inputs = _input_array(u, len(X))
         self.state_names_ = tuple(str(name) for name in names)
         self.input_names_ = tuple(f"u{i}" for i in range(inputs.shape[1]))
+        if set(self.state_names_) & set(self.input_names_):
+            raise InputError(
+                f"States and inputs must have different names; X has columns among "
+                f"{quoted(self.input_names_)}. Rename them, or build a Dataset with input_names=..."
+            )
         self.output_names_ = (
             self.state_names_
             if y.shape[1] == X.shape[1]
@@ -179,8 +185,9 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         self.columns_ = {"time": "t", "group": None}
         return Samples(np.hstack([X, inputs]), y, np.arange(len(X)) * 0)
 
-    def _check_parts(self, augmentation: Any, solver: Any) -> None:
+    def _check_parts(self, library: Any, augmentation: Any, solver: Any) -> None:
         for name, part, kind, example in (
+            ("library", library, AbstractLibrary, "Polynomial(2) + Fourier(1)"),
             ("augmentation", augmentation, AbstractAugmentation, "RandomFeatures(400) or Zero()"),
             ("solver", solver, Exact, "Exact()"),
             ("loss", self._loss(), VectorField, "VectorField()"),
@@ -223,6 +230,8 @@ class OrthoReg(RegressorMixin, BaseEstimator):
             states = X
         elif isinstance(X, Dataset):
             data = X
+            if u is not None:
+                raise InputError("A Dataset carries its own inputs; leave u out.")
             if data.variable_names != self.state_names_ + self.input_names_:
                 raise InputError(
                     f"The model knows {quoted(self.state_names_ + self.input_names_)}; the data "
@@ -230,12 +239,26 @@ class OrthoReg(RegressorMixin, BaseEstimator):
                 )
             return data.variables
         else:
-            given: Any = X
-            checked: Any = validate_data(self, given, reset=False, dtype=np.float64)
+            checked: Any = validate_data(self, self._unnamed(X), reset=False, dtype=np.float64)
             states = np.asarray(checked)
         if not self.input_names_ and u is None:
             return states
         return np.hstack([states, self._inputs(u, len(states))])
+
+    def _unnamed(self, X: Any) -> Any:
+        """A frame with the states' own columns as an array, where scikit-learn knows no names."""
+        columns = getattr(X, "columns", None)
+        if columns is None or hasattr(self, "feature_names_in_"):
+            return X
+        names = tuple(str(name) for name in columns)
+        if names == self.state_names_:
+            return X.to_numpy()
+        if set(names) & set(self.state_names_):
+            raise InputError(
+                f"X must have the columns {quoted(self.state_names_)}, in this order; "
+                f"it has {quoted(names)}."
+            )
+        return X
 
     def _inputs(self, u: Any, rows: int) -> np.ndarray:
         inputs = _input_array(u, rows)
@@ -253,8 +276,12 @@ class OrthoReg(RegressorMixin, BaseEstimator):
     ) -> float:
         """R^2 of the predicted derivatives, the mean over equations."""
         check_is_fitted(self)
+        if t is not None and y is not None:
+            raise InputError("score takes times t=... or derivatives y, not both.")
         data = _as_dataset(X, t, u)
         if data is not None:
+            if y is not None:
+                raise InputError("A Dataset carries its own derivatives; leave y out.")
             samples = self._loss().samples(data)
             return float(r2_score(samples.targets, self.predict(data)))
         if y is None:
@@ -313,61 +340,57 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         self, starts: np.ndarray, times: np.ndarray, inputs: np.ndarray | None, rtol: float
     ) -> Rollout:
         """A batch of rollouts with the cause of each failure in words."""
-        largest = np.abs(self.state_range_).max(axis=0)
-        largest = np.maximum(np.where(largest > 0, largest, 1.0), np.abs(starts).max(axis=0))
+        if not (isinstance(rtol, float) and 0 < rtol < 1):
+            raise InputError(f"rtol must be a number between 0 and 1; got {rtol!r}.")
+        size = np.abs(self.state_range_).max(axis=0)
+        size = np.maximum(np.where(size > 0, size, 1.0), np.abs(starts))
         rollout = integrate(
             self.field_.without_idle_basis(),
             starts,
             times,
             inputs,
-            bound=_ESCAPE * largest,
+            bound=_ESCAPE * size,
             rtol=rtol,
-            atol=rtol * largest,
+            atol=rtol * size,
         )
-        failures = zip(rollout.status, rollout.stopped_at, rollout.stopped_state, strict=True)
         messages = [
-            ""
-            if status is Status.completed
-            else self._cause(status, time, state, None if inputs is None else inputs[i], times[i])
-            for i, (status, time, state) in enumerate(failures)
+            self._cause(message, time, state, None if inputs is None else inputs[i], times[i])
+            if message
+            else ""
+            for i, (message, time, state) in enumerate(
+                zip(rollout.message, rollout.stopped_at, rollout.stopped_state, strict=True)
+            )
         ]
         return replace(rollout, message=messages)
 
     def _cause(
         self,
-        status: Status,
+        message: str,
         time: float,
         state: np.ndarray,
         inputs: np.ndarray | None,
         times: np.ndarray,
     ) -> str:
-        """Where a rollout ended, and the largest part of the field there."""
+        """The message with the state in which a rollout ended and the largest term there."""
         z = state
         if inputs is not None:
             z = np.append(z, [np.interp(time, times, column) for column in inputs.T])
-        parts = self.field_.contributions(z)
         # relative to the size of each state, so that units do not decide
-        scale = np.maximum(np.abs(self.state_range_).max(axis=0), 1e-300)
-        finite = [part for part in parts if math.isfinite(part[2])]
-        wild = [part for part in parts if not math.isfinite(part[2])]
-        chosen = wild or sorted(finite, key=lambda part: -abs(part[2]) / scale[part[1]])
+        size = np.maximum(np.abs(self.state_range_).max(axis=0), 1e-300)
+        parts = [
+            (name, equation, abs(value) / size[equation] if math.isfinite(value) else math.inf)
+            for name, equation, value in self.field_.contributions(z)
+        ]
         where = ", ".join(
             f"{name} = {value:.3g}" for name, value in zip(self.state_names_, state, strict=True)
         )
-        dominant = (
-            f"; the term {chosen[0][0]} in {self.output_names_[chosen[0][1]]}' dominates there"
-            if chosen
-            else ""
-        )
-        if status is Status.diverged:
-            return (
-                f"The rollout left the range of finite states at t = {time:.6g} ({where})"
-                f"{dominant}. "
-                f"Start nearer to the training data, or use fewer terms."
-            )
+        dominant = ""
+        if parts:
+            name, equation, _ = max(parts, key=lambda part: part[2])
+            dominant = f"; the term {name} in {self.output_names_[equation]}' dominates there"
         return (
-            f"The rollout ran out of steps at t = {time:.6g} ({where}){dominant}. "
-            f"Try a shorter horizon or a larger rtol."
+            f"{message} ({where}){dominant}. Start nearer to the training data, choose a shorter "
+            f"horizon, or use fewer terms."
         )
 
     # -- reading -------------------------------------------------------------------------
@@ -430,6 +453,10 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         model.target_is_flat_ = bool(manifest["target_is_flat"])
         model.certificate_ = Certificate.from_dict(decode(manifest["certificate"]))
         model.state_range_ = arrays["state_range"]
+        check_array("state_range", model.state_range_, (2, len(model.state_names_)))
+        names = (model.state_names_ + model.input_names_, len(model.output_names_))
+        if names != (model.field_.features.variables, len(model.field_.features.allowed)):
+            raise ModelFileError("The model file is inconsistent: its names do not fit together.")
         model._publish()
         if manifest["has_feature_names"]:
             model.feature_names_in_ = np.array(model.state_names_, dtype=object)
@@ -474,7 +501,7 @@ def _input_array(u: Any, rows: int) -> np.ndarray:
     """Inputs as (rows, m); none at all as m = 0."""
     if u is None:
         return np.zeros((rows, 0))
-    inputs = np.asarray(u, dtype=np.float64)
+    inputs = as_numbers(u, "u")
     if inputs.ndim != 2 or len(inputs) != rows:
         raise InputError(
             f"u must have two dimensions and one row for each of the {rows} states; "
@@ -495,15 +522,15 @@ def _simulation_arrays(
     x0: Any, t: Any, u: Any, n: int, m: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, bool]:
     """Checked starts (B, n), times (T,), inputs (B, T, m), and whether one start was given."""
-    starts = np.asarray(x0, dtype=np.float64)
+    starts = as_numbers(x0, "x0")
     single = starts.ndim == 1
     starts = np.atleast_2d(starts)
-    if starts.ndim != 2 or starts.shape[1] != n:
+    if starts.ndim != 2 or starts.shape[1] != n or not len(starts):
         raise InputError(
-            f"x0 must have shape ({n},) or (starts, {n}), one value for each state; "
-            f"it has shape {np.shape(x0)}."
+            f"x0 must have shape ({n},) or (starts, {n}), one value for each state and at least "
+            f"one start; it has shape {np.shape(x0)}."
         )
-    times = np.asarray(t, dtype=np.float64)
+    times = as_numbers(t, "t")
     if times.ndim != 1 or not len(times):
         raise InputError(f"t must be a one-dimensional array of times; it has shape {times.shape}.")
     if not (np.isfinite(starts).all() and np.isfinite(times).all()):
@@ -519,12 +546,14 @@ def _simulation_arrays(
         )
     if u is None:
         return starts, times, None, single
-    inputs = np.asarray(u, dtype=np.float64)
+    inputs = as_numbers(u, "u")
     if inputs.ndim == 2:
         inputs = np.broadcast_to(inputs, (len(starts), *inputs.shape))
-    if inputs.shape != (len(starts), len(times), m) or not np.isfinite(inputs).all():
+    if inputs.shape != (len(starts), len(times), m):
         raise InputError(
-            f"u must hold finite numbers in shape ({len(times)}, {m}) or "
-            f"({len(starts)}, {len(times)}, {m}); it has shape {np.shape(u)}."
+            f"u must have shape ({len(times)}, {m}) or ({len(starts)}, {len(times)}, {m}); "
+            f"it has shape {np.shape(u)}."
         )
+    if not np.isfinite(inputs).all():
+        raise InputError("u must hold finite numbers only; it has NaN or infinity.")
     return starts, times, inputs, single

@@ -5,7 +5,6 @@ import hashlib
 import json
 import math
 import os
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from safetensors import numpy as safetensors
 
 from ._errors import InputError, ModelFileError
 from ._field import HybridField
+from ._files import atomic_write
 from .augmentations import MLP, Basis, RandomFeatures, Zero
 from .differentiation import (
     Automatic,
@@ -65,27 +65,15 @@ def write_model(
     path: str | os.PathLike[str], manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> None:
     """Writes the file whole or not at all. The same content gives the same bytes."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError(f"There is no folder '{target.parent}' to write '{target.name}' into.")
     described = json.dumps(
         {"format": "orthoreg", "version": VERSION, **manifest}, indent=1, allow_nan=False
     ).encode()
     block = safetensors.save({name: np.ascontiguousarray(arrays[name]) for name in sorted(arrays)})
     parts = {_MANIFEST: described, _ARRAYS: block, _DIGEST: _digest(described, block).encode()}
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-                for name, content in parts.items():
-                    archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with atomic_write(path) as stream:
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in parts.items():
+                archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -104,14 +92,12 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
             described, block, digest = (
                 archive.read(name) for name in (_MANIFEST, _ARRAYS, _DIGEST)
             )
-    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError, ValueError):
+    except ModelFileError:
+        raise
+    except Exception:  # the many ways in which zipfile and zlib refuse damaged bytes
         raise ModelFileError(
             f"{damaged}: it is cut short, damaged or of another kind. Save the model again."
         ) from None
-    except Exception as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"{damaged}: it cannot be unpacked. Save the model again.") from None
     manifest: dict[str, Any] = {}
     try:
         manifest = json.loads(described)
@@ -175,6 +161,8 @@ def decode(value: Any) -> Any:
         return float(value["$float"])
     if "$kind" in value:
         fields = {name: decode(item) for name, item in value.items() if name != "$kind"}
+        if value["$kind"] == "PerState":
+            fields["by_state"] = dict(fields["by_state"])
         return _RECIPES[value["$kind"]](**fields)
     return {name: decode(item) for name, item in value.items()}
 
@@ -227,10 +215,33 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
     )
     features = FeatureMap(variables, terms, tuple(tuple(row) for row in manifest["allowed"]))
     field = HybridField(features, arrays["coefficients"], basis, arrays["weights"])
-    expected = (len(field.features.allowed), len(terms))
-    if field.coefficients.shape != expected or field.weights.shape != (basis.size, expected[0]):
-        raise ModelFileError(
-            f"The model file is inconsistent: coefficients of shape {field.coefficients.shape} "
-            f"where {expected} is expected."
-        )
+    _check_field(field)
     return field
+
+
+def _check_field(field: HybridField) -> None:
+    """Refuses arrays that are not finite or do not fit together."""
+    n_variables, n_outputs = len(field.features.variables), len(field.features.allowed)
+    basis = field.basis
+    widths = [n_variables, *(bias.shape[0] for bias in basis.biases if bias.ndim == 1)]
+    expected = {
+        "coefficients": (field.coefficients, (n_outputs, len(field.features.terms))),
+        "weights": (field.weights, (basis.size, n_outputs)),
+        "mean": (basis.mean, (n_variables,)),
+        "scale": (basis.scale, (n_variables,)),
+    }
+    for i, weight in enumerate(basis.weights):
+        expected[f"layer {i}"] = (weight, tuple(widths[i : i + 2]))
+    for name, (array, shape) in expected.items():
+        check_array(name, array, shape)
+    for i, bias in enumerate(basis.biases):
+        check_array(f"bias {i}", bias, (widths[i + 1],))
+
+
+def check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
+    """Refuses an array of another shape or kind, or one that is not finite."""
+    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ModelFileError(
+            f"The model file is inconsistent: '{name}' must hold finite numbers of shape {shape}; "
+            f"it has shape {array.shape} and type {array.dtype}."
+        )

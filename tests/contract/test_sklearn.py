@@ -39,7 +39,7 @@ def test_grid_search_reaches_every_strength(rng):
 
 
 def test_cross_validation_over_whole_runs(pendulum_runs):
-    model = og.OrthoReg(augmentation=og.RandomFeatures(40))
+    model = og.OrthoReg(augmentation=og.RandomFeatures(200))
     scores = cross_val_score(model, pendulum_runs, cv=4)
     assert len(scores) == 4 and scores.min() > 0.99
 

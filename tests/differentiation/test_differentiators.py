@@ -262,6 +262,13 @@ def test_automatic_survives_bursts_of_samples():
     np.testing.assert_allclose(slopes(Automatic(), x, t), exact, atol=1e-4)
 
 
+def test_the_units_of_one_state_do_not_sway_the_choice():
+    t = GRIDS[0]
+    x = np.column_stack([noisy(0.3, t)[:, 0], waves(t)[:, 1]])
+    chosen = {Automatic().chosen(Dataset.from_arrays(x * [1.0, s], t)) for s in (1e-6, 1.0, 1e6)}
+    assert len(chosen) == 1
+
+
 @pytest.mark.parametrize("constant", [0.1, 1 / 3])
 def test_a_constant_state_does_not_sway_the_choice(constant):
     t = GRIDS[0]

@@ -1,7 +1,5 @@
 """Formulas as data: canonical form, text and back, and one value in NumPy, JAX and SymPy."""
 
-import time
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,29 +16,30 @@ NAMES = ("x", "a b", "sin")
 
 
 def recipes(operations: list[str], most: int = 8) -> st.SearchStrategy:
-    """Random recipes: each step takes two earlier results, so that parts are often shared."""
-    place = st.integers(0, 12)
-    step = st.tuples(st.sampled_from(operations), place, place)
+    """Random recipes: each step joins the last result with any earlier one."""
+    step = st.tuples(st.sampled_from(operations), st.integers(0, 12))
     return st.lists(step, min_size=1, max_size=most)
 
 
 def build(recipe, numbers=(-1.0, 2.0, 0.5)) -> tree.Expression:
     """The formula, made with the constructors."""
-    made = [tree.Variable(i, name) for i, name in enumerate(NAMES)]
-    made += [tree.Number(number) for number in numbers]
-    for operation, i, j in recipe:
-        one, other = made[i % len(made)], made[j % len(made)]
+    made = [tree.Number(number) for number in numbers]
+    made += [tree.Variable(i, name) for i, name in enumerate(NAMES)]
+    for operation, place in recipe:
+        last, other = made[-1], made[place % len(made)]
         try:
             match operation:
-                case "add" | "multiply" | "power":
-                    result = getattr(tree, operation)(one, other)
+                case "add" | "multiply":
+                    result = getattr(tree, operation)(last, other)
                 case "subtract":
-                    result = tree.add(one, tree.multiply(tree.Number(-1.0), other))
+                    result = tree.add(last, tree.multiply(tree.Number(-1.0), other))
                 case "square" | "invert" | "root":
                     exponent = {"square": 2.0, "invert": -1.0, "root": 0.5}[operation]
-                    result = tree.power(one, tree.Number(exponent))
+                    result = tree.power(last, tree.Number(exponent))
+                case "raise":
+                    result = tree.power(other, last)
                 case function:
-                    result = tree.call(function, one)
+                    result = tree.call(function, last)
         except FormulaError:  # a constant part without a finite value
             continue
         made.append(result)
@@ -49,13 +48,13 @@ def build(recipe, numbers=(-1.0, 2.0, 0.5)) -> tree.Expression:
 
 EXACT = ["add", "subtract", "multiply", "square"]  # no number of these ever rounds
 TAME = [*EXACT, "invert", "sin", "tanh", "arctan", "abs"]  # good to compare in floating point
-ANY = [*EXACT, "invert", "root", "power", *sorted(tree.FUNCTIONS)]
+ANY = [*EXACT, "invert", "root", "raise", "sin", "exp"]
 
 
 @settings(max_examples=200)
 @given(recipes(ANY))
-@example([("add", 0, 1), ("multiply", 4, 7), ("add", 2, 8), ("subtract", 9, 7)])
-@example([("multiply", 0, 1), ("root", 7, 0), ("multiply", 2, 8), ("multiply", 9, 8)])
+@example([("add", 4), ("multiply", 1), ("add", 5), ("subtract", 7)])
+@example([("multiply", 4), ("root", 0), ("multiply", 5), ("multiply", 8)])
 def test_text_reads_back_as_the_same_formula(recipe):
     formula = build(recipe, numbers=(-1.0, 2.0, 0.1, 1e20))
     assert parse(to_text(formula), NAMES) == formula
@@ -86,6 +85,7 @@ def test_the_order_of_writing_does_not_matter(several, random):
         ("x/y/z", "x*y**-1/z"),
         ("(x*y)**3", "y**3*x**3"),
         ("1/(1/x)", "x"),
+        ("1**x", "1"),
         ("-(-x)", "x"),
         ("x**0.5*x**1.5", "x**2"),
         ("z*(x*y)**0.5*(x*y)**0.5", "x*y*z"),
@@ -144,9 +144,8 @@ def test_numbers_keep_every_digit():
 
 
 def test_nested_brackets_do_not_cost_exponential_time():
+    """Twenty levels are read at once, or, at twice the work per level, never."""
     text = "x"
-    for _ in range(8):
+    for _ in range(20):
         text = f"(y - x*{text}*z)"
-    start = time.process_time()
     assert parse(to_text(parse(text, "xyz")), "xyz") == parse(text, "xyz")
-    assert time.process_time() - start < 1.0

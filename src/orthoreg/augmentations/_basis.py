@@ -24,8 +24,8 @@ class Basis:
 
     mean: Float[Arrays, " V"]
     scale: Float[Arrays, " V"]
-    weights: tuple[Float[Arrays, "into out"], ...]
-    biases: tuple[Float[Arrays, " out"], ...]
+    weights: tuple[Float[Arrays, "_ _"], ...]
+    biases: tuple[Float[Arrays, " _"], ...]
 
     @property
     def size(self) -> int:

@@ -33,6 +33,11 @@ class Place:
 
 def as_numbers(value: Any, what: str) -> Float[np.ndarray, "..."]:
     """A float64 copy of anything array-like; text and ragged lists are refused by name."""
+    if isinstance(value, np.ma.MaskedArray):
+        value = value.astype(np.float64).filled(np.nan)
+    if hasattr(value, "columns"):
+        for name in value.columns:
+            column_numbers(np.asarray(value[name]), str(name), lambda row: f"{what}, row {row}")
     try:
         array = np.asarray(value)
     except ValueError:
@@ -51,6 +56,30 @@ def as_numbers(value: Any, what: str) -> Float[np.ndarray, "..."]:
                 f"Convert or drop the columns that hold text."
             ) from None
     return np.array(array, dtype=np.float64)
+
+
+def column_numbers(
+    column: np.ndarray, name: str, at: Callable[[int], str]
+) -> Float[np.ndarray, " N"]:
+    """A column as float64, or an error that names the first cell that is no number."""
+    if column.dtype.kind in "fiub":
+        return column.astype(np.float64)
+    try:
+        if "_" not in "".join(map(str, column.tolist())):  # Python reads 1_000 as a number
+            return column.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    for row, cell in enumerate(column.tolist()):
+        text = "" if cell is None else str(cell).strip()
+        if not text:
+            raise DataError(f"{at(row)}: column '{name}' is empty. Fill the gap or remove the row.")
+        try:
+            float(text.replace("_", "?"))
+        except ValueError:
+            raise DataError(
+                f"{at(row)}: column '{name}' holds '{text}', which is not a number."
+            ) from None
+    raise DataError(f"{at(0)}: column '{name}' does not hold numbers (dtype {column.dtype}).")
 
 
 def check_finite(

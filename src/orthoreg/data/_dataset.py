@@ -1,6 +1,6 @@
 """`Dataset`: measured runs of one system, checked once, stored flat."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
@@ -121,7 +121,8 @@ class Dataset:
         lengths: Int[np.ndarray, " R"],
         row_word: str,
         grouped: bool,
-        row_of: Any = None,
+        row_of: Callable[[int], int] | None = None,
+        derivative_names: Sequence[str] = (),
         **parts: Any,
     ) -> "Dataset":
         """The dataset, after every check that needs only its numbers."""
@@ -147,7 +148,8 @@ class Dataset:
         if data.inputs is not None:
             check_finite(data.inputs, data.input_names, place)
         if data.derivatives is not None:
-            check_finite(data.derivatives, [f"d{name}/dt" for name in data.state_names], place)
+            names = derivative_names or [f"d{name}/dt" for name in data.state_names]
+            check_finite(data.derivatives, names, place)
         check_increasing(data.times, offsets, data.time_name, place, grouped=grouped)
         warn_constant(data.states, data.state_names, data.source)
         return data
@@ -241,13 +243,14 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
     """All runs of several datasets of the same system as one."""
     first = parts[0]
     for other in parts[1:]:
-        if other.variable_names != first.variable_names:
+        if (other.state_names, other.input_names) != (first.state_names, first.input_names):
             raise DataError(
-                f"Datasets can be joined only when their columns agree; got "
-                f"{list(first.variable_names)} and {list(other.variable_names)}."
+                f"Datasets can be joined only when their states and inputs agree; got "
+                f"{list(first.state_names)}, {list(first.input_names)} and "
+                f"{list(other.state_names)}, {list(other.input_names)}."
             )
         if (other.derivatives is None) != (first.derivatives is None):
-            raise DataError("Either all datasets to be joined carry derivatives or none does.")
+            raise DataError("Datasets can be joined only when all or none carry derivatives.")
     if len(parts) == 1:
         return first
 
@@ -299,7 +302,7 @@ def _split(value: Any, what: str) -> list[np.ndarray]:
 
 def _times(t: Any, lengths: list[int]) -> list[np.ndarray]:
     """One array of times for each run."""
-    if np.ndim(t) == 0 and not isinstance(t, list | tuple):
+    if not isinstance(t, list | tuple) and np.ndim(t) == 0:
         step = float(as_numbers(t, "t"))
         if not step > 0:
             raise DataError(f"t, as a time step, must be positive; got {step:g}.")

@@ -226,7 +226,9 @@ def dependence_text(
     text = ""
     for other, weight in zip(found.others, found.weights, strict=True):
         value = weight * feature_scale[found.term] / feature_scale[other]
-        body = terms[other] if np.isclose(abs(value), 1) else f"{abs(value):.4g} {terms[other]}"
+        body = terms[other]
+        if not np.isclose(abs(value), 1):
+            body = f"{abs(value):.4g}" + (f" {body}" if body != "1" else "")
         if text:
             text += f" {'-' if value < 0 else '+'} {body}"
         else:

@@ -16,6 +16,7 @@ _CANDIDATES = (
     (7, 5), (9, 5), (13, 5), (19, 5), (27, 5), (41, 5), (61, 5),
 )  # fmt: skip
 _MOST_ROWS = 4000
+_ALONE = 1 - 1e-6  # own weight of a row that the rest of its window says nothing about
 
 
 @final
@@ -24,7 +25,8 @@ class Automatic(AbstractDifferentiator):
     """The sliding polynomial (window and degree) that best predicts points left out.
 
     Clean data gets a short window of high order, noisy data a long one; unequal steps are
-    fitted on their true times. Runs of three or four points get `FiniteDifference`.
+    fitted on their true times. Runs of three or four points, and samples in such bursts that
+    no polynomial can be fitted, get `FiniteDifference`.
     """
 
     @property
@@ -41,6 +43,8 @@ class Automatic(AbstractDifferentiator):
         if not fitting:
             return FiniteDifference()
         errors = [left_out_error(data, window, degree) for window, degree in fitting]
+        if not np.isfinite(errors).any():
+            return FiniteDifference()
         window, degree = fitting[int(np.argmin(errors))]
         exact = data.has_equal_steps(tolerance=1e-9).all()
         return (SavitzkyGolay if exact else LocalPolynomial)(window, degree)
@@ -57,8 +61,10 @@ def left_out_error(data: Dataset, window: int, degree: int) -> float:
     fitted = np.einsum("bw,bwn->bn", weights, data.states[members])
     own = weights[np.arange(len(rows)), rows - members[:, 0]]
     spread = data.states.var(axis=0)
-    varies = spread > 0
+    varies = np.ptp(data.states, axis=0) > 0
     if not varies.any():
         return 0.0
+    if (own > _ALONE).any():
+        return np.inf
     errors = (data.states[rows] - fitted) / (1 - own)[:, None]
     return float(np.mean(errors[:, varies] ** 2 / spread[varies]))

@@ -11,6 +11,7 @@ from ..data import Dataset
 from ._differentiator import AbstractDifferentiator, check_equal_steps, windows
 
 _BLOCK = 8192
+_JITTER = 1e-13
 
 
 @final
@@ -101,6 +102,7 @@ def polynomial_weights(
         slopes = [legendre.legder(row) for row in np.eye(degree + 1)]
         target = np.stack([legendre.legval(at, slope) for slope in slopes], axis=-1)
     gram = np.swapaxes(matrix, 1, 2) @ matrix
+    gram += _JITTER * np.eye(degree + 1)  # points in two clusters give a singular matrix
     solved = np.linalg.solve(gram, target[..., None])
     return (matrix @ solved)[..., 0]
 

@@ -1,16 +1,19 @@
 """A fitted field as text, SymPy, LaTeX and stand-alone Python."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from .._errors import InputError
 from .._field import HybridField
 from ..libraries import evaluate, to_text
 
 
 def equations(field: HybridField, outputs: Sequence[str], precision: int = 4) -> list[str]:
     """One line per equation, "omega' = -1.042 sin(theta) + residual"."""
+    check_precision(precision)
     lines = []
     for c, output in enumerate(outputs):
         text = ""
@@ -61,16 +64,37 @@ def to_latex(field: HybridField, outputs: Sequence[str], precision: int = 4) -> 
     r"""One line per equation, \dot{\theta} = 1.0 \omega; r marks a residual."""
     import sympy
 
+    check_precision(precision)
+    names = {sympy.Symbol(name): latex_name(name) for name in field.features.variables}
     lines = []
     for c, (output, expression) in enumerate(zip(outputs, to_sympy(field), strict=True)):
-        left = sympy.latex(sympy.Symbol(output))
-        right = sympy.latex(expression.evalf(precision))
+        left = latex_name(output)
+        right = sympy.latex(expression.evalf(precision), symbol_names=names)
         if np.any(field.weights[:, c]):
-            arguments = ", ".join(sympy.latex(sympy.Symbol(n)) for n in field.features.variables)
-            mark = rf"r_{{{left}}}\left({arguments}\right)"
+            mark = rf"r_{{{left}}}\left({', '.join(names.values())}\right)"
             right = mark if expression == 0 else f"{right} + {mark}"
         lines.append(rf"\dot{{{left}}} = {right}")
     return lines
+
+
+def latex_name(name: str) -> str:
+    """A variable's name in mathematics: Greek letters and indices as such, the rest as text."""
+    import sympy
+
+    if re.fullmatch(r"[A-Za-z]+(_?[A-Za-z0-9]+)?", name):
+        return sympy.latex(sympy.Symbol(name))
+    escapes = {"\\": r"\backslash{}", "^": r"\hat{}", "~": r"\sim{}"}
+    text = "".join(
+        escapes.get(letter, f"\\{letter}" if letter in "#$%&_{}" else letter)
+        for letter in " ".join(name.split())
+    )
+    return rf"\mathrm{{{text.replace(' ', '~')}}}"
+
+
+def check_precision(precision: int) -> None:
+    """Refuses a number of digits that is not a whole number of at least 1."""
+    if isinstance(precision, bool) or not isinstance(precision, int) or precision < 1:
+        raise InputError(f"precision must be a whole number of at least 1; got {precision!r}.")
 
 
 _PYTHON = '''"""{title}"""
@@ -138,7 +162,4 @@ def _residual_source(field: HybridField) -> str:
 
 def _literal(array: Any) -> str:
     """An array as source that gives back the same bits."""
-    text = np.array2string(
-        np.asarray(array), threshold=2**31, max_line_width=100, floatmode="unique", separator=", "
-    )
-    return f"np.array({text})"
+    return f"np.array({np.asarray(array).tolist()!r})"

@@ -5,8 +5,10 @@ that equal formulas (`x*x*y`, `y*x**2`) are equal objects.
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, final
 
 from .._errors import FormulaError
@@ -83,6 +85,8 @@ def add(*terms: Expression) -> Expression:
         for rest, weight in sorted(weights.items(), key=lambda item: _order(item[0]))
         if weight != 0
     ]
+    if len(parts) > 1 and any(isinstance(part, Sum) for part in parts):
+        return add(*parts)  # a sum whose weight became one is taken apart
     return ZERO if not parts else parts[0] if len(parts) == 1 else Sum(tuple(parts))
 
 
@@ -108,6 +112,13 @@ def multiply(*factors: Expression) -> Expression:
     ]
     if number != 1 or not parts:
         parts.insert(0, Number(number))
+    if len(parts) > 1 and any(
+        isinstance(part, Product | Number)
+        or (isinstance(part, Power) and part.base in exponents)
+        and exponents[part.base] != part.exponent
+        for part in parts[int(number != 1) :]
+    ):
+        return multiply(*parts)  # a power that was multiplied out is collected again
     return parts[0] if len(parts) == 1 else Product(tuple(parts))
 
 
@@ -154,19 +165,20 @@ def _split_number(term: Expression) -> tuple[float, Expression]:
     return 1.0, term
 
 
+@lru_cache(maxsize=4096)
 def _order(item: Expression) -> tuple:
     """A sort key: numbers, variables in the user's order, powers of them, then the rest."""
     match item:
         case Number(value):
-            return (0, value, "")
+            return (0, value, 0.0, "")
         case Variable(index, _):
-            return (1, index, "")
+            return (1, index, 1.0, "")
         case Power(Variable(index, _), Number(exponent)):
-            return (1, index, f"{exponent:+.6f}")
+            return (1, index, exponent, "")
         case Product(factors):
-            return (2, len(factors), to_text(item))
+            return (2, len(factors), 0.0, to_text(item))
         case _:
-            return (3, 0, to_text(item))
+            return (3, 0, 0.0, to_text(item))
 
 
 # -- reading -------------------------------------------------------------------------------
@@ -336,7 +348,7 @@ def to_text(item: Expression, *, functions: str = "", names: Sequence[str] | Non
 
 def quote_name(name: str) -> str:
     """A variable's name as it stands in a formula: in backticks unless it is a plain word."""
-    return name if name.isidentifier() else f"`{name}`"
+    return name if re.fullmatch(r"[^\W\d]\w*", name) else f"`{name}`"
 
 
 def _leading_number(factors: list[Expression]) -> tuple[float, list[Expression]]:

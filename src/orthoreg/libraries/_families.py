@@ -100,9 +100,11 @@ class PerState(AbstractLibrary):
     default: AbstractLibrary | None
 
     def __init__(
-        self, by_state: Mapping[str, AbstractLibrary], default: AbstractLibrary | None = None
+        self,
+        by_state: Mapping[str, AbstractLibrary] | Sequence[tuple[str, AbstractLibrary]],
+        default: AbstractLibrary | None = None,
     ):
-        pairs = tuple(dict(by_state).items())
+        pairs = tuple((name, library) for name, library in dict(by_state).items())
         for library in [library for _, library in pairs] + [default]:
             if isinstance(library, PerState):
                 raise InputError("PerState cannot stand inside another PerState.")

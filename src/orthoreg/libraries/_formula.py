@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from math import isfinite
 from typing import final
 
 from .._errors import FormulaError, quoted, suggestion
@@ -93,6 +94,8 @@ class _Parser:
         kind, text = self._peek()
         self.place += 1
         if kind == "number":
+            if not isfinite(float(text)):
+                raise FormulaError(f"the number {text} overflows.")
             return Number(float(text))
         if kind == "quoted":
             return self._variable(text)

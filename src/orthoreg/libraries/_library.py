@@ -21,10 +21,10 @@ class AbstractLibrary(abc.ABC):
         """The candidate terms in these variables, without repetition."""
 
     def __add__(self, other: "AbstractLibrary") -> "AbstractLibrary":
-        return Joined(self, other) if isinstance(other, AbstractLibrary) else NotImplemented
+        return Joined(self, other) if _joinable(other) else NotImplemented
 
     def __mul__(self, other: "AbstractLibrary") -> "AbstractLibrary":
-        return Products(self, other) if isinstance(other, AbstractLibrary) else NotImplemented
+        return Products(self, other) if _joinable(other) else NotImplemented
 
 
 @final
@@ -65,6 +65,11 @@ class Products(AbstractLibrary):
             for side in (self.first, self.second)
         ]
         return " * ".join(sides)
+
+
+def _joinable(other: object) -> bool:
+    """Whether the other side leaves joining to us: it does not if it answers from the right."""
+    return isinstance(other, AbstractLibrary) and not hasattr(other, "__radd__")
 
 
 def distinct(terms: Sequence[Expression]) -> tuple[Expression, ...]:

@@ -7,6 +7,8 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from .._files import atomic_write
+
 # Okabe and Ito's palette
 DATA, MODEL, RESIDUAL, TRUTH = "#000000", "#0072B2", "#D55E00", "#009E73"
 GREY = "#888888"
@@ -35,10 +37,6 @@ def labelled(name: str, units: Mapping[str, str]) -> str:
 
 def save_figure(figure: Figure, path: Path) -> Path:
     """Writes the picture whole or not at all."""
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        figure.savefig(temporary, format=path.suffix.removeprefix("."))
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with atomic_write(path) as stream:
+        figure.savefig(stream, format=path.suffix.removeprefix("."))
     return path

@@ -16,7 +16,9 @@ from ._reduction import Reduction, Spectrum
 from ._result import EquationFit, FitResult, Strengths
 
 _RIDGES = (*(10.0 ** np.arange(-12, 2)), np.inf)
+_TIE = 1.05  # squared errors this close are as good as each other
 _NEGLIGIBLE = 1e-10  # of the squared size of the target
+_DUST = 1e-9  # a term whose size relative to the target is below this is rounding
 
 
 @final
@@ -111,15 +113,16 @@ class _Problem:
         w[self.independent] = lasso(Q, r, mu, None if start is None else start[self.independent])
         if start is not None:
             start[:] = w
-        if self.refit and mu > 0:
-            active = self.terms[w != 0]
-            return replace(
-                self,
-                terms=active,
-                independent=np.arange(len(active)),
-                strengths=replace(self.strengths, sparsity=0.0),
-                refit=False,
-            ).solve(spectrum, ridge)
+        if self.refit:
+            size = np.abs(w) * np.sqrt(spectrum.moments.A.diagonal()[self.terms])
+            used = size > _DUST * np.sqrt(spectrum.moments.yy[self.equation])
+            if mu > 0 or not used.all():
+                return replace(
+                    self,
+                    terms=self.terms[used],
+                    independent=np.arange(int(used.sum())),
+                    strengths=replace(self.strengths, sparsity=0.0),
+                ).solve(spectrum, ridge)
         everywhere = np.zeros(spectrum.moments.n_features)
         everywhere[self.terms] = w
         return EquationFit(
@@ -134,8 +137,8 @@ class _Problem:
 
 
 def _choose_ridge(problem: _Problem, splits: list[tuple[Spectrum, Moments]]) -> float:
-    """The largest rho whose error on held-out data is as good as the best: within two standard
-    errors, or to a relative 1e-5.
+    """The largest rho whose squared error on held-out data is within 5 % of the least, or within
+    a relative 1e-10 of the target's square.
 
     rho = inf is among the candidates: where the residual does not help, there is none.
     """
@@ -147,10 +150,9 @@ def _choose_ridge(problem: _Problem, splits: list[tuple[Spectrum, Moments]]) -> 
         for i, ridge in enumerate(_RIDGES):
             fit = problem.solve(train, ridge, start)
             errors[i, j] = squared_error(held_out, problem.equation, fit.w, fit.v)
-    excess = errors - errors[np.argmin(errors.mean(axis=1))]
-    doubt = 2 * excess.std(axis=1, ddof=1) / np.sqrt(len(splits))
+    mean = errors.mean(axis=1)
     size = np.mean([held_out.yy[problem.equation] for _, held_out in splits])
-    good = excess.mean(axis=1) <= np.maximum(doubt, _NEGLIGIBLE * size)
+    good = mean <= np.maximum(_TIE * mean.min(), mean.min() + _NEGLIGIBLE * size)
     return float(_RIDGES[np.flatnonzero(good)[-1]])
 
 

@@ -4,6 +4,7 @@ from typing import Any, final
 
 import numpy as np
 
+from .._errors import InputError, quoted, suggestion
 from ._system import AbstractSystem, Split
 
 DIFFICULTIES = {
@@ -31,6 +32,11 @@ class Pendulum(AbstractSystem):
     @classmethod
     def of_difficulty(cls, difficulty: str) -> "Pendulum":
         """The paper's low, medium or high strength of the missing terms."""
+        if difficulty not in DIFFICULTIES:
+            raise InputError(
+                f"difficulty must be one of {quoted(DIFFICULTIES)}; got '{difficulty}'."
+                f"{suggestion(difficulty, DIFFICULTIES)}"
+            )
         beta1, beta2, beta3 = DIFFICULTIES[difficulty]
         return cls(beta1=beta1, beta2=beta2, beta3=beta3)
 

@@ -76,7 +76,7 @@ class AbstractSystem(eqx.Module):
 
 def generate(
     system: AbstractSystem,
-    split: Split,
+    split: Split | str,
     *,
     runs: int | None = None,
     seed: int = 0,
@@ -86,6 +86,7 @@ def generate(
 
     `noise` is the standard deviation of Gaussian noise on every state.
     """
+    split = Split(split)
     count = RUNS.get(split, 200) if runs is None else runs
     rng = np.random.default_rng([seed, _STREAMS[split]])
     starts = system.starts(split, count, rng)
@@ -102,11 +103,12 @@ def generate(
     rollout.raise_unless_completed()
     first = 1 if split is Split.ext else 0
     states = rollout.x[:, first:]
-    states = states + noise * rng.standard_normal(states.shape)
+    noise_rng = np.random.default_rng([seed, list(Split).index(split), 1])
+    states = states + noise * noise_rng.standard_normal(states.shape)
     return Dataset.from_arrays(states, grid[keep][first:], names=system.state_names)
 
 
-def true_derivatives(system: AbstractSystem, split: Split, data: Dataset) -> np.ndarray:
+def true_derivatives(system: AbstractSystem, split: Split | str, data: Dataset) -> np.ndarray:
     """The true vector field of a split at the rows of `data`."""
-    field = system.shifted() if split is Split.t3 else system
+    field = system.shifted() if Split(split) is Split.t3 else system
     return field.slope(data.times, data.states, np)
