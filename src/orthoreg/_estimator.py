@@ -118,7 +118,9 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         )
         folds = min(_FOLDS, len(variables)) if augmentation.ridge is None else 1
         moments = gather(features, basis, samples, folds=folds)
-        result = solver.solve(moments, features.mask, strengths, augmentation.ridge)
+        result = solver.solve(
+            moments, features.mask, strengths, augmentation.ridge, samples.target_error
+        )
 
         self.field_ = HybridField(features, result.coefficients, basis, result.weights)
         self.certificate_ = certify(
@@ -183,7 +185,8 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         )
         self.units_ = {}
         self.columns_ = {"time": "t", "group": None}
-        return Samples(np.hstack([X, inputs]), y, np.arange(len(X)) * 0)
+        runs = np.zeros(len(X), dtype=np.int64)
+        return Samples(np.hstack([X, inputs]), y, runs, np.zeros(y.shape[1]))
 
     def _check_parts(self, library: Any, augmentation: Any, solver: Any) -> None:
         for name, part, kind, example in (

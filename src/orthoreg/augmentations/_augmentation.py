@@ -2,6 +2,7 @@
 
 import abc
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import final
 
 import numpy as np
@@ -97,7 +98,7 @@ class MLP(AbstractAugmentation):
 
 
 def _check_size(value: object, what: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
         raise InputError(f"{what} must be a whole number of at least 1; got {value!r}.")
 
 

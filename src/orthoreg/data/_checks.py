@@ -10,6 +10,8 @@ from jaxtyping import Float, Int
 
 from .._errors import DataError, DataWarning, quoted
 
+_DATES = "Convert them to seconds (or days) since the start of each run."
+
 
 @final
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Place:
 def as_numbers(value: Any, what: str) -> Float[np.ndarray, "..."]:
     """A float64 copy of anything array-like; text and ragged lists are refused by name."""
     if isinstance(value, np.ma.MaskedArray):
-        value = value.astype(np.float64).filled(np.nan)
+        value = np.ma.filled(value.astype(np.float64), np.nan)
     if hasattr(value, "columns"):
         for name in value.columns:
             column_numbers(np.asarray(value[name]), str(name), lambda row: f"{what}, row {row}")
@@ -47,6 +49,8 @@ def as_numbers(value: Any, what: str) -> Float[np.ndarray, "..."]:
         ) from None
     if array.dtype.kind == "c":
         raise DataError(f"{what} must hold real numbers; it has complex dtype {array.dtype}.")
+    if array.dtype.kind in "mM":
+        raise DataError(f"{what} must hold numbers; it holds dates. {_DATES}")
     if array.dtype.kind not in "fiub":
         try:
             array = array.astype(np.float64)
@@ -64,6 +68,8 @@ def column_numbers(
     """A column as float64, or an error that names the first cell that is no number."""
     if column.dtype.kind in "fiub":
         return column.astype(np.float64)
+    if column.dtype.kind in "mM":
+        raise DataError(f"{at(0)}: column '{name}' holds dates, not numbers. {_DATES}")
     try:
         if "_" not in "".join(map(str, column.tolist())):  # Python reads 1_000 as a number
             return column.astype(np.float64)

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._errors import DataError
+from .._errors import DataError, quoted
 from ._checks import Place, as_numbers, check_finite, check_increasing, check_names, warn_constant
 
 
@@ -67,8 +67,7 @@ class Dataset:
         `t` holds the times: one array for all runs, one per run, or a single number, the step.
         """
         runs = _split(x, "x")
-        if names is None and hasattr(x, "columns"):
-            names = [str(name) for name in x.columns]
+        names = _column_names(x) if names is None else names
         lengths = [len(run) for run in runs]
         times = _times(t, lengths)
         n_states = runs[0].shape[1]
@@ -82,8 +81,7 @@ class Dataset:
             )
         inputs = _matching(u, "u", lengths)
         n_inputs = 0 if inputs is None else inputs.shape[1]
-        if input_names is None and hasattr(u, "columns"):
-            input_names = [str(name) for name in u.columns]
+        input_names = _column_names(u) if input_names is None else input_names
         given = check_names(
             [f"u{i}" for i in range(n_inputs)] if input_names is None else input_names,
             "input_names",
@@ -130,6 +128,12 @@ class Dataset:
         data = cls(offsets=offsets, **parts)
         if data.n_samples == 0:
             raise DataError(f"{data.source} holds no rows; at least one is needed.")
+        unknown = set(data.units) - {data.time_name, *data.variable_names}
+        if unknown:
+            raise DataError(
+                f"units names {quoted(sorted(unknown))}, which are no columns of the data; its "
+                f"columns are {quoted((data.time_name, *data.variable_names))}."
+            )
         if set(data.state_names) & set(data.input_names):
             raise DataError(
                 f"states and inputs must have different names; "
@@ -241,6 +245,8 @@ class Dataset:
 
 def concatenate(parts: Sequence[Dataset]) -> Dataset:
     """All runs of several datasets of the same system as one."""
+    if not parts:
+        raise DataError("At least one dataset is needed; the list is empty.")
     first = parts[0]
     for other in parts[1:]:
         if (other.state_names, other.input_names) != (first.state_names, first.input_names):
@@ -268,6 +274,12 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         labels=tuple(label for part in parts for label in part.labels),
     )
+
+
+def _column_names(value: Any) -> list[str] | None:
+    """The columns of a frame, or of the first of several."""
+    first: Any = value[0] if isinstance(value, list | tuple) and len(value) else value
+    return [str(name) for name in first.columns] if hasattr(first, "columns") else None
 
 
 def _split(value: Any, what: str) -> list[np.ndarray]:
@@ -312,6 +324,10 @@ def _times(t: Any, lengths: list[int]) -> list[np.ndarray]:
         times = [as_numbers(part, f"t[{i}]") for i, part in enumerate(t)]
     else:
         array = as_numbers(t, "t")
+        if array.ndim == 2 and array.shape[1] == 1 and len(array) in lengths:
+            raise DataError(
+                f"t must have one dimension; it has shape {array.shape}. Write t.ravel()."
+            )
         times = [array] * len(lengths) if array.ndim == 1 else list(array)
     if len(times) != len(lengths):
         raise DataError(f"t holds times for {len(times)} runs, but x holds {len(lengths)} runs.")

@@ -37,7 +37,9 @@ def read_table(
     """
     choice = _Choice(time, states, inputs, group, derivatives)
     if hasattr(path, "columns"):
-        columns = {name: np.asarray(path[name]) for name in choice.check(path.columns, "the table")}
+        names = {str(name): name for name in path.columns}
+        chosen = choice.check(path.columns, "the table")
+        columns = {name: np.asarray(path[names[name]]) for name in chosen}
         return _from_columns(columns, choice, units, "the table", "row", lambda row: row)
     file = Path(path)
     if not file.is_file():
@@ -126,8 +128,16 @@ def _from_columns(
         order, lengths, labels = np.arange(n_rows), np.array([n_rows]), ("0",)
     else:
         keys = columns[choice.group]
+        missing = np.array([key is None or key != key for key in keys.tolist()])
         if keys.dtype.kind in "OUT":
             keys = np.char.strip(keys.astype(str))
+            missing |= keys == ""
+        if missing.any():
+            row = int(np.argmax(missing))
+            raise DataError(
+                f"{source}, {row_word} {row_of(row)}: column '{choice.group}' is empty; every row "
+                f"must say which run it belongs to."
+            )
         unique, first, rank = np.unique(keys, return_index=True, return_inverse=True)
         by_appearance = np.argsort(first)
         place = np.empty_like(by_appearance)

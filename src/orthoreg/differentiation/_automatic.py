@@ -15,7 +15,7 @@ _CANDIDATES = (
     (5, 3), (7, 3), (9, 3), (13, 3), (19, 3), (27, 3), (41, 3), (61, 3),
     (7, 5), (9, 5), (13, 5), (19, 5), (27, 5), (41, 5), (61, 5),
 )  # fmt: skip
-_MOST_ROWS = 4000
+_MOST_ROWS = 2000
 _ALONE = 1 - 1e-6  # own weight of a row that the rest of its window says nothing about
 
 
@@ -35,6 +35,9 @@ class Automatic(AbstractDifferentiator):
 
     def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
         return self.chosen(data).slopes(data)
+
+    def coarser(self, data: Dataset) -> AbstractDifferentiator | None:
+        return self.chosen(data).coarser(data)
 
     def chosen(self, data: Dataset) -> AbstractDifferentiator:
         """The differentiator that is used for these data."""

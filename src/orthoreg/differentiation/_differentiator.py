@@ -21,6 +21,20 @@ class AbstractDifferentiator(abc.ABC):
     def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
         """The derivative of the states at every row."""
 
+    @abc.abstractmethod
+    def coarser(self, data: Dataset) -> "AbstractDifferentiator | None":
+        """A rule of the same kind with a larger systematic error, if there is one."""
+
+    def systematic_error(self, data: Dataset) -> Float[np.ndarray, " n"]:
+        """An estimate of the mean squared error of each slope that is not noise.
+
+        A quarter of the squared difference to the next coarser rule; zero where there is none.
+        """
+        coarser = self.coarser(data)
+        if coarser is None or data.run_lengths.min() < coarser.min_points:
+            return np.zeros(data.n_states)
+        return np.mean((self.slopes(data) - coarser.slopes(data)) ** 2, axis=0) / 4
+
     def __call__(self, data: Dataset) -> Dataset:
         """The dataset with its derivatives filled in."""
         check_lengths(data, self.min_points, self)

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from .._errors import InputError
 from ..data import Dataset
 from ._differentiator import AbstractDifferentiator, check_equal_steps, windows
-from ._local_polynomial import check_window, equal_step_weights, weighted_sum
+from ._local_polynomial import LocalPolynomial, check_window, equal_step_weights, weighted_sum
 
 
 @final
@@ -24,6 +24,9 @@ class FiniteDifference(AbstractDifferentiator):
 
     def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
         return parabola_slopes(data, data.states)
+
+    def coarser(self, data: Dataset) -> AbstractDifferentiator | None:
+        return LocalPolynomial(5, 2)
 
 
 @final
@@ -52,6 +55,9 @@ class SmoothedFiniteDifference(AbstractDifferentiator):
         check_equal_steps(data, self)
         weights = equal_step_weights(self.window, self.degree, derivative=0)
         return parabola_slopes(data, weighted_sum(data, data.states, weights))
+
+    def coarser(self, data: Dataset) -> AbstractDifferentiator | None:
+        return SmoothedFiniteDifference(self.window + 2, self.degree)
 
 
 def parabola_slopes(data: Dataset, values: Float[np.ndarray, "N n"]) -> Float[np.ndarray, "N n"]:

@@ -1,6 +1,7 @@
 """Polynomials fitted to a sliding window: Savitzky-Golay on equal steps, and on any steps."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import final
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..data import Dataset
 from ._differentiator import AbstractDifferentiator, check_equal_steps, windows
 
 _BLOCK = 8192
-_JITTER = 1e-13
+_WEAK = 1e-14
 
 
 @final
@@ -38,6 +39,9 @@ class SavitzkyGolay(AbstractDifferentiator):
         step = data.step_of_run()[data.run_of_row]
         return weighted_sum(data, data.states, weights) / step[:, None]
 
+    def coarser(self, data: Dataset) -> AbstractDifferentiator | None:
+        return SavitzkyGolay(self.window + 2, self.degree)
+
 
 @final
 @dataclass(frozen=True)
@@ -62,10 +66,14 @@ class LocalPolynomial(AbstractDifferentiator):
             result[rows] = np.einsum("bw,bwn->bn", weights, data.states[members])
         return result
 
+    def coarser(self, data: Dataset) -> AbstractDifferentiator | None:
+        return LocalPolynomial(self.window + 2, self.degree)
+
 
 def check_window(window: int, degree: int, who: str) -> None:
     """Refuses windows that cannot hold the polynomial."""
-    if not (isinstance(window, int) and isinstance(degree, int)) or not 1 <= degree < window:
+    whole = isinstance(window, Integral) and isinstance(degree, Integral)
+    if not whole or not 1 <= degree < window:
         raise InputError(
             f"{who} needs whole numbers with 1 <= degree < window; "
             f"got window={window!r}, degree={degree!r}."
@@ -92,7 +100,8 @@ def polynomial_weights(
 ) -> Float[np.ndarray, "B W"]:
     """Row by row, the weights that give a least-squares polynomial's value or slope at `at`.
 
-    b(at)' (V'V)^-1 V' with V the Legendre values at the points, which lie in [-1, 1].
+    b(at)' (V'V)^-1 V' = b(at)' R^-1 Q' with V = QR the Legendre values at the points, which lie in
+    [-1, 1].
     """
     legendre = np.polynomial.legendre
     matrix = legendre.legvander(points, degree)
@@ -101,10 +110,13 @@ def polynomial_weights(
     else:
         slopes = [legendre.legder(row) for row in np.eye(degree + 1)]
         target = np.stack([legendre.legval(at, slope) for slope in slopes], axis=-1)
-    gram = np.swapaxes(matrix, 1, 2) @ matrix
-    gram += _JITTER * np.eye(degree + 1)  # points in two clusters give a singular matrix
-    solved = np.linalg.solve(gram, target[..., None])
-    return (matrix @ solved)[..., 0]
+    Q, R = np.linalg.qr(matrix)
+    # points in two clusters make R all but singular; its smallest pivots are held up
+    pivots = np.einsum("bii->bi", R)
+    weak = np.abs(pivots) < _WEAK * np.abs(pivots).max(axis=1, keepdims=True)
+    pivots[weak] = _WEAK
+    solved = np.linalg.solve(np.swapaxes(R, 1, 2), target[..., None])
+    return (Q @ solved)[..., 0]
 
 
 def local_weights(

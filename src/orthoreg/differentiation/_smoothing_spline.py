@@ -51,6 +51,9 @@ class SmoothingSpline(AbstractDifferentiator):
                 result[rows, state] = spline.derivative()(times).T
         return result
 
+    def coarser(self, data: Dataset) -> AbstractDifferentiator | None:
+        return None
+
 
 def best_strength(times: Float[np.ndarray, " T"], values: Float[np.ndarray, "T R"]) -> float:
     """The strength with the least squared error at held-out inner points, over all runs."""

@@ -110,6 +110,8 @@ def multiply(*factors: Expression) -> Expression:
         for base, exponent in sorted(exponents.items(), key=lambda item: _order(item[0]))
         if exponent != ZERO
     ]
+    if number != 1 and len(parts) == 1 and isinstance(parts[0], Sum):
+        return add(*(multiply(Number(number), term) for term in parts[0].terms))
     if number != 1 or not parts:
         parts.insert(0, Number(number))
     if len(parts) > 1 and any(

@@ -7,7 +7,7 @@ from math import comb
 from typing import final
 
 from .._errors import FormulaError, InputError
-from ._expression import ONE, Expression, Number, Variable, call, multiply
+from ._expression import ONE, ZERO, Expression, Number, Variable, call, multiply
 from ._formula import parse
 from ._library import AbstractLibrary, distinct, positive_integer
 
@@ -29,7 +29,10 @@ class Polynomial(AbstractLibrary):
     include_constant: bool = True
 
     def __post_init__(self):
-        positive_integer(self.degree, "Polynomial(degree=...)", least=0)
+        degree = positive_integer(self.degree, "Polynomial(degree=...)", least=0)
+        object.__setattr__(self, "degree", degree)
+        if not (degree or self.include_constant):
+            raise InputError("Polynomial(0, include_constant=False) has no terms.")
 
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         nodes = [Variable(i, name) for i, name in enumerate(variables)]
@@ -55,7 +58,8 @@ class Fourier(AbstractLibrary):
     n_frequencies: int = 1
 
     def __post_init__(self):
-        positive_integer(self.n_frequencies, "Fourier(n_frequencies=...)")
+        count = positive_integer(self.n_frequencies, "Fourier(n_frequencies=...)")
+        object.__setattr__(self, "n_frequencies", count)
 
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         return tuple(
@@ -84,7 +88,10 @@ class Terms(AbstractLibrary):
             raise FormulaError("Terms needs at least one formula; the list is empty.")
 
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
-        return distinct([parse(formula, variables) for formula in self.formulas])
+        terms = distinct([parse(formula, variables) for formula in self.formulas])
+        if ZERO in terms:
+            raise FormulaError(f"A formula of {list(self.formulas)} is zero for all values.")
+        return terms
 
 
 @final
@@ -105,9 +112,14 @@ class PerState(AbstractLibrary):
         default: AbstractLibrary | None = None,
     ):
         pairs = tuple((name, library) for name, library in dict(by_state).items())
-        for library in [library for _, library in pairs] + [default]:
+        for library in [library for _, library in pairs] + ([default] if default else []):
             if isinstance(library, PerState):
                 raise InputError("PerState cannot stand inside another PerState.")
+            if not isinstance(library, AbstractLibrary):
+                raise InputError(
+                    f"PerState needs a library such as Polynomial(2) for each state; "
+                    f"got {library!r}."
+                )
         object.__setattr__(self, "by_state", pairs)
         object.__setattr__(self, "default", default)
 
@@ -123,7 +135,7 @@ class PerState(AbstractLibrary):
 
     def __add__(self, other: AbstractLibrary) -> AbstractLibrary:
         raise InputError(
-            "PerState cannot be joined with '+': add the library to each of its entries instead."
+            "PerState cannot be joined with '+' or '*': change each of its entries instead."
         )
 
     __mul__ = __radd__ = __rmul__ = __add__

@@ -3,6 +3,7 @@
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import final
 
 from .._errors import InputError
@@ -79,6 +80,6 @@ def distinct(terms: Sequence[Expression]) -> tuple[Expression, ...]:
 
 def positive_integer(value: object, what: str, least: int = 1) -> int:
     """The value if it is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         raise InputError(f"{what} must be a whole number of at least {least}; got {value!r}.")
-    return value
+    return int(value)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import final
 
+import numpy as np
+
 from ..data import Dataset, Samples
 from ..differentiation import AbstractDifferentiator, Automatic
 
@@ -19,7 +21,9 @@ class VectorField:
 
     def samples(self, data: Dataset) -> Samples:
         """A target for every row."""
-        if data.derivatives is None:
-            data = self.differentiation(data)
-        assert data.derivatives is not None
-        return Samples(data.variables, data.derivatives, data.run_of_row)
+        targets, error = data.derivatives, np.zeros(data.n_states)
+        if targets is None:
+            targets = self.differentiation(data).derivatives
+            error = self.differentiation.systematic_error(data)
+        assert targets is not None
+        return Samples(data.variables, targets, data.run_of_row, error)

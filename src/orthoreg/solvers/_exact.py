@@ -16,8 +16,7 @@ from ._reduction import Reduction, Spectrum
 from ._result import EquationFit, FitResult, Strengths
 
 _RIDGES = (*(10.0 ** np.arange(-12, 2)), np.inf)
-_TIE = 1.05  # squared errors this close are as good as each other
-_NEGLIGIBLE = 1e-10  # of the squared size of the target
+_TIE = 0.05  # squared errors that differ by less, relatively, are as good as each other
 _DUST = 1e-9  # a term whose size relative to the target is below this is rounding
 
 
@@ -44,8 +43,12 @@ class Exact:
         mask: Mask,
         strengths: Strengths,
         ridge: float | None,
+        target_error: Float[np.ndarray, " c"] | None = None,
     ) -> FitResult:
-        """The minimiser for all samples in `folds`; folds serve to choose rho if it is None."""
+        """The minimiser for all samples in `folds`; folds serve to choose rho if it is None.
+
+        A smaller rho is chosen only where it gains more than the squared error of the targets.
+        """
         total = sum(folds[1:], start=folds[0])
         feature_scale = np.ones(total.n_features)
         target_scale = np.ones(total.n_targets)
@@ -70,7 +73,10 @@ class Exact:
             terms = np.flatnonzero(allowed)
             independent, dependences = independent_terms(total.A[np.ix_(terms, terms)])
             problem = _Problem(c, terms, independent, strengths, self.refit)
-            chosen = _choose_ridge(problem, splits) if needs_ridge else float(ridge or 0.0)
+            chosen = float(ridge or 0.0)
+            if needs_ridge:
+                blur = 0.0 if target_error is None else target_error[c] / target_scale[c] ** 2
+                chosen = _choose_ridge(problem, splits, float(blur))
             fit = problem.solve(spectrum, chosen)
             equations.append(
                 replace(
@@ -136,9 +142,9 @@ class _Problem:
         )
 
 
-def _choose_ridge(problem: _Problem, splits: list[tuple[Spectrum, Moments]]) -> float:
-    """The largest rho whose squared error on held-out data is within 5 % of the least, or within
-    a relative 1e-10 of the target's square.
+def _choose_ridge(problem: _Problem, splits: list[tuple[Spectrum, Moments]], blur: float) -> float:
+    """The largest rho whose squared error on held-out data is as good as the least: within 5 %,
+    within a standard error of their difference, or within what the targets are blurred by.
 
     rho = inf is among the candidates: where the residual does not help, there is none.
     """
@@ -150,9 +156,11 @@ def _choose_ridge(problem: _Problem, splits: list[tuple[Spectrum, Moments]]) -> 
         for i, ridge in enumerate(_RIDGES):
             fit = problem.solve(train, ridge, start)
             errors[i, j] = squared_error(held_out, problem.equation, fit.w, fit.v)
-    mean = errors.mean(axis=1)
-    size = np.mean([held_out.yy[problem.equation] for _, held_out in splits])
-    good = mean <= np.maximum(_TIE * mean.min(), mean.min() + _NEGLIGIBLE * size)
+    best = errors[np.argmin(errors.mean(axis=1))]
+    excess = errors - best
+    doubt = excess.std(axis=1, ddof=1) / np.sqrt(len(splits))
+    tie = max(_TIE * best.mean(), blur)
+    good = excess.mean(axis=1) <= np.maximum(doubt, tie)
     return float(_RIDGES[np.flatnonzero(good)[-1]])
 
 
