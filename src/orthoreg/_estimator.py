@@ -8,7 +8,6 @@ from typing import Any, final
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import export
@@ -278,6 +277,8 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         self, X: Any, y: Any = None, sample_weight: Any = None, *, t: Any = None, u: Any = None
     ) -> float:
         """R^2 of the predicted derivatives, the mean over equations."""
+        from sklearn.metrics import r2_score
+
         check_is_fitted(self)
         if t is not None and y is not None:
             raise InputError("score takes times t=... or derivatives y, not both.")

@@ -1,5 +1,6 @@
 """`HybridField`: f = f_phy + f_aug as one function, in NumPy for samples and JAX for solvers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, final
@@ -13,6 +14,7 @@ from .augmentations import Basis
 from .libraries import FeatureMap
 
 Arrays = np.ndarray | jax.Array
+_BLOCK = 4096
 
 
 @partial(
@@ -33,11 +35,11 @@ class HybridField:
     def symbolic(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f_phy at samples. Terms that no equation uses are not evaluated."""
         features, coefficients = self._used
-        return features(variables) @ coefficients.T
+        return _in_blocks(lambda rows: features(rows) @ coefficients.T, variables)
 
     def neural(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f_aug at samples."""
-        return self.basis(variables) @ self.weights
+        return _in_blocks(lambda rows: self.basis(rows) @ self.weights, variables)
 
     def values(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f at samples."""
@@ -91,3 +93,11 @@ class HybridField:
             for equation, value in enumerate(self.neural(z[None])[0])
             if value != 0
         ]
+
+
+def _in_blocks(function: Callable[[np.ndarray], np.ndarray], variables: np.ndarray) -> np.ndarray:
+    """function(variables) with memory that does not grow with the number of basis functions."""
+    if len(variables) <= _BLOCK:
+        return function(variables)
+    starts = range(0, len(variables), _BLOCK)
+    return np.concatenate([function(variables[i : i + _BLOCK]) for i in starts])

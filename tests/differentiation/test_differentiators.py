@@ -229,7 +229,7 @@ GRIDS = [np.linspace(0, 4, 400), 4 * irregular(np.random.default_rng(3), 400)]
 @pytest.mark.parametrize("t", GRIDS, ids=["equal", "irregular"])
 def test_automatic_widens_its_window_with_the_noise(t):
     windows = [
-        Automatic().chosen(Dataset.from_arrays(noisy(noise, t), t)).window
+        Automatic().rule(Dataset.from_arrays(noisy(noise, t), t)).window
         for noise in (0.0, 1e-3, 3e-2, 0.3)
     ]
     assert windows == sorted(windows) and windows[0] < 10 and windows[-1] > 25
@@ -270,7 +270,7 @@ def test_bursts_of_samples_do_not_spoil_clean_data(differentiator, step):
 def test_the_units_of_one_state_do_not_sway_the_choice():
     t = GRIDS[0]
     x = np.column_stack([noisy(0.3, t)[:, 0], waves(t)[:, 1]])
-    chosen = {Automatic().chosen(Dataset.from_arrays(x * [1.0, s], t)) for s in (1e-6, 1.0, 1e6)}
+    chosen = {Automatic().rule(Dataset.from_arrays(x * [1.0, s], t)) for s in (1e-6, 1.0, 1e6)}
     assert len(chosen) == 1
 
 
@@ -280,4 +280,4 @@ def test_a_constant_state_does_not_sway_the_choice(constant):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         both = Dataset.from_arrays(np.column_stack([noisy(0.03, t), np.full(400, constant)]), t)
-    assert Automatic().chosen(both) == Automatic().chosen(Dataset.from_arrays(noisy(0.03, t), t))
+    assert Automatic().rule(both) == Automatic().rule(Dataset.from_arrays(noisy(0.03, t), t))

@@ -67,12 +67,17 @@ def output_folder(path: Path) -> Path:
 
 
 def draw(
-    model: OrthoReg, data: Dataset, forecasts: Sequence[Rollout], folder: Path, what: str
+    model: OrthoReg,
+    data: Dataset,
+    forecast_runs: Dataset,
+    forecasts: Sequence[Rollout],
+    folder: Path,
+    what: str,
 ) -> list[Path]:
-    """Forecast, phase portrait and map of the residual, as PNG files."""
+    """Forecasts, and phase portrait and map of the residual over the data, as PNG files."""
     figures = {
         "forecast.png": plot_forecast(
-            data, [forecast.x for forecast in forecasts], title=f"Forecasts of {what}"
+            forecast_runs, [forecast.x for forecast in forecasts], title=f"Forecasts of {what}"
         ),
         "phase.png": plot_phase(model, data),
         "residual.png": plot_residual(model, data),

@@ -34,18 +34,19 @@ class Automatic(AbstractDifferentiator):
         return 3
 
     def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
-        return self.chosen(data).slopes(data)
+        return self.rule(data).slopes(data)
 
-    def coarser(self, data: Dataset) -> AbstractDifferentiator | None:
-        return self.chosen(data).coarser(data)
+    def coarser(self) -> AbstractDifferentiator | None:
+        return None
 
-    def chosen(self, data: Dataset) -> AbstractDifferentiator:
-        """The differentiator that is used for these data."""
+    def rule(self, data: Dataset) -> AbstractDifferentiator:
         shortest = int(data.run_lengths.min())
         fitting = [(window, degree) for window, degree in _CANDIDATES if window <= shortest]
         if not fitting:
             return FiniteDifference()
-        errors = [left_out_error(data, window, degree) for window, degree in fitting]
+        varies = np.ptp(data.states, axis=0) > 0
+        spread = np.where(varies, data.states.std(axis=0), np.inf)
+        errors = [left_out_error(data, window, degree, spread) for window, degree in fitting]
         if not np.isfinite(errors).any():
             return FiniteDifference()
         window, degree = fitting[int(np.argmin(errors))]
@@ -53,9 +54,10 @@ class Automatic(AbstractDifferentiator):
         return (SavitzkyGolay if exact else LocalPolynomial)(window, degree)
 
 
-def left_out_error(data: Dataset, window: int, degree: int) -> float:
-    """Mean squared error of predicting a row from the others of its window, over the variance
-    of each state.
+def left_out_error(
+    data: Dataset, window: int, degree: int, spread: Float[np.ndarray, " n"]
+) -> float:
+    """Mean squared error of predicting a row from the others of its window, relative to `spread`.
 
     For a linear fit with own weight h the left-out error is (y - fit) / (1 - h).
     """
@@ -63,11 +65,7 @@ def left_out_error(data: Dataset, window: int, degree: int) -> float:
     weights, members = local_weights(data, rows, window, degree, derivative=0)
     fitted = np.einsum("bw,bwn->bn", weights, data.states[members])
     own = weights[np.arange(len(rows)), rows - members[:, 0]]
-    spread = data.states.var(axis=0)
-    varies = np.ptp(data.states, axis=0) > 0
-    if not varies.any():
-        return 0.0
     if (own > _ALONE).any():
         return np.inf
     errors = (data.states[rows] - fitted) / (1 - own)[:, None]
-    return float(np.mean(errors[:, varies] ** 2 / spread[varies]))
+    return float(np.mean((errors / spread) ** 2))

@@ -22,7 +22,11 @@ class AbstractDifferentiator(abc.ABC):
         """The derivative of the states at every row."""
 
     @abc.abstractmethod
-    def coarser(self, data: Dataset) -> "AbstractDifferentiator | None":
+    def rule(self, data: Dataset) -> "AbstractDifferentiator":
+        """What is used for these data: the differentiator itself, unless it is one that chooses."""
+
+    @abc.abstractmethod
+    def coarser(self) -> "AbstractDifferentiator | None":
         """A rule of the same kind with a larger systematic error, if there is one."""
 
     def systematic_error(self, data: Dataset) -> Float[np.ndarray, " n"]:
@@ -30,7 +34,7 @@ class AbstractDifferentiator(abc.ABC):
 
         A quarter of the squared difference to the next coarser rule; zero where there is none.
         """
-        coarser = self.coarser(data)
+        coarser = self.coarser()
         if coarser is None or data.run_lengths.min() < coarser.min_points:
             return np.zeros(data.n_states)
         return np.mean((self.slopes(data) - coarser.slopes(data)) ** 2, axis=0) / 4

@@ -25,7 +25,10 @@ class FiniteDifference(AbstractDifferentiator):
     def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
         return parabola_slopes(data, data.states)
 
-    def coarser(self, data: Dataset) -> AbstractDifferentiator | None:
+    def rule(self, data: Dataset) -> AbstractDifferentiator:
+        return self
+
+    def coarser(self) -> AbstractDifferentiator | None:
         return LocalPolynomial(5, 2)
 
 
@@ -56,7 +59,10 @@ class SmoothedFiniteDifference(AbstractDifferentiator):
         weights = equal_step_weights(self.window, self.degree, derivative=0)
         return parabola_slopes(data, weighted_sum(data, data.states, weights))
 
-    def coarser(self, data: Dataset) -> AbstractDifferentiator | None:
+    def rule(self, data: Dataset) -> AbstractDifferentiator:
+        return self
+
+    def coarser(self) -> AbstractDifferentiator | None:
         return SmoothedFiniteDifference(self.window + 2, self.degree)
 
 

@@ -39,7 +39,10 @@ class SavitzkyGolay(AbstractDifferentiator):
         step = data.step_of_run()[data.run_of_row]
         return weighted_sum(data, data.states, weights) / step[:, None]
 
-    def coarser(self, data: Dataset) -> AbstractDifferentiator | None:
+    def rule(self, data: Dataset) -> AbstractDifferentiator:
+        return self
+
+    def coarser(self) -> AbstractDifferentiator | None:
         return SavitzkyGolay(self.window + 2, self.degree)
 
 
@@ -66,7 +69,10 @@ class LocalPolynomial(AbstractDifferentiator):
             result[rows] = np.einsum("bw,bwn->bn", weights, data.states[members])
         return result
 
-    def coarser(self, data: Dataset) -> AbstractDifferentiator | None:
+    def rule(self, data: Dataset) -> AbstractDifferentiator:
+        return self
+
+    def coarser(self) -> AbstractDifferentiator | None:
         return LocalPolynomial(self.window + 2, self.degree)
 
 

@@ -51,7 +51,10 @@ class SmoothingSpline(AbstractDifferentiator):
                 result[rows, state] = spline.derivative()(times).T
         return result
 
-    def coarser(self, data: Dataset) -> AbstractDifferentiator | None:
+    def rule(self, data: Dataset) -> AbstractDifferentiator:
+        return self
+
+    def coarser(self) -> AbstractDifferentiator | None:
         return None
 
 

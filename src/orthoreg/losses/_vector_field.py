@@ -23,7 +23,8 @@ class VectorField:
         """A target for every row."""
         targets, error = data.derivatives, np.zeros(data.n_states)
         if targets is None:
-            targets = self.differentiation(data).derivatives
-            error = self.differentiation.systematic_error(data)
+            rule = self.differentiation.rule(data)
+            targets = rule(data).derivatives
+            error = rule.systematic_error(data)
         assert targets is not None
         return Samples(data.variables, targets, data.run_of_row, error)

@@ -17,6 +17,7 @@ from ._result import EquationFit, FitResult, Strengths
 
 _RIDGES = (*(10.0 ** np.arange(-12, 2)), np.inf)
 _TIE = 0.05  # squared errors that differ by less, relatively, are as good as each other
+_NEGLIGIBLE = 1e-10  # of the squared size of the target
 _DUST = 1e-9  # a term whose size relative to the target is below this is rounding
 
 
@@ -144,7 +145,8 @@ class _Problem:
 
 def _choose_ridge(problem: _Problem, splits: list[tuple[Spectrum, Moments]], blur: float) -> float:
     """The largest rho whose squared error on held-out data is as good as the least: within 5 %,
-    within a standard error of their difference, or within what the targets are blurred by.
+    within a standard error of their difference, within what the targets are blurred by, or within
+    1e-10 of the target's square.
 
     rho = inf is among the candidates: where the residual does not help, there is none.
     """
@@ -159,7 +161,8 @@ def _choose_ridge(problem: _Problem, splits: list[tuple[Spectrum, Moments]], blu
     best = errors[np.argmin(errors.mean(axis=1))]
     excess = errors - best
     doubt = excess.std(axis=1, ddof=1) / np.sqrt(len(splits))
-    tie = max(_TIE * best.mean(), blur)
+    size = np.mean([held_out.yy[problem.equation] for _, held_out in splits])
+    tie = max(_TIE * best.mean(), blur, _NEGLIGIBLE * size)
     good = excess.mean(axis=1) <= np.maximum(doubt, tie)
     return float(_RIDGES[np.flatnonzero(good)[-1]])
 
