@@ -320,9 +320,9 @@ RUN = og.Dataset.from_arrays(X, 1.0)
 RENAMED = og.Dataset.from_arrays(X, 1.0, names=["p", "q"])
 REFUSED_FITS = {
     "times and derivatives": (dict(X=X, y=Y, t=T), "not both"),
-    "dataset and derivatives": (dict(X=RUN, y=Y), "leave y out"),
-    "dataset and times": (dict(X=RUN, t=1.0), "leave t and u out"),
-    "dataset and inputs": (dict(X=RUN, u=X), "leave t and u out"),
+    "dataset and derivatives": (dict(X=RUN, y=Y), "leave t, u and y out"),
+    "dataset and times": (dict(X=RUN, t=1.0), "leave t, u and y out"),
+    "dataset and inputs": (dict(X=RUN, u=X), "leave t, u and y out"),
     "no target": (dict(X=X), "derivatives.*times.*Dataset"),
     "times too short": (dict(X=X, t=T), "same number of rows"),
     "times going back": (dict(X=X, t=np.linspace(9, 0, 240)), "increase"),

@@ -74,6 +74,12 @@ class OrthoReg(RegressorMixin, BaseEstimator):
     """
 
     feature_names_in_: Any  # scikit-learn's: set when a frame with column names was fitted
+    state_names_: tuple[str, ...]
+    input_names_: tuple[str, ...]
+    output_names_: tuple[str, ...]
+    units_: dict[str, str]
+    columns_: dict[str, Any]
+    target_is_flat_: bool
 
     def __init__(
         self,
@@ -108,24 +114,25 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         strengths = Strengths(self.sparsity, self.orthogonality, self.magnitude)
         rng = _generator(self.seed)
 
-        samples = self._training_samples(X, y, t, u)
+        samples, learned = self._training_samples(X, y, t, u)
         variables = samples.variables
-        features = bind(library, self.state_names_ + self.input_names_, self.output_names_)
-        spread = variables.std(axis=0)
-        basis = augmentation.init(
-            variables.mean(axis=0), np.where(spread > 0, spread, 1.0), rng=rng
-        )
-        folds = min(_FOLDS, len(variables)) if augmentation.ridge is None else 1
-        moments = gather(features, basis, samples, folds=folds)
+        n_states, outputs = len(learned["state_names_"]), learned["output_names_"]
+        features = bind(library, learned["state_names_"] + learned["input_names_"], outputs)
+        varies = np.ptp(variables, axis=0) > 0
+        spread = np.where(varies, variables.std(axis=0), 1.0)
+        basis = augmentation.init(variables.mean(axis=0), spread, rng=rng).blind_to(~varies)
+        moments = gather(features, basis, samples, folds=min(_FOLDS, len(variables)))
         result = solver.solve(
             moments, features.mask, strengths, augmentation.ridge, samples.target_error
         )
+        certificate = certify(result, outputs, features.names, normalized=solver.normalize)
 
+        # only now, so that a fit that fails leaves an earlier one whole
+        for name, value in learned.items():
+            setattr(self, name, value)
         self.field_ = HybridField(features, result.coefficients, basis, result.weights)
-        self.certificate_ = certify(
-            result, self.output_names_, features.names, normalized=solver.normalize
-        )
-        states = variables[:, : len(self.state_names_)]
+        self.certificate_ = certificate
+        states = variables[:, :n_states]
         self.state_range_ = np.stack([states.min(axis=0), states.max(axis=0)])
         self._publish()
         return self
@@ -137,55 +144,46 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         self.support_ = self.coefficients_ != 0
         self.n_features_in_ = len(self.state_names_)
 
-    def _training_samples(self, X: Any, y: Any, t: Any, u: Any) -> Samples:
-        """Every kind of input becomes samples here, and the names are learned."""
-        if t is not None and y is not None:
-            raise InputError(
-                "fit takes times t=... or derivatives y, not both; to give both, build a Dataset "
-                "with Dataset.from_arrays(x, t, derivatives=...)."
-            )
-        data = _as_dataset(X, t, u)
+    def _training_samples(self, X: Any, y: Any, t: Any, u: Any) -> tuple[Samples, dict[str, Any]]:
+        """Every kind of input becomes samples here, with the names that they bring."""
+        data = _as_dataset(X, y, t, u)
         if data is not None:
-            if y is not None:
-                raise InputError("A Dataset carries its own derivatives; leave y out.")
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
-            self.state_names_, self.input_names_ = data.state_names, data.input_names
-            self.output_names_ = data.state_names
-            self.units_ = dict(data.units)
-            self.columns_ = {"time": data.time_name, "group": data.group_name}
-            self.target_is_flat_ = False
-            return self._loss().samples(data)
-        if y is None:
-            raise InputError(
-                "OrthoReg requires y to be passed, but the target y is None. Give the derivatives "
-                "as y, the times as t=..., or a Dataset."
-            )
+            return self._loss().samples(data), {
+                "state_names_": data.state_names,
+                "input_names_": data.input_names,
+                "output_names_": data.state_names,
+                "units_": dict(data.units),
+                "columns_": {"time": data.time_name, "group": data.group_name},
+                "target_is_flat_": False,
+            }
         checked: Any = validate_data(
             self, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
         )
         X, y = checked
         y = np.asarray(y, dtype=np.float64)
-        self.target_is_flat_ = y.ndim == 1
-        y = y.reshape(len(y), -1)
+        targets = y.reshape(len(y), -1)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
         inputs = _input_array(u, len(X))
-        self.state_names_ = tuple(str(name) for name in names)
-        self.input_names_ = tuple(f"u{i}" for i in range(inputs.shape[1]))
-        if set(self.state_names_) & set(self.input_names_):
+        states = tuple(str(name) for name in names)
+        input_names = tuple(f"u{i}" for i in range(inputs.shape[1]))
+        if set(states) & set(input_names):
             raise InputError(
                 f"States and inputs must have different names; X has columns among "
-                f"{quoted(self.input_names_)}. Rename them, or build a Dataset with input_names=..."
+                f"{quoted(input_names)}. Rename them, or build a Dataset with input_names=..."
             )
-        self.output_names_ = (
-            self.state_names_
-            if y.shape[1] == X.shape[1]
-            else tuple(f"y{i}" for i in range(y.shape[1]))
-        )
-        self.units_ = {}
-        self.columns_ = {"time": "t", "group": None}
+        numbered = tuple(f"y{i}" for i in range(targets.shape[1]))
         runs = np.zeros(len(X), dtype=np.int64)
-        return Samples(np.hstack([X, inputs]), y, runs, np.zeros(y.shape[1]))
+        variables = np.hstack([X, inputs])
+        return Samples(variables, targets, runs, np.zeros(targets.shape[1])), {
+            "state_names_": states,
+            "input_names_": input_names,
+            "output_names_": states if targets.shape[1] == X.shape[1] else numbered,
+            "units_": {},
+            "columns_": {"time": "t", "group": None},
+            "target_is_flat_": y.ndim == 1,
+        }
 
     def _check_parts(self, library: Any, augmentation: Any, solver: Any) -> None:
         for name, part, kind, example in (
@@ -230,8 +228,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
             and np.isfinite(X).all()
         ):
             states = X
-        elif isinstance(X, Dataset):
-            data = X
+        elif (data := _given_dataset(X)) is not None:
             if u is not None:
                 raise InputError("A Dataset carries its own inputs; leave u out.")
             if data.variable_names != self.state_names_ + self.input_names_:
@@ -280,19 +277,10 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         from sklearn.metrics import r2_score
 
         check_is_fitted(self)
-        if t is not None and y is not None:
-            raise InputError("score takes times t=... or derivatives y, not both.")
-        data = _as_dataset(X, t, u)
+        data = _as_dataset(X, y, t, u)
         if data is not None:
-            if y is not None:
-                raise InputError("A Dataset carries its own derivatives; leave y out.")
             samples = self._loss().samples(data)
-            return float(r2_score(samples.targets, self.predict(data)))
-        if y is None:
-            raise InputError(
-                "score requires y to be passed, but the target y is None. Give the derivatives "
-                "as y, the times as t=..., or a Dataset."
-            )
+            return float(r2_score(samples.targets, self.predict(data), sample_weight=sample_weight))
         return float(r2_score(y, self.predict(X, u), sample_weight=sample_weight))
 
     def simulate(
@@ -486,18 +474,34 @@ def load(path: str | os.PathLike[str]) -> OrthoReg:
         ) from None
 
 
-def _as_dataset(X: Any, t: Any, u: Any) -> Dataset | None:
-    """A `Dataset` where the input is one, is a list of them, or comes with times."""
+def _given_dataset(X: Any) -> Dataset | None:
+    """A `Dataset` where the input is one or a list of them."""
     if isinstance(X, Dataset):
-        data = X
-    elif isinstance(X, Sequence) and len(X) and all(isinstance(part, Dataset) for part in X):
-        data = concatenate(list(X))
-    elif t is not None:
-        return Dataset.from_arrays(X, t, u)
-    else:
-        return None
-    if t is not None or u is not None:
-        raise InputError("A Dataset carries its own times and inputs; leave t and u out.")
+        return X
+    if isinstance(X, Sequence) and len(X) and all(isinstance(part, Dataset) for part in X):
+        return concatenate(list(X))
+    return None
+
+
+def _as_dataset(X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
+    """A `Dataset` where the input is one or comes with times; None where it comes with y."""
+    if t is not None and y is not None:
+        raise InputError(
+            "Give times t=... or derivatives y, not both; to give both, build a Dataset with "
+            "Dataset.from_arrays(x, t, derivatives=...)."
+        )
+    data = _given_dataset(X)
+    if data is None:
+        if t is None and y is None:
+            raise InputError(
+                "OrthoReg requires y to be passed, but the target y is None. Give the derivatives "
+                "as y, the times as t=..., or a Dataset."
+            )
+        return None if t is None else Dataset.from_arrays(X, t, u)
+    if y is not None or t is not None or u is not None:
+        raise InputError(
+            "A Dataset carries its own times, inputs and derivatives; leave t, u and y out."
+        )
     return data
 
 

@@ -16,7 +16,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     When anything fails in between, the old file stays and no trace is left.
     """
-    target = Path(path)
+    target = Path(path).resolve()  # a link stays a link
     if not target.parent.is_dir():
         raise InputError(f"There is no folder '{target.parent}' to write '{target.name}' into.")
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")

@@ -1,16 +1,25 @@
 """The command line as a user meets it: output, files, exit codes, one sentence per mistake."""
 
+import io
 import json
+import math
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import orthoreg as og
 from orthoreg.cli import run
+from orthoreg.cli._commands import print_certificate
+from orthoreg.cli._output import certificate_table, print_equations, terminal
+from orthoreg.cli._output import table as table_of
+from orthoreg.data import write_table
 
 COLUMNS = ["--time", "t", "--states", "theta,omega", "--group", "run"]
+ROLLOUT = ["--start", "1,0", "--until", "1", "--step", "0.5"]
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +96,42 @@ def test_divergence_is_reported_and_is_no_error(tmp_path, capsys):
     assert "x0**2" in values["message"]
 
 
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory):
+    """The file of a model x' = u - x, fitted to a table."""
+    times = np.linspace(0, 6, 121)
+    x, u = np.exp(-times), np.cos(times)
+    path = tmp_path_factory.mktemp("driven") / "m.orthoreg"
+    write_table(path.with_suffix(".csv"), {"t": times, "x": x, "u": u, "slope": u - x})
+    columns = ["--time", "t", "--states", "x", "--inputs", "u", "--derivatives", "slope"]
+    arguments = ["--library", "x+u", "--residual", "0", "--sparsity", "0"]
+    table = str(path.with_suffix(".csv"))
+    assert run(["fit", table, *columns, *arguments, "--out", str(path.parent)]) == 0
+    return path
+
+
+def test_simulate_takes_inputs_from_a_table(driven, tmp_path, capsys):
+    table = tmp_path / "u.csv"
+    table.write_text("t;u\n0;2\n3;2\n")
+    arguments = ["--start", "0", "--until", "3", "--step", "0.1", "--json"]
+    arguments += ["--inputs", str(table), "--delimiter", ";"]
+    assert run(["simulate", str(driven), *arguments]) == 0
+    captured = capsys.readouterr()
+    values = json.loads(captured.out)
+    assert captured.err == "" and values["warnings"] == []
+    expected = 2 * (1 - np.exp(-np.array(values["trajectory"]["t"])))
+    assert np.allclose(values["trajectory"]["x"], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 2), (1, 3), (1, 2)])
+def test_inputs_must_cover_the_simulation(driven, tmp_path, capsys, first, last):
+    table = tmp_path / "u.csv"
+    table.write_text(f"t,u\n{first},1\n{last},2\n")
+    arguments = ["--start", "0", "--until", "3", "--step", "0.1", "--inputs", str(table)]
+    assert run(["simulate", str(driven), *arguments]) == 2
+    _assert_one_sentence(capsys, ["--inputs", "0 to 3", f"{first} to {last}"])
+
+
 def test_evaluate_remembers_the_columns(fitted, table, capsys):
     assert run(["evaluate", str(fitted / "runs.orthoreg"), str(table), "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
@@ -160,6 +205,12 @@ def test_wrong_options_get_one_sentence(table, tmp_path, capsys, arguments, word
         (["generate", "pendulm", "--out", "{folder}/x.csv"], ["Did you mean 'pendulum'"]),
         (["generate", "pendulum", "--split", "test", "--out", "{folder}/x.csv"], ["--split"]),
         (["generate", "pendulum", "--out", "{folder}/none/x.csv"], ["no folder"]),
+        (["generate", "pendulum", "--out", "{folder}"], ["--out must be a file", "is a folder"]),
+        (["simulate", "{model}", *ROLLOUT, "--out", "{folder}"], ["--out must be a file"]),
+        (["simulate", "{model}", *ROLLOUT, "--inputs", "u.csv"], ["no inputs", "u.csv"]),
+        (["demo", "--out", "{half}"], ["--out must be a folder", "is a file"]),
+        (["demo", "--out", "{half}/deeper"], ["--out must be a folder", "is a file"]),
+        (["fit", "no.csv", *COLUMNS, "--out", "{half}"], ["--out must be a folder"]),
         (["fot"], ["fot"]),
     ],
 )
@@ -184,6 +235,84 @@ def test_a_constant_state_is_a_warning(tmp_path, capsys):
     assert "'k' never changes" in json.loads(captured.out)["warnings"][0]
 
 
+def test_nothing_is_written_when_drawing_fails(table, tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("ORTHOREG_DEBUG", raising=False)
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda *_, **__: 1 / 0)
+    out = tmp_path / "out"
+    assert run(["fit", str(table), *COLUMNS, "--residual", "0", "--out", str(out)]) == 1
+    assert not out.exists()
+
+
+def test_square_brackets_in_names_are_printed(tmp_path, capsys):
+    path = tmp_path / "decay.csv"
+    rows = [f"{i / 10},{np.exp(-i / 10)},{np.exp(-i / 5)}" for i in range(30)]
+    path.write_text("t,v [m],[bold]w\n" + "\n".join(rows) + "\n")
+    arguments = ["fit", str(path), "--time", "t", "--states", "v [m],[bold]w"]
+    arguments += ["--library", "poly(1)", "--residual", "0", "--out", str(tmp_path)]
+    assert run(arguments) == 0
+    out = capsys.readouterr().out
+    assert "v [m]'" in out and "[bold]w'" in out
+    assert "decay.csv: 1 run, 30 samples" in out
+    assert run(["simulate", str(tmp_path / "decay.orthoreg"), *ROLLOUT]) == 0
+    header = capsys.readouterr().out.splitlines()[1]
+    assert header.split("  ")[0].strip() == "t" and "v [m]" in header and "[bold]w" in header
+
+
+def test_titles_and_headers_are_no_markup():
+    console = Console(file=io.StringIO(), width=80)
+    console.print(table_of("[red]title[/red]", ("[bold]w", "v [m]"), [("[i]1", "2")]))
+    assert console.file.getvalue().split() == (
+        ["[red]title[/red]", "[bold]w", "v", "[m]", "[i]1", "2"]
+    )
+
+
+def test_long_equations_stay_on_one_line(capsys):
+    equation = "x' = " + " + ".join(f"{k}.000 sin({k}*x)" for k in range(1, 40))
+    print_equations(terminal(), [equation], [equation])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:3] == [f"found  {equation}", f"truth  {equation}"]
+
+
+@pytest.mark.parametrize(
+    ("orthogonality", "bound"), [(math.inf, "exact"), (0.5, "0.25"), (0.0, "inf")]
+)
+def test_certificate_table_says_what_is_known(orthogonality, bound):
+    value = math.inf if orthogonality == 0 else 0.125 / orthogonality
+    row = _certificate_row(orthogonality, fit_error=3e-10, sayable=0.123, bound=value)
+    assert row == ["x'", "2", "<1e-8", "0.2", "12", "%", "0", "0", bound, "0"]
+
+
+@pytest.mark.parametrize(("sayable", "share", "said"), [(0.8, 0.2, True), (0.4, 0.2, False),
+                                                        (0.8, 0.001, False)])  # fmt: skip
+def test_a_sayable_residual_is_pointed_out(capsys, sayable, share, said):
+    one = _equation(sayable=sayable, residual_share=share)
+    certificate = SimpleNamespace(orthogonality=math.inf, equations=[one], dependences=())
+    print_certificate(terminal(), SimpleNamespace(certificate_=certificate))
+    line = "  80% of the residual of x' could be said by library terms that were left out; "
+    assert (line + "a lower --sparsity lets them in." in capsys.readouterr().out) is said
+
+
+def test_no_arguments_print_the_help(capsys):
+    assert run([]) == 0
+    captured = capsys.readouterr()
+    assert "Usage" in captured.out and captured.err == ""
+
+
+def test_version(capsys):
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"orthoreg {og.__version__}\n"
+
+
+def test_a_linked_file_stays_a_link(tmp_path):
+    (tmp_path / "there").mkdir()
+    real, link = tmp_path / "there" / "x.csv", tmp_path / "x.csv"
+    real.write_text("old")
+    link.symlink_to(real)
+    assert run(["generate", "pendulum", "--runs", "1", "--out", str(link)]) == 0
+    assert link.is_symlink() and real.read_text().startswith("run,t,theta,omega")
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["there", "x.csv"]
+
+
 def test_our_own_failure_is_exit_code_one(table, tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("ORTHOREG_DEBUG", raising=False)
     monkeypatch.setattr(og.OrthoReg, "fit", lambda *_, **__: 1 / 0)
@@ -205,3 +334,18 @@ def _assert_one_sentence(capsys, words):
     assert "Traceback" not in captured.err
     for word in words:
         assert word in captured.err
+
+
+def _equation(*, fit_error=0.1, residual_share=0.2, sayable=0.0, bound=0.0):
+    return SimpleNamespace(
+        equation="x", n_terms=2, fit_error=fit_error, residual_share=residual_share,
+        sayable=sayable, overlap=0.0, duality_gap=0.0,
+        penalty_bound=SimpleNamespace(observed=0.0, bound=bound, assumption_holds=True),
+    )  # fmt: skip
+
+
+def _certificate_row(orthogonality, **values):
+    certificate = SimpleNamespace(orthogonality=orthogonality, equations=[_equation(**values)])
+    console = Console(file=io.StringIO(), width=120)
+    console.print(certificate_table(certificate))
+    return console.file.getvalue().splitlines()[-1].split()

@@ -1,12 +1,12 @@
 """`Basis`: the hidden layers of a network, psi_1 ... psi_H; the residual is linear in them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 Arrays = np.ndarray | jax.Array
 
@@ -30,6 +30,13 @@ class Basis:
     @property
     def size(self) -> int:
         return self.biases[-1].shape[0] + 1 if self.biases else 0
+
+    def blind_to(self, variables: Bool[np.ndarray, " V"]) -> "Basis":
+        """The same layers without these variables: nothing is known of what they do."""
+        if not self.weights or not variables.any():
+            return self
+        first = np.where(variables[:, None], 0.0, self.weights[0])
+        return replace(self, weights=(first, *self.weights[1:]))
 
     def __call__(self, variables: Any, xp: Any = np) -> Any:
         """psi at samples (N x V -> N x H), in the arithmetic of `xp`: NumPy or JAX."""

@@ -17,7 +17,9 @@ def run(arguments: Sequence[str]) -> int:
     from ._commands import app
 
     try:
-        result = app(args=list(arguments), prog_name="orthoreg", standalone_mode=False)
+        result = app(
+            args=list(arguments) or ["--help"], prog_name="orthoreg", standalone_mode=False
+        )
         return result if isinstance(result, int) else 0
     except (InputError, MissingExtraError) as error:
         return _refuse(str(error))

@@ -9,13 +9,22 @@ from typing import Annotated, Any
 import typer
 
 from .._errors import DataWarning, FitWarning, InputError
-from ._output import ERRORS, certificate_table, equation_table, number, print_json, table, terminal
+from ._arguments import check_file, check_folder, inputs_at, names_in, numbers_in, one_of
+from ._output import (
+    ERRORS,
+    certificate_table,
+    counted,
+    number,
+    print_equations,
+    print_json,
+    table,
+    terminal,
+)
 
 _MOST_FORECASTS = 256  # runs that `fit` forecasts: one compiled batch
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     rich_markup_mode="rich",
     help="Equations, a neural residual orthogonal to them, and forecasts, from time series.",
 )
@@ -25,6 +34,26 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 ModelFile = Annotated[Path, typer.Argument(help="A model file written by 'orthoreg fit'.")]
 Table = Annotated[Path, typer.Argument(help="CSV or Parquet table of measurements.")]
 Delimiter = Annotated[str, typer.Option(help="Sign between the columns of a CSV file.")]
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from .. import __version__
+
+        typer.echo(f"orthoreg {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 @app.command()
@@ -42,9 +71,10 @@ def demo(
         derivative_scores,
         draw,
         forecast_scores,
-        output_folder,
+        write_results,
     )
 
+    check_folder(out)
     system = Pendulum()
     with collected_warnings() as notes:
         with working("Simulating the pendulum"):
@@ -68,11 +98,10 @@ def demo(
                 splits[str(split)] = derivative_scores(model, data, truth) | forecast_scores(
                     forecasts[split], [run.states for run in data]
                 )
-        folder = output_folder(out)
-        model.save(folder / "pendulum.orthoreg")
         with working("Drawing"):
             runs_shown = (test[Split.id], forecasts[Split.id])
-            plots = draw(model, train, *runs_shown, folder, "unseen runs (split ID)")
+            plots = draw(model, train, *runs_shown, "unseen runs (split ID)")
+        files = write_results(out, "pendulum.orthoreg", model, plots)
     values = {
         "system": "pendulum",
         "runs": runs,
@@ -82,16 +111,15 @@ def demo(
         "coefficients": coefficient_dict(model),
         "certificate": model.certificate_.as_dict(),
         "splits": splits,
-        "model": str(folder / "pendulum.orthoreg"),
-        "plots": [str(plot) for plot in plots],
+        "model": str(files[0]),
+        "plots": [str(plot) for plot in files[1:]],
         "warnings": notes,
     }
     if as_json:
         return print_json(values)
     console = terminal()
-    console.print(f"Modified pendulum: {runs} runs, {train.n_samples} samples\n")
-    console.print(equation_table(model.equations(), system.true_equations))
-    console.print()
+    console.print(f"Modified pendulum: {size_of(train)}\n")
+    print_equations(console, model.equations(), system.true_equations)
     print_certificate(console, model)
     names = {"id": "ID: unseen runs", "ext": "ID,ext: beyond the last time",
              "t2": "T2: other starts", "t3": "T3: other parameters"}  # fmt: skip
@@ -106,7 +134,7 @@ def demo(
     ]
     console.print(table("Relative errors", ("split", "derivative", "forecast", "diverged"), rows))
     console.print()
-    print_files(console, [folder / "pendulum.orthoreg", *plots])
+    print_files(console, files)
 
 
 @app.command()
@@ -140,8 +168,9 @@ def fit(
 
     from .. import OrthoReg, RandomFeatures, Zero, read_table
     from ..libraries import parse_library
-    from ._work import coefficient_dict, draw, forecast_scores, output_folder
+    from ._work import coefficient_dict, draw, forecast_scores, write_results
 
+    check_folder(out)
     with collected_warnings() as notes:
         terms = parse_library(library)
         with working("Reading"):
@@ -162,11 +191,9 @@ def fit(
             chosen = runs[np.unique(np.linspace(0, runs.n_runs - 1, _MOST_FORECASTS).astype(int))]
             forecasts = model.forecast(chosen)
             scores = forecast_scores(forecasts, [run.states for run in chosen])
-        folder = output_folder(out)
-        file = folder / f"{data.stem}.orthoreg"
-        model.save(file)
         with working("Drawing"):
-            plots = draw(model, runs, chosen, forecasts, folder, "training runs")
+            plots = draw(model, runs, chosen, forecasts, "training runs")
+        files = write_results(out, f"{data.stem}.orthoreg", model, plots)
     if as_json:
         return print_json(
             {
@@ -177,18 +204,17 @@ def fit(
                 "coefficients": coefficient_dict(model),
                 "certificate": model.certificate_.as_dict(),
                 "training": scores,
-                "model": str(file),
-                "plots": [str(plot) for plot in plots],
+                "model": str(files[0]),
+                "plots": [str(plot) for plot in files[1:]],
                 "warnings": notes,
             }
         )
     console = terminal()
-    console.print(f"{data.name}: {runs.n_runs} runs, {runs.n_samples} samples\n", markup=False)
-    console.print(equation_table(model.equations()))
-    console.print()
+    console.print(f"{data.name}: {size_of(runs)}\n", markup=False)
+    print_equations(console, model.equations())
     print_certificate(console, model)
     print_scores(console, "Forecasts of training runs from their first rows", scores)
-    print_files(console, [file, *plots])
+    print_files(console, files)
 
 
 @app.command()
@@ -200,6 +226,7 @@ def simulate(
     inputs: Annotated[
         Path | None, typer.Option(help="Table with the model's time and input columns.")
     ] = None,
+    delimiter: Delimiter = ",",
     out: Annotated[Path | None, typer.Option(help="CSV file for the trajectory.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -207,8 +234,10 @@ def simulate(
     import numpy as np
 
     from .. import load
-    from ..data import read_table, write_table
+    from ..data import write_table
 
+    if out is not None:
+        check_file(out)
     with collected_warnings() as notes:
         fitted = load(model)
         first = numbers_in(start, "--start")
@@ -222,20 +251,8 @@ def simulate(
                 f"--until and --step must be positive, with at most 10 million steps; "
                 f"got {until:g} and {step:g}."
             )
-        if out is not None and not out.resolve().parent.is_dir():
-            raise InputError(f"There is no folder '{out.parent}' to write '{out.name}' into.")
         times = step * np.arange(int(math.floor(until / step * (1 + 1e-12))) + 1)
-        values = None
-        if fitted.input_names_:
-            if inputs is None:
-                raise InputError(
-                    f"The model has inputs ({', '.join(fitted.input_names_)}); give a table with "
-                    f"them and their times as --inputs."
-                )
-            given = read_table(inputs, fitted.columns_["time"], fitted.input_names_)
-            values = np.column_stack(
-                [np.interp(times, given.times, column) for column in given.states.T]
-            )
+        values = inputs_at(fitted, inputs, times, until, delimiter)
         with working("Simulating"):
             rollout = fitted.simulate(first, times, values)
         columns = {fitted.columns_["time"]: times}
@@ -258,7 +275,8 @@ def simulate(
     console = terminal()
     shown = np.unique(np.linspace(0, reached.sum() - 1, 11).astype(int))
     rows = [[f"{column[i]:.6g}" for column in columns.values()] for i in shown]
-    console.print(table(f"{rollout.status}: {reached.sum()} rows", tuple(columns), rows))
+    title = f"{rollout.status}: {counted(int(reached.sum()), 'row')}"
+    console.print(table(title, tuple(columns), rows))
     if rollout.message:
         ERRORS.print(f"note: {rollout.message}", markup=False)
     if out is not None:
@@ -300,7 +318,7 @@ def evaluate(
             }
         )
     console = terminal()
-    print_scores(console, f"{data.name}: {runs.n_runs} runs, {runs.n_samples} samples", scores)
+    print_scores(console, f"{data.name}: {size_of(runs)}", scores)
 
 
 @app.command()
@@ -324,8 +342,7 @@ def generate(
     one_of(system, ["pendulum"], "SYSTEM")
     one_of(split, [str(name) for name in Split], "--split")
     one_of(difficulty, list(DIFFICULTIES), "--difficulty")
-    if not out.resolve().parent.is_dir():
-        raise InputError(f"There is no folder '{out.parent}' to write '{out.name}' into.")
+    check_file(out)
     with working("Simulating"):
         data = simulated(
             Pendulum.of_difficulty(difficulty), Split(split), runs=runs, seed=seed, noise=noise
@@ -336,36 +353,16 @@ def generate(
     if as_json:
         return print_json({**values, "columns": [*columns, *data.state_names]})
     console = terminal()
-    console.print(f"{data.n_runs} runs, {data.n_samples} rows", markup=False)
+    console.print(f"{counted(data.n_runs, 'run')}, {counted(data.n_samples, 'row')}")
     print_files(console, [out])
 
 
 # -- shared by the commands ------------------------------------------------------------------
 
 
-def names_in(text: str) -> list[str]:
-    """Column names out of a list separated by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def numbers_in(text: str, what: str) -> list[float]:
-    """Numbers out of a list separated by commas."""
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(
-            f"{what} must be numbers separated by commas, such as 1,0; got '{text}'."
-        ) from None
-
-
-def one_of(value: str, known: list[str], what: str) -> None:
-    """Refuses a value that is not among the known ones."""
-    from .._errors import quoted, suggestion
-
-    if value not in known:
-        raise InputError(
-            f"{what} must be one of {quoted(known)}; got '{value}'.{suggestion(value, known)}"
-        )
+def size_of(data: Any) -> str:
+    """'1 run, 20 samples'."""
+    return f"{counted(data.n_runs, 'run')}, {counted(data.n_samples, 'sample')}"
 
 
 def print_certificate(console: Any, model: Any) -> None:
@@ -380,6 +377,13 @@ def print_certificate(console: Any, model: Any) -> None:
             "with\n  a term, that term's coefficient carries part of it.",
             style="dim",
         )
+    for one in certificate.equations:
+        if one.sayable > 0.5 and one.residual_share > 0.01:
+            console.print(
+                f"  {one.sayable:.0%} of the residual of {one.equation}' could be said by library "
+                f"terms that were left out; a lower --sparsity lets them in.",
+                markup=False,
+            )
     console.print()
 
 

@@ -6,16 +6,21 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Console, Group
 from rich.table import Table
+from rich.text import Text
 
-ERRORS = Console(stderr=True, highlight=False)
+ERRORS = Console(stderr=True, highlight=False, emoji=False)
+
+_LEAST_ERROR = 1e-8  # the error is the root of a difference of squares: rounding below this
+_WIDE = 200  # columns of an output that is no terminal: no table wraps
 
 
 def terminal() -> Console:
     """Standard output for people. Made anew: it may have been redirected."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    if sys.stdout.isatty():
+        return Console(highlight=False, emoji=False)
+    return Console(highlight=False, emoji=False, soft_wrap=True, width=_WIDE)
 
 
 def print_json(values: dict[str, Any]) -> None:
@@ -35,14 +40,20 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Group:
     """A plain table; the first column is text, the others are numbers."""
-    result = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    # Text, not str: names of columns may hold square brackets, which are rich's markup
+    result = Table(box=None, pad_edge=False)
     for i, column in enumerate(columns):
-        result.add_column(column, justify="left" if i == 0 else "right", header_style="dim")
+        result.add_column(Text(column), justify="left" if i == 0 else "right", header_style="dim")
     for row in rows:
-        result.add_row(*(escape(cell) for cell in row))
-    return result
+        result.add_row(*(Text(cell) for cell in row))
+    return Group(Text(title, "bold"), result)  # a title of the table wraps at the table's width
+
+
+def counted(count: int, noun: str) -> str:
+    """'1 run', '2 runs'."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def number(value: float | None) -> str:
@@ -56,37 +67,45 @@ def number(value: float | None) -> str:
     return f"{value:.2g}" if 1e-3 <= abs(value) < 1e4 else f"{value:.1e}"
 
 
-def equation_table(equations: Sequence[str], truth: Sequence[str] | None = None) -> Table:
-    """The equations, each above its truth where that is known."""
-    result = Table(
-        title="Equations", title_justify="left", title_style="bold", box=None,
-        show_header=False, pad_edge=False,
-    )  # fmt: skip
+def print_equations(
+    console: Console, equations: Sequence[str], truth: Sequence[str] | None = None
+) -> None:
+    """One equation per line, never broken; each above its truth where that is known."""
+    console.print(Text("Equations", "bold"))
     for i, equation in enumerate(equations):
         if truth is None:
-            result.add_row(escape(equation))
+            console.print(Text(equation), soft_wrap=True)
             continue
-        result.add_row("[dim]found[/dim]", escape(equation))
-        result.add_row("[dim]truth[/dim]", escape(truth[i]))
-    return result
+        console.print(Text.assemble(("found  ", "dim"), equation), soft_wrap=True)
+        console.print(Text.assemble(("truth  ", "dim"), truth[i]), soft_wrap=True)
+    console.print()
 
 
-def certificate_table(certificate: Any) -> Table:
+def certificate_table(certificate: Any) -> Group:
     """Size, overlap and bounds, one row per equation."""
     rows = [
         (
             f"{one.equation}'",
             str(one.n_terms),
-            number(one.fit_error),
+            "<1e-8" if one.fit_error < _LEAST_ERROR else number(one.fit_error),
             number(one.residual_share),
+            f"{100 * one.sayable:.0f} %",
             number(one.overlap),
             number(one.penalty_bound.observed),
-            number(one.penalty_bound.bound) + ("" if one.penalty_bound.assumption_holds else " ?"),
+            _bound(one.penalty_bound, certificate.orthogonality),
             number(one.duality_gap),
         )
         for one in certificate.equations
     ]
     columns = (
-        "equation", "terms", "fit error", "residual", "overlap", "penalty", "bound", "duality gap"
+        "equation", "terms", "fit error", "residual", "sayable", "overlap", "penalty", "bound",
+        "duality gap",
     )  # fmt: skip
     return table("Fit (relative to the size of each derivative)", columns, rows)
+
+
+def _bound(bound: Any, orthogonality: float) -> str:
+    """The bound on the penalty, with '?' where its assumption fails."""
+    if math.isinf(orthogonality):
+        return "exact"
+    return number(bound.bound) + ("" if bound.assumption_holds else " ?")

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import InputError
 from .._estimator import OrthoReg
+from .._files import atomic_write
 from ..data import Dataset
 from ..diagnostics import relative_error
 from ..losses import VectorField
-from ..plotting import plot_forecast, plot_phase, plot_residual, save_figure
+from ..plotting import plot_forecast, plot_phase, plot_residual, rendered
 from ..simulation import Rollout, Status
 
 
@@ -58,23 +58,14 @@ def forecast_scores(
     }
 
 
-def output_folder(path: Path) -> Path:
-    """The folder, made if need be."""
-    if path.exists() and not path.is_dir():
-        raise InputError(f"--out must be a folder; '{path}' is a file.")
-    path.mkdir(parents=True, exist_ok=True)
-    return path
-
-
 def draw(
     model: OrthoReg,
     data: Dataset,
     forecast_runs: Dataset,
     forecasts: Sequence[Rollout],
-    folder: Path,
     what: str,
-) -> list[Path]:
-    """Forecasts, and phase portrait and map of the residual over the data, as PNG files."""
+) -> dict[str, bytes]:
+    """Forecasts, and phase portrait and map of the residual over the data, as PNG by name."""
     figures = {
         "forecast.png": plot_forecast(
             forecast_runs, [forecast.x for forecast in forecasts], title=f"Forecasts of {what}"
@@ -82,7 +73,17 @@ def draw(
         "phase.png": plot_phase(model, data),
         "residual.png": plot_residual(model, data),
     }
-    return [save_figure(figure, folder / name) for name, figure in figures.items()]
+    return {name: rendered(figure) for name, figure in figures.items()}
+
+
+def write_results(folder: Path, name: str, model: OrthoReg, plots: dict[str, bytes]) -> list[Path]:
+    """Makes the folder if need be and writes the model, first, and its pictures into it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save(folder / name)
+    for plot, content in plots.items():
+        with atomic_write(folder / plot) as stream:
+            stream.write(content)
+    return [folder / name, *(folder / plot for plot in plots)]
 
 
 def coefficient_dict(model: OrthoReg) -> dict[str, dict[str, float]]:

@@ -107,6 +107,7 @@ class Dataset:
             derivatives=slopes,
             input_names=given,
             units=dict(units or {}),
+            time_name=next(name for name in ("t", "time", "t_") if name not in state_names + given),
             source="x",
             row_word="row",
             grouped=True,
@@ -218,17 +219,16 @@ class Dataset:
     def __getitem__(self, which: Any) -> "Dataset":
         """A run by its index, or several by a slice, a list or a mask."""
         chosen = np.atleast_1d(np.arange(self.n_runs)[which])
-        rows = np.concatenate(
-            [np.arange(int(self.offsets[r]), int(self.offsets[r + 1])) for r in chosen]
-            or [np.zeros(0, dtype=np.int64)]
-        )
+        ends = list(zip(self.offsets[chosen], self.offsets[chosen + 1], strict=True))
+        none = np.zeros(0, dtype=np.int64)
+        rows = np.concatenate([none, *(np.arange(int(first), int(last)) for first, last in ends)])
         return replace(
             self,
             times=self.times[rows],
             states=self.states[rows],
             inputs=None if self.inputs is None else self.inputs[rows],
             derivatives=None if self.derivatives is None else self.derivatives[rows],
-            offsets=np.concatenate([[0], np.cumsum(self.run_lengths[chosen])]),
+            offsets=np.cumsum([0, *(int(last - first) for first, last in ends)]),
             labels=tuple(self.labels[r] for r in chosen),
         )
 

@@ -58,12 +58,16 @@ class ErrorSplit:
 @final
 @dataclass(frozen=True)
 class EquationCertificate:
-    """One equation. Shares and errors are relative to the root mean square of its target."""
+    """One equation. Shares and errors are relative to the root mean square of its target.
+
+    `sayable` is the share of the residual's square that the library's other terms could say.
+    """
 
     equation: str
     n_terms: int
     fit_error: float
     residual_share: float
+    sayable: float
     overlap: float
     objective: float
     duality_gap: float
@@ -161,6 +165,7 @@ def _certify_equation(
         n_terms=int(np.count_nonzero(fit.w)),
         fit_error=float(np.sqrt(split.total / size)),
         residual_share=float(np.sqrt(max(fit.v @ moments.D @ fit.v, 0.0) / size)),
+        sayable=_sayable(result, c),
         overlap=float(overlap[fit.terms].max(initial=0.0)),
         objective=objective(moments, c, fit, result.strengths),
         duality_gap=fit.duality_gap,
@@ -170,6 +175,21 @@ def _certify_equation(
             split.total / size, split.symbolic / size, split.neural / size, split.cross / size
         ),
     )
+
+
+def _sayable(result: FitResult, c: int) -> float:
+    """|P f_aug|^2 / |f_aug|^2 with P the projection on all terms that the equation may use."""
+    moments, fit = result.moments, result.equations[c]
+    size = float(fit.v @ moments.D @ fit.v)
+    if size <= 0:
+        return 0.0
+    allowed = np.flatnonzero(result.mask[c])
+    independent, _ = independent_terms(moments.A[np.ix_(allowed, allowed)])
+    terms = allowed[independent]
+    overlap = moments.B[terms] @ fit.v
+    A = moments.A[np.ix_(terms, terms)]
+    inside = overlap @ np.linalg.lstsq(A, overlap, rcond=1e-14)[0] if len(terms) else 0.0
+    return float(np.clip(inside / size, 0.0, 1.0))
 
 
 def _penalty_bound(result: FitResult, c: int, fit: EquationFit) -> PenaltyBound:

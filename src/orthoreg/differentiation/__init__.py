@@ -2,6 +2,7 @@
 
 from ._automatic import Automatic as Automatic
 from ._differentiator import AbstractDifferentiator as AbstractDifferentiator
+from ._differentiator import check_lengths as check_lengths
 from ._finite_difference import FiniteDifference as FiniteDifference
 from ._finite_difference import SmoothedFiniteDifference as SmoothedFiniteDifference
 from ._local_polynomial import LocalPolynomial as LocalPolynomial

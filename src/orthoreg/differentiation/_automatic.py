@@ -26,7 +26,7 @@ class Automatic(AbstractDifferentiator):
 
     Clean data gets a short window of high order, noisy data a long one; unequal steps are
     fitted on their true times. Runs of three or four points, and samples in such bursts that
-    no polynomial can be fitted, get `FiniteDifference`.
+    no polynomial can be fitted, get `FiniteDifference`; they do not bind the others.
     """
 
     @property
@@ -40,10 +40,13 @@ class Automatic(AbstractDifferentiator):
         return None
 
     def rule(self, data: Dataset) -> AbstractDifferentiator:
+        short = data.run_lengths < _CANDIDATES[0][0]
+        if short.all():
+            return FiniteDifference()
+        if short.any():
+            return LongAndShort(self.rule(data[~short]), FiniteDifference())
         shortest = int(data.run_lengths.min())
         fitting = [(window, degree) for window, degree in _CANDIDATES if window <= shortest]
-        if not fitting:
-            return FiniteDifference()
         varies = np.ptp(data.states, axis=0) > 0
         spread = np.where(varies, data.states.std(axis=0), np.inf)
         errors = [left_out_error(data, window, degree, spread) for window, degree in fitting]
@@ -52,6 +55,34 @@ class Automatic(AbstractDifferentiator):
         window, degree = fitting[int(np.argmin(errors))]
         exact = data.has_equal_steps(tolerance=1e-9).all()
         return (SavitzkyGolay if exact else LocalPolynomial)(window, degree)
+
+
+@final
+@dataclass(frozen=True)
+class LongAndShort(AbstractDifferentiator):
+    """One rule for runs that are long enough for it, another for the others."""
+
+    long: AbstractDifferentiator
+    short: AbstractDifferentiator
+
+    @property
+    def min_points(self) -> int:
+        return self.short.min_points
+
+    def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
+        result = np.empty_like(data.states)
+        is_long = data.run_lengths >= self.long.min_points
+        for rule, runs in ((self.long, is_long), (self.short, ~is_long)):
+            if runs.any():
+                result[runs[data.run_of_row]] = rule.slopes(data[runs])
+        return result
+
+    def rule(self, data: Dataset) -> AbstractDifferentiator:
+        return self
+
+    def coarser(self) -> AbstractDifferentiator | None:
+        coarser = self.long.coarser()
+        return None if coarser is None else LongAndShort(coarser, self.short)
 
 
 def left_out_error(

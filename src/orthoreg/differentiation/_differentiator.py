@@ -70,12 +70,15 @@ def check_equal_steps(data: Dataset, who: object) -> None:
         )
 
 
-def windows(data: Dataset, width: int) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " N"]]:
-    """For each row, the first row of its window and its own place in that window.
+def windows(
+    data: Dataset, width: int, rows: Int[np.ndarray, " B"] | None = None
+) -> tuple[Int[np.ndarray, " B"], Int[np.ndarray, " B"]]:
+    """For each of these rows, the first row of its window and its own place in that window.
 
-    A window is centred on its row, and shifted inwards near the ends of a run.
+    By default for all rows. A window is centred on its row, and shifted inwards near the ends of
+    a run.
     """
-    rows = np.arange(data.n_samples)
-    run = data.run_of_row
+    rows = np.arange(data.n_samples) if rows is None else rows
+    run = np.searchsorted(data.offsets, rows, side="right") - 1
     start = np.clip(rows - width // 2, data.offsets[run], data.offsets[run + 1] - width)
     return start, rows - start

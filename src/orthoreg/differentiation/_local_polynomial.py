@@ -134,8 +134,8 @@ def local_weights(
     derivative: int,
 ) -> tuple[Float[np.ndarray, "B W"], np.ndarray]:
     """Weights on true times for these rows, and the rows that each window is made of."""
-    start, _ = windows(data, window)
-    members = start[rows, None] + np.arange(window)
+    start, _ = windows(data, window, rows)
+    members = start[:, None] + np.arange(window)
     times = data.times[members]
     middle = (times[:, :1] + times[:, -1:]) / 2
     scale = (times[:, -1:] - times[:, :1]) / 2

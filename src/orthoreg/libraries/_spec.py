@@ -7,7 +7,10 @@ from ._families import Fourier, Polynomial, Terms
 from ._library import AbstractLibrary
 
 _FAMILIES = {"poly": Polynomial, "polynomial": Polynomial, "fourier": Fourier}
-_FAMILY = re.compile(r"\s*([A-Za-z]\w*)\s*\(\s*(\d{1,3})\s*\)\s*")
+_CALL = re.compile(r"\s*([A-Za-z]\w*)\s*\(([^()]*)\)\s*")
+_WHOLE_NUMBER = re.compile(r"\s*\d{1,3}\s*", re.ASCII)
+_MENTION = re.compile(rf"(?<![\w`])({'|'.join(_FAMILIES)})\s*\(", re.IGNORECASE)
+_EXPONENT = re.compile(r"(?<![\w`])(\d+\.?\d*|\.\d+)[eE]$")
 
 
 def parse_library(text: str) -> AbstractLibrary:
@@ -27,20 +30,39 @@ def _part(text: str) -> AbstractLibrary:
     factors = [_family(factor) for factor in _split(text, "*")]
     known = [factor for factor in factors if factor is not None]
     if len(known) < len(factors):
-        return Terms([text.strip()])
+        return _term(text.strip())
     library = known[0]
     for factor in known[1:]:
         library = library * factor
     return library
 
 
+def _term(text: str) -> AbstractLibrary:
+    """A formula as a term; a family has no place inside it."""
+    if found := _MENTION.search(re.sub("`[^`]*`", "``", text)):
+        raise FormulaError(
+            f"Library part '{text}': families such as {found.group(1)}(...) can be multiplied only "
+            f"with families, and formulas are terms of their own. Write 'poly(1)*fourier(1)', or "
+            f"join a formula with +, as in 'poly(1)+sin(x)'."
+        )
+    return Terms([text])
+
+
 def _family(text: str) -> AbstractLibrary | None:
-    match = _FAMILY.fullmatch(text)
+    match = _CALL.fullmatch(text)
     if match is None:
         return None
-    name, number = match.group(1).lower(), int(match.group(2))
+    name, number = match.group(1).lower(), match.group(2)
+    is_whole = _WHOLE_NUMBER.fullmatch(number) is not None
     if name in _FAMILIES:
-        return _FAMILIES[name](number)
+        if not is_whole:
+            raise FormulaError(
+                f"{name} takes a whole number of at most three digits, such as {name}(2); "
+                f"got '{text.strip()}'."
+            )
+        return _FAMILIES[name](int(number))
+    if not is_whole:
+        return None
     if hint := suggestion(name, _FAMILIES):
         raise FormulaError(f"Unknown library '{name}'.{hint}")
     return None
@@ -56,8 +78,12 @@ def _split(text: str, sign: str) -> list[str]:
         if sign == "*" and text.startswith("**", place):
             place += 2
             continue
-        exponent = place > 1 and text[place - 1] in "eE*^" and sign == "+"
-        if letter == sign and depth == 0 and not quoted and not exponent:
+        if (
+            letter == sign
+            and depth == 0
+            and not quoted
+            and not (sign == "+" and _belongs_to_a_number(text[start:place]))
+        ):
             parts.append(text[start:place])
             start = place + 1
         place += 1
@@ -65,3 +91,8 @@ def _split(text: str, sign: str) -> list[str]:
     if any(not part.strip() for part in parts):
         raise FormulaError(f"Library '{text}': a part is empty; write 'poly(2)+fourier(1)'.")
     return parts
+
+
+def _belongs_to_a_number(before: str) -> bool:
+    """Whether a + after this text is a sign, as in 1e+3 or x**+2, and joins nothing."""
+    return before.rstrip().endswith(("*", "^")) or _EXPONENT.search(before) is not None

@@ -5,8 +5,9 @@ from typing import final
 
 import numpy as np
 
+from .._errors import DataError
 from ..data import Dataset, Samples
-from ..differentiation import AbstractDifferentiator, Automatic
+from ..differentiation import AbstractDifferentiator, Automatic, check_lengths
 
 
 @final
@@ -21,8 +22,11 @@ class VectorField:
 
     def samples(self, data: Dataset) -> Samples:
         """A target for every row."""
+        if data.n_samples == 0:
+            raise DataError(f"{data.source} holds no runs; at least one is needed.")
         targets, error = data.derivatives, np.zeros(data.n_states)
         if targets is None:
+            check_lengths(data, self.differentiation.min_points, self.differentiation)
             rule = self.differentiation.rule(data)
             targets = rule(data).derivatives
             error = rule.systematic_error(data)

@@ -73,8 +73,7 @@ def plot_phase(model: OrthoReg, data: Dataset) -> Figure:
         axes.plot([], [], color=MODEL, linewidth=0.8, label="learned flow")
         axes.legend(frameon=True, framealpha=0.9, edgecolor="none", fontsize=8, loc="upper right")
         tidy(axes)
-    others = " (other states at their mean)" if data.n_states > 2 else ""
-    figure.suptitle(f"Learned flow{others}", fontsize=11)
+    figure.suptitle(f"Learned flow{_held_at_mean(data)}", fontsize=11)
     return figure
 
 
@@ -120,7 +119,7 @@ def _plot_rate(model: OrthoReg, data: Dataset) -> Figure:
     axes.set_xlabel(labelled(data.state_names[0], data.units))
     axes.set_ylabel(f"d/dt of {labelled(data.state_names[0], {})}")
     axes.legend(frameon=False, fontsize=9)
-    axes.set_title("Learned rate of change", fontsize=11)
+    axes.set_title(f"Learned rate of change{_held_at_mean(data)}", fontsize=11)
     tidy(axes)
     return figure
 
@@ -130,6 +129,13 @@ def _span(values: np.ndarray, points: int = 60) -> np.ndarray:
     low, high = float(values.min()), float(values.max())
     margin = 0.0 if high > low else 0.5 * max(abs(low), 1.0)
     return np.linspace(low - margin, high + margin, points)
+
+
+def _held_at_mean(data: Dataset) -> str:
+    """What a picture over at most two states holds fixed, for its title."""
+    held = ["other states"] if data.n_states > 2 else []
+    held += [] if data.inputs is None else ["inputs"]
+    return f" ({' and '.join(held)} at their mean)" if held else ""
 
 
 def _mean_inputs(data: Dataset, rows: int) -> Any:

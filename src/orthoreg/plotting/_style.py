@@ -1,5 +1,6 @@
 """One look for all plots: colours that colour-blind readers can tell apart, units on axes."""
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from matplotlib.figure import Figure
 from .._files import atomic_write
 
 # Okabe and Ito's palette
-DATA, MODEL, RESIDUAL, TRUTH = "#000000", "#0072B2", "#D55E00", "#009E73"
+DATA, MODEL, RESIDUAL = "#000000", "#0072B2", "#D55E00"
 GREY = "#888888"
 
 
@@ -38,5 +39,12 @@ def labelled(name: str, units: Mapping[str, str]) -> str:
 def save_figure(figure: Figure, path: Path) -> Path:
     """Writes the picture whole or not at all."""
     with atomic_write(path) as stream:
-        figure.savefig(stream, format=path.suffix.removeprefix("."))
+        stream.write(rendered(figure, path.suffix.removeprefix(".")))
     return path
+
+
+def rendered(figure: Figure, format: str = "png") -> bytes:
+    """The picture as the content of a file."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format=format)
+    return stream.getvalue()

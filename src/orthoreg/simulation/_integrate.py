@@ -14,7 +14,7 @@ from .._progress import track
 from ._rollout import Rollout, Status
 
 _CHUNK = 256
-_EXPLICIT_STEPS = 20_000
+_EXPLICIT_STEPS = 50_000
 _IMPLICIT_STEPS = 20_000
 _GROWN = 1e-4  # of the bound: beyond it a step that vanishes means divergence
 _COMPLETED, _DIVERGED, _STALLED, _STUCK = 0, 1, 2, 3
@@ -71,8 +71,9 @@ def integrate(
         again = np.flatnonzero(status == _STALLED)
         if again.size:
             second = _solve(field, _rows(arguments, again), rtol, implicit=True)
+            further = (second[1] == _COMPLETED) | (second[2] > stop_time[again])
             for array, part in zip((states, status, stop_time, stop_state), second, strict=True):
-                array[again] = part
+                array[again[further]] = part[further]
     failed = status != _COMPLETED
     return Rollout(
         times=np.asarray(times),
@@ -143,7 +144,7 @@ def _compiled(field, starts, times, inputs, bound, atol, rtol, implicit):
             saveat=diffrax.SaveAt(subs=[diffrax.SubSaveAt(ts=ts), diffrax.SubSaveAt(t1=True)]),
             stepsize_controller=controller,
             event=diffrax.Event(escaped),
-            max_steps=_IMPLICIT_STEPS if implicit else _EXPLICIT_STEPS,
+            max_steps=(_IMPLICIT_STEPS if implicit else _EXPLICIT_STEPS) + 4 * len(ts),
             throw=False,
         )
         parts: Any = (solution.ts, solution.ys)

@@ -20,6 +20,11 @@ class Dependence:
     others: tuple[int, ...]
     weights: tuple[float, ...]
 
+    def of_library(self, terms: Int[np.ndarray, " k"]) -> "Dependence":
+        """The same, with numbers among `terms` replaced by numbers among the whole library."""
+        others = tuple(int(terms[k]) for k in self.others)
+        return Dependence(int(terms[self.term]), others, self.weights)
+
 
 def independent_terms(
     A: Float[np.ndarray, "K K"],

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._errors import InputError
+from .._typing import Mask
 from ..moments import Moments
 from ._rank import Dependence
 
@@ -61,6 +62,7 @@ class FitResult:
     `feature_scale` and targets divided by `target_scale`."""
 
     moments: Moments
+    mask: Mask
     strengths: Strengths
     feature_scale: Float[np.ndarray, " K"]
     target_scale: Float[np.ndarray, " c"]

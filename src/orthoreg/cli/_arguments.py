@@ -1,0 +1,87 @@
+"""Reads and checks what was written on the command line, before any work is done."""
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._errors import DataWarning, InputError, quoted, suggestion
+
+
+def names_in(text: str) -> list[str]:
+    """Column names out of a list separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def numbers_in(text: str, what: str) -> list[float]:
+    """Numbers out of a list separated by commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"{what} must be numbers separated by commas, such as 1,0; got '{text}'."
+        ) from None
+
+
+def one_of(value: str, known: list[str], what: str) -> None:
+    """Refuses a value that is not among the known ones."""
+    if value not in known:
+        raise InputError(
+            f"{what} must be one of {quoted(known)}; got '{value}'.{suggestion(value, known)}"
+        )
+
+
+def check_file(out: Path) -> None:
+    """Refuses an --out that cannot become a file."""
+    if out.is_dir():
+        raise InputError(
+            f"--out must be a file; '{out}' is a folder. Add a file name, such as "
+            f"'{out / 'table.csv'}'."
+        )
+    if not out.resolve().parent.is_dir():
+        raise InputError(f"There is no folder '{out.parent}' to write '{out.name}' into.")
+
+
+def check_folder(out: Path) -> None:
+    """Refuses an --out that cannot become a folder. Makes nothing."""
+    place = out.resolve()
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir():
+        shown = out if place == out.resolve() else place
+        raise InputError(f"--out must be a folder; '{shown}' is a file. Choose another name.")
+    if not os.access(place, os.W_OK):
+        raise InputError(
+            f"--out must be a folder that can be written; '{place}' is read-only. Choose another."
+        )
+
+
+def inputs_at(
+    model: Any, file: Path | None, times: np.ndarray, until: float, delimiter: str
+) -> np.ndarray | None:
+    """The model's inputs at these times, on straight lines between the rows of a table."""
+    from ..data import read_table
+
+    names = model.input_names_
+    if not names:
+        if file is not None:
+            raise InputError(f"The model has no inputs; leave out --inputs (got '{file}').")
+        return None
+    if file is None:
+        raise InputError(
+            f"The model has inputs ({', '.join(names)}); give a table with them and their times "
+            f"as --inputs."
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # an input may well be constant
+        given = read_table(file, model.columns_["time"], names, delimiter=delimiter)
+    first, last = float(given.times[0]), float(given.times[-1])
+    rounding = 1e-9 * until
+    if first > rounding or last < until - rounding:
+        raise InputError(
+            f"--inputs must cover the times 0 to {until:g} of the simulation; '{file}' covers "
+            f"{first:g} to {last:g}. Add rows or shorten --until."
+        )
+    return np.column_stack([np.interp(times, given.times, column) for column in given.states.T])
