@@ -55,7 +55,9 @@ def test_python_source_predicts_the_same_under_any_names(names):
 
 
 @pytest.mark.parametrize(
-    "augmentation", [og.Zero(), og.RandomFeatures(7), og.MLP(6, 3, ridge=1e-6)], ids=repr
+    "augmentation",
+    [og.Zero(), og.RandomFeatures(7, ridge=1e-6), og.MLP(6, 3, ridge=1e-6)],
+    ids=repr,
 )
 @pytest.mark.parametrize("with_inputs", [False, True])
 def test_python_source_includes_residual_and_inputs(augmentation, with_inputs):

@@ -381,7 +381,7 @@ def print_certificate(console: Any, model: Any) -> None:
         if one.sayable > 0.5 and one.residual_share > 0.01:
             console.print(
                 f"  {one.sayable:.0%} of the residual of {one.equation}' could be said by library "
-                f"terms that were left out; a lower --sparsity lets them in.",
+                f"terms that were left out; a lower sparsity lets them in.",
                 markup=False,
             )
     console.print()
