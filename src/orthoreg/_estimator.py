@@ -50,8 +50,9 @@ class OrthoReg(RegressorMixin, BaseEstimator):
     magnitude : lam2, the weight of the squared size of the residual.
     loss : how runs become targets; `VectorField()` if None.
     solver : `Exact(normalize=True, refit=True)` if None: strengths relative to the size of
-        features and targets, and coefficients without shrinkage. `Exact()` minimises the
-        objective as it stands, in the units of the data.
+        features and targets, coefficients without shrinkage, and held-out data that decide
+        whether the library needs a residual. `Exact()` minimises the objective as it stands, in
+        the units of the data.
     seed : of the random numbers that the augmentation starts from.
 
     Attributes

@@ -17,7 +17,7 @@ GREY = "#888888"
 
 def new_figure(width: float, height: float) -> Figure:
     """A figure of its own: no global state of Matplotlib is touched."""
-    figure = Figure(figsize=(width, height), layout="constrained", dpi=150)
+    figure = Figure(figsize=(width, height), layout="constrained", dpi=130)
     FigureCanvasAgg(figure)
     return figure
 
