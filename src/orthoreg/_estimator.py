@@ -2,7 +2,6 @@
 
 import math
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, final
 
@@ -11,6 +10,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import export
+from ._door import as_dataset, generator, given_dataset, input_array, simulation_arrays
 from ._errors import InputError, ModelFileError, quoted
 from ._field import HybridField
 from ._persistence import (
@@ -24,7 +24,7 @@ from ._persistence import (
     write_model,
 )
 from .augmentations import AbstractAugmentation, RandomFeatures
-from .data import Dataset, Samples, as_numbers, concatenate
+from .data import Dataset, Samples
 from .diagnostics import Certificate, certify
 from .libraries import AbstractLibrary, Fourier, Polynomial, bind
 from .losses import VectorField
@@ -113,7 +113,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         solver = Exact(normalize=True, refit=True) if self.solver is None else self.solver
         self._check_parts(library, augmentation, solver)
         strengths = Strengths(self.sparsity, self.orthogonality, self.magnitude)
-        rng = _generator(self.seed)
+        rng = generator(self.seed)
 
         samples, learned = self._training_samples(X, y, t, u)
         variables = samples.variables
@@ -147,7 +147,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
 
     def _training_samples(self, X: Any, y: Any, t: Any, u: Any) -> tuple[Samples, dict[str, Any]]:
         """Every kind of input becomes samples here, with the names that they bring."""
-        data = _as_dataset(X, y, t, u)
+        data = as_dataset(X, y, t, u)
         if data is not None:
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
@@ -166,7 +166,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         y = np.asarray(y, dtype=np.float64)
         targets = y.reshape(len(y), -1)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
-        inputs = _input_array(u, len(X))
+        inputs = input_array(u, len(X))
         states = tuple(str(name) for name in names)
         input_names = tuple(f"u{i}" for i in range(inputs.shape[1]))
         if set(states) & set(input_names):
@@ -229,7 +229,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
             and np.isfinite(X).all()
         ):
             states = X
-        elif (data := _given_dataset(X)) is not None:
+        elif (data := given_dataset(X)) is not None:
             if u is not None:
                 raise InputError("A Dataset carries its own inputs; leave u out.")
             if data.variable_names != self.state_names_ + self.input_names_:
@@ -261,7 +261,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         return X
 
     def _inputs(self, u: Any, rows: int) -> np.ndarray:
-        inputs = _input_array(u, rows)
+        inputs = input_array(u, rows)
         if inputs.shape[1] != len(self.input_names_):
             raise InputError(
                 f"u must have {len(self.input_names_)} columns ({quoted(self.input_names_)}); "
@@ -278,7 +278,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         from sklearn.metrics import r2_score
 
         check_is_fitted(self)
-        data = _as_dataset(X, y, t, u)
+        data = as_dataset(X, y, t, u)
         if data is not None:
             samples = self._loss().samples(data)
             return float(r2_score(samples.targets, self.predict(data), sample_weight=sample_weight))
@@ -296,7 +296,7 @@ class OrthoReg(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         self._check_equations()
         n = len(self.state_names_)
-        starts, times, inputs, single = _simulation_arrays(x0, t, u, n, len(self.input_names_))
+        starts, times, inputs, single = simulation_arrays(x0, t, u, n, len(self.input_names_))
         rollout = self._rollouts(starts, np.tile(times, (len(starts), 1)), inputs, rtol)
         rollout = rollout.runs()[0] if single else replace(rollout, times=times)
         if throw:
@@ -473,96 +473,3 @@ def load(path: str | os.PathLike[str]) -> OrthoReg:
             f"'{os.path.basename(path)}' is not a whole orthoreg model file: "
             f"its parts do not fit together ({error})."
         ) from None
-
-
-def _given_dataset(X: Any) -> Dataset | None:
-    """A `Dataset` where the input is one or a list of them."""
-    if isinstance(X, Dataset):
-        return X
-    if isinstance(X, Sequence) and len(X) and all(isinstance(part, Dataset) for part in X):
-        return concatenate(list(X))
-    return None
-
-
-def _as_dataset(X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
-    """A `Dataset` where the input is one or comes with times; None where it comes with y."""
-    if t is not None and y is not None:
-        raise InputError(
-            "Give times t=... or derivatives y, not both; to give both, build a Dataset with "
-            "Dataset.from_arrays(x, t, derivatives=...)."
-        )
-    data = _given_dataset(X)
-    if data is None:
-        if t is None and y is None:
-            raise InputError(
-                "OrthoReg requires y to be passed, but the target y is None. Give the derivatives "
-                "as y, the times as t=..., or a Dataset."
-            )
-        return None if t is None else Dataset.from_arrays(X, t, u)
-    if y is not None or t is not None or u is not None:
-        raise InputError(
-            "A Dataset carries its own times, inputs and derivatives; leave t, u and y out."
-        )
-    return data
-
-
-def _input_array(u: Any, rows: int) -> np.ndarray:
-    """Inputs as (rows, m); none at all as m = 0."""
-    if u is None:
-        return np.zeros((rows, 0))
-    inputs = as_numbers(u, "u")
-    if inputs.ndim != 2 or len(inputs) != rows:
-        raise InputError(
-            f"u must have two dimensions and one row for each of the {rows} states; "
-            f"it has shape {inputs.shape}."
-        )
-    if not np.isfinite(inputs).all():
-        raise InputError("u must hold finite numbers only; it has NaN or infinity.")
-    return inputs
-
-
-def _generator(seed: Any) -> np.random.Generator:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be a whole number of at least 0; got {seed!r}.")
-    return np.random.default_rng(int(seed))
-
-
-def _simulation_arrays(
-    x0: Any, t: Any, u: Any, n: int, m: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, bool]:
-    """Checked starts (B, n), times (T,), inputs (B, T, m), and whether one start was given."""
-    starts = as_numbers(x0, "x0")
-    single = starts.ndim == 1
-    starts = np.atleast_2d(starts)
-    if starts.ndim != 2 or starts.shape[1] != n or not len(starts):
-        raise InputError(
-            f"x0 must have shape ({n},) or (starts, {n}), one value for each state and at least "
-            f"one start; it has shape {np.shape(x0)}."
-        )
-    times = as_numbers(t, "t")
-    if times.ndim != 1 or not len(times):
-        raise InputError(f"t must be a one-dimensional array of times; it has shape {times.shape}.")
-    if not (np.isfinite(starts).all() and np.isfinite(times).all()):
-        raise InputError("x0 and t must hold finite numbers only.")
-    if (np.diff(times) <= 0).any():
-        k = int(np.argmax(np.diff(times) <= 0))
-        raise InputError(f"t must increase; it has {times[k]:g} then {times[k + 1]:g}.")
-    if (u is None) != (m == 0):
-        raise InputError(
-            f"The model has {m} inputs; give their values at t as u, shape ({len(times)}, {m})."
-            if u is None
-            else "The model was fitted without inputs; leave u out."
-        )
-    if u is None:
-        return starts, times, None, single
-    inputs = as_numbers(u, "u")
-    if inputs.ndim == 2:
-        inputs = np.broadcast_to(inputs, (len(starts), *inputs.shape))
-    if inputs.shape != (len(starts), len(times), m):
-        raise InputError(
-            f"u must have shape ({len(times)}, {m}) or ({len(starts)}, {len(times)}, {m}); "
-            f"it has shape {np.shape(u)}."
-        )
-    if not np.isfinite(inputs).all():
-        raise InputError("u must hold finite numbers only; it has NaN or infinity.")
-    return starts, times, inputs, single

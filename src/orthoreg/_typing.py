@@ -1,28 +1,14 @@
-"""Axis letters and array aliases.
+"""Axis letters, and aliases for shapes that several layers share.
 
 N samples, n states, m inputs, V variables (states and inputs), c outputs, K library features,
-H basis functions of the augmentation, T times, R runs. Checked at run time in the tests.
+H basis functions of the augmentation, T times, R runs, B rows of a block or starts of a batch.
+Checked at run time in the tests.
 """
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool
 
-Times = Float[np.ndarray, " N"]
-States = Float[np.ndarray, "N n"]
-Variables = Float[np.ndarray, "N V"]
-Targets = Float[np.ndarray, "N c"]
-Features = Float[np.ndarray, "N K"]
-Coefficients = Float[np.ndarray, "c K"]
 Mask = Bool[np.ndarray, "c K"]
-Rows = Int[np.ndarray, " N"]
+"""Which equation may use which library term."""
 
-__all__ = [
-    "Coefficients",
-    "Features",
-    "Mask",
-    "Rows",
-    "States",
-    "Targets",
-    "Times",
-    "Variables",
-]
+__all__ = ["Mask"]

@@ -304,8 +304,7 @@ def evaluate(
             group or columns["group"], delimiter=delimiter,
         )  # fmt: skip
         with working("Forecasting"):
-            scores, _ = measure(fitted, runs)
-            scores["r2"] = fitted.score(runs)
+            scores = measure(fitted, runs)
     if as_json:
         return print_json(
             {

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import r2_score
 
 from .._estimator import OrthoReg
 from .._files import atomic_write
@@ -15,11 +16,10 @@ from ..plotting import plot_forecast, plot_phase, plot_residual, rendered
 from ..simulation import Rollout, Status
 
 
-def measure(model: OrthoReg, data: Dataset, slopes: Any = None) -> tuple[dict, list[Rollout]]:
-    """Errors of derivatives and of forecasts from each run's first row, and the forecasts."""
-    forecasts = model.forecast(data)
-    scores = derivative_scores(model, data, slopes)
-    return scores | forecast_scores(forecasts, [run.states for run in data]), forecasts
+def measure(model: OrthoReg, data: Dataset) -> dict[str, Any]:
+    """Errors of derivatives and of forecasts from each run's first row."""
+    states = [run.states for run in data]
+    return derivative_scores(model, data) | forecast_scores(model.forecast(data), states)
 
 
 def derivative_scores(model: OrthoReg, data: Dataset, slopes: Any = None) -> dict[str, Any]:
@@ -29,6 +29,7 @@ def derivative_scores(model: OrthoReg, data: Dataset, slopes: Any = None) -> dic
     predicted = model.predict(data)
     return {
         "derivative_error": relative_error(predicted, slopes),
+        "r2": float(r2_score(slopes, predicted)),
         "derivative_error_by_equation": {
             name: relative_error(predicted[:, [c]], slopes[:, [c]])
             for c, name in enumerate(model.output_names_)

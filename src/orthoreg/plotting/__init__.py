@@ -4,4 +4,3 @@ from ._plots import plot_forecast as plot_forecast
 from ._plots import plot_phase as plot_phase
 from ._plots import plot_residual as plot_residual
 from ._style import rendered as rendered
-from ._style import save_figure as save_figure

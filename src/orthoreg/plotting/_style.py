@@ -2,13 +2,10 @@
 
 import io
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-
-from .._files import atomic_write
 
 # Okabe and Ito's palette
 DATA, MODEL, RESIDUAL = "#000000", "#0072B2", "#D55E00"
@@ -34,13 +31,6 @@ def labelled(name: str, units: Mapping[str, str]) -> str:
     """'theta [rad]', safe from Matplotlib's mathematics."""
     text = f"{name} [{units[name]}]" if units.get(name) else name
     return text.replace("$", r"\$")
-
-
-def save_figure(figure: Figure, path: Path) -> Path:
-    """Writes the picture whole or not at all."""
-    with atomic_write(path) as stream:
-        stream.write(rendered(figure, path.suffix.removeprefix(".")))
-    return path
 
 
 def rendered(figure: Figure, format: str = "png") -> bytes:

@@ -1,0 +1,102 @@
+"""What users hand over, checked and turned into what the layers below work on."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._errors import InputError
+from .data import Dataset, as_numbers, concatenate
+
+
+def given_dataset(X: Any) -> Dataset | None:
+    """A `Dataset` where the input is one or a list of them."""
+    if isinstance(X, Dataset):
+        return X
+    if isinstance(X, Sequence) and len(X) and all(isinstance(part, Dataset) for part in X):
+        return concatenate(list(X))
+    return None
+
+
+def as_dataset(X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
+    """A `Dataset` where the input is one or comes with times; None where it comes with y."""
+    if t is not None and y is not None:
+        raise InputError(
+            "Give times t=... or derivatives y, not both; to give both, build a Dataset with "
+            "Dataset.from_arrays(x, t, derivatives=...)."
+        )
+    data = given_dataset(X)
+    if data is None:
+        if t is None and y is None:
+            raise InputError(
+                "OrthoReg requires y to be passed, but the target y is None. Give the derivatives "
+                "as y, the times as t=..., or a Dataset."
+            )
+        return None if t is None else Dataset.from_arrays(X, t, u)
+    if y is not None or t is not None or u is not None:
+        raise InputError(
+            "A Dataset carries its own times, inputs and derivatives; leave t, u and y out."
+        )
+    return data
+
+
+def input_array(u: Any, rows: int) -> np.ndarray:
+    """Inputs as (rows, m); none at all as m = 0."""
+    if u is None:
+        return np.zeros((rows, 0))
+    inputs = as_numbers(u, "u")
+    if inputs.ndim != 2 or len(inputs) != rows:
+        raise InputError(
+            f"u must have two dimensions and one row for each of the {rows} states; "
+            f"it has shape {inputs.shape}."
+        )
+    if not np.isfinite(inputs).all():
+        raise InputError("u must hold finite numbers only; it has NaN or infinity.")
+    return inputs
+
+
+def generator(seed: Any) -> np.random.Generator:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed must be a whole number of at least 0; got {seed!r}.")
+    return np.random.default_rng(int(seed))
+
+
+def simulation_arrays(
+    x0: Any, t: Any, u: Any, n: int, m: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, bool]:
+    """Checked starts (B, n), times (T,), inputs (B, T, m), and whether one start was given."""
+    starts = as_numbers(x0, "x0")
+    single = starts.ndim == 1
+    starts = np.atleast_2d(starts)
+    if starts.ndim != 2 or starts.shape[1] != n or not len(starts):
+        raise InputError(
+            f"x0 must have shape ({n},) or (starts, {n}), one value for each state and at least "
+            f"one start; it has shape {np.shape(x0)}."
+        )
+    times = as_numbers(t, "t")
+    if times.ndim != 1 or not len(times):
+        raise InputError(f"t must be a one-dimensional array of times; it has shape {times.shape}.")
+    if not (np.isfinite(starts).all() and np.isfinite(times).all()):
+        raise InputError("x0 and t must hold finite numbers only.")
+    if (np.diff(times) <= 0).any():
+        k = int(np.argmax(np.diff(times) <= 0))
+        raise InputError(f"t must increase; it has {times[k]:g} then {times[k + 1]:g}.")
+    if (u is None) != (m == 0):
+        raise InputError(
+            f"The model has {m} inputs; give their values at t as u, shape ({len(times)}, {m})."
+            if u is None
+            else "The model was fitted without inputs; leave u out."
+        )
+    if u is None:
+        return starts, times, None, single
+    inputs = as_numbers(u, "u")
+    if inputs.ndim == 2:
+        inputs = np.broadcast_to(inputs, (len(starts), *inputs.shape))
+    if inputs.shape != (len(starts), len(times), m):
+        raise InputError(
+            f"u must have shape ({len(times)}, {m}) or ({len(starts)}, {len(times)}, {m}); "
+            f"it has shape {np.shape(u)}."
+        )
+    if not np.isfinite(inputs).all():
+        raise InputError("u must hold finite numbers only; it has NaN or infinity.")
+    return starts, times, inputs, single
