@@ -36,10 +36,6 @@ class DataWarning(UserWarning):
     """Measurements that can be used but look wrong."""
 
 
-class FitWarning(UserWarning):
-    """A fit that succeeded, with something its user should know."""
-
-
 def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
     """The error for an optional package that is not installed."""
     return MissingExtraError(

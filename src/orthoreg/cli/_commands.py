@@ -1,24 +1,27 @@
 """The commands. Each parses, calls the library and prints; heavy imports wait until they run."""
 
 import math
-import warnings
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from .._errors import DataWarning, FitWarning, InputError
+from .._errors import InputError
 from ._arguments import check_file, check_folder, inputs_at, names_in, numbers_in, one_of
 from ._output import (
     ERRORS,
-    certificate_table,
+    collected_warnings,
     counted,
     number,
+    print_certificate,
     print_equations,
+    print_files,
     print_json,
+    print_scores,
+    size_of,
     table,
     terminal,
+    working,
 )
 
 _MOST_FORECASTS = 256  # runs that `fit` forecasts: one compiled batch
@@ -354,75 +357,3 @@ def generate(
     console = terminal()
     console.print(f"{counted(data.n_runs, 'run')}, {counted(data.n_samples, 'row')}")
     print_files(console, [out])
-
-
-# -- shared by the commands ------------------------------------------------------------------
-
-
-def size_of(data: Any) -> str:
-    """'1 run, 20 samples'."""
-    return f"{counted(data.n_runs, 'run')}, {counted(data.n_samples, 'sample')}"
-
-
-def print_certificate(console: Any, model: Any) -> None:
-    """The fit, and in words what a reader must know of it."""
-    certificate = model.certificate_
-    console.print(certificate_table(certificate))
-    for relation in certificate.dependences:
-        console.print(f"  On these data {relation}; the term was left out.", markup=False)
-    if any(one.residual_share > 0.01 for one in certificate.equations):
-        console.print(
-            "  The residual is what the terms above cannot say. Where missing physics correlates "
-            "with\n  a term, that term's coefficient carries part of it.",
-            style="dim",
-        )
-    for one in certificate.equations:
-        if one.sayable > 0.5 and one.residual_share > 0.01:
-            console.print(
-                f"  {one.sayable:.0%} of the residual of {one.equation}' could be said by library "
-                f"terms that were left out; a lower sparsity lets them in.",
-                markup=False,
-            )
-    console.print()
-
-
-def print_scores(console: Any, title: str, scores: dict[str, Any]) -> None:
-    """Errors on a set of runs."""
-    rows = []
-    if "r2" in scores:
-        rows.append(("derivative", number(scores["derivative_error"])))
-        rows.append(("derivative, R^2", f"{scores['r2']:.6f}"))
-    rows.append(("forecast", number(scores["forecast_error"])))
-    rows.append(("diverged", f"{scores['forecasts_failed']} of {scores['forecasts']}"))
-    console.print(table(title, ("relative error", ""), rows))
-    if scores["first_failure"]:
-        console.print(f"  First failure: {scores['first_failure']}", markup=False)
-    console.print()
-
-
-def print_files(console: Any, paths: list[Path]) -> None:
-    for path in paths:
-        console.print(f"wrote {path}", markup=False)
-
-
-@contextmanager
-def working(what: str):
-    """A moving sign on standard error while something runs, where that is a terminal."""
-    if not ERRORS.is_terminal:
-        yield
-        return
-    with ERRORS.status(f"{what} ..."):
-        yield
-
-
-@contextmanager
-def collected_warnings():
-    """Our own warnings as sentences on standard error, and in a list for JSON."""
-    notes: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield notes
-    for warning in caught:
-        if issubclass(warning.category, DataWarning | FitWarning):
-            notes.append(str(warning.message))
-            ERRORS.print(f"warning: {warning.message}", markup=False)

@@ -6,7 +6,6 @@ from ._certificate import ErrorSplit as ErrorSplit
 from ._certificate import PenaltyBound as PenaltyBound
 from ._certificate import certify as certify
 from ._metrics import relative_error as relative_error
-from ._metrics import support_scores as support_scores
 from ._theory import effective_threshold as effective_threshold
 from ._theory import l2_hybrid as l2_hybrid
 from ._theory import minibatch_bias as minibatch_bias

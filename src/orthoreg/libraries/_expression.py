@@ -186,28 +186,6 @@ def _order(item: Expression) -> tuple:
 # -- reading -------------------------------------------------------------------------------
 
 
-def variables_in(item: Expression) -> frozenset[int]:
-    """The indices of all variables that the formula uses."""
-    if isinstance(item, Variable):
-        return frozenset([item.index])
-    return frozenset().union(*(variables_in(child) for child in children(item)))
-
-
-def children(item: Expression) -> tuple[Expression, ...]:
-    """The parts a formula is made of."""
-    match item:
-        case Sum(terms):
-            return terms
-        case Product(factors):
-            return factors
-        case Power(base, exponent):
-            return (base, exponent)
-        case Call(_, argument):
-            return (argument,)
-        case _:
-            return ()
-
-
 def evaluate(item: Expression, variables: Any, xp: Any) -> Any:
     """The value in the arithmetic of `xp`: `numpy`, `jax.numpy` or `sympy`."""
     return run(compiled([item]), variables, xp)[0]
