@@ -2,15 +2,21 @@
 
 import abc
 import enum
-from typing import Any, final
+import math
+from typing import Any, TypeAlias, TypeVar, final
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from .._errors import InputError, quoted, suggestion
 from ..data import Dataset
 from ..simulation import integrate
+
+Parameter: TypeAlias = float | Float[np.ndarray, " B"]
+"""One number, or one for each run."""
 
 
 @final
@@ -25,13 +31,24 @@ class Split(enum.StrEnum):
     t3 = "t3"
 
 
+@final
+class Sampling(enum.StrEnum):
+    """When a run is observed: on the system's grid, or after random steps up to its last time."""
+
+    regular = "regular"
+    irregular = "irregular"
+
+
 RUNS = {Split.train: 1000, Split.validation: 100}
 """Runs in a split; 200 where nothing else is said."""
 
 _STREAMS = {
     Split.train: 0, Split.validation: 1, Split.id: 2, Split.ext: 2, Split.t2: 3, Split.t3: 4
 }  # fmt: skip
+_NOISE, _TIMES, _PARAMETERS = 1, 2, 3  # streams apart from that of the starts
 EXTENSION = 1.3
+STEPS = (0.01, 0.05)
+"""The shortest and the longest step of irregular sampling."""
 
 
 class AbstractSystem(eqx.Module):
@@ -43,8 +60,8 @@ class AbstractSystem(eqx.Module):
 
     @property
     @abc.abstractmethod
-    def true_support(self) -> dict[str, tuple[str, ...]]:
-        """For each state, the library terms of its equation."""
+    def true_coefficients(self) -> dict[str, dict[str, float]]:
+        """For each state, the library terms of its equation with their coefficients."""
 
     @property
     @abc.abstractmethod
@@ -62,8 +79,12 @@ class AbstractSystem(eqx.Module):
         """Initial states of a split."""
 
     @abc.abstractmethod
-    def shifted(self) -> "AbstractSystem":
-        """The system with the parameters of split T3."""
+    def shifted(self, count: int, rng: np.random.Generator) -> "AbstractSystem":
+        """The system with the parameters of split T3: for all of its runs, or for each one."""
+
+    @abc.abstractmethod
+    def within_library(self) -> "AbstractSystem":
+        """The system without the terms that the paper's library lacks."""
 
     @abc.abstractmethod
     def slope(self, t: Any, x: Any, xp: Any) -> Any:
@@ -73,6 +94,11 @@ class AbstractSystem(eqx.Module):
         """dx/dt, traced by JAX."""
         return self.slope(t, x, jnp)
 
+    @property
+    def true_support(self) -> dict[str, tuple[str, ...]]:
+        """For each state, the library terms of its equation."""
+        return {state: tuple(terms) for state, terms in self.true_coefficients.items()}
+
 
 def generate(
     system: AbstractSystem,
@@ -81,34 +107,134 @@ def generate(
     runs: int | None = None,
     seed: int = 0,
     noise: float = 0.0,
+    sampling: Sampling | str = Sampling.regular,
 ) -> Dataset:
     """The runs of a split. `ext` continues those of `id` beyond their last time.
 
-    `noise` is the standard deviation of Gaussian noise on every state.
+    `noise` is the standard deviation of Gaussian noise on every state. A smaller number of
+    `runs` gives the first of a larger one; neither noise nor sampling changes their starts.
     """
-    split = Split(split)
-    count = RUNS.get(split, 200) if runs is None else runs
-    rng = np.random.default_rng([seed, _STREAMS[split]])
-    starts = system.starts(split, count, rng)
+    split = _member(Split, split, "split")
+    sampling = _member(Sampling, sampling, "sampling")
+    count = RUNS.get(split, 200) if runs is None else _whole(runs, "runs", least=1)
+    seed = _whole(seed, "seed", least=0)
+    if not (math.isfinite(noise) and noise >= 0):
+        raise InputError(f"noise must be a finite number of at least 0; got {noise}.")
+    starts = system.starts(split, count, np.random.default_rng([seed, _STREAMS[split]]))
+    times = _times(system, split, sampling, count, seed)
+    states = _solved(_field(system, split, count, seed), starts, times)
+    first = 1 if split is Split.ext else 0  # the start of a run is no row of its continuation
+    rows = np.concatenate([run[first:] for run in states])
+    noise_rng = np.random.default_rng([seed, list(Split).index(split), _NOISE])
+    rows = rows + noise * noise_rng.standard_normal(rows.shape)
+    times = [run[first:] for run in times]
+    ends = np.cumsum([len(run) for run in times])
+    return Dataset.from_arrays(np.split(rows, ends[:-1]), times, names=system.state_names)
+
+
+def true_derivatives(
+    system: AbstractSystem, split: Split | str, data: Dataset, *, seed: int = 0
+) -> np.ndarray:
+    """The true vector field of a split at the rows of `data`.
+
+    Where each run of T3 has its own parameters, they follow from `seed`, as it was given to
+    `generate`, and from the label of the run.
+    """
+    split = _member(Split, split, "split")
+    numbers = np.array([int(label) if label.isdecimal() else -1 for label in data.labels])
+    field = _field(system, split, int(numbers.max()) + 1, _whole(seed, "seed", least=0))
+    if any(np.ndim(value) for value in jax.tree.leaves(field)):
+        if numbers.min() < 0:
+            raise InputError(
+                f"Runs of split t3 must be called by the numbers that generate gave them; one is "
+                f"called '{data.labels[numbers.argmin()]}'."
+            )
+        own = numbers[data.run_of_row]
+        field = jax.tree.map(lambda value: value[own] if np.ndim(value) else value, field)
+    return field.slope(data.times, data.states, np)
+
+
+def equations(terms: dict[str, dict[str, float]]) -> list[str]:
+    """Sums of terms in the form in which models print themselves; zeros are left out."""
+    sums = {
+        state: " + ".join(f"{value:.3f} {term}" for term, value in coefficients.items() if value)
+        for state, coefficients in terms.items()
+    }
+    return [f"{state}' = {right.replace('+ -', '- ')}" for state, right in sums.items()]
+
+
+def _times(
+    system: AbstractSystem, split: Split, sampling: Sampling, count: int, seed: int
+) -> list[np.ndarray]:
+    """For each run, the times of its rows; `ext` has the time of the start before them."""
     times = system.times()
+    if sampling is Sampling.irregular:
+        rng = np.random.default_rng([seed, _STREAMS[split], _TIMES])
+        last = EXTENSION * times[-1]
+        steps = rng.uniform(*STEPS, (count, math.ceil((last - times[0]) / STEPS[0])))
+        drawn = times[0] + np.concatenate([np.zeros((count, 1)), np.cumsum(steps, axis=1)], axis=1)
+        beyond = drawn > times[-1]
+        if split is not Split.ext:
+            return [run[~later] for run, later in zip(drawn, beyond, strict=True)]
+        beyond[:, 0] = True
+        return [run[later & (run <= last)] for run, later in zip(drawn, beyond, strict=True)]
     if split is Split.ext:
         step = times[1] - times[0]
         last = int(round(EXTENSION * (len(times) - 1)))
         grid = times[0] + step * np.arange(last + 1)
-        keep = np.concatenate([[0], np.arange(len(times), last + 1)])
-    else:
-        grid, keep = times, np.arange(len(times))
-    field = system.shifted() if split is Split.t3 else system
-    rollout = integrate(field, starts, np.tile(grid[keep], (count, 1)), rtol=1e-10, atol=1e-10)
+        times = grid[np.concatenate([[0], np.arange(len(times), last + 1)])]
+    return [times] * count
+
+
+def _field(system: AbstractSystem, split: Split, count: int, seed: int) -> AbstractSystem:
+    """The system that runs in a split."""
+    if split is not Split.t3:
+        return system
+    return system.shifted(count, np.random.default_rng([seed, _STREAMS[split], _PARAMETERS]))
+
+
+def _solved(
+    field: AbstractSystem, starts: Float[np.ndarray, "B n"], times: list[np.ndarray]
+) -> list[np.ndarray]:
+    """The states of each run at its own times."""
+    longest = max(len(run) for run in times)
+    grid = np.stack([np.pad(run, (0, longest - len(run)), mode="edge") for run in times])
+    own, shared = eqx.partition(field, lambda value: np.ndim(value) == 1)
+    parameters, structure = jax.tree.flatten(own)
+    first = np.column_stack([starts, *parameters])
+    carried = _Carried(shared, structure) if parameters else field
+    rollout = integrate(carried, first, grid, rtol=1e-10, atol=1e-10)
     rollout.raise_unless_completed()
-    first = 1 if split is Split.ext else 0
-    states = rollout.x[:, first:]
-    noise_rng = np.random.default_rng([seed, list(Split).index(split), 1])
-    states = states + noise * noise_rng.standard_normal(states.shape)
-    return Dataset.from_arrays(states, grid[keep][first:], names=system.state_names)
+    width = starts.shape[1]
+    return [x[: len(run), :width] for x, run in zip(rollout.x, times, strict=True)]
 
 
-def true_derivatives(system: AbstractSystem, split: Split | str, data: Dataset) -> np.ndarray:
-    """The true vector field of a split at the rows of `data`."""
-    field = system.shifted() if Split(split) is Split.t3 else system
-    return field.slope(data.times, data.states, np)
+@final
+class _Carried(eqx.Module):
+    """The field of states followed by parameters that stay: so each run can have its own."""
+
+    shared: AbstractSystem
+    structure: Any = eqx.field(static=True)
+
+    def __call__(self, t: Any, x: Any, u: Any = None) -> Any:
+        width = len(x) - self.structure.num_leaves
+        own = jax.tree.unflatten(self.structure, list(x[width:]))
+        slope = eqx.combine(self.shared, own)(t, x[:width])
+        return jnp.concatenate([slope, jnp.zeros_like(x[width:])])
+
+
+Member = TypeVar("Member", bound=enum.StrEnum)
+
+
+def _member(kind: type[Member], value: str, what: str) -> Member:
+    if value not in list(kind):
+        raise InputError(
+            f"{what} must be one of {quoted(kind)}; got '{value}'.{suggestion(value, kind)}"
+        )
+    return kind(value)
+
+
+def _whole(value: Any, what: str, *, least: int) -> int:
+    if not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{what} must be a whole number of at least {least}; got {value}.")
+    return int(value)
