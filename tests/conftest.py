@@ -6,8 +6,9 @@ from jaxtyping import install_import_hook
 CHECKED = [
     f"orthoreg.{name}"
     for name in (
-        "_field", "_geometry", "augmentations", "data", "diagnostics", "differentiation",
-        "export", "libraries", "losses", "moments", "simulation", "solvers", "systems",
+        "_field", "_geometry", "_objective", "augmentations", "data", "diagnostics",
+        "differentiation", "export", "libraries", "losses", "moments", "penalties", "simulation",
+        "solvers", "sweeps", "systems",
     )
 ]  # fmt: skip
 

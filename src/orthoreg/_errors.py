@@ -32,6 +32,14 @@ class SimulationError(OrthoregError, RuntimeError):
     """A rollout failed and the caller asked for an exception."""
 
 
+class TrainingError(OrthoregError, RuntimeError):
+    """Gradient training could not begin; the message names the cause."""
+
+
+class TrainingWarning(UserWarning):
+    """Gradient training ended before its time; the best state so far was kept."""
+
+
 class DataWarning(UserWarning):
     """Measurements that can be used but look wrong."""
 

@@ -1,7 +1,7 @@
 """`HybridField`: f = f_phy + f_aug as one function, in NumPy for samples and JAX for solvers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, final
 
@@ -19,18 +19,23 @@ _BLOCK = 4096
 
 @partial(
     jax.tree_util.register_dataclass,
-    data_fields=["coefficients", "basis", "weights"],
+    data_fields=["coefficients", "basis", "weights", "correction"],
     meta_fields=["features"],
 )
 @final
 @dataclass(frozen=True, eq=False)
 class HybridField:
-    """f(z) = C theta(z) + V' psi(z) with z the states, then the inputs."""
+    """f(z) = C theta(z) + [V' psi(z) - P theta(z)] with z the states, then the inputs.
+
+    The bracket is the residual f_aug. The correction P is what an exact projection takes out of
+    the network, so that the residual is orthogonal to the library; without one P is zero.
+    """
 
     features: FeatureMap
     coefficients: Float[Arrays, "c K"]
     basis: Basis
     weights: Float[Arrays, "H c"]
+    correction: Float[Arrays, "c K"]
 
     def symbolic(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f_phy at samples. Terms that no equation uses are not evaluated."""
@@ -39,7 +44,15 @@ class HybridField:
 
     def neural(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f_aug at samples."""
-        return _in_blocks(lambda rows: self.basis(rows) @ self.weights, variables)
+        network = _in_blocks(lambda rows: self.residual_basis(rows) @ self.weights, variables)
+        if not np.any(self.correction):
+            return network
+        features, correction = self._corrected
+        return network - _in_blocks(lambda rows: features(rows) @ correction.T, variables)
+
+    def residual_basis(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N H"]:
+        """psi at samples."""
+        return self.basis(self.symbolic(variables) if self.basis.composed else variables)
 
     def values(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f at samples."""
@@ -49,33 +62,46 @@ class HybridField:
         """f at one state and input, traced by JAX."""
         z = x if u is None else jnp.concatenate([x, u])
         columns = self.features.columns(z, jnp)
-        theta = jnp.stack([jnp.asarray(column, z.dtype) for column in columns])
+        theta = jnp.stack([jnp.asarray(column, z.dtype) for column in columns] or [z[0]])
+        theta = theta[: len(columns)]
         # a term that no equation uses may well be infinite here; which ones those are is not
         # known to the compiler, so that one compiled simulation serves every fit of a library
-        used = jnp.any(self.coefficients != 0, axis=0)
-        result = self.coefficients @ jnp.where(used, theta, 0.0)
+        coefficients = self.coefficients - self.correction
+        used = jnp.any((self.coefficients != 0) | (self.correction != 0), axis=0)
+        theta = jnp.where(used, theta, 0.0)
+        result = coefficients @ theta
         if self.basis.size:
-            result = result + self.basis(z[None], jnp)[0] @ self.weights
+            inner = self.coefficients @ theta if self.basis.composed else z
+            result = result + self.basis(inner[None], jnp)[0] @ self.weights
         return result
 
     @cached_property
     def _used(self) -> tuple[FeatureMap, np.ndarray]:
         """The terms that some equation uses, and their coefficients."""
-        coefficients = np.asarray(self.coefficients)
-        used = np.flatnonzero(np.any(coefficients != 0, axis=0))
-        return self.features.only([int(k) for k in used]), coefficients[:, used]
+        return _nonzero_terms(self.features, np.asarray(self.coefficients))
+
+    @cached_property
+    def _corrected(self) -> tuple[FeatureMap, np.ndarray]:
+        """The terms that the correction uses, and their coefficients in it."""
+        return _nonzero_terms(self.features, np.asarray(self.correction))
 
     def without_idle_terms(self) -> "HybridField":
         """The same function with only the terms that some equation uses."""
-        features, coefficients = self._used
-        return HybridField(features, coefficients, self.basis, self.weights)
+        used = np.any((self.coefficients != 0) | (self.correction != 0), axis=0)
+        chosen = [int(k) for k in np.flatnonzero(used)]
+        return replace(
+            self,
+            features=self.features.only(chosen),
+            coefficients=self.coefficients[:, chosen],
+            correction=self.correction[:, chosen],
+        )
 
     def without_idle_basis(self) -> "HybridField":
         """The same function; a basis whose weights are all zero is dropped."""
         if np.any(np.asarray(self.weights)):
             return self
-        basis = Basis(self.basis.mean, self.basis.scale, (), ())
-        return HybridField(self.features, self.coefficients, basis, self.weights[:0])
+        basis = replace(self.basis, weights=(), biases=(), composed=False)
+        return replace(self, basis=basis, weights=self.weights[:0])
 
     def contributions(self, z: Float[np.ndarray, " V"]) -> list[tuple[str, int, float]]:
         """(term, equation, value) of every part of f at one point; the residual is 'residual'."""
@@ -93,6 +119,13 @@ class HybridField:
             for equation, value in enumerate(self.neural(z[None])[0])
             if value != 0
         ]
+
+
+def _nonzero_terms(
+    features: FeatureMap, coefficients: Float[np.ndarray, "c K"]
+) -> tuple[FeatureMap, np.ndarray]:
+    used = np.flatnonzero(np.any(coefficients != 0, axis=0))
+    return features.only([int(k) for k in used]), coefficients[:, used]
 
 
 def _in_blocks(function: Callable[[np.ndarray], np.ndarray], variables: np.ndarray) -> np.ndarray:

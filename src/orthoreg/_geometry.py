@@ -1,12 +1,15 @@
 """The empirical inner product of the paper's section 3, on sampled values."""
 
+import jax
 import numpy as np
 from jaxtyping import Float
 
+Arrays = np.ndarray | jax.Array
+
 
 def overlaps(
-    features: Float[np.ndarray, "N K"], residual: Float[np.ndarray, "N c"]
-) -> Float[np.ndarray, "K c"]:
+    features: Float[Arrays, "N K"], residual: Float[Arrays, "N c"]
+) -> Float[Arrays, "K c"]:
     """<f_aug, phi_j>_D for all j = (k, c), phi_j(x) = theta_k(x) e_c. [eq:orthoreg_penalty]"""
     return features.T @ residual / len(features)
 

@@ -17,7 +17,7 @@ from safetensors import numpy as safetensors
 from ._errors import InputError, ModelFileError
 from ._field import HybridField
 from ._files import atomic_write
-from .augmentations import MLP, Basis, RandomFeatures, Zero
+from .augmentations import MLP, Basis, Composed, RandomFeatures, Zero
 from .differentiation import (
     Automatic,
     FiniteDifference,
@@ -28,6 +28,7 @@ from .differentiation import (
 )
 from .libraries import (
     AbstractLibrary,
+    Empty,
     FeatureMap,
     Fourier,
     Joined,
@@ -40,8 +41,8 @@ from .libraries import (
     rename,
     to_text,
 )
-from .losses import VectorField
-from .solvers import Exact
+from .losses import Informed, MultiStep, OneStep, VectorField
+from .solvers import Adam, Exact, Shrinkage, Thresholding, TwoStage
 
 VERSION = 1
 _MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"
@@ -49,8 +50,9 @@ _SIZE_LIMIT = 2**31
 _RECIPES = {
     kind.__name__: kind
     for kind in (
-        Polynomial, Fourier, Terms, PerState, Joined, Products,
-        RandomFeatures, MLP, Zero, VectorField, Exact,
+        Polynomial, Fourier, Terms, PerState, Joined, Products, Empty,
+        RandomFeatures, MLP, Zero, Composed, VectorField, OneStep, MultiStep, Informed,
+        Exact, Adam, TwoStage, Shrinkage, Thresholding,
         Automatic, FiniteDifference, LocalPolynomial, SavitzkyGolay, SmoothedFiniteDifference,
         SmoothingSpline,
     )
@@ -187,10 +189,12 @@ def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarra
         "terms": [to_text(term, names=names) for term in field.features.terms],
         "allowed": [list(row) for row in field.features.allowed],
         "layers": len(field.basis.weights),
+        "composed": field.basis.composed,
     }
     arrays = {
         "coefficients": field.coefficients,
         "weights": field.weights,
+        "correction": field.correction,
         "mean": field.basis.mean,
         "scale": field.basis.scale,
     }
@@ -212,9 +216,12 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
         arrays["scale"],
         tuple(arrays[f"layer{i}.weight"] for i in layers),
         tuple(arrays[f"layer{i}.bias"] for i in layers),
+        bool(manifest.get("composed", False)),
     )
     features = FeatureMap(variables, terms, tuple(tuple(row) for row in manifest["allowed"]))
-    field = HybridField(features, arrays["coefficients"], basis, arrays["weights"])
+    coefficients = arrays["coefficients"]
+    correction = arrays.get("correction", np.zeros_like(coefficients))
+    field = HybridField(features, coefficients, basis, arrays["weights"], correction)
     _check_field(field)
     return field
 
@@ -227,6 +234,7 @@ def _check_field(field: HybridField) -> None:
     expected = {
         "coefficients": (field.coefficients, (n_outputs, len(field.features.terms))),
         "weights": (field.weights, (basis.size, n_outputs)),
+        "correction": (field.correction, (n_outputs, len(field.features.terms))),
         "mean": (basis.mean, (n_variables,)),
         "scale": (basis.scale, (n_variables,)),
     }

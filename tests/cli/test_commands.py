@@ -17,6 +17,8 @@ from orthoreg.cli._commands import print_certificate
 from orthoreg.cli._output import certificate_table, print_equations, terminal
 from orthoreg.cli._output import table as table_of
 from orthoreg.data import write_table
+from orthoreg.systems import LotkaVolterra, Pendulum
+from orthoreg.systems import generate as simulated
 
 COLUMNS = ["--time", "t", "--states", "theta,omega", "--group", "run"]
 ROLLOUT = ["--start", "1,0", "--until", "1", "--step", "0.5"]
@@ -44,6 +46,29 @@ def test_generate_writes_the_simulated_runs(table, pendulum_runs):
     data = og.read_table(table, "t", ["theta", "omega"], group="run")
     assert np.array_equal(data.states, pendulum_runs.states)
     assert np.array_equal(data.offsets, pendulum_runs.offsets)
+
+
+def test_generate_leaves_out_what_the_library_lacks(table, tmp_path):
+    path = tmp_path / "runs.csv"
+    assert (
+        run(["generate", "pendulum", "--runs", "20", "--within-library", "--out", str(path)]) == 0
+    )
+    data = og.read_table(path, "t", ["theta", "omega"], group="run")
+    expected = simulated(Pendulum().within_library(), "train", runs=20)
+    assert np.array_equal(data.states, expected.states)
+
+
+def test_generate_writes_irregular_noisy_runs_of_other_systems(tmp_path, capsys):
+    path = tmp_path / "runs.csv"
+    options = ["--split", "t2", "--runs", "2", "--sampling", "irregular", "--noise", "0.1"]
+    arguments = ["generate", "lotka-volterra", *options, "--seed", "3", "--out", str(path)]
+    assert run([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["columns"] == ["run", "t", "x", "y"]
+    data = og.read_table(path, "t", ["x", "y"], group="run")
+    expected = simulated(LotkaVolterra(), "t2", runs=2, sampling="irregular", noise=0.1, seed=3)
+    assert np.array_equal(data.states, expected.states)
+    assert np.array_equal(data.times, expected.times)
+    assert not data.has_equal_steps().any()
 
 
 def test_fit_writes_model_and_plots(fitted):
@@ -204,6 +229,10 @@ def test_wrong_options_get_one_sentence(table, tmp_path, capsys, arguments, word
         (["evaluate", "{model}", "nothing.csv"], ["nothing.csv"]),
         (["generate", "pendulm", "--out", "{folder}/x.csv"], ["Did you mean 'pendulum'"]),
         (["generate", "pendulum", "--split", "test", "--out", "{folder}/x.csv"], ["--split"]),
+        (["generate", "sir", "--sampling", "random", "--out", "{folder}/x.csv"], ["--sampling"]),
+        (["generate", "pendulum", "--difficulty", "hihg", "--out", "x.csv"], ["mean 'high'"]),
+        (["generate", "duffing", "--difficulty", "low", "--out", "x.csv"], ["for the pendulum"]),
+        (["generate", "sir", "--runs", "0", "--out", "{folder}/x.csv"], ["--runs"]),
         (["generate", "pendulum", "--out", "{folder}/none/x.csv"], ["no folder"]),
         (["generate", "pendulum", "--out", "{folder}"], ["--out must be a file", "is a folder"]),
         (["simulate", "{model}", *ROLLOUT, "--out", "{folder}"], ["--out must be a file"]),

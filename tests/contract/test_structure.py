@@ -7,10 +7,11 @@ import pkgutil
 import orthoreg
 
 FRONT_DOOR = {
-    "MLP", "Automatic", "Dataset", "Exact", "FiniteDifference", "Fourier", "LocalPolynomial",
-    "OrthoReg", "OrthoregError", "PerState", "Polynomial", "RandomFeatures", "SavitzkyGolay",
-    "SmoothedFiniteDifference", "SmoothingSpline", "Terms", "VectorField", "Zero", "load",
-    "read_table",
+    "MLP", "PINN", "STLSQ", "Adam", "Automatic", "Dataset", "Exact", "FiniteDifference", "Fourier",
+    "LocalPolynomial", "MultiStep", "OneStep", "OrthoReg", "OrthoregError", "PerState",
+    "Polynomial", "RandomFeatures", "SavitzkyGolay", "SmoothedFiniteDifference",
+    "SmoothingSpline", "Terms", "UniversalODE", "VectorField", "Zero", "fit_together", "load",
+    "read_table", "tune",
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Recipes for the residual: none, one random layer, or a deeper network."""
 
 import abc
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import final
 
@@ -16,9 +16,11 @@ class AbstractAugmentation(abc.ABC):
     """A recipe for f_aug. `init` draws its hidden layers; a solver finds the rest.
 
     `ridge` is rho, the weight of |v|^2 on the last layer; None leaves it to held-out data.
+    `learns_hidden` says whether a gradient solver trains the hidden layers too.
     """
 
     ridge: float | None
+    learns_hidden: bool
 
     @abc.abstractmethod
     def init(
@@ -37,6 +39,7 @@ class Zero(AbstractAugmentation):
     """No residual: the purely symbolic model."""
 
     ridge: float | None = field(default=0.0, init=False, repr=False)
+    learns_hidden = False
 
     def init(self, mean, scale, *, rng) -> Basis:
         return Basis(mean, scale, (), ())
@@ -53,6 +56,7 @@ class RandomFeatures(AbstractAugmentation):
     width: int = 400
     ridge: float | None = None
     steepness: float = 1.0
+    learns_hidden = False
 
     def __post_init__(self):
         _check_size(self.width, "RandomFeatures(width=...)")
@@ -81,6 +85,7 @@ class MLP(AbstractAugmentation):
     width: int = 128
     depth: int = 3
     ridge: float | None = None
+    learns_hidden = True
 
     def __post_init__(self):
         _check_size(self.width, "MLP(width=...)")
@@ -95,6 +100,28 @@ class MLP(AbstractAugmentation):
         )
         biases = tuple(0.5 * rng.uniform(-1, 1, out) for out in sizes[1:])
         return Basis(mean, scale, weights, biases)
+
+
+@final
+@dataclass(frozen=True)
+class Composed(AbstractAugmentation):
+    """A network of the values of f_phy instead of the state: f(x) = T_w(x) + N(T_w(x)).
+
+    A negative example: a penalty on N at the measured states does not control the overlap of
+    N(T_w(x)) with the library. [prop:seq_two_stage_failure] Needs a gradient solver and as many
+    variables as equations.
+    """
+
+    network: AbstractAugmentation = field(default_factory=MLP)
+    ridge: float | None = field(init=False, repr=False)
+    learns_hidden: bool = field(init=False, repr=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "ridge", self.network.ridge)
+        object.__setattr__(self, "learns_hidden", self.network.learns_hidden)
+
+    def init(self, mean, scale, *, rng) -> Basis:
+        return replace(self.network.init(mean, scale, rng=rng), composed=True)
 
 
 def _check_size(value: object, what: str) -> None:

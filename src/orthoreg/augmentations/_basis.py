@@ -14,18 +14,21 @@ Arrays = np.ndarray | jax.Array
 @partial(
     jax.tree_util.register_dataclass,
     data_fields=["mean", "scale", "weights", "biases"],
-    meta_fields=[],
+    meta_fields=["composed"],
 )
 @final
 @dataclass(frozen=True, eq=False)
 class Basis:
     """Standardised variables through tanh layers, and a constant: the functions that the last
-    layer of a network combines. Without layers there are none (H = 0)."""
+    layer of a network combines. Without layers there are none (H = 0).
+
+    `composed` says that they are functions of the values of f_phy instead of the variables."""
 
     mean: Float[Arrays, " V"]
     scale: Float[Arrays, " V"]
     weights: tuple[Float[Arrays, "_ _"], ...]
     biases: tuple[Float[Arrays, " _"], ...]
+    composed: bool = False
 
     @property
     def size(self) -> int:

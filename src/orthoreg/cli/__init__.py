@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from .._errors import InputError, MissingExtraError
+from .._errors import InputError, MissingExtraError, TrainingError
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -21,7 +21,7 @@ def run(arguments: Sequence[str]) -> int:
             args=list(arguments) or ["--help"], prog_name="orthoreg", standalone_mode=False
         )
         return result if isinstance(result, int) else 0
-    except (InputError, MissingExtraError) as error:
+    except (InputError, MissingExtraError, TrainingError) as error:
         return _refuse(str(error))
     except OSError as error:
         return _refuse(

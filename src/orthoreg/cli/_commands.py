@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from .._errors import InputError
+from .._progress import working
 from ._arguments import check_file, check_folder, inputs_at, names_in, numbers_in, one_of
 from ._output import (
     ERRORS,
@@ -21,7 +22,6 @@ from ._output import (
     size_of,
     table,
     terminal,
-    working,
 )
 
 _MOST_FORECASTS = 256  # runs that `fit` forecasts: one compiled batch
@@ -150,46 +150,62 @@ def fit(
     derivatives: Annotated[
         str, typer.Option(help="Columns with measured derivatives, in the order of the states.")
     ] = "",
+    preset: Annotated[
+        str, typer.Option(help="Ready settings: recommended, paper_orthoreg, paper_l2, ...")
+    ] = "recommended",
     library: Annotated[
-        str, typer.Option(help="Candidate terms: poly(d), fourier(k) and formulas, with + and *.")
-    ] = "poly(2)+fourier(1)",
+        str | None,
+        typer.Option(
+            help="Candidate terms: poly(d), fourier(k) and formulas, with + and *. "
+            "poly(2)+fourier(1) if not given."
+        ),
+    ] = None,
     residual: Annotated[
-        int, typer.Option(min=0, help="Random features of the residual; 0 for none.")
-    ] = 400,
-    sparsity: Annotated[float, typer.Option(help="Weight of the L1 norm, relative.")] = 0.05,
+        int | None, typer.Option(min=0, help="Random features of the residual; 0 for none.")
+    ] = None,
+    sparsity: Annotated[
+        float | None, typer.Option(help="Weight of the L1 norm of the coefficients.")
+    ] = None,
     orthogonality: Annotated[
-        float, typer.Option(help="Weight of the overlap; inf for an exactly orthogonal residual.")
-    ] = math.inf,
-    magnitude: Annotated[float, typer.Option(help="Weight of the residual's size.")] = 0.0,
+        float | None,
+        typer.Option(help="Weight of the overlap; inf for an exactly orthogonal residual."),
+    ] = None,
+    magnitude: Annotated[float | None, typer.Option(help="Weight of the residual's size.")] = None,
     delimiter: Delimiter = ",",
     seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="Folder for model and plots.")] = Path("orthoreg-out"),
     as_json: Json = False,
 ) -> None:
-    """Learn equations and residual from a table; write the model and three plots."""
+    """Learn equations and residual from a table; write the model and three plots.
+
+    Options that are not given are as the preset has them.
+    """
     import numpy as np
 
-    from .. import OrthoReg, RandomFeatures, Zero, read_table
+    from .. import RandomFeatures, Zero, read_table
     from ..libraries import parse_library
+    from ..presets import PRESETS
     from ._work import coefficient_dict, draw, forecast_scores, write_results
 
     check_folder(out)
+    one_of(preset, list(PRESETS), "--preset")
+    settings: dict[str, object] = {
+        "sparsity": sparsity,
+        "orthogonality": orthogonality,
+        "magnitude": magnitude,
+        "library": None if library is None else parse_library(library),
+    }
+    if residual is not None:
+        settings["augmentation"] = RandomFeatures(residual) if residual else Zero()
+    given = {name: value for name, value in settings.items() if value is not None}
     with collected_warnings() as notes:
-        terms = parse_library(library)
         with working("Reading"):
             runs = read_table(
                 data, time, names_in(states), names_in(inputs), group,
                 derivatives=names_in(derivatives), delimiter=delimiter,
             )  # fmt: skip
         with working("Fitting"):
-            model = OrthoReg(
-                terms,
-                RandomFeatures(residual) if residual else Zero(),
-                sparsity=sparsity,
-                orthogonality=orthogonality,
-                magnitude=magnitude,
-                seed=seed,
-            ).fit(runs)
+            model = PRESETS[preset](seed=seed).set_params(**given).fit(runs)
         with working("Forecasting"):
             chosen = runs[np.unique(np.linspace(0, runs.n_runs - 1, _MOST_FORECASTS).astype(int))]
             forecasts = model.forecast(chosen)
@@ -325,30 +341,47 @@ def evaluate(
 
 @app.command()
 def generate(
-    system: Annotated[str, typer.Argument(help="The system: pendulum.")],
+    system: Annotated[
+        str, typer.Argument(help="The system: pendulum, duffing, lotka-volterra or sir.")
+    ],
     out: Annotated[Path, typer.Option(help="CSV file to write.")],
     split: Annotated[
         str, typer.Option(help="train, validation, id, ext (later times), t2 (other starts) or t3.")
     ] = "train",
     runs: Annotated[int | None, typer.Option(min=1, help="How many runs.")] = None,
-    difficulty: Annotated[str, typer.Option(help="low, medium or high.")] = "medium",
+    difficulty: Annotated[
+        str | None, typer.Option(help="Of the pendulum: low, medium (usual) or high.")
+    ] = None,
+    within_library: Annotated[
+        bool, typer.Option("--within-library", help="Without the terms that the library lacks.")
+    ] = False,
+    sampling: Annotated[
+        str, typer.Option(help="regular, or irregular (random steps from 0.01 to 0.05).")
+    ] = "regular",
     noise: Annotated[float, typer.Option(min=0, help="Standard deviation of added noise.")] = 0.0,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Simulate a benchmark system and write its runs as a table."""
     from ..data import write_table
-    from ..systems import DIFFICULTIES, Pendulum, Split
+    from ..systems import DIFFICULTIES, SYSTEMS, Pendulum, Sampling, Split
     from ..systems import generate as simulated
 
-    one_of(system, ["pendulum"], "SYSTEM")
+    one_of(system, list(SYSTEMS), "SYSTEM")
     one_of(split, [str(name) for name in Split], "--split")
-    one_of(difficulty, list(DIFFICULTIES), "--difficulty")
+    one_of(sampling, [str(name) for name in Sampling], "--sampling")
+    chosen = SYSTEMS[system]()
+    if difficulty is not None:
+        one_of(difficulty, list(DIFFICULTIES), "--difficulty")
+        if system != "pendulum":
+            raise InputError(f"--difficulty is for the pendulum; leave it out for '{system}'.")
+        chosen = Pendulum.of_difficulty(difficulty)
     check_file(out)
     with working("Simulating"):
         data = simulated(
-            Pendulum.of_difficulty(difficulty), Split(split), runs=runs, seed=seed, noise=noise
-        )
+            chosen.within_library() if within_library else chosen,
+            split, runs=runs, seed=seed, noise=noise, sampling=sampling,
+        )  # fmt: skip
         columns = {"run": data.run_of_row, "t": data.times}
         write_table(out, columns | dict(zip(data.state_names, data.states.T, strict=True)))
     values = {"out": str(out), "runs": data.n_runs, "samples": data.n_samples}

@@ -13,11 +13,12 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from .._errors import DataWarning
+from .._errors import DataWarning, TrainingWarning
 
 ERRORS = Console(stderr=True, highlight=False, emoji=False)
 
 _LEAST_ERROR = 1e-8  # the error is the root of a difference of squares: rounding below this
+_NEGLIGIBLE = 1e-6  # overlap of a residual that is orthogonal
 _WIDE = 200  # columns of an output that is no terminal: no table wraps
 
 
@@ -126,8 +127,12 @@ def print_certificate(console: Any, model: Any) -> None:
     certificate = model.certificate_
     console.print(certificate_table(certificate))
     for relation in certificate.dependences:
-        console.print(f"  On these data {relation}; the term was left out.", markup=False)
-    if any(one.residual_share > 0.01 for one in certificate.equations):
+        console.print(
+            f"  On these data {relation}: they cannot tell these terms apart.", markup=False
+        )
+    if any(
+        one.residual_share > 0.01 and one.overlap < _NEGLIGIBLE for one in certificate.equations
+    ):
         console.print(
             "  The residual is what the terms above cannot say. Where missing physics correlates "
             "with\n  a term, that term's coefficient carries part of it.",
@@ -135,9 +140,14 @@ def print_certificate(console: Any, model: Any) -> None:
         )
     for one in certificate.equations:
         if one.sayable > 0.5 and one.residual_share > 0.01:
+            advice = (
+                "terms that were left out; a lower sparsity lets them in"
+                if one.overlap < _NEGLIGIBLE
+                else "terms; a higher orthogonality keeps them out of it"
+            )
             console.print(
                 f"  {one.sayable:.0%} of the residual of {one.equation}' could be said by library "
-                f"terms that were left out; a lower sparsity lets them in.",
+                f"{advice}.",
                 markup=False,
             )
     console.print()
@@ -163,16 +173,6 @@ def print_files(console: Any, paths: list[Path]) -> None:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """A moving sign on standard error while something runs, where that is a terminal."""
-    if not ERRORS.is_terminal:
-        yield
-        return
-    with ERRORS.status(f"{what} ..."):
-        yield
-
-
-@contextmanager
 def collected_warnings() -> Iterator[list[str]]:
     """Our own warnings as sentences on standard error, and in a list for JSON."""
     notes: list[str] = []
@@ -180,6 +180,6 @@ def collected_warnings() -> Iterator[list[str]]:
         warnings.simplefilter("always")
         yield notes
     for warning in caught:
-        if issubclass(warning.category, DataWarning):
+        if issubclass(warning.category, DataWarning | TrainingWarning):
             notes.append(str(warning.message))
             ERRORS.print(f"warning: {warning.message}", markup=False)

@@ -7,25 +7,24 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import r2_score
 
-from .._estimator import OrthoReg
 from .._files import atomic_write
+from .._model import AbstractModel
 from ..data import Dataset
 from ..diagnostics import relative_error
-from ..losses import VectorField
 from ..plotting import plot_forecast, plot_phase, plot_residual, rendered
 from ..simulation import Rollout, Status
 
 
-def measure(model: OrthoReg, data: Dataset) -> dict[str, Any]:
+def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:
     """Errors of derivatives and of forecasts from each run's first row."""
     states = [run.states for run in data]
     return derivative_scores(model, data) | forecast_scores(model.forecast(data), states)
 
 
-def derivative_scores(model: OrthoReg, data: Dataset, slopes: Any = None) -> dict[str, Any]:
+def derivative_scores(model: AbstractModel, data: Dataset, slopes: Any = None) -> dict[str, Any]:
     """Errors against the given derivatives, or else against those estimated from the data."""
     if slopes is None:
-        slopes = (model.loss or VectorField()).samples(data).targets
+        slopes = model.target_derivatives(data)
     predicted = model.predict(data)
     return {
         "derivative_error": relative_error(predicted, slopes),
@@ -60,7 +59,7 @@ def forecast_scores(
 
 
 def draw(
-    model: OrthoReg,
+    model: AbstractModel,
     data: Dataset,
     forecast_runs: Dataset,
     forecasts: Sequence[Rollout],
@@ -77,7 +76,9 @@ def draw(
     return {name: rendered(figure) for name, figure in figures.items()}
 
 
-def write_results(folder: Path, name: str, model: OrthoReg, plots: dict[str, bytes]) -> list[Path]:
+def write_results(
+    folder: Path, name: str, model: AbstractModel, plots: dict[str, bytes]
+) -> list[Path]:
     """Makes the folder if need be and writes the model, first, and its pictures into it."""
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / name)
@@ -87,7 +88,7 @@ def write_results(folder: Path, name: str, model: OrthoReg, plots: dict[str, byt
     return [folder / name, *(folder / plot for plot in plots)]
 
 
-def coefficient_dict(model: OrthoReg) -> dict[str, dict[str, float]]:
+def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
     """The terms in use, by equation."""
     return {
         output: {

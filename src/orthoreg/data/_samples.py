@@ -1,10 +1,10 @@
 """`Samples`: what a solver sees, points of state space with a target at each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 
 @final
@@ -12,13 +12,17 @@ from jaxtyping import Float, Int
 class Samples:
     """Variables (states, then inputs) and targets, row by row, with the run each row is from.
 
-    `target_error` is the mean squared error that each target is known to have.
+    `target_error` is the mean squared error that each target is known to have. `times` are there
+    when the rows come from runs in time; they follow each other within a run. `names` are those
+    of the variables.
     """
 
     variables: Float[np.ndarray, "N V"]
     targets: Float[np.ndarray, "N c"]
     run_of_row: Int[np.ndarray, " N"]
     target_error: Float[np.ndarray, " c"]
+    names: tuple[str, ...] = ()
+    times: Float[np.ndarray, " N"] | None = None
 
     def folds(self, count: int) -> Int[np.ndarray, " N"]:
         """A fold number for each row: whole runs where there are enough, else stretches of rows."""
@@ -26,3 +30,14 @@ class Samples:
         if n_runs >= count:
             return self.run_of_row % count
         return np.arange(len(self.targets)) * count // len(self.targets)
+
+    def only(self, rows: Bool[np.ndarray, " N"]) -> "Samples":
+        """The rows that are marked, their runs numbered anew."""
+        _, runs = np.unique(self.run_of_row[rows], return_inverse=True)
+        return replace(
+            self,
+            variables=self.variables[rows],
+            targets=self.targets[rows],
+            run_of_row=runs,
+            times=None if self.times is None else self.times[rows],
+        )

@@ -15,6 +15,8 @@ from ..solvers import (
     independent_terms,
     lasso,
     objective,
+    residual_overlaps,
+    residual_square,
     squared_error,
 )
 
@@ -83,7 +85,7 @@ class Certificate:
 
     `overlap[c, k]` is the correlation of equation c's residual with term k, relative to the
     sizes of the term and of the target: zero for the terms that the residual is kept orthogonal
-    to. `dependences` says which terms were left out because others span them on the data.
+    to. `dependences` says which terms others span on the data; the exact solver leaves them out.
     """
 
     sparsity: float
@@ -130,7 +132,7 @@ def certify(
     moments = result.moments
     target_size = np.sqrt(moments.yy)
     feature_size = np.sqrt(np.diag(moments.A))
-    overlap = np.stack([moments.B @ fit.v for fit in result.equations])
+    overlap = np.stack([residual_overlaps(moments, fit) for fit in result.equations])
     size = np.outer(np.where(target_size > 0, target_size, 1.0),
                     np.where(feature_size > 0, feature_size, 1.0))  # fmt: skip
     relative = np.abs(overlap) / size
@@ -164,7 +166,7 @@ def _certify_equation(
         equation=name,
         n_terms=int(np.count_nonzero(fit.w)),
         fit_error=float(np.sqrt(split.total / size)),
-        residual_share=float(np.sqrt(max(fit.v @ moments.D @ fit.v, 0.0) / size)),
+        residual_share=float(np.sqrt(residual_square(moments, fit) / size)),
         sayable=_sayable(result, c),
         overlap=float(overlap[fit.terms].max(initial=0.0)),
         objective=objective(moments, c, fit, result.strengths),
@@ -180,13 +182,13 @@ def _certify_equation(
 def _sayable(result: FitResult, c: int) -> float:
     """|P f_aug|^2 / |f_aug|^2 with P the projection on all terms that the equation may use."""
     moments, fit = result.moments, result.equations[c]
-    size = float(fit.v @ moments.D @ fit.v)
+    size = residual_square(moments, fit)
     if size <= 0:
         return 0.0
     allowed = np.flatnonzero(result.mask[c])
     independent, _ = independent_terms(moments.A[np.ix_(allowed, allowed)])
     terms = allowed[independent]
-    overlap = moments.B[terms] @ fit.v
+    overlap = residual_overlaps(moments, fit)[terms]
     A = moments.A[np.ix_(terms, terms)]
     inside = overlap @ np.linalg.lstsq(A, overlap, rcond=1e-14)[0] if len(terms) else 0.0
     return float(np.clip(inside / size, 0.0, 1.0))
@@ -201,7 +203,7 @@ def _penalty_bound(result: FitResult, c: int, fit: EquationFit) -> PenaltyBound:
     symbolic = float(moments.yy[c] - 2 * a @ w + w @ A @ w + fit.sparsity * np.abs(w).sum())
     gap = duality_gap(A, a, float(moments.yy[c]), fit.sparsity, w)
     reached = objective(moments, c, fit, strengths)
-    observed = moments.B[fit.terms] @ fit.v
+    observed = residual_overlaps(moments, fit)[fit.terms]
     return PenaltyBound(
         assumption_holds=bool(
             reached <= symbolic + gap + 1e-12 * max(float(moments.yy[c]), 1e-300)
@@ -224,8 +226,8 @@ def _split(result: FitResult, c: int) -> ErrorSplit:
     inside = difference.copy()
     difference = difference - fit.w
     symbolic = max(float(difference @ moments.A @ difference), 0.0)
-    neural = squared_error(moments, c, inside, fit.v)
-    total = squared_error(moments, c, fit.w, fit.v)
+    neural = squared_error(moments, c, inside - fit.p, fit.v)
+    total = squared_error(moments, c, fit.w - fit.p, fit.v)
     return ErrorSplit(total, symbolic, neural, total - symbolic - neural)
 
 

@@ -1,13 +1,132 @@
-"""Scores of predictions."""
+"""Scores of predictions, of the terms that were found and of the split between the parts."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
+from .._errors import InputError
 from .._geometry import squared_norm
+from ..simulation import Rollout, Status
+
+
+def normalized_mse(predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, "N c"]) -> float:
+    """|predicted - true|^2 / |true|^2 over all samples and components. [sec:experiments]
+
+    The paper's footnote: the squared error over the squared norm of the target. Large components
+    weigh more than small ones. Where the truth is zero everywhere, the mean squared error.
+
+    >>> normalized_mse(np.array([[3.0, 4.0], [1.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 0.0]]))
+    0.04
+    """
+    size = squared_norm(true)
+    error = squared_norm(predicted - true)
+    return error / size if size > 0 else error
 
 
 def relative_error(predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, "N c"]) -> float:
     """|predicted - true|_D / |true|_D: the root of the paper's normalised MSE."""
-    size = squared_norm(true)
-    error = squared_norm(predicted - true)
-    return float(np.sqrt(error / size)) if size > 0 else float(np.sqrt(error))
+    return math.sqrt(normalized_mse(predicted, true))
+
+
+@final
+@dataclass(frozen=True)
+class SupportScores:
+    """How the terms in use compare with the true ones, over all equations together."""
+
+    precision: float
+    recall: float
+    f1: float
+    n_terms: int
+
+
+def support_scores(
+    coefficients: Float[np.ndarray, "c K"], true_support: Bool[np.ndarray, "c K"], threshold: float
+) -> SupportScores:
+    """Scores of the terms with |coefficient| > threshold. [app:exp_design]
+
+    Precision is the share of true terms among those in use, recall the share of those in use
+    among the true ones, F1 = 2 hits / (terms in use + true terms). A share of nothing is 0,
+    unless there is nothing to find and nothing in use: then all three are 1. A coefficient that
+    is NaN is not in use.
+
+    >>> truth = np.array([[False, True, False], [True, False, False]])
+    >>> support_scores(np.array([[0.0, 0.9, 0.2], [0.0, 1e-4, 0.0]]), truth, 1e-3)
+    SupportScores(precision=0.5, recall=0.5, f1=0.5, n_terms=2)
+    """
+    if not threshold >= 0:
+        raise InputError(f"support_scores(threshold=...) must be at least 0; got {threshold}.")
+    found = np.abs(coefficients) > threshold
+    hits, in_use, true = (int(np.sum(one)) for one in (found & true_support, found, true_support))
+    if in_use + true == 0:
+        return SupportScores(1.0, 1.0, 1.0, 0)
+    return SupportScores(
+        precision=hits / in_use if in_use else 0.0,
+        recall=hits / true if true else 0.0,
+        f1=2 * hits / (in_use + true),
+        n_terms=in_use,
+    )
+
+
+@final
+@dataclass(frozen=True)
+class RolloutScores:
+    """The error of the rollouts that reached their end, and how many did or did not.
+
+    `normalized_mse` is None where none did.
+    """
+
+    normalized_mse: float | None
+    n_completed: int
+    n_diverged: int
+    n_stalled: int
+
+
+def rollout_scores(
+    rollouts: Sequence[Rollout], true_states: Sequence[Float[np.ndarray, "_ n"]]
+) -> RolloutScores:
+    """`normalized_mse` over all rows of completed rollouts; the others are counted, not averaged.
+
+    Compare errors of two models only next to these counts: a model that diverges on hard starts
+    is scored on the easy ones. A rollout that began before its truth is scored on its last rows.
+    """
+    if len(rollouts) != len(true_states):
+        raise InputError(
+            f"rollout_scores needs one array of true states for each of the {len(rollouts)} "
+            f"rollouts; got {len(true_states)}."
+        )
+    counts = dict.fromkeys(Status, 0)
+    predicted, true = [], []
+    for i, (rollout, states) in enumerate(zip(rollouts, true_states, strict=True)):
+        if not isinstance(rollout.status, Status):
+            raise InputError(f"Rollout {i} is a batch; hand over its runs().")
+        if rollout.x.shape[1:] != states.shape[1:] or len(rollout.x) < len(states):
+            raise InputError(
+                f"Rollout {i} has the shape {rollout.x.shape}; its true states have "
+                f"{states.shape}. They need the same columns, and no more rows than the rollout."
+            )
+        counts[rollout.status] += 1
+        if rollout.status is Status.completed:
+            predicted.append(rollout.x[len(rollout.x) - len(states) :])
+            true.append(states)
+    error = normalized_mse(np.concatenate(predicted), np.concatenate(true)) if true else None
+    return RolloutScores(
+        error, counts[Status.completed], counts[Status.diverged], counts[Status.stalled]
+    )
+
+
+def symbolic_share(symbolic: Float[np.ndarray, "N c"], neural: Float[np.ndarray, "N c"]) -> float:
+    """|f_phy|^2_D / (|f_phy|^2_D + |f_aug|^2_D): 1 without a residual; NaN when both vanish.
+
+    The symbolic part's share of the energy of f where the parts are orthogonal, since then the
+    sum is |f|^2_D. Where they cancel each other it says nothing of their sum.
+
+    >>> symbolic_share(np.array([[3.0], [0.0]]), np.array([[0.0], [1.0]]))
+    0.9
+    """
+    size = squared_norm(symbolic)
+    total = size + squared_norm(neural)
+    return size / total if total > 0 else math.nan

@@ -1,6 +1,9 @@
 """The paper's statements as functions: closed forms of its toy problems, and its bounds.
 
 The toy: phi_1, phi_2 orthonormal under <.,.>_D, f = phi_1 + phi_2, both coefficients alike.
+
+Features are Phi (N x K) on samples, coefficients c x K, so that f_phy = Phi w'; the library's
+functions are phi_j(x) = theta_k(x) e_c for all pairs j = (k, c).
 """
 
 import math
@@ -11,7 +14,9 @@ import numpy as np
 from jaxtyping import Float
 
 from .._errors import InputError
-from .._geometry import squared_norm
+from .._geometry import overlaps, squared_norm
+from ..solvers import independent_terms, lasso
+from ._certificate import ErrorSplit, PenaltyBound
 
 
 @final
@@ -28,6 +33,11 @@ def l2_hybrid(mu: float, lam2: float) -> ToySolution:
 
     w = 1 - mu (1 + lam2) / (2 lam2) and g = mu / (2 lam2) (phi_1 + phi_2): the residual overlaps
     although the library contains f. Holds for 0 < mu < 2 lam2 / (1 + lam2). [thm:l2_failure]
+    On this toy a weight lam2 on sum_j <g, phi_j>^2 instead of |g|^2 has the same minimiser,
+    because g lies in the span.
+
+    >>> l2_hybrid(mu=0.2, lam2=0.5)
+    ToySolution(w=0.7, overlap=0.2)
     """
     limit = 2 * lam2 / (1 + lam2)
     if not 0 < mu < limit:
@@ -55,6 +65,61 @@ def effective_threshold(mu: float, lam: float) -> float:
     return mu / 2 if math.isinf(lam) else mu * (1 + lam) / (2 * lam)
 
 
+def penalty_bound(
+    features: Float[np.ndarray, "N K"],
+    target: Float[np.ndarray, "N c"],
+    coefficients: Float[np.ndarray, "c K"],
+    neural: Float[np.ndarray, "N c"],
+    *,
+    mu: float,
+    lam: float,
+) -> PenaltyBound:
+    """sum_j <f_aug, phi_j>_D^2 <= (|y - Phi w_sym|^2_D + mu |w_sym|_1) / lam for any model.
+
+    w_sym is the best model without a residual. The assumption that the model's objective is no
+    larger than that one's is evaluated; no minimiser is needed. [thm:penalty_bound_main] An
+    infinite lam counts nothing in the objective, its constraint being met.
+    """
+    N = len(features)
+    A, a = features.T @ features / N, features.T @ target / N
+    kept, _ = independent_terms(A)
+    alone = np.zeros_like(coefficients)
+    for c in range(target.shape[1]):
+        alone[c, kept] = lasso(A[np.ix_(kept, kept)], a[kept, c], mu)
+    observed = float(np.sum(overlaps(features, neural) ** 2))
+    baseline = squared_norm(target - features @ alone.T) + mu * float(np.abs(alone).sum())
+    reached = (
+        squared_norm(target - features @ coefficients.T - neural)
+        + mu * float(np.abs(coefficients).sum())
+        + (0.0 if math.isinf(lam) else lam * observed)
+    )
+    return PenaltyBound(
+        assumption_holds=bool(reached <= baseline + 1e-12 * squared_norm(target)),
+        observed=observed,
+        bound=float(baseline / lam) if lam > 0 else math.inf,
+    )
+
+
+def error_split(
+    features: Float[np.ndarray, "N K"],
+    target: Float[np.ndarray, "N c"],
+    coefficients: Float[np.ndarray, "c K"],
+    neural: Float[np.ndarray, "N c"],
+) -> ErrorSplit:
+    """|y - f|^2 = |P y - f_phy|^2 + |y - P y - f_aug|^2 as shares of |y|^2. [thm:error_decomp]
+
+    P projects on the span of `features`. Where f_aug is not orthogonal to it, the identity lacks
+    `cross` = -2 <P y - f_phy, f_aug>_D.
+    """
+    projection = features @ np.linalg.lstsq(features, target, rcond=1e-12)[0]
+    symbolic = features @ coefficients.T
+    size = max(squared_norm(target), 1e-300)
+    total = squared_norm(target - symbolic - neural) / size
+    inside = squared_norm(projection - symbolic) / size
+    outside = squared_norm(target - projection - neural) / size
+    return ErrorSplit(total, inside, outside, total - inside - outside)
+
+
 def orthogonality_gap_bound(largest: float, samples: int, confidence: float) -> float:
     """R sqrt(2 log(2/delta) / N): how far an empirical inner product is from its expectation.
 
@@ -62,6 +127,9 @@ def orthogonality_gap_bound(largest: float, samples: int, confidence: float) -> 
     at least `confidence` = 1 - delta. [thm:finite_sample] With B samples drawn with replacement
     it bounds the deviation of a minibatch from the whole. [lem:minibatch_deviation] It does not
     apply to a residual that was learned from the same samples.
+
+    >>> round(orthogonality_gap_bound(largest=2.0, samples=1000, confidence=0.95), 4)
+    0.1718
     """
     if not (largest >= 0 and samples >= 1 and 0 < confidence < 1):
         raise InputError(
@@ -71,26 +139,95 @@ def orthogonality_gap_bound(largest: float, samples: int, confidence: float) -> 
     return largest * math.sqrt(2 * math.log(2 / (1 - confidence)) / samples)
 
 
+@final
+@dataclass(frozen=True)
+class OverlapInterval:
+    """<f, g>_D, and the ends of an interval for <f, g>_nu."""
+
+    empirical: float
+    lower: float
+    upper: float
+
+
+def overlap_interval(
+    products: Float[np.ndarray, " N"], *, largest: float, confidence: float
+) -> OverlapInterval:
+    """<f, g>_D of f(x_i)'g(x_i) = `products`, with Hoeffding's interval for <f, g>_nu.
+
+    f and g are fixed functions and the samples independent; `largest` is a bound on |f'g| that
+    holds for every x, not the largest product seen. [thm:finite_sample] An interval around zero
+    is the corollary on population orthogonality. For a residual that was learned from these
+    samples it means nothing: take fresh ones.
+
+    >>> found = overlap_interval(np.full(400, 0.2), largest=1.0, confidence=0.95)
+    >>> round(found.empirical, 2), round(found.lower, 3), round(found.upper, 3)
+    (0.2, 0.064, 0.336)
+    """
+    seen = float(np.abs(products).max(initial=0.0))
+    if seen > largest:
+        raise InputError(
+            f"largest must bound every product f(x)'g(x); got {largest:g}, but one sample has "
+            f"{seen:g}."
+        )
+    gap = orthogonality_gap_bound(largest, len(products), confidence)
+    empirical = float(np.mean(products))
+    return OverlapInterval(empirical, empirical - gap, empirical + gap)
+
+
 def minibatch_tail(largest: float, batch: int, deviation: float) -> float:
     """2 exp(-B eps^2 / (2 R^2)): the chance of a larger deviation. [lem:minibatch_deviation]"""
+    if not (largest > 0 and batch >= 1 and deviation >= 0):
+        raise InputError(
+            f"largest > 0, batch >= 1 and deviation >= 0 are needed; "
+            f"got {largest!r}, {batch!r}, {deviation!r}."
+        )
     return min(1.0, 2 * math.exp(-batch * deviation**2 / (2 * largest**2)))
 
 
-def minibatch_bias(products: Float[np.ndarray, " N"], batch: int) -> float:
-    """E[<f, phi>_B^2] - <f, phi>_D^2 for a batch drawn with replacement: Var / B.
+def minibatch_bias(
+    products: Float[np.ndarray, " N"], batch: int, *, replacement: bool = True
+) -> float:
+    """E[<f, phi>_B^2] - <f, phi>_D^2, the variance of the batch's mean: Var / B.
 
-    `products` are f(x_i)'phi(x_i). Multiplying two independent batches instead has no bias.
+    `products` are f(x_i)'phi(x_i). Without replacement the bias is smaller by the factor
+    (N - B) / (N - 1), and zero for B = N. The product of two independent batches has none.
     """
-    return float(np.var(products) / batch)
+    N = len(products)
+    if not 1 <= batch <= (math.inf if replacement else N):
+        raise InputError(f"batch must lie between 1 and the {N} samples; got {batch!r}.")
+    factor = 1.0 if replacement or N == 1 else (N - batch) / (N - 1)
+    return float(np.var(products) / batch * factor)
 
 
 def residual_cosine(symbolic: Float[np.ndarray, "N c"], neural: Float[np.ndarray, "N c"]) -> float:
     """|<f_aug, f_phy>_D| / (|f_aug|_D |f_phy|_D), between 0 and 1; NaN when a part vanishes.
 
     A diagnostic within one method. It is not the penalty, and it is unstable when either part is
-    small, so it does not rank methods.
+    small, so it does not rank methods; `residual_cosine_range` says how unstable.
     """
     size = math.sqrt(squared_norm(symbolic) * squared_norm(neural))
     if size == 0:
         return math.nan
     return abs(float(np.sum(symbolic * neural))) / len(symbolic) / size
+
+
+def residual_cosine_range(
+    symbolic: Float[np.ndarray, "N c"], neural: Float[np.ndarray, "N c"], change: float
+) -> tuple[float, float]:
+    """Least and largest cosine that is possible when each part changes by |.|_D <= `change`.
+
+    A part of size s turns by at most arcsin(change / s), and by any angle once `change` reaches
+    s: the cosine of a residual that is as small as its own error says nothing.
+
+    >>> x = np.array([[1.0], [1.0]])
+    >>> y = np.array([[0.01], [-0.01]])
+    >>> residual_cosine(x, y), residual_cosine_range(x, y, change=0.01)
+    (0.0, (0.0, 1.0))
+    """
+    sizes = [math.sqrt(squared_norm(part)) for part in (symbolic, neural)]
+    if min(sizes) <= change:
+        return 0.0, 1.0
+    angle = math.acos(min(1.0, residual_cosine(symbolic, neural)))
+    turn = sum(math.asin(change / size) for size in sizes)
+    lowest, highest = min(angle + turn, math.pi / 2), max(angle - turn, 0.0)
+    return max(0.0, math.cos(lowest)), math.cos(highest)

@@ -129,7 +129,8 @@ def to_python(field: HybridField, outputs: Sequence[str]) -> str:
     names = [f"columns[{i}]" for i in range(len(field.features.variables))]
     formulas = [to_text(term, functions="np.", names=names) for term in field.features.terms]
     rows = []
-    for row in np.asarray(field.coefficients):
+    # with a correction, the terms of the residual are folded into the coefficients
+    for row in np.asarray(field.coefficients - field.correction):
         parts = [
             f"{float(value)!r} * ({formula})"
             for value, formula in zip(row, formulas, strict=True)
@@ -152,7 +153,8 @@ def _residual_source(field: HybridField) -> str:
     if not field.basis.size:
         return ""
     basis = field.basis
-    lines = [f"hidden = (z - {_literal(basis.mean)}) / {_literal(basis.scale)}"]
+    inner = "result" if basis.composed else "z"
+    lines = [f"hidden = ({inner} - {_literal(basis.mean)}) / {_literal(basis.scale)}"]
     for weight, bias in zip(basis.weights, basis.biases, strict=True):
         lines.append(f"hidden = np.tanh(hidden @ {_literal(weight)} + {_literal(bias)})")
     lines.append(f"result = result + hidden @ {_literal(field.weights[:-1])}")

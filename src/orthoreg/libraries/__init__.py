@@ -5,6 +5,7 @@ from ._expression import evaluate as evaluate
 from ._expression import quote_name as quote_name
 from ._expression import rename as rename
 from ._expression import to_text as to_text
+from ._families import Empty as Empty
 from ._families import Fourier as Fourier
 from ._families import PerState as PerState
 from ._families import Polynomial as Polynomial

@@ -72,6 +72,15 @@ class Fourier(AbstractLibrary):
 
 @final
 @dataclass(frozen=True)
+class Empty(AbstractLibrary):
+    """No terms at all: the field is the residual alone."""
+
+    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
+        return ()
+
+
+@final
+@dataclass(frozen=True)
 class Terms(AbstractLibrary):
     """Terms written as formulas: `Terms(["sin(3*theta)", "x**2*y"])`."""
 

@@ -1,3 +1,8 @@
-"""Data-fit losses: how measured runs become targets."""
+"""Data-fit losses: how measured runs become something to fit."""
 
+from ._informed import Informed as Informed
+from ._loss import AbstractLoss as AbstractLoss
+from ._loss import Examples as Examples
+from ._prediction import MultiStep as MultiStep
+from ._prediction import OneStep as OneStep
 from ._vector_field import VectorField as VectorField

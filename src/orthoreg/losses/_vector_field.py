@@ -8,17 +8,19 @@ import numpy as np
 from .._errors import DataError
 from ..data import Dataset, Samples
 from ..differentiation import AbstractDifferentiator, Automatic, check_lengths
+from ._loss import AbstractLoss, Examples
 
 
 @final
 @dataclass(frozen=True)
-class VectorField:
+class VectorField(AbstractLoss):
     """1/N sum_i |y_i - f(x_i)|^2, with y the given derivatives or, without them, estimates.
 
     `differentiation` makes the estimates; the default lets the data choose a sliding polynomial.
     """
 
     differentiation: AbstractDifferentiator = field(default_factory=Automatic)
+    is_quadratic = True
 
     def samples(self, data: Dataset) -> Samples:
         """A target for every row."""
@@ -31,4 +33,18 @@ class VectorField:
             targets = rule(data).derivatives
             error = rule.systematic_error(data)
         assert targets is not None
-        return Samples(data.variables, targets, data.run_of_row, error)
+        return Samples(
+            data.variables, targets, data.run_of_row, error, data.variable_names, data.times
+        )
+
+    def examples(self, samples) -> Examples:
+        n, none = len(samples.targets), np.zeros((len(samples.targets), 0))
+        return Examples(
+            samples.variables[:, None], samples.targets[:, None], none, none.reshape(n, 0, 0)
+        )
+
+    def errors(self, field, values, examples, scale):
+        return (((examples.targets - values) / scale) ** 2).sum((1, 2))
+
+    def targets(self, samples, field) -> np.ndarray:
+        return samples.targets

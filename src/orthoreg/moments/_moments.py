@@ -94,6 +94,13 @@ class Moments:
             self.count, self.total / np.outer(scale, scale), self.n_features, self.n_basis
         )
 
+    def with_basis_minus(self, projection: Float[np.ndarray, "K H"]) -> "Moments":
+        """The moments of psi - theta M in place of psi, for this matrix M."""
+        change = np.eye(len(self.total))
+        features, basis, _ = self._parts
+        change[features, basis] = -projection
+        return Moments(self.count, change.T @ self.total @ change, self.n_features, self.n_basis)
+
 
 def gather(features: Any, basis: Any, samples: Samples, *, folds: int = 1) -> list[Moments]:
     """Moments of each fold, from one pass in blocks: memory does not grow with N.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from .._estimator import OrthoReg
+from .._model import AbstractModel
 from ..data import Dataset
 from ._style import DATA, GREY, MODEL, RESIDUAL, labelled, new_figure, tidy
 
@@ -45,7 +45,7 @@ def plot_forecast(
     return figure
 
 
-def plot_phase(model: OrthoReg, data: Dataset) -> Figure:
+def plot_phase(model: AbstractModel, data: Dataset) -> Figure:
     """The learned flow over the measured states; for one state, its rate of change."""
     if data.n_states == 1:
         return _plot_rate(model, data)
@@ -77,7 +77,7 @@ def plot_phase(model: OrthoReg, data: Dataset) -> Figure:
     return figure
 
 
-def plot_residual(model: OrthoReg, data: Dataset) -> Figure:
+def plot_residual(model: AbstractModel, data: Dataset) -> Figure:
     """The size of the residual at the measured states, one panel per equation that has one."""
     every = max(1, data.n_samples // _POINTS)
     variables = data.variables[::every]
@@ -107,7 +107,7 @@ def plot_residual(model: OrthoReg, data: Dataset) -> Figure:
     return figure
 
 
-def _plot_rate(model: OrthoReg, data: Dataset) -> Figure:
+def _plot_rate(model: AbstractModel, data: Dataset) -> Figure:
     figure = new_figure(5.2, 3.8)
     axes = figure.subplots()
     grid = _span(data.states[:, 0])[:, None]

@@ -55,9 +55,26 @@ class Problem:
             terms=self.terms,
             w=everywhere,
             v=reduction.residual_weights(lam, w),
+            p=np.zeros(spectrum.moments.n_features),
             sparsity=mu,
             ridge=ridge,
             duality_gap=duality_gap(Q, r, constant, mu, w[self.independent]),
+            dependences=(),
+        )
+
+    def residual(self, spectrum: Spectrum, ridge: float, w: Float[np.ndarray, " K"]) -> EquationFit:
+        """The best output layer for coefficients that are given."""
+        reduction = Reduction.of(
+            spectrum, self.equation, self.terms, float(self.strengths.magnitude), ridge
+        )
+        return EquationFit(
+            terms=self.terms,
+            w=w,
+            v=reduction.residual_weights(float(self.strengths.orthogonality), w[self.terms]),
+            p=np.zeros_like(w),
+            sparsity=float(self.strengths.sparsity),
+            ridge=ridge,
+            duality_gap=0.0,
             dependences=(),
         )
 
@@ -79,6 +96,17 @@ def squared_error(
     return max(float(error), 0.0)
 
 
+def residual_overlaps(moments: Moments, fit: EquationFit) -> Float[np.ndarray, " K"]:
+    """<f_aug, theta_k>_D for every feature, from moments."""
+    return moments.B @ fit.v - moments.A @ fit.p
+
+
+def residual_square(moments: Moments, fit: EquationFit) -> float:
+    """|f_aug|^2_D from moments."""
+    square = fit.v @ moments.D @ fit.v - 2 * fit.p @ moments.B @ fit.v + fit.p @ moments.A @ fit.p
+    return max(float(square), 0.0)
+
+
 def objective(
     moments: Moments,
     equation: int,
@@ -86,13 +114,13 @@ def objective(
     strengths: Strengths,
 ) -> float:
     """J for one equation; an infinite lam counts nothing, its constraint being met."""
-    overlap = moments.B[fit.terms] @ fit.v
+    overlap = residual_overlaps(moments, fit)[fit.terms]
     lam = 0.0 if np.isinf(strengths.orthogonality) else strengths.orthogonality
     rho = 0.0 if np.isinf(fit.ridge) else fit.ridge
     return float(
-        squared_error(moments, equation, fit.w, fit.v)
+        squared_error(moments, equation, fit.w - fit.p, fit.v)
         + fit.sparsity * np.abs(fit.w).sum()
         + lam * overlap @ overlap
-        + strengths.magnitude * fit.v @ moments.D @ fit.v
+        + strengths.magnitude * residual_square(moments, fit)
         + rho * fit.v @ fit.v
     )

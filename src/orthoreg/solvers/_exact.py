@@ -7,20 +7,24 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
+from .._errors import InputError
 from .._progress import track
 from .._typing import Mask
-from ..moments import Moments
-from ._equation import Problem
+from ..moments import Moments, gather
+from ._equation import Problem, squared_error
 from ._held_out import RIDGES, HeldOut
 from ._lasso import lasso
 from ._rank import independent_terms
 from ._reduction import Reduction, Spectrum
 from ._result import FitResult, Strengths
+from ._solver import AbstractSolver, Solution, Task
+
+_FOLDS = 5
 
 
 @final
 @dataclass(frozen=True)
-class Exact:
+class Exact(AbstractSolver):
     """Solves the objective exactly; the residual must be linear in what is learned.
 
     J = |y - Phi w - Psi v|^2_D + mu |w|_1 + lam |Phi'Psi v / N|^2 + lam2 |Psi v|^2_D + rho |v|^2,
@@ -35,6 +39,59 @@ class Exact:
 
     normalize: bool = False
     refit: bool = False
+
+    def fit_all(self, tasks: Sequence[Task]) -> list[Solution]:
+        """The minimiser for each task, from one pass over its samples."""
+        return [self._fit(task) for task in tasks]
+
+    def _fit(self, task: Task) -> Solution:
+        if not task.loss.is_quadratic:
+            raise InputError(
+                f"Exact() minimises the error of derivatives and cannot minimise "
+                f"loss={task.loss!r}. Use loss=VectorField() or solver=Adam()."
+            )
+        if task.basis.composed:
+            raise InputError(
+                "Exact() needs a residual that is added to the equations; a Composed network "
+                "needs solver=Adam()."
+            )
+        folds = gather(
+            task.features, task.basis, task.samples, folds=min(_FOLDS, len(task.samples.targets))
+        )
+        if task.fixed is not None:
+            return Solution(self._solve_residual(folds, task), task.basis)
+        result = self.solve(
+            folds, task.allowed, task.strengths, task.ridge, task.samples.target_error
+        )
+        return Solution(result, task.basis)
+
+    def _solve_residual(self, folds: Sequence[Moments], task: Task) -> FitResult:
+        """The best output layer for coefficients that are given."""
+        total = sum(folds[1:], start=folds[0])
+        feature_scale, target_scale = scales(total, self.normalize)
+        total = total.scaled(feature_scale, target_scale)
+        assert task.fixed is not None
+        given = task.fixed * feature_scale / target_scale[:, None]
+        spectrum = Spectrum.of(total)
+        splits = _splits(folds, total, feature_scale, target_scale) if task.ridge is None else ()
+        equations = []
+        for c, (w, allowed) in enumerate(zip(given, task.allowed, strict=True)):
+            terms = np.flatnonzero(allowed)
+            problem = Problem(c, terms, np.arange(len(terms)), task.strengths, False)
+            ridge = task.ridge
+            if ridge is None:
+                errors = [
+                    sum(
+                        squared_error(fold, c, w, problem.residual(train, rho, w).v)
+                        for train, fold in splits
+                    )
+                    for rho in RIDGES
+                ]
+                ridge = float(RIDGES[int(np.argmin(errors))])
+            equations.append(problem.residual(spectrum, ridge, w))
+        return FitResult(
+            total, task.features.mask, task.strengths, feature_scale, target_scale, tuple(equations)
+        )
 
     def solve(
         self,
@@ -51,11 +108,7 @@ class Exact:
         to have: a smaller one is not worth a residual.
         """
         total = sum(folds[1:], start=folds[0])
-        feature_scale = np.ones(total.n_features)
-        target_scale = np.ones(total.n_targets)
-        if self.normalize:
-            feature_scale = _nonzero(np.sqrt(np.diag(total.A)))
-            target_scale = _nonzero(np.sqrt(total.yy))
+        feature_scale, target_scale = scales(total, self.normalize)
         total = total.scaled(feature_scale, target_scale)
         blur = np.zeros(total.n_targets) if target_error is None else target_error
         needs_ridge = ridge is None and total.n_basis > 0
@@ -93,7 +146,7 @@ def _splits(
 
 
 def exact_path(
-    moments: Moments,
+    moments: Moments | Spectrum,
     mask: Mask,
     orthogonalities: Sequence[float],
     sparsities: Sequence[float],
@@ -105,7 +158,8 @@ def exact_path(
 
     Along mu each solution starts the search for the next.
     """
-    spectrum = Spectrum.of(moments)
+    spectrum = moments if isinstance(moments, Spectrum) else Spectrum.of(moments)
+    moments = spectrum.moments
     result = np.zeros((len(orthogonalities), len(sparsities), *mask.shape))
     order = np.argsort(sparsities)[::-1]
     for c, allowed in enumerate(mask):
@@ -120,6 +174,15 @@ def exact_path(
                 w = lasso(Q, r, float(sparsities[j]), start=w)
                 result[i, j, c, terms[independent]] = w
     return result
+
+
+def scales(
+    moments: Moments, normalize: bool
+) -> tuple[Float[np.ndarray, " K"], Float[np.ndarray, " c"]]:
+    """The root mean squares of features and targets; ones, unless they are to be normalised."""
+    if not normalize:
+        return np.ones(moments.n_features), np.ones(moments.n_targets)
+    return _nonzero(np.sqrt(np.diag(moments.A))), _nonzero(np.sqrt(moments.yy))
 
 
 def _nonzero(scale: np.ndarray) -> np.ndarray:

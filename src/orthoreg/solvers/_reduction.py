@@ -98,10 +98,18 @@ class Reduction:
 
     def residual_weights(self, lam: float, w: Float[np.ndarray, " k"]) -> Float[np.ndarray, " H"]:
         """The best v for this w: v = D~^-1 (d - B'w - B'nu), nu = lam (I + lam S)^-1 (g - S w)."""
+        v_0, V = self.affine_residual(lam)
+        return self.spectrum.vectors @ (v_0 + V @ w)
+
+    def affine_residual(
+        self, lam: float
+    ) -> tuple[Float[np.ndarray, " H"], Float[np.ndarray, "H k"]]:
+        """v_0 and V of the best v = v_0 + V w, on the axes of the spectrum."""
         B = self.spectrum.B[self.terms]
-        gap = self.spectrum.d[:, self.equation] - B.T @ w
+        gap = np.column_stack([self.spectrum.d[:, self.equation], -B.T])
         response = self._response(lam)
-        v = self.inverse * (gap - B.T @ (response @ (B @ (self.inverse * gap))))
+        scaled = self.inverse[:, None] * gap
+        v = scaled - self.inverse[:, None] * (B.T @ (response @ (B @ scaled)))
         if math.isinf(lam):  # once more, so that the overlap B v is zero to rounding
-            v = v - self.inverse * (B.T @ (response @ (B @ v)))
-        return self.spectrum.vectors @ v
+            v = v - self.inverse[:, None] * (B.T @ (response @ (B @ v)))
+        return v[:, 0], v[:, 1:]

@@ -42,6 +42,7 @@ class Strengths:
 class EquationFit:
     """One equation's solution in the solver's own units.
 
+    f_phy = theta.w and f_aug = psi.v - theta.p: p is zero unless the network was projected.
     `terms` are the features that the orthogonality penalty counted. `sparsity` is the mu it was
     solved with: zero after a refit.
     """
@@ -49,6 +50,7 @@ class EquationFit:
     terms: Int[np.ndarray, " k"]
     w: Float[np.ndarray, " K"]
     v: Float[np.ndarray, " H"]
+    p: Float[np.ndarray, " K"]
     sparsity: float
     ridge: float
     duality_gap: float
@@ -71,8 +73,15 @@ class FitResult:
     @property
     def coefficients(self) -> Float[np.ndarray, "c K"]:
         """w in the units of the data."""
-        w = np.stack([equation.w for equation in self.equations])
-        return w * self.target_scale[:, None] / self.feature_scale
+        return self._in_units(np.stack([equation.w for equation in self.equations]))
+
+    @property
+    def correction(self) -> Float[np.ndarray, "c K"]:
+        """p in the units of the data."""
+        return self._in_units(np.stack([equation.p for equation in self.equations]))
+
+    def _in_units(self, values: Float[np.ndarray, "c K"]) -> Float[np.ndarray, "c K"]:
+        return values * self.target_scale[:, None] / self.feature_scale
 
     @property
     def weights(self) -> Float[np.ndarray, "H c"]:

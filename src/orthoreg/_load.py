@@ -1,0 +1,25 @@
+"""`load`: model files back into estimators."""
+
+import os
+
+from ._errors import ModelFileError
+from ._estimator import OrthoReg
+from ._model import AbstractModel
+from ._persistence import read_model
+from .baselines import PINN, STLSQ, UniversalODE
+
+_MODELS = {kind.__name__: kind for kind in (OrthoReg, STLSQ, PINN, UniversalODE)}
+
+
+def load(path: str | os.PathLike[str]) -> AbstractModel:
+    """The model that `save` wrote. Runs nothing from the file."""
+    manifest, arrays = read_model(path)
+    try:
+        return _MODELS[manifest["estimator"]]._loaded(manifest, arrays)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(
+            f"'{os.path.basename(path)}' is not a whole orthoreg model file: "
+            f"its parts do not fit together ({error})."
+        ) from None

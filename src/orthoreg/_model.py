@@ -1,0 +1,506 @@
+"""`AbstractModel`: what every estimator here can do, thin methods over the layers below."""
+
+import abc
+import math
+import os
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar, final
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import export
+from ._door import as_dataset, generator, given_dataset, input_array, simulation_arrays
+from ._errors import InputError, ModelFileError, quoted
+from ._field import HybridField
+from ._persistence import (
+    check_array,
+    decode,
+    encode,
+    encode_library,
+    field_from_parts,
+    field_parts,
+    write_model,
+)
+from .augmentations import AbstractAugmentation
+from .data import Dataset, Samples
+from .diagnostics import Certificate, certify
+from .libraries import AbstractLibrary, FeatureMap, bind
+from .losses import AbstractLoss
+from .simulation import Rollout, integrate
+from .solvers import AbstractSolver, Solution, Strengths, Task, Training
+
+_ESCAPE = 1e6
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The parts of a model with every default filled in."""
+
+    library: AbstractLibrary
+    augmentation: AbstractAugmentation
+    strengths: Strengths
+    loss: AbstractLoss
+    solver: AbstractSolver
+
+
+class AbstractModel(RegressorMixin, BaseEstimator):
+    """What every model can do once it knows its parts: the scikit-learn contract, derivatives,
+    simulations, equations and files. A final class adds its constructor and `_plan`."""
+
+    seed: Any
+    feature_names_in_: Any  # scikit-learn's: set when a frame with column names was fitted
+    state_names_: tuple[str, ...]
+    input_names_: tuple[str, ...]
+    output_names_: tuple[str, ...]
+    units_: dict[str, str]
+    columns_: dict[str, Any]
+    target_is_flat_: bool
+    training_: Training | None
+
+    @abc.abstractmethod
+    def _plan(self) -> Plan:
+        """The parts; refuses those that are none."""
+
+    # -- learning ------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
+        """Learns from a `Dataset`, from states `X` with times `t`, or from states and
+        derivatives `X, y`. `u` holds inputs; several runs are lists of arrays."""
+        return fit_together([self], X, y, t=t, u=u)[0]
+
+    def _task(self, plan: Plan, samples: Samples, learned: dict[str, Any]) -> Task:
+        """What the solver is asked for."""
+        rng = generator(self.seed)
+        names = learned["state_names_"] + learned["input_names_"]
+        features = bind(plan.library, names, learned["output_names_"])
+        variables = samples.variables
+        varies = np.ptp(variables, axis=0) > 0
+        spread = np.where(varies, variables.std(axis=0), 1.0)
+        basis = plan.augmentation.init(variables.mean(axis=0), spread, rng=rng).blind_to(~varies)
+        if basis.composed and len(names) != len(learned["output_names_"]):
+            raise InputError(
+                f"A Composed network needs as many variables as equations; there are {len(names)} "
+                f"and {len(learned['output_names_'])}."
+            )
+        return Task(
+            features=features,
+            basis=basis,
+            learns_hidden=plan.augmentation.learns_hidden,
+            ridge=plan.augmentation.ridge,
+            strengths=plan.strengths,
+            loss=plan.loss,
+            samples=samples,
+            seed=int(self.seed),
+            allowed=features.mask,
+        )
+
+    def _learn(self, task: Task, solution: Solution, learned: dict[str, Any], plan: Plan) -> Self:
+        """Takes over what was found."""
+        result = solution.result
+        certificate = certify(
+            result,
+            learned["output_names_"],
+            task.features.names,
+            normalized=plan.solver.normalize,
+        )
+        for name, value in learned.items():
+            if value is not None:
+                setattr(self, name, value)
+            elif hasattr(self, name):
+                delattr(self, name)
+        self.field_ = HybridField(
+            task.features, result.coefficients, solution.basis, result.weights, result.correction
+        )
+        self.certificate_ = certificate
+        self.training_ = solution.training
+        states = task.samples.variables[:, : len(self.state_names_)]
+        self.state_range_ = np.stack([states.min(axis=0), states.max(axis=0)])
+        self._publish()
+        return self
+
+    def _publish(self) -> None:
+        """The learned values that users read, from the fitted field."""
+        self.coefficients_ = np.asarray(self.field_.coefficients)
+        self.feature_names_ = list(self.field_.features.names)
+        self.support_ = self.coefficients_ != 0
+        self.n_features_in_ = len(self.state_names_)
+
+    def _training_samples(
+        self, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
+    ) -> tuple[Samples, dict[str, Any]]:
+        """Every kind of input becomes samples here, with the names that they bring."""
+        data = as_dataset(X, y, t, u)
+        if data is not None:
+            return loss.samples(data), {
+                "state_names_": data.state_names,
+                "input_names_": data.input_names,
+                "output_names_": data.state_names,
+                "units_": dict(data.units),
+                "columns_": {"time": data.time_name, "group": data.group_name},
+                "target_is_flat_": False,
+                "feature_names_in_": None,
+            }
+        probe = copy(self)  # scikit-learn leaves marks, which a fit that fails must not
+        checked: Any = validate_data(
+            probe, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
+        )
+        X, y = checked
+        given_names = getattr(probe, "feature_names_in_", None)
+        y = np.asarray(y, dtype=np.float64)
+        targets = y.reshape(len(y), -1)
+        names = [f"x{i}" for i in range(X.shape[1])] if given_names is None else given_names
+        inputs = input_array(u, len(X))
+        states = tuple(str(name) for name in names)
+        input_names = tuple(f"u{i}" for i in range(inputs.shape[1]))
+        if set(states) & set(input_names):
+            raise InputError(
+                f"States and inputs must have different names; X has columns among "
+                f"{quoted(input_names)}. Rename them, or build a Dataset with input_names=..."
+            )
+        numbered = tuple(f"y{i}" for i in range(targets.shape[1]))
+        runs = np.zeros(len(X), dtype=np.int64)
+        variables = np.hstack([X, inputs])
+        samples = Samples(
+            variables, targets, runs, np.zeros(targets.shape[1]), states + input_names
+        )
+        return samples, {
+            "state_names_": states,
+            "input_names_": input_names,
+            "output_names_": states if targets.shape[1] == X.shape[1] else numbered,
+            "units_": {},
+            "columns_": {"time": "t", "group": None},
+            "target_is_flat_": y.ndim == 1,
+            "feature_names_in_": given_names,
+        }
+
+    # -- using ---------------------------------------------------------------------------
+
+    def predict(self, X: Any, u: Any = None) -> np.ndarray:
+        """Derivatives at states (N, n); the rows of a `Dataset` are taken one after the other."""
+        if not hasattr(self, "field_"):
+            check_is_fitted(self)  # costs more than the prediction of one row
+        return self._shaped(self.field_.values(self._variables(X, u)))
+
+    def decompose(self, X: Any, u: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """(symbolic, neural): the two parts of `predict(X)`."""
+        check_is_fitted(self)
+        variables = self._variables(X, u)
+        field = self.field_
+        return self._shaped(field.symbolic(variables)), self._shaped(field.neural(variables))
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        return values[:, 0] if self.target_is_flat_ else values
+
+    def _variables(self, X: Any, u: Any) -> np.ndarray:
+        """States and inputs as one checked array; plain float64 arrays take a short way."""
+        if (
+            type(X) is np.ndarray
+            and X.dtype == np.float64
+            and X.ndim == 2
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+            and len(X)
+            and np.isfinite(X).all()
+        ):
+            states = X
+        elif (data := given_dataset(X)) is not None:
+            if u is not None:
+                raise InputError("A Dataset carries its own inputs; leave u out.")
+            if data.variable_names != self.state_names_ + self.input_names_:
+                raise InputError(
+                    f"The model knows {quoted(self.state_names_ + self.input_names_)}; the data "
+                    f"have {quoted(data.variable_names)}. Choose the same columns in that order."
+                )
+            return data.variables
+        else:
+            checked: Any = validate_data(self, self._unnamed(X), reset=False, dtype=np.float64)
+            states = np.asarray(checked)
+        if not self.input_names_ and u is None:
+            return states
+        return np.hstack([states, self._inputs(u, len(states))])
+
+    def _unnamed(self, X: Any) -> Any:
+        """A frame with the states' own columns as an array, where scikit-learn knows no names."""
+        columns = getattr(X, "columns", None)
+        if columns is None or hasattr(self, "feature_names_in_"):
+            return X
+        names = tuple(str(name) for name in columns)
+        if names == self.state_names_:
+            return X.to_numpy()
+        if set(names) & set(self.state_names_):
+            raise InputError(
+                f"X must have the columns {quoted(self.state_names_)}, in this order; "
+                f"it has {quoted(names)}."
+            )
+        return X
+
+    def _inputs(self, u: Any, rows: int) -> np.ndarray:
+        inputs = input_array(u, rows)
+        if inputs.shape[1] != len(self.input_names_):
+            raise InputError(
+                f"u must have {len(self.input_names_)} columns ({quoted(self.input_names_)}); "
+                f"it has {inputs.shape[1]}."
+                if self.input_names_
+                else "The model was fitted without inputs; leave u out."
+            )
+        return inputs
+
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, t: Any = None, u: Any = None
+    ) -> float:
+        """R^2 of the predicted derivatives, the mean over equations."""
+        from sklearn.metrics import r2_score
+
+        check_is_fitted(self)
+        data = as_dataset(X, y, t, u)
+        if data is not None:
+            targets = self.target_derivatives(data)
+            return float(r2_score(targets, self.predict(data), sample_weight=sample_weight))
+        return float(r2_score(y, self.predict(X, u), sample_weight=sample_weight))
+
+    def target_derivatives(self, data: Dataset) -> np.ndarray:
+        """The derivatives at the rows of a dataset that the model's loss measures it against."""
+        check_is_fitted(self)
+        loss = self._plan().loss
+        return loss.targets(loss.samples(data), self.field_.values)
+
+    def simulate(
+        self, x0: Any, t: Any, u: Any = None, *, throw: bool = False, rtol: float = 1e-8
+    ) -> Rollout:
+        """The trajectory from `x0` (n,) at times `t` (T,), or one for each row of `x0` (B, n).
+
+        `u` holds the inputs at `t`, (T, m) or (B, T, m), interpolated linearly. Divergence does
+        not raise: `.status` says how the rollout ended, `.stopped_at` when, and `.message` where
+        and which term dominated there. `throw=True` raises it.
+        """
+        check_is_fitted(self)
+        self._check_equations()
+        n = len(self.state_names_)
+        starts, times, inputs, single = simulation_arrays(x0, t, u, n, len(self.input_names_))
+        rollout = self._rollouts(starts, np.tile(times, (len(starts), 1)), inputs, rtol)
+        rollout = rollout.runs()[0] if single else replace(rollout, times=times)
+        if throw:
+            rollout.raise_unless_completed()
+        return rollout
+
+    def forecast(self, data: Dataset, *, rtol: float = 1e-8) -> list[Rollout]:
+        """For each run, the trajectory from its first row over its own times and inputs."""
+        check_is_fitted(self)
+        self._check_equations()
+        self._variables(data, None)
+        last = np.maximum.reduceat(np.arange(data.n_samples), data.offsets[:-1])
+        columns = np.arange(data.run_lengths.max())
+        rows = np.minimum(data.offsets[:-1, None] + columns, last[:, None])
+        rollout = self._rollouts(
+            data.states[data.offsets[:-1]],
+            data.times[rows],
+            None if data.inputs is None else data.inputs[rows],
+            rtol,
+        )
+        return [
+            replace(one, times=one.times[:length], x=one.x[:length])
+            for one, length in zip(rollout.runs(), data.run_lengths, strict=True)
+        ]
+
+    def _check_equations(self) -> None:
+        if self.output_names_ != self.state_names_:
+            raise InputError(
+                f"A simulation needs one equation for each of the {len(self.state_names_)} states; "
+                f"the model was fitted to {len(self.output_names_)} targets."
+            )
+
+    def _rollouts(
+        self, starts: np.ndarray, times: np.ndarray, inputs: np.ndarray | None, rtol: float
+    ) -> Rollout:
+        """A batch of rollouts with the cause of each failure in words."""
+        if not (isinstance(rtol, float) and 0 < rtol < 1):
+            raise InputError(f"rtol must be a number between 0 and 1; got {rtol!r}.")
+        size = np.abs(self.state_range_).max(axis=0)
+        size = np.maximum(np.where(size > 0, size, 1.0), np.abs(starts))
+        rollout = integrate(
+            self.field_.without_idle_basis(),
+            starts,
+            times,
+            inputs,
+            bound=_ESCAPE * size,
+            rtol=rtol,
+            atol=rtol * size,
+        )
+        messages = [
+            self._cause(message, time, state, None if inputs is None else inputs[i], times[i])
+            if message
+            else ""
+            for i, (message, time, state) in enumerate(
+                zip(rollout.message, rollout.stopped_at, rollout.stopped_state, strict=True)
+            )
+        ]
+        return replace(rollout, message=messages)
+
+    def _cause(
+        self,
+        message: str,
+        time: float,
+        state: np.ndarray,
+        inputs: np.ndarray | None,
+        times: np.ndarray,
+    ) -> str:
+        """The message with the state in which a rollout ended and the largest term there."""
+        z = state
+        if inputs is not None:
+            z = np.append(z, [np.interp(time, times, column) for column in inputs.T])
+        # relative to the size of each state, so that units do not decide
+        size = np.maximum(np.abs(self.state_range_).max(axis=0), 1e-300)
+        parts = [
+            (name, equation, abs(value) / size[equation] if math.isfinite(value) else math.inf)
+            for name, equation, value in self.field_.contributions(z)
+        ]
+        where = ", ".join(
+            f"{name} = {value:.3g}" for name, value in zip(self.state_names_, state, strict=True)
+        )
+        dominant = ""
+        if parts:
+            name, equation, _ = max(parts, key=lambda part: part[2])
+            dominant = f"; the term {name} in {self.output_names_[equation]}' dominates there"
+        return (
+            f"{message} ({where}){dominant}. Start nearer to the training data, choose a shorter "
+            f"horizon, or use fewer terms."
+        )
+
+    # -- reading -------------------------------------------------------------------------
+
+    def equations(self, precision: int = 4) -> list[str]:
+        """One line per equation; '+ residual' where the network adds something."""
+        check_is_fitted(self)
+        return export.equations(self.field_, self.output_names_, precision)
+
+    def to_sympy(self) -> list[Any]:
+        """The symbolic part as SymPy expressions, one per equation, without the residual."""
+        check_is_fitted(self)
+        return export.to_sympy(self.field_)
+
+    def to_latex(self, precision: int = 4) -> list[str]:
+        """One line of LaTeX per equation."""
+        check_is_fitted(self)
+        return export.to_latex(self.field_, self.output_names_, precision)
+
+    def to_python(self) -> str:
+        """Source of a NumPy function `vector_field(variables)`, the residual included."""
+        check_is_fitted(self)
+        return export.to_python(self.field_, self.output_names_)
+
+    # -- files ---------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to one `.orthoreg` file: JSON and arrays, no code."""
+        check_is_fitted(self)
+        entries, arrays = field_parts(self.field_)
+        params = {
+            name: encode_library(value, self.field_.features.variables)
+            if name == "library"
+            else encode(value)
+            for name, value in self.get_params(deep=False).items()
+        }
+        write_model(
+            path,
+            {
+                "estimator": type(self).__name__,
+                "params": params,
+                "field": entries,
+                "states": list(self.state_names_),
+                "inputs": list(self.input_names_),
+                "outputs": list(self.output_names_),
+                "units": encode(self.units_),
+                "columns": encode(self.columns_),
+                "target_is_flat": self.target_is_flat_,
+                "has_feature_names": hasattr(self, "feature_names_in_"),
+                "certificate": encode(self.certificate_.as_dict()),
+            },
+            {**arrays, "state_range": self.state_range_},
+        )
+
+    @classmethod
+    def _loaded(cls, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+        model = cls(**decode(manifest["params"]))
+        model.field_ = field_from_parts(manifest["field"], arrays)
+        model.state_names_ = tuple(manifest["states"])
+        model.input_names_ = tuple(manifest["inputs"])
+        model.output_names_ = tuple(manifest["outputs"])
+        model.units_ = decode(manifest["units"])
+        model.columns_ = decode(manifest["columns"])
+        model.target_is_flat_ = bool(manifest["target_is_flat"])
+        model.certificate_ = Certificate.from_dict(decode(manifest["certificate"]))
+        model.state_range_ = arrays["state_range"]
+        check_array("state_range", model.state_range_, (2, len(model.state_names_)))
+        names = (model.state_names_ + model.input_names_, len(model.output_names_))
+        if names != (model.field_.features.variables, len(model.field_.features.allowed)):
+            raise ModelFileError("The model file is inconsistent: its names do not fit together.")
+        model.training_ = None
+        model._publish()
+        if manifest["has_feature_names"]:
+            model.feature_names_in_ = np.array(model.state_names_, dtype=object)
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+Model = TypeVar("Model", bound=AbstractModel)
+
+
+def fit_together(
+    models: Sequence[Model], X: Any, y: Any = None, *, t: Any = None, u: Any = None
+) -> list[Model]:
+    """Fits several models to the same data, as `fit` does; returns them.
+
+    Models that differ only in their strengths and seeds share the samples, and a gradient solver
+    trains them in one batch. All must have the same loss, and the same solver.
+    """
+    if not models:
+        raise InputError("fit_together needs at least one model; the list is empty.")
+    plans = [model._plan() for model in models]
+    first, plan = models[0], plans[0]
+    for other in plans[1:]:
+        if (other.loss, other.solver) != (plan.loss, plan.solver):
+            raise InputError(
+                f"Models that are fitted together need the same loss and solver; got "
+                f"{plan.loss!r}, {plan.solver!r} and {other.loss!r}, {other.solver!r}."
+            )
+    samples, learned = first._training_samples(plan.loss, X, y, t, u)
+    tasks = [model._task(one, samples, learned) for model, one in zip(models, plans, strict=True)]
+    solutions = plan.solver.fit_all(tasks)
+    # only now, so that a fit that fails leaves an earlier one whole
+    for model, task, solution, one in zip(models, tasks, solutions, plans, strict=True):
+        model._learn(task, solution, learned, one)
+    return list(models)
+
+
+def prepared(
+    model: AbstractModel, X: Any, y: Any = None, *, t: Any = None, u: Any = None
+) -> tuple[Samples, FeatureMap]:
+    """The samples that `fit` would see and the terms it would use."""
+    plan = model._plan()
+    samples, learned = model._training_samples(plan.loss, X, y, t, u)
+    task = model._task(plan, samples, learned)
+    return samples, task.features
+
+
+def checked_plan(
+    library: Any, augmentation: Any, strengths: Strengths, loss: Any, solver: Any
+) -> Plan:
+    """The plan, after a look at the kind of each part."""
+    for name, part, kind, example in (
+        ("library", library, AbstractLibrary, "Polynomial(2) + Fourier(1)"),
+        ("augmentation", augmentation, AbstractAugmentation, "RandomFeatures(400) or Zero()"),
+        ("solver", solver, AbstractSolver, "Exact() or Adam()"),
+        ("loss", loss, AbstractLoss, "VectorField() or OneStep()"),
+    ):
+        if not isinstance(part, kind):
+            raise InputError(f"{name} must be a part such as {example}; got {part!r}.")
+    return Plan(library, augmentation, strengths, loss, solver)

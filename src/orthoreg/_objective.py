@@ -1,0 +1,173 @@
+"""The objective that a gradient solver minimises: loss and penalties as named parts.
+
+J = L_fit + mu |w|_1 + lam sum_j <f_aug, phi_j>_D^2 + lam2 |f_aug|^2_D + rho |v|^2,
+summed over equations. [eq:orthoreg_objective]
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool, Float
+
+from . import penalties
+from .augmentations import Basis
+from .libraries import FeatureMap
+from .losses import AbstractLoss, Examples
+
+Arrays = np.ndarray | jax.Array
+PARTS = ("fit", "sparsity", "orthogonality", "magnitude", "ridge")
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["coefficients", "basis", "weights"],
+    meta_fields=[],
+)
+@final
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """What is learned: w, the hidden layers and the output layer, in the solver's units."""
+
+    coefficients: Float[Arrays, "K c"]
+    basis: Basis
+    weights: Float[Arrays, "H c"]
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["mu", "lam", "lam2", "rho"],
+    meta_fields=[],
+)
+@final
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The weights of the parts. An infinite lam counts nothing: the projection meets it."""
+
+    mu: Any
+    lam: Any
+    lam2: Any
+    rho: Any
+
+    def of_parts(self) -> Any:
+        return jnp.stack([jnp.ones_like(self.mu), self.mu, self.lam, self.lam2, self.rho])
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["feature_scale", "target_scale", "error_scale", "allowed", "whitening"],
+    meta_fields=["features", "loss", "counted"],
+)
+@final
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """All that the objective needs beside data and parameters.
+
+    Features are divided by `feature_scale`, the field is `target_scale` times what the parameters
+    say, and errors are divided by `error_scale`; all are one unless the problem is normalised.
+    `whitening` is there for the exact projection: the network then loses what the library can
+    say before it is used. Parts that are not `counted` are not computed.
+    """
+
+    features: FeatureMap
+    loss: AbstractLoss
+    feature_scale: Float[Arrays, " K"]
+    target_scale: Float[Arrays, " c"]
+    error_scale: Float[Arrays, " c"]
+    allowed: Bool[Arrays, "c K"]
+    whitening: Float[Arrays, "c K K"] | None
+    counted: tuple[bool, ...] = (True,) * len(PARTS)
+
+    def library(self, variables: Float[Arrays, "N V"]) -> Float[Arrays, "N K"]:
+        """The scaled features, traced by JAX."""
+        shape = variables.shape[:1]
+        columns = [
+            jnp.broadcast_to(jnp.asarray(column, variables.dtype), shape)
+            for column in self.features.columns(variables.T, jnp)
+        ]
+        if not columns:
+            return jnp.zeros((*shape, 0), variables.dtype)
+        return jnp.stack(columns, axis=1) / self.feature_scale
+
+    def correction(
+        self,
+        parameters: Parameters,
+        examples: Examples,
+        theta: Float[Arrays, "N K"],
+        psi: Float[Arrays, "N H"] | None = None,
+    ) -> Float[Arrays, "K c"] | None:
+        """What the projection takes out of the network on these examples; None without one."""
+        if self.whitening is None:
+            return None
+        points = examples.points.reshape(theta.shape[0], -1)
+        values: Any = parameters.basis(points, jnp) if psi is None else psi
+        return self._projected(theta, values @ parameters.weights)[1]
+
+    def _projected(
+        self, theta: Float[Arrays, "N K"], network: Float[Arrays, "N c"]
+    ) -> tuple[Float[Arrays, "N c"], Float[Arrays, "K c"]]:
+        """The network without its projection on the library, and that projection's weights."""
+        orthonormal = jnp.einsum("nk,ckl->cnl", theta, self.whitening)
+        rest, weights = penalties.projected(orthonormal, network)
+        return rest, jnp.einsum("ckl,cl->kc", self.whitening, weights)
+
+    def parts(
+        self,
+        parameters: Parameters,
+        examples: Examples,
+        theta: Float[Arrays, "N K"],
+        second: tuple[Float[Arrays, "M V"], Float[Arrays, "M K"]] | None = None,
+        psi: Float[Arrays, "N H"] | None = None,
+        correction: Float[Arrays, "K c"] | None = None,
+    ) -> Float[Arrays, " 5"]:
+        """The parts of J, each without its weight, in the order of `PARTS`.
+
+        `theta` holds the scaled features at the points of the examples, and `psi` the network's
+        basis functions where they do not change. `second` is an independent batch of points and
+        features for the penalty without bias. `correction` is that of other examples, if the
+        projection is not to be made on these.
+        """
+        B, P, _ = examples.points.shape
+        points = examples.points.reshape(B * P, -1)
+        w = jnp.where(self.allowed.T, parameters.coefficients, 0.0)
+        v, basis = parameters.weights, parameters.basis
+        symbolic = theta @ w
+
+        def network(z: Any, said: Any) -> Any:
+            return basis(said * self.target_scale if basis.composed else z, jnp) @ v
+
+        residual = network(points, symbolic) if psi is None else psi @ v
+        if correction is not None:
+            residual = residual - theta @ correction
+        elif self.whitening is not None:
+            residual, correction = self._projected(theta, residual)
+        values = (symbolic + residual) * self.target_scale
+
+        def field(z: Any) -> Any:
+            said = self.library(z)
+            kept = w if correction is None else w - correction
+            return (said @ kept + network(z, said @ w)) * self.target_scale
+
+        def overlap() -> Any:
+            # at the measured states, also for a network that is composed with the equations
+            here = basis(points, jnp) @ v if basis.composed else residual
+            pair = None if second is None else (second[1], basis(second[0], jnp) @ v)
+            return penalties.orthogonality(theta, here, self.allowed, pair)
+
+        errors = self.loss.errors(field, values.reshape(B, P, -1), examples, self.error_scale)
+        compute = (
+            lambda: jnp.mean(errors),
+            lambda: penalties.sparsity(w),
+            overlap,
+            lambda: penalties.magnitude(residual),
+            lambda: jnp.sum(v**2),
+        )
+        return jnp.stack(
+            [
+                part() if on else jnp.zeros(())
+                for part, on in zip(compute, self.counted, strict=True)
+            ]
+        )

@@ -1,0 +1,92 @@
+"""`tune`: a model's lam and mu by the prediction loss on held-out runs, over the exact path."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from sklearn.base import clone
+
+from ._errors import InputError
+from ._estimator import OrthoReg
+from ._model import prepared
+from .moments import gather
+from .selection import StrengthPath, strength_path
+from .solvers import Exact, Strengths, scales
+
+_GRID = 50
+_ORTHOGONALITIES = (*np.logspace(-4, 4, _GRID - 1), math.inf)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """The model, fitted to all data with the best strengths, and the errors of all others."""
+
+    model: OrthoReg
+    path: StrengthPath
+
+
+def tune(
+    model: OrthoReg,
+    X: Any,
+    y: Any = None,
+    *,
+    t: Any = None,
+    u: Any = None,
+    orthogonalities: Sequence[float] | None = None,
+    sparsities: Sequence[float] | None = None,
+    folds: int = 5,
+) -> Tuning:
+    """Chooses `orthogonality` and `sparsity` where held-out runs are predicted best.
+
+    The paper's protocol, over 50 x 50 pairs by default, each solved exactly from moments: the
+    folds are whole runs where there are enough. Needs `solver=Exact()` without `refit`, whose
+    objective the strengths belong to; scikit-learn's `GridSearchCV(model, grid).fit(data)` does
+    the same for any solver, one fit at a time, over whole runs as well.
+
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 200)
+    >>> runs = [np.column_stack([a * np.cos(t), -a * np.sin(t)]) for a in (0.5, 1.0, 1.5)]
+    >>> model = og.OrthoReg(og.Polynomial(2), og.Zero(), solver=og.Exact())
+    >>> og.tune(model, runs, t=t, folds=3).model.equations()
+    ["x0' = 1.000 x1", "x1' = -1.000 x0"]
+    """
+    solver = model.solver
+    if not isinstance(solver, Exact) or solver.refit:
+        raise InputError(
+            f"tune needs a model with solver=Exact() or Exact(normalize=True), whose objective "
+            f"the strengths belong to; its solver is {solver!r}. Use scikit-learn's GridSearchCV "
+            f"for others."
+        )
+    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
+        raise InputError(f"folds must be a whole number of at least 2; got {folds!r}.")
+    copy: Any = clone(model)
+    start = copy.fit(X, y, t=t, u=u)  # which also chooses rho, where it is to be chosen
+    samples, features = prepared(start, X, y, t=t, u=u)
+    if len(samples.targets) < folds:
+        raise InputError(f"folds={folds} is more than the {len(samples.targets)} samples.")
+    parts = gather(features, start.field_.basis, samples, folds=folds)
+    total = sum(parts[1:], start=parts[0])
+    sizes = scales(total, solver.normalize)
+    parts = [part.scaled(*sizes) for part in parts]
+    total = total.scaled(*sizes)
+    if sparsities is None:
+        largest = 2 * max(float(np.abs(total.a).max(initial=0.0)), 1e-300)
+        sparsities = tuple(largest * np.logspace(-6, 0, _GRID))
+    lams = _ORTHOGONALITIES if orthogonalities is None else tuple(orthogonalities)
+    for lam, mu in [(lam, 0.0) for lam in lams] + [(0.0, mu) for mu in sparsities]:
+        Strengths(mu, lam, 0.0)
+    path = strength_path(
+        parts,
+        features.mask,
+        lams,
+        sparsities,
+        magnitude=float(model.magnitude),
+        ridges=[equation.ridge for equation in start.certificate_.equations],
+    )
+    lam, mu = path.best
+    copy = clone(model)
+    best = copy.set_params(orthogonality=lam, sparsity=mu).fit(X, y, t=t, u=u)
+    return Tuning(best, path)

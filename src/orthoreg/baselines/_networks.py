@@ -1,0 +1,89 @@
+"""Fields that are a network alone, with or without known equations as a soft constraint."""
+
+from collections.abc import Mapping
+from typing import final
+
+from .._model import AbstractModel, Plan, checked_plan
+from ..augmentations import MLP
+from ..libraries import Empty
+from ..losses import AbstractLoss, Informed, VectorField
+from ..solvers import AbstractSolver, Adam, Strengths
+
+
+@final
+class UniversalODE(AbstractModel):
+    """dx/dt = N(x): a network of `depth` hidden tanh layers of `width` units, and no equations.
+
+    `solver` is `Adam(normalize=True)` if None. With `loss=MultiStep()` it is trained through the
+    integrator, on states alone.
+    """
+
+    def __init__(
+        self,
+        width: int = 128,
+        depth: int = 3,
+        *,
+        loss: AbstractLoss | None = None,
+        solver: AbstractSolver | None = None,
+        seed: int = 0,
+    ):
+        self.width = width
+        self.depth = depth
+        self.loss = loss
+        self.solver = solver
+        self.seed = seed
+
+    def _plan(self) -> Plan:
+        return _network_plan(
+            self.width,
+            self.depth,
+            VectorField() if self.loss is None else self.loss,
+            self.solver,
+        )
+
+
+@final
+class PINN(AbstractModel):
+    """dx/dt = N(x) with N drawn towards equations that are known in part.
+
+    `known` gives them by state, numbers included, as in {"omega": "-sin(theta) - 0.2*omega"};
+    states that it does not name are free. `weight` is that of the squared distance between N and
+    the known equations at the measured states, beside the distance to the derivatives.
+    """
+
+    def __init__(
+        self,
+        known: Mapping[str, str] | None = None,
+        *,
+        weight: float = 1.0,
+        width: int = 128,
+        depth: int = 3,
+        solver: AbstractSolver | None = None,
+        seed: int = 0,
+    ):
+        self.known = known
+        self.weight = weight
+        self.width = width
+        self.depth = depth
+        self.solver = solver
+        self.seed = seed
+
+    def _plan(self) -> Plan:
+        return _network_plan(
+            self.width,
+            self.depth,
+            VectorField() if self.known is None else Informed(self.known, self.weight),
+            self.solver,
+        )
+
+
+def _network_plan(
+    width: int, depth: int, loss: AbstractLoss, solver: AbstractSolver | None
+) -> Plan:
+    return checked_plan(
+        Empty(),
+        MLP(width, depth),
+        Strengths(0.0, 0.0, 0.0),
+        loss,
+        Adam(normalize=True) if solver is None else solver,
+    )

@@ -1,0 +1,80 @@
+"""Vector-field regression with partly known equations as a soft constraint: a PINN's loss."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from .._errors import InputError, quoted, suggestion
+from ..data import Dataset, Samples
+from ..differentiation import AbstractDifferentiator, Automatic
+from ..libraries import evaluate, parse
+from ._loss import AbstractLoss, Examples
+from ._vector_field import VectorField
+
+
+@final
+@dataclass(frozen=True, init=False)
+class Informed(AbstractLoss):
+    """1/N sum_i |y_i - f(x_i)|^2 + weight/N sum_i |g(x_i) - f(x_i)|^2 with g the known equations.
+
+    `known` gives g as formulas by state, numbers included: {"omega": "-sin(theta) - 0.2*omega"}.
+    Equations that it does not name are not constrained.
+    """
+
+    known: tuple[tuple[str, str], ...]
+    weight: float
+    differentiation: AbstractDifferentiator
+    is_quadratic = False
+
+    def __init__(
+        self,
+        known: Mapping[str, str] | Sequence[tuple[str, str]],
+        weight: float = 1.0,
+        differentiation: AbstractDifferentiator | None = None,
+    ):
+        if not isinstance(weight, int | float) or not 0 <= weight < np.inf:
+            raise InputError(f"Informed(weight=...) must be finite and at least 0; got {weight!r}.")
+        if isinstance(known, str) or not known:
+            raise InputError(
+                f"Informed needs the known equations by state, such as {{'x': 'v'}}; got {known!r}."
+            )
+        object.__setattr__(self, "known", tuple((k, v) for k, v in dict(known).items()))
+        object.__setattr__(self, "weight", float(weight))
+        object.__setattr__(self, "differentiation", differentiation or Automatic())
+
+    def samples(self, data: Dataset) -> Samples:
+        return VectorField(self.differentiation).samples(data)
+
+    def examples(self, samples) -> Examples:
+        """Targets are the derivatives, then g, then the weight of g, equation by equation."""
+        c = samples.targets.shape[1]
+        equations = samples.names[:c]
+        g, weight = np.zeros_like(samples.targets), np.zeros_like(samples.targets)
+        for name, formula in self.known:
+            if name not in equations:
+                raise InputError(
+                    f"The known equations name '{name}', which is not a state."
+                    f"{suggestion(name, equations)} The states are {quoted(equations)}."
+                )
+            column = equations.index(name)
+            with np.errstate(all="ignore"):
+                g[:, column] = evaluate(
+                    parse(formula, samples.names), list(samples.variables.T), np
+                )
+            weight[:, column] = self.weight
+            if not np.isfinite(g).all():
+                raise InputError(
+                    f"The known equation '{formula}' of '{name}' is not finite on the data."
+                )
+        plain = VectorField(self.differentiation).examples(samples)
+        return replace(plain, targets=np.concatenate([samples.targets, g, weight], axis=1)[:, None])
+
+    def errors(self, field, values, examples, scale):
+        c = values.shape[2]
+        y, g, weight = (examples.targets[:, :, i * c : (i + 1) * c] for i in range(3))
+        return ((((y - values) / scale) ** 2) + weight * ((g - values) / scale) ** 2).sum((1, 2))
+
+    def targets(self, samples, field) -> np.ndarray:
+        return samples.targets

@@ -1,0 +1,236 @@
+"""Losses on states alone: a field is right when it predicts the states that follow.
+
+No derivative is estimated. Steps may be irregular; inputs run on straight lines between the rows.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._errors import DataError, InputError
+from ..data import Dataset, Samples
+from ._loss import AbstractLoss, Examples, Field
+
+METHODS = {"euler": ((), ()), "rk4": ((0.5, 0.5, 1.0), (1 / 3, 1 / 3, 1 / 6))}
+"""Slopes beyond the first: how far along the one before they are taken, and their weights."""
+
+
+@final
+@dataclass(frozen=True)
+class OneStep(AbstractLoss):
+    """1/|T| sum |x_{t+1} - Psi_dt(x_t; f)|^2 over all observed transitions. [eq:fit_loss_step]
+
+    `method` is the one-step solver Psi: "rk4" or "euler".
+    """
+
+    method: str = "rk4"
+    is_quadratic = False
+
+    def __post_init__(self):
+        _check_method(self.method, "OneStep")
+
+    def samples(self, data: Dataset) -> Samples:
+        return _slopes(data, 1, "OneStep()")
+
+    def examples(self, samples) -> Examples:
+        return _windows(samples, 1, "OneStep()")
+
+    def errors(self, field, values, examples, scale):
+        return _errors(self.method, field, values, examples, scale)
+
+    def targets(self, samples, field) -> np.ndarray:
+        return _implied_derivatives(self.method, samples, field)
+
+
+@final
+@dataclass(frozen=True)
+class MultiStep(AbstractLoss):
+    """The mean squared error of predictions over windows of `window` steps (multiple shooting).
+
+    Each window starts from a measured state and is predicted to its end without correction. The
+    windows tile each run; where they do not fit, the last one overlaps its predecessor.
+    """
+
+    window: int = 10
+    method: str = "rk4"
+    is_quadratic = False
+
+    def __post_init__(self):
+        valid = isinstance(self.window, int | np.integer) and not isinstance(self.window, bool)
+        if not valid or self.window < 1:
+            raise InputError(
+                f"MultiStep(window=...) must be a whole number of at least 1; got {self.window!r}."
+            )
+        _check_method(self.method, "MultiStep")
+
+    def samples(self, data: Dataset) -> Samples:
+        return _slopes(data, self.window, f"MultiStep(window={self.window})")
+
+    def examples(self, samples) -> Examples:
+        return _windows(samples, self.window, f"MultiStep(window={self.window})")
+
+    def errors(self, field, values, examples, scale):
+        return _errors(self.method, field, values, examples, scale)
+
+    def targets(self, samples, field) -> np.ndarray:
+        return _implied_derivatives(self.method, samples, field)
+
+
+def _check_method(method: str, who: str) -> None:
+    if method not in METHODS:
+        raise InputError(f"{who}(method=...) must be 'rk4' or 'euler'; got {method!r}.")
+
+
+def _slopes(data: Dataset, window: int, who: str) -> Samples:
+    """Every row with the slope of the step that begins there, or, in a last row, that ends there.
+
+    These start the scales of a fit; what a fitted field is measured against is `targets`.
+    """
+    if data.n_samples == 0:
+        raise DataError(f"{data.source} holds no runs; at least one is needed.")
+    short = np.flatnonzero(data.run_lengths <= window)
+    if short.size:
+        run = int(short[0])
+        where = f"run '{data.labels[run]}'" if data.n_runs > 1 else data.source
+        raise DataError(
+            f"{who} needs runs of at least {window + 1} rows; {where} has {data.run_lengths[run]}."
+            + (" Choose a smaller window or leave the run out." if window > 1 else "")
+        )
+    before = _step_starts(data.run_of_row)
+    steps = np.diff(data.times)[before]
+    slopes = np.diff(data.states, axis=0)[before] / steps[:, None]
+    return Samples(
+        data.variables, slopes, data.run_of_row, np.zeros(data.n_states), data.variable_names,
+        data.times,
+    )  # fmt: skip
+
+
+def _step_starts(run_of_row: np.ndarray) -> np.ndarray:
+    """For each row the row in which its step begins: itself, or the one before in a last row.
+
+    Says nothing for a row that is a run of its own.
+    """
+    rows = np.arange(len(run_of_row))
+    changes = run_of_row[1:] != run_of_row[:-1]
+    is_last, is_first = np.append(changes, True), np.append(True, changes)
+    return np.where(is_last & ~is_first, rows - 1, rows)
+
+
+def _has_step(run_of_row: np.ndarray) -> np.ndarray:
+    """Which rows have another one of their run beside them."""
+    return np.bincount(run_of_row)[run_of_row] > 1
+
+
+def _windows(samples: Samples, window: int, who: str) -> Examples:
+    if samples.times is None:
+        raise InputError(
+            f"loss={who} predicts in time and needs runs with times: fit(data) or fit(x, t=t)."
+        )
+    n = samples.targets.shape[1]
+    lengths = np.bincount(samples.run_of_row)
+    offsets = np.cumsum(lengths) - lengths
+    found = [
+        offset + np.append(np.arange(0, length - 1 - window, window), length - 1 - window)
+        for offset, length in zip(offsets, lengths, strict=True)
+        if length > window
+    ]
+    if not found:
+        raise DataError(
+            f"{who} needs runs of at least {window + 1} rows; what validation leaves of them has "
+            f"at most {lengths.max()}. Choose a smaller window or hold out less."
+        )
+    starts = np.concatenate(found)
+    rows = starts[:, None] + np.arange(window)
+    return Examples(
+        samples.variables[rows],
+        samples.variables[rows + 1, :n],
+        samples.times[rows + 1] - samples.times[rows],
+        samples.variables[rows + 1, n:],
+    )
+
+
+def _step(
+    method: str,
+    field: Field,
+    x: Any,
+    dt: Any,
+    first: Any,
+    inputs: tuple[Any, Any],
+    loop: Callable[..., tuple[Any, Any]],
+) -> Any:
+    """Psi_dt(x): the state after one step, row by row; `first` is f(x).
+
+    Every slope after the first is taken at the end of a part of the step along the slope before.
+    """
+    before, after = inputs
+    places, weights = METHODS[method]
+    dt = dt[:, None]
+
+    def stage(carry: tuple[Any, Any], place_and_weight: Any) -> tuple[tuple[Any, Any], None]:
+        slope, mean = carry
+        place, weight = place_and_weight[0], place_and_weight[1]
+        z = x + place * dt * slope
+        if before.shape[1]:
+            here = before + place * (after - before)
+            z = (jnp if isinstance(z, jax.Array) else np).concatenate([z, here], axis=1)
+        slope = field(z)
+        return (slope, mean + weight * slope), None
+
+    if not places:
+        return x + dt * first
+    table = np.column_stack([places, weights]).astype(x.dtype)
+    (_, mean), _ = loop(stage, (first, first / 6), table)
+    return x + dt * mean
+
+
+def _python_loop(body: Callable[..., Any], carry: Any, items: Any) -> tuple[Any, None]:
+    """`jax.lax.scan` for NumPy."""
+    for item in items:
+        carry, _ = body(carry, item)
+    return carry, None
+
+
+def _errors(method: str, field: Field, values: Any, examples: Examples, scale: Any) -> Any:
+    """Mean over the window of |x - prediction|^2, each equation's divided by its scale."""
+    n = examples.targets.shape[2]
+
+    def advance(x: Any, step: tuple[Any, ...], first: Any) -> tuple[Any, Any]:
+        before, dt, after, target = step
+        x = _step(method, field, x, dt, first, (before, after), jax.lax.scan)
+        return x, (((target - x) / scale) ** 2).sum(1)
+
+    def from_state(x: Any, step: tuple[Any, ...]) -> tuple[Any, Any]:
+        return advance(x, step, field(jnp.concatenate([x, step[0]], axis=1)))
+
+    steps = (
+        jnp.swapaxes(examples.points[:, :, n:], 0, 1),
+        examples.steps.T,
+        jnp.swapaxes(examples.inputs_after, 0, 1),
+        jnp.swapaxes(examples.targets, 0, 1),
+    )
+    start = examples.points[:, 0, :n]
+    if examples.points.shape[1] == 1:
+        return advance(start, jax.tree.map(lambda part: part[0], steps), values[:, 0])[1]
+    return jax.lax.scan(from_state, start, steps)[1].mean(0)
+
+
+def _implied_derivatives(method: str, samples: Samples, field: Field) -> np.ndarray:
+    """f(x) + (x_{t+1} - Psi_dt(x_t)) / dt: the field, corrected by what its prediction missed.
+
+    A row that is a run of its own gives nothing to correct.
+    """
+    assert samples.times is not None
+    n = samples.targets.shape[1]
+    inside = _has_step(samples.run_of_row)
+    rows = _step_starts(samples.run_of_row)[inside]
+    begin, end = samples.variables[rows], samples.variables[rows + 1]
+    dt = samples.times[rows + 1] - samples.times[rows]
+    inputs = (begin[:, n:], end[:, n:])
+    reached = _step(method, field, begin[:, :n], dt, field(begin), inputs, _python_loop)
+    implied = np.array(field(samples.variables))
+    implied[inside] += (end[:, :n] - reached) / dt[:, None]
+    return implied

@@ -1,0 +1,356 @@
+"""`Adam`: the paper's Algorithm 1, joint gradient training of coefficients and network."""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from .._errors import DataError, InputError, TrainingError, TrainingWarning, quoted
+from .._field import HybridField
+from .._objective import PARTS, Objective, Parameters, Weights
+from ..data import Samples
+from ..losses import Examples
+from ..moments import Moments, gather
+from ..penalties import whitening
+from ._equation import Problem, objective
+from ._exact import scales
+from ._rank import independent_terms
+from ._reduction import Spectrum
+from ._result import EquationFit, FitResult
+from ._solver import AbstractSolver, Solution, Task, Training
+from ._training import EARLY, Loop, Plan, Schedule, TrainingData, ending, train
+
+_LEAST = 1e-9  # of the largest variance: what single precision can still project on
+_LARGEST = 1e18  # the square of a larger number does not fit single precision
+
+
+@final
+@dataclass(frozen=True)
+class Adam(AbstractSolver):
+    """Trains coefficients and network together by Adam, in single precision. [Algorithm 1]
+
+    `epochs` and `learning_rate` are the paper's. The rate falls on a cosine to `decay` times
+    its first value. `batch` is the number of examples of a step; None takes all of them, which
+    the projection (`orthogonality=math.inf`) needs. A batch squares its own estimate of the
+    overlap, which is biased by its variance; `unbiased` multiplies two independent ones.
+    `normalize` measures features and targets in units of their root mean square, as `Exact` does.
+
+    The share `validation` of the runs is held out; the state with the lowest error on them is
+    returned (without any, that with the lowest objective), and training stops when `patience`
+    epochs have not improved it. Coefficients not above `threshold` become zero at the end.
+    `polish` then solves coefficients and output layer exactly, for the hidden layers as trained.
+    """
+
+    epochs: int = 2000
+    learning_rate: float = 0.0089
+    decay: float = 1.0
+    batch: int | None = None
+    unbiased: bool = False
+    normalize: bool = False
+    validation: float = 0.0
+    patience: int | None = None
+    threshold: float = 1e-3
+    polish: bool = False
+
+    def __post_init__(self):
+        for name, may_be_none in (("epochs", False), ("batch", True), ("patience", True)):
+            value = getattr(self, name)
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if not (whole and value >= 1) and not (may_be_none and value is None):
+                none = "None or " if may_be_none else ""
+                raise InputError(
+                    f"Adam({name}=...) must be {none}a whole number of at least 1; got {value!r}."
+                )
+        for name, low, high in (
+            ("learning_rate", 0.0, math.inf), ("decay", -1e-300, 1.0),
+            ("validation", -1e-300, 0.5), ("threshold", -1e-300, math.inf),
+        ):  # fmt: skip
+            value = getattr(self, name)
+            number = isinstance(value, int | float | np.number) and math.isfinite(value)
+            if not number or not low < value <= high:
+                limit = "above 0" if low == 0 else "at least 0"
+                upper = f" and at most {high:g}" if math.isfinite(high) else ""
+                raise InputError(f"Adam({name}=...) must be {limit}{upper}; got {value!r}.")
+        if self.patience is not None and self.validation == 0:
+            raise InputError(
+                "Adam(patience=...) stops on the error of held-out runs and needs "
+                "validation=..., such as 0.2; it is 0."
+            )
+        if self.unbiased and self.batch is None:
+            raise InputError(
+                "Adam(unbiased=True) is about batches; the full batch has no bias. Give batch=..."
+            )
+
+    def fit_all(self, tasks: Sequence[Task]) -> list[Solution]:
+        """Tasks that differ in strengths, seed and starting values alone train in one batch."""
+        solutions: dict[int, Solution] = {}
+        for group in _alike(tasks):
+            members = self._train([tasks[i] for i in group])
+            solutions |= dict(zip(group, members, strict=True))
+        return [solutions[i] for i in range(len(tasks))]
+
+    def _train(self, tasks: list[Task]) -> list[Solution]:
+        kept, held_out = self._split(tasks[0].samples)
+        setting = _setting(tasks, kept, self.normalize)
+        loop = self.loop(tasks, setting, kept, held_out)
+        with jax.enable_x64(False):
+            state = train(loop)
+        solutions = []
+        for i, (one, parameters) in enumerate(zip(tasks, loop.best(state), strict=True)):
+            message = ending(int(state.code[i]), int(state.stopped_at[i]))
+            if not np.isfinite(state.best_value[i]):
+                raise TrainingError(f"Training {message}.{_advice(self)}")
+            if message and state.code[i] != EARLY:
+                warnings.warn(
+                    f"Training {message}; the state of epoch {state.best_epoch[i]} is kept."
+                    f"{_advice(self)}",
+                    TrainingWarning,
+                    stacklevel=4,
+                )
+            last = min(int(state.stopped_at[i]) + 1, int(self.epochs) + 1)
+            training = Training(
+                PARTS,
+                state.history[i, :last].astype(np.float64),
+                None if held_out is None else state.validation[i, :last].astype(np.float64),
+                int(state.best_epoch[i]),
+                message,
+            )
+            solutions.append(self._solution(one, parameters, setting, kept, training))
+        return solutions
+
+    def loop(
+        self, tasks: list[Task], setting: Objective, kept: Samples, held_out: Samples | None
+    ) -> Loop:
+        """What is compiled and run: the examples, the starting values and how to train."""
+        task = tasks[0]
+        examples = task.loss.examples(kept)
+        self._check(task, examples)
+        validation: tuple[Any, Any] = (None, None)
+        if held_out is not None:
+            other = task.loss.examples(held_out)
+            validation = (other, _theta(setting, other, held_out))
+        return Loop.of(
+            setting,
+            TrainingData(examples, _theta(setting, examples, kept), *validation),
+            [_start(one, setting) for one in tasks],
+            [_weights(one) for one in tasks],
+            [one.seed % 2**32 for one in tasks],
+            Plan(
+                epochs=int(self.epochs),
+                patience=int(self.patience or self.epochs + 1),
+                first_rate=float(self.learning_rate),
+                last_rate=float(self.learning_rate * self.decay),
+            ),
+            Schedule(
+                batch=int(self.batch or 0),
+                unbiased=self.unbiased,
+                learns_hidden=task.learns_hidden,
+                learns_coefficients=task.fixed is None,
+            ),
+        )
+
+    def _split(self, samples: Samples) -> tuple[Samples, Samples | None]:
+        """Training and validation rows: whole runs where there are enough of them."""
+        if self.validation == 0:
+            return samples, None
+        held_out = samples.folds(round(1 / self.validation)) == 0
+        return samples.only(~held_out), samples.only(held_out)
+
+    def _check(self, task: Task, examples: Examples) -> None:
+        if self.batch is not None and self.batch > len(examples):
+            what = "samples" if task.loss.is_quadratic else "examples"
+            raise InputError(
+                f"Adam(batch={self.batch}) is larger than the data: there are {len(examples)} "
+                f"{what} to train on. Choose a smaller batch, or None for all of them."
+            )
+        if self.batch is not None and math.isinf(task.strengths.orthogonality):
+            raise InputError(
+                "orthogonality=inf projects the network on all data at once, which "
+                f"Adam(batch={self.batch}) cannot; use batch=None, a finite orthogonality, or "
+                "solver=Exact()."
+            )
+        if task.basis.composed and math.isinf(task.strengths.orthogonality):
+            raise InputError(
+                "orthogonality=inf is not defined for a Composed network; give a finite number."
+            )
+        if self.polish and (not task.loss.is_quadratic or task.basis.composed):
+            raise InputError(
+                "Adam(polish=True) solves a quadratic problem; it needs loss=VectorField() and a "
+                "network that is added to the equations. Use polish=False."
+            )
+
+    def _solution(
+        self,
+        task: Task,
+        parameters: Parameters,
+        setting: Objective,
+        samples: Samples,
+        training: Training,
+    ) -> Solution:
+        """The fit in double precision, from the moments of the trained network."""
+        mask = task.features.mask
+        w = np.where(mask, np.asarray(parameters.coefficients, np.float64).T, 0.0)
+        w = np.where(np.abs(w) > self.threshold, w, 0.0)
+        if task.fixed is not None:
+            w = task.fixed * setting.feature_scale / setting.target_scale[:, None]
+        v = np.asarray(parameters.weights, np.float64)
+        basis = task.basis
+        if task.learns_hidden:
+            layers = (parameters.basis.weights, parameters.basis.biases)
+            weights, biases = (tuple(np.asarray(a, np.float64) for a in part) for part in layers)
+            basis = replace(basis, weights=weights, biases=biases)
+        sizes = (np.asarray(setting.feature_scale), np.asarray(setting.target_scale))
+        in_units = sizes[1][:, None] / sizes[0]
+        field = HybridField(
+            task.features, w * in_units, basis, v * setting.target_scale, np.zeros_like(w)
+        )
+        (moments,) = gather(task.features, field.residual_basis, samples)
+        moments = moments.scaled(*sizes)
+        projects = math.isinf(task.strengths.orthogonality)
+        p = np.zeros_like(w)
+        if projects:
+            allowed = enumerate(task.allowed)
+            p = np.stack([_projection(moments, row) @ v[:, c] for c, row in allowed])
+        if not task.loss.is_quadratic:
+            field = replace(field, correction=p * in_units)
+            implied = replace(samples, targets=task.loss.targets(samples, field.values))
+            (moments,) = gather(task.features, field.residual_basis, implied)
+            moments = moments.scaled(*sizes)
+        equations = tuple(
+            self._equation(task, moments, c, w[c], v[:, c], p[c]) for c in range(len(mask))
+        )
+        result = FitResult(moments, mask, task.strengths, *sizes, equations)
+        return Solution(result, basis, training)
+
+    def _equation(
+        self, task: Task, moments: Moments, c: int, w: np.ndarray, v: np.ndarray, p: np.ndarray
+    ) -> EquationFit:
+        """One equation as trained, with its distance from the optimum for these hidden layers."""
+        terms = np.flatnonzero(task.allowed[c])
+        independent, dependences = independent_terms(moments.A[np.ix_(terms, terms)])
+        ridge = float(task.ridge or 0.0)
+        trained = EquationFit(
+            terms=terms, w=w, v=v, p=p, sparsity=float(task.strengths.sparsity), ridge=ridge,
+            duality_gap=math.nan, dependences=tuple(one.of_library(terms) for one in dependences),
+        )  # fmt: skip
+        if task.basis.composed:
+            return trained
+        projects = math.isinf(task.strengths.orthogonality)
+        M = _projection(moments, task.allowed[c]) if projects else None
+        spectrum = Spectrum.of(moments if M is None else moments.with_basis_minus(M))
+        # what is left of the network has no overlap, so that its penalty is nothing
+        strengths = replace(task.strengths, orthogonality=0.0) if projects else task.strengths
+        problem = Problem(c, terms, independent, strengths, False)
+        exact = (
+            problem.solve(spectrum, ridge)
+            if task.fixed is None
+            else problem.residual(spectrum, ridge, w)
+        )
+        exact = replace(
+            exact, dependences=trained.dependences, p=p * 0 if M is None else M @ exact.v
+        )
+        reached, optimum = (objective(moments, c, fit, task.strengths) for fit in (trained, exact))
+        if self.polish and optimum <= reached:
+            return exact
+        return replace(trained, duality_gap=max(reached - optimum, 0.0) + exact.duality_gap)
+
+
+def _alike(tasks: Sequence[Task]) -> list[list[int]]:
+    """Places of the tasks that can train together."""
+    groups: dict[tuple, list[int]] = {}
+    for i, task in enumerate(tasks):
+        shapes = tuple(layer.shape for layer in task.basis.weights)
+        key = (
+            id(task.samples), task.features, task.loss, task.learns_hidden, shapes,
+            task.basis.composed, math.isinf(task.strengths.orthogonality), task.fixed is None,
+            task.allowed.tobytes(),
+        )  # fmt: skip
+        groups.setdefault(key, []).append(i)
+    return list(groups.values())
+
+
+def _setting(tasks: list[Task], samples: Samples, normalize: bool) -> Objective:
+    """The objective's constants, in double precision."""
+    task = tasks[0]
+    (moments,) = gather(task.features, lambda rows: rows[:, :0], samples)
+    feature_scale, target_scale = scales(moments, normalize)
+    scaled = moments.scaled(feature_scale, target_scale)
+    pace = 1.0
+    if normalize and samples.times is not None and not task.loss.is_quadratic:
+        steps = task.loss.examples(samples).steps
+        pace = float(steps.mean()) if steps.size else 1.0
+    weights = np.array([[getattr(_weights(one), name) for name in ("mu", "lam", "lam2", "rho")]
+                        for one in tasks])  # fmt: skip
+    projects = math.isinf(task.strengths.orthogonality)
+    return Objective(
+        features=task.features,
+        loss=task.loss,
+        feature_scale=feature_scale,
+        target_scale=target_scale,
+        error_scale=target_scale * pace,
+        allowed=task.allowed,
+        whitening=whitening(scaled.A, task.allowed, least=_LEAST) if projects else None,
+        counted=(True, *np.any(weights > 0, axis=0).tolist()),
+    )
+
+
+def _theta(setting: Objective, examples: Examples, samples: Samples) -> np.ndarray:
+    """Scaled features at the points of the examples, if single precision can hold them."""
+    points = np.asarray(examples.points).reshape(-1, examples.points.shape[-1])
+    theta = setting.features(points) / setting.feature_scale
+    largest = np.abs(theta).max(axis=0, initial=0.0)
+    if (largest > _LARGEST).any():
+        worst = int(np.argmax(largest))
+        raise DataError(
+            f"Library term '{setting.features.names[worst]}' reaches {largest[worst]:.1e} on the "
+            f"data, too much for Adam's single precision. Use Adam(normalize=True), rescale the "
+            f"data, or use solver=Exact()."
+        )
+    if np.abs(examples.targets / setting.target_scale.max()).max(initial=0.0) > _LARGEST or (
+        np.abs(points).max(initial=0.0) > _LARGEST
+    ):
+        raise DataError(
+            f"The data ({quoted(samples.names)}) are too large for Adam's single precision. "
+            f"Rescale them or use solver=Exact()."
+        )
+    return theta
+
+
+def _start(task: Task, setting: Objective) -> Parameters:
+    """Zero coefficients, or those that are fixed; a drawn output layer if hidden layers learn."""
+    shape = (task.basis.size, len(setting.target_scale))
+    weights = np.zeros(shape)
+    if task.learns_hidden:
+        spread = np.sqrt(2 / sum(shape))
+        weights = spread * np.random.default_rng([task.seed, 1]).standard_normal(shape)
+        weights[-1] = 0.0
+    w = np.zeros((len(setting.target_scale), len(setting.feature_scale)))
+    if task.fixed is not None:
+        w = task.fixed * setting.feature_scale / setting.target_scale[:, None]
+    return Parameters(w.T, task.basis, weights)
+
+
+def _weights(task: Task) -> Weights:
+    lam = float(task.strengths.orthogonality)
+    return Weights(
+        mu=float(task.strengths.sparsity) if task.fixed is None else 0.0,
+        lam=0.0 if math.isinf(lam) else lam,
+        lam2=float(task.strengths.magnitude),
+        rho=float(task.ridge or 0.0),
+    )
+
+
+def _projection(moments: Moments, allowed: np.ndarray) -> Float[np.ndarray, "K H"]:
+    """M = A^+ B on the terms that an equation may use: theta M is the projection of psi."""
+    (R,) = whitening(moments.A, allowed[None])
+    return R @ (R.T @ moments.B)
+
+
+def _advice(solver: Adam) -> str:
+    scale = "" if solver.normalize else ", Adam(normalize=True)"
+    return f" Try a lower learning_rate than {solver.learning_rate:g}{scale} or solver=Exact()."

@@ -1,0 +1,362 @@
+"""The compiled training loop of Algorithm 1: Adam on all that is learned, several models at once.
+
+The learned numbers are one flat vector per model: loops that carry many small arrays are slow on
+a CPU. No Python runs between the steps; it is asked between stretches of epochs only, to show
+progress and to stop when every model has.
+"""
+
+import math
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax.flatten_util import ravel_pytree
+
+from .._objective import PARTS, Objective, Parameters, Weights
+from .._progress import progress
+from ..losses import Examples
+
+RUNNING, EARLY = 0, 1
+_CAUSES = 2  # codes from here on: the part that was not finite, then the gradient
+_SECONDS_PER_STRETCH = 0.5
+_ADAM = optax.scale_by_adam()
+
+
+@final
+@dataclass(frozen=True)
+class Schedule:
+    """What the compiled loop is made for. `batch` of 0 is the full batch."""
+
+    batch: int
+    unbiased: bool
+    learns_hidden: bool
+    learns_coefficients: bool
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["epochs", "patience", "first_rate", "last_rate"],
+    meta_fields=[],
+)
+@final
+@dataclass(frozen=True)
+class Plan:
+    """How long to train, and how fast: the rate falls from the first to the last on a cosine."""
+
+    epochs: Any
+    patience: Any
+    first_rate: Any
+    last_rate: Any
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["train", "theta", "validation", "validation_theta"],
+    meta_fields=[],
+)
+@final
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Examples with the scaled features at their points, to train on and to validate with."""
+
+    train: Examples
+    theta: Any
+    validation: Examples | None
+    validation_theta: Any
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["flat", "moments", "best", "best_value", "best_epoch", "code", "stopped_at",
+                 "history", "validation"],
+    meta_fields=[],
+)  # fmt: skip
+@final
+@dataclass(frozen=True, eq=False)
+class State:
+    """A model in training. `best` is the vector with the lowest `best_value` so far: of the
+    validation error where there is one, else of J."""
+
+    flat: Any
+    moments: Any
+    best: Any
+    best_value: Any
+    best_epoch: Any
+    code: Any
+    stopped_at: Any
+    history: Any
+    validation: Any
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["objective", "data", "starts", "weights", "seeds", "plan"],
+    meta_fields=["schedule", "structure"],
+)
+@final
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """All that training needs. `starts`, `weights` and `seeds` have one entry for each model.
+
+    `starts` are the leaves of the parameters, which `structure` puts together again.
+    """
+
+    objective: Objective
+    data: TrainingData
+    starts: list[Any]
+    weights: Weights
+    seeds: Any
+    plan: Plan
+    schedule: Schedule
+    structure: Any
+
+    @classmethod
+    def of(
+        cls,
+        objective: Objective,
+        data: TrainingData,
+        starts: list[Parameters],
+        weights: list[Weights],
+        seeds: list[int],
+        plan: Plan,
+        schedule: Schedule,
+    ) -> "Loop":
+        """The loop in single precision."""
+        return cls(
+            jax.tree.map(_single, objective),
+            jax.tree.map(_single, data),
+            _stacked([jax.tree.leaves(start) for start in starts]),
+            _stacked(weights),
+            np.asarray(seeds, np.uint32),
+            plan,
+            schedule,
+            jax.tree.structure(starts[0]),
+        )
+
+    def start(self, i: int) -> Parameters:
+        """The parameters that a model starts from."""
+        return jax.tree.unflatten(self.structure, [leaf[i] for leaf in self.starts])
+
+    def first_state(self) -> State:
+        """Nothing learned yet."""
+        models, epochs = len(self.seeds), self.plan.epochs + 1
+        learned = [_learned(self.start(i), self.schedule) for i in range(models)]
+        flat = np.stack(
+            [np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(one)]) for one in learned]
+        )
+        room = 2 ** max(11, math.ceil(math.log2(epochs)))  # so that one compiled loop serves many
+        return State(
+            flat=flat,
+            moments=jax.tree.map(
+                lambda part: np.zeros(part.shape, part.dtype),
+                jax.eval_shape(jax.vmap(_ADAM.init), flat),
+            ),
+            best=flat,
+            best_value=np.full(models, np.inf, np.float32),
+            best_epoch=np.zeros(models, np.int32),
+            code=np.full(models, RUNNING, np.int32),
+            stopped_at=np.full(models, epochs, np.int32),
+            history=np.zeros((models, room, len(PARTS)), np.float32),
+            validation=np.zeros((models, room), np.float32),
+        )
+
+    def best(self, state: State) -> list[Parameters]:
+        """The best parameters of each model."""
+        found = []
+        for i, flat in enumerate(state.best):
+            start = self.start(i)
+            leaves, tree = jax.tree.flatten(_learned(start, self.schedule))
+            parts = np.split(flat, np.cumsum([leaf.size for leaf in leaves])[:-1])
+            shaped = [part.reshape(leaf.shape) for part, leaf in zip(parts, leaves, strict=True)]
+            found.append(_rebuilt(start, jax.tree.unflatten(tree, shaped), self.schedule))
+        return found
+
+
+def train(loop: Loop) -> State:
+    """The state after the last epoch, with the best vectors and the whole history."""
+    state, epochs = loop.first_state(), loop.plan.epochs + 1
+    done, length = 0, 1
+    with progress("Training", epochs) as show:
+        while done < epochs and bool((np.asarray(state.code) == RUNNING).any()):
+            last = min(done + length, epochs)
+            began = time.monotonic()
+            state = jax.block_until_ready(stretch(state, loop, np.array([done, last], np.int32)))
+            seconds = time.monotonic() - began
+            if done:  # the first stretch also compiled
+                length = max(1, min(4 * length, int(length * _SECONDS_PER_STRETCH / seconds)))
+            done = last
+            show(done, _word(state, done - 1))
+    return jax.tree.map(np.asarray, state)
+
+
+def _word(state: State, epoch: int) -> str:
+    """The parts of J of the first model, for the progress bar."""
+    values = np.asarray(state.history[0, epoch])
+    return ", ".join(
+        f"{name} {value:.2g}" for name, value in zip(PARTS, values, strict=True) if value
+    )
+
+
+def _stacked(items: list[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: np.stack(leaves).astype(np.float32), *items)
+
+
+def _single(array: np.ndarray) -> np.ndarray:
+    return array if array.dtype == bool else np.asarray(array, np.float32)
+
+
+def _learned(parameters: Parameters, schedule: Schedule) -> tuple[Any, ...]:
+    """The numbers that training changes."""
+    learned: tuple[Any, ...] = (parameters.weights,)
+    if schedule.learns_coefficients:
+        learned += (parameters.coefficients,)
+    if schedule.learns_hidden:
+        learned += (parameters.basis.weights, parameters.basis.biases)
+    return learned
+
+
+def _rebuilt(parameters: Parameters, learned: tuple[Any, ...], schedule: Schedule) -> Parameters:
+    """The parameters with these learned numbers in their places."""
+    weights, *rest = learned
+    parameters = replace(parameters, weights=weights)
+    if schedule.learns_coefficients:
+        parameters = replace(parameters, coefficients=rest.pop(0))
+    if schedule.learns_hidden:
+        basis = replace(parameters.basis, weights=rest[0], biases=rest[1])
+        parameters = replace(parameters, basis=basis)
+    return parameters
+
+
+@jax.jit
+def stretch(state: State, loop: Loop, bounds: Any) -> State:
+    """The epochs from the first bound up to the second, of every model."""
+
+    def one_model(state: State, start: list[Any], weights: Weights, seed: Any) -> State:
+        parameters = jax.tree.unflatten(loop.structure, start)
+        model = _Model(parameters, weights.of_parts(), jax.random.key(seed), loop)
+        return jax.lax.fori_loop(bounds[0], bounds[1], model.epoch, state)
+
+    return jax.vmap(one_model)(state, loop.starts, loop.weights, loop.seeds)
+
+
+@final
+class _Model:
+    """The epochs of one model while they are traced."""
+
+    def __init__(self, start: Parameters, weights: Any, key: Any, loop: Loop):
+        self.start, self.weights, self.key = start, weights, key
+        self.objective, self.data = loop.objective, loop.data
+        self.plan, self.schedule = loop.plan, loop.schedule
+        _, self.unravel = ravel_pytree(_learned(start, self.schedule))
+        self.psi = None
+        if not self.schedule.learns_hidden and not start.basis.composed:
+            points = self.data.train.points
+            self.psi = start.basis(points.reshape(-1, points.shape[-1]), jnp)
+
+    def parameters(self, flat: Any) -> Parameters:
+        return _rebuilt(self.start, self.unravel(flat), self.schedule)
+
+    def total(self, flat: Any, *batch: Any) -> tuple[Any, Any]:
+        """J and its weighted parts on a batch: examples, features, second batch, psi."""
+        parts = self.weights * self.objective.parts(self.parameters(flat), *batch)
+        return jnp.sum(parts), parts
+
+    def epoch(self, epoch: Any, state: State) -> State:
+        """Judges the state, keeps it if it is the best so far, and takes the next step or steps."""
+        everything = (self.data.train, self.data.theta, None, self.psi)
+        if self.schedule.batch:
+            total, parts = self.total(state.flat, *everything)
+            gradient = jnp.zeros_like(state.flat)
+        else:
+            (total, parts), gradient = jax.value_and_grad(self.total, has_aux=True)(
+                state.flat, *everything
+            )
+        running = state.code == RUNNING
+        value = total
+        if self.data.validation is not None:
+            parameters = self.parameters(state.flat)
+            value = self.objective.parts(
+                parameters,
+                self.data.validation,
+                self.data.validation_theta,
+                correction=self.objective.correction(
+                    parameters, self.data.train, self.data.theta, self.psi
+                ),
+            )[0]
+        bad = jnp.append(~jnp.isfinite(parts), ~jnp.isfinite(gradient).all())
+        code = jnp.where(bad.any(), _CAUSES + jnp.argmax(bad), RUNNING)
+        better = running & (value < state.best_value) & (code == RUNNING)
+        best_epoch = jnp.where(better, epoch, state.best_epoch)
+        waited = epoch - best_epoch >= self.plan.patience
+        code = jnp.where((code == RUNNING) & waited, EARLY, code)
+        state = replace(
+            state,
+            best=jnp.where(better, state.flat, state.best),
+            best_value=jnp.where(better, value, state.best_value),
+            best_epoch=best_epoch,
+            code=jnp.where(running, code, state.code).astype(jnp.int32),
+            stopped_at=jnp.where(running & (code != RUNNING), epoch, state.stopped_at),
+            history=state.history.at[epoch].set(jnp.where(running, parts, 0.0)),
+            validation=state.validation.at[epoch].set(value),
+        )
+        plan = self.plan
+        height = (1 + jnp.cos(jnp.pi * epoch / plan.epochs)) / 2
+        rate = plan.last_rate + (plan.first_rate - plan.last_rate) * height
+        if self.schedule.batch:
+            flat, moments = self.batches(epoch, state, rate)
+        else:
+            flat, moments = _adam_step(state.flat, state.moments, gradient, rate)
+        go = (state.code == RUNNING) & (epoch < plan.epochs)
+        return replace(
+            state,
+            flat=jnp.where(go, flat, state.flat),
+            moments=jax.tree.map(partial(jnp.where, go), moments, state.moments),
+        )
+
+    def batches(self, epoch: Any, state: State, rate: Any) -> tuple[Any, Any]:
+        """One pass over the data in batches, in an order drawn anew."""
+        size, count = self.schedule.batch, len(self.data.train)
+        order_key, second_key = jax.random.split(jax.random.fold_in(self.key, epoch))
+        order = jax.random.permutation(order_key, count)[: count // size * size]
+
+        def rows_of(values: Any, rows: Any) -> Any:
+            """The values at the points of these examples."""
+            return values.reshape(count, -1, values.shape[-1])[rows].reshape(-1, values.shape[-1])
+
+        def chosen(rows: Any) -> tuple[Any, Any]:
+            examples = jax.tree.map(lambda part: part[rows], self.data.train)
+            return examples, rows_of(self.data.theta, rows)
+
+        def step(carry: tuple[Any, Any], rows_and_key: tuple[Any, Any]) -> tuple[Any, None]:
+            rows, key = rows_and_key
+            second = None
+            if self.schedule.unbiased:
+                other, features = chosen(jax.random.randint(key, (size,), 0, count))
+                second = (other.points.reshape(-1, other.points.shape[-1]), features)
+            psi = None if self.psi is None else rows_of(self.psi, rows)
+            gradient, _ = jax.grad(self.total, has_aux=True)(carry[0], *chosen(rows), second, psi)
+            return _adam_step(*carry, gradient, rate), None
+
+        rows = order.reshape(-1, size)
+        keys = jax.random.split(second_key, len(rows))
+        return jax.lax.scan(step, (state.flat, state.moments), (rows, keys))[0]
+
+
+def _adam_step(flat: Any, moments: Any, gradient: Any, rate: Any) -> tuple[Any, Any]:
+    update, moments = _ADAM.update(gradient, moments)
+    return flat - rate * update, moments
+
+
+def ending(code: int, stopped_at: int) -> str:
+    """Why training ended before its last epoch, in words; empty if it did not."""
+    if code == RUNNING:
+        return ""
+    if code == EARLY:
+        return f"stopped at epoch {stopped_at}: the validation error no longer improved"
+    cause = [*(f"{part} part of the objective" for part in PARTS), "gradient"][code - _CAUSES]
+    return f"stopped at epoch {stopped_at}: the {cause} was no longer finite"
