@@ -2,14 +2,30 @@
 
 import json
 import platform
+import re
 import sys
 from pathlib import Path
 
-from benchmarks import fit_pendulum, predict_row
+from benchmarks import (
+    exact_and_adam,
+    fit_pendulum,
+    path,
+    penalty_overhead,
+    predict_row,
+    strengths,
+)
 
-BENCHMARKS = {"predict_row": predict_row, "fit_pendulum": fit_pendulum}
+BENCHMARKS = {
+    "predict_row": predict_row,
+    "fit_pendulum": fit_pendulum,
+    "exact_and_adam": exact_and_adam,
+    "path": path,
+    "penalty_overhead": penalty_overhead,
+    "strengths": strengths,
+}
 RECORDS = Path(__file__).parent / "records"
-PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "benchmarks.md"
 
 
 def main(names: list[str]) -> None:
@@ -30,6 +46,17 @@ def main(names: list[str]) -> None:
             page += "\n" + benchmark.render(json.loads(file.read_text()))
     PAGE.write_text(page)
     print(page)
+    record = RECORDS / "strengths.json"
+    if record.exists():
+        table = strengths.strengths_table(json.loads(record.read_text())["rows"])
+        choosing = DOCS / "choosing.md"
+        text = re.sub(
+            r"(<!-- strengths: .*? -->\n).*?(<!-- end -->)",
+            lambda match: f"{match[1]}\n{table}\n{match[2]}",
+            choosing.read_text(),
+            flags=re.DOTALL,
+        )
+        choosing.write_text(text)
 
 
 if __name__ == "__main__":
