@@ -186,7 +186,7 @@ def test_leftovers_are_harmless(tmp_path):
 @pytest.mark.parametrize("workers, kills", [(0, 4), (2, 2)])
 def test_a_killed_sweep_continues_and_gives_the_same_bytes(tmp_path, workers, kills):
     rng = random.Random(workers)
-    count, seconds = 12, 0.15
+    count, seconds = 24, 0.15
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     command = [sys.executable, sweep_jobs.__file__, str(count), str(broken), str(seconds)]
     finished = [0]
@@ -197,7 +197,8 @@ def test_a_killed_sweep_continues_and_gives_the_same_bytes(tmp_path, workers, ki
         wait_for(lambda: len(list((broken / "traces").iterdir())) > begun)  # noqa: B023
         time.sleep(rng.uniform(0.0, 0.4))
         sweep.kill()
-        sweep.communicate()
+        sweep.wait()  # not for the pipe, which a process that outlives its parent would hold open
+        sweep.stdout.close()
         wait_for(lambda: not any(map(is_alive, processes_of(broken))))
         finished.append(len(contents(broken / "results")))
     assert finished == sorted(finished) and 0 < finished[-1] < count
