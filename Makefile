@@ -4,7 +4,7 @@ BIN := .venv/bin
 # one thread per test process: the processes share the cores
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false
 
-.PHONY: demo test lint format bench readme clean
+.PHONY: demo test slow lint format bench readme clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -16,7 +16,10 @@ demo: .venv/ready
 	$(BIN)/orthoreg demo --out demo
 
 test: .venv/ready
-	$(TEST_ENV) $(BIN)/python -m pytest -q -n 2 --dist worksteal
+	$(TEST_ENV) $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
+
+slow: .venv/ready
+	$(TEST_ENV) $(BIN)/python -m pytest -q -n 2 --dist worksteal -m slow
 
 lint: .venv/ready
 	$(BIN)/ruff format --check .

@@ -62,7 +62,7 @@ class _Epochs:
         names = {"state_names_": ("x0", "x1"), "input_names_": (), "output_names_": ("x0", "x1")}
         self.task = model._task(plan, samples, names)
         solver: Any = plan.solver
-        setting = _adam._setting([self.task], samples, solver.normalize)
+        setting = _adam.objective_of([self.task], samples, solver.normalize)
         self.loop = solver.loop([self.task], setting, samples, None)
         self.state = self.loop.first_state()
 

@@ -59,6 +59,7 @@ def test_folds_are_whole_runs(pendulum_runs):
         assert inside.isdisjoint(samples.run_of_row[fold_of_row != fold])
 
 
+@pytest.mark.slow
 def test_the_default_grid_has_2500_pairs(model, pendulum_runs):
     tuned = og.tune(model, pendulum_runs)
     assert tuned.path.errors.shape == (50, 50, 5)

@@ -464,6 +464,9 @@ def fit_together(
     """
     if not models:
         raise InputError("fit_together needs at least one model; the list is empty.")
+    for model in models:
+        if not isinstance(model, AbstractModel):
+            raise InputError(f"fit_together takes models such as OrthoReg(); got {model!r}.")
     plans = [model._plan() for model in models]
     first, plan = models[0], plans[0]
     for other in plans[1:]:
@@ -473,6 +476,8 @@ def fit_together(
                 f"{plan.loss!r}, {plan.solver!r} and {other.loss!r}, {other.solver!r}."
             )
     samples, learned = first._training_samples(plan.loss, X, y, t, u)
+    if len(samples.targets) < 2:
+        raise InputError("A fit needs at least 2 samples; the data hold 1.")
     tasks = [model._task(one, samples, learned) for model, one in zip(models, plans, strict=True)]
     solutions = plan.solver.fit_all(tasks)
     # only now, so that a fit that fails leaves an earlier one whole

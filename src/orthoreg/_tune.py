@@ -44,24 +44,29 @@ def tune(
     The paper's protocol, over 50 x 50 pairs by default, each solved exactly from moments: the
     folds are whole runs where there are enough. Needs `solver=Exact()` without `refit`, whose
     objective the strengths belong to; scikit-learn's `GridSearchCV(model, grid).fit(data)` does
-    the same for any solver, one fit at a time, over whole runs as well.
+    the same for any solver, one fit at a time, over whole runs as well. Where rho is to be chosen,
+    the path has the one that is best at the model's own strengths; the model that is returned
+    chooses its own.
 
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 6, 200)
     >>> runs = [np.column_stack([a * np.cos(t), -a * np.sin(t)]) for a in (0.5, 1.0, 1.5)]
     >>> model = og.OrthoReg(og.Polynomial(2), og.Zero(), solver=og.Exact())
-    >>> og.tune(model, runs, t=t, folds=3).model.equations()
+    >>> og.tune(model, runs, t=t, folds=3, orthogonalities=[1.0]).model.equations()
     ["x0' = 1.000 x1", "x1' = -1.000 x0"]
     """
-    solver = model.solver
-    if not isinstance(solver, Exact) or solver.refit:
+    solver = getattr(model, "solver", None)
+    if not isinstance(model, OrthoReg) or not isinstance(solver, Exact) or solver.refit:
         raise InputError(
             f"tune needs a model with solver=Exact() or Exact(normalize=True), whose objective "
-            f"the strengths belong to; its solver is {solver!r}. Use scikit-learn's GridSearchCV "
-            f"for others."
+            f"the strengths belong to; got {model!r}. The default solver refits. Use "
+            f"scikit-learn's GridSearchCV for others."
         )
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
         raise InputError(f"folds must be a whole number of at least 2; got {folds!r}.")
+    lams = _ORTHOGONALITIES if orthogonalities is None else tuple(orthogonalities)
+    for lam, mu in [(lam, 0.0) for lam in lams] + [(0.0, mu) for mu in sparsities or ()]:
+        Strengths(mu, lam, 0.0)
     copy: Any = clone(model)
     start = copy.fit(X, y, t=t, u=u)  # which also chooses rho, where it is to be chosen
     samples, features = prepared(start, X, y, t=t, u=u)
@@ -75,9 +80,6 @@ def tune(
     if sparsities is None:
         largest = 2 * max(float(np.abs(total.a).max(initial=0.0)), 1e-300)
         sparsities = tuple(largest * np.logspace(-6, 0, _GRID))
-    lams = _ORTHOGONALITIES if orthogonalities is None else tuple(orthogonalities)
-    for lam, mu in [(lam, 0.0) for lam in lams] + [(0.0, mu) for mu in sparsities]:
-        Strengths(mu, lam, 0.0)
     path = strength_path(
         parts,
         features.mask,

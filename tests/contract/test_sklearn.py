@@ -10,17 +10,20 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import orthoreg as og
 
-MODELS = [
-    og.OrthoReg(),
-    og.OrthoReg(augmentation=og.Zero()),
-    og.STLSQ(),
-    og.UniversalODE(8, 1, solver=og.Adam(epochs=30, normalize=True)),
-]
+MODELS = [og.OrthoReg(), og.OrthoReg(augmentation=og.Zero()), og.STLSQ()]
+TRAINED = og.UniversalODE(8, 1, solver=og.Adam(epochs=30, normalize=True))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(MODELS)
 def test_every_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([TRAINED])
+def test_every_scikit_learn_check_of_a_trained_network(estimator, check):
     check(estimator)
 
 

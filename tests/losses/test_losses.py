@@ -1,5 +1,7 @@
 """Losses against closed forms and SciPy, and training on states alone."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -265,7 +267,7 @@ def test_one_step_recovers_an_oscillator_from_irregular_states(rng):
     assert model.score(runs, t=times) > 0.999
     for one in model.certificate_.equations:
         assert one.fit_error < 0.03 and one.residual_share == 0 and one.overlap == 0
-        assert 0 <= one.duality_gap < 1e-3
+        assert math.isnan(one.duality_gap) and math.isnan(one.objective)  # of another problem
 
 
 def test_several_steps_recover_a_driven_logistic_equation(rng):
@@ -279,7 +281,7 @@ def test_several_steps_recover_a_driven_logistic_equation(rng):
     ]  # fmt: skip
     data = og.Dataset.from_arrays(runs, [times] * 4, u, names=["x"], input_names=["u"])
     model = og.OrthoReg(
-        og.Terms(["x", "u", "x**2", "u**2"]), og.Zero(), sparsity=3e-4,
+        og.Terms(["x", "u", "x**2", "u**2"]), og.Zero(), sparsity=1e-4,
         loss=og.MultiStep(4), solver=SHOOTING,
     ).fit(data)  # fmt: skip
     assert_array_equal(model.support_, [[1, 1, 1, 0]])
@@ -373,3 +375,42 @@ def test_losses_refuse_in_a_sentence(kind):
     with pytest.raises(error, match=message) as caught:
         attempt()
     assert str(caught.value).endswith(".")
+
+
+# -- what a fitted model is ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", [og.OneStep(), og.MultiStep(3)], ids=repr)
+def test_the_projection_is_that_of_the_states_the_loss_sees(loss):
+    """Short runs: states at their ends, which no step begins in, would change the projection."""
+    times = np.linspace(0, 1, 5)
+    runs = [
+        np.column_stack([a * np.cos(3 * times), -3 * a * np.sin(3 * times)])
+        for a in np.linspace(0.5, 2, 10)
+    ]
+    model = og.OrthoReg(
+        og.Polynomial(2), og.MLP(8, 1), sparsity=0.0, loss=loss,
+        solver=og.Adam(epochs=100, threshold=0.0, learning_rate=0.02),
+    ).fit(runs, t=times)  # fmt: skip
+    examples = loss.examples(loss.samples(og.Dataset.from_arrays(runs, times)))
+    with jax.enable_x64(True):
+
+        def field(z):
+            return jax.vmap(lambda one: model.field_(0.0, one))(z)
+
+        values = field(examples.points.reshape(-1, 2)).reshape(examples.points.shape)
+        error = float(np.mean(loss.errors(field, values, examples, np.ones(2))))
+    training = model.training_
+    assert error == pytest.approx(training.history[training.best_epoch, 0], rel=1e-3)
+    assert max(one.overlap for one in model.certificate_.equations) < 1e-12
+
+
+def test_normalised_errors_of_windows_start_at_one_for_each_equation():
+    times = np.linspace(0, 6, 61)
+    data = og.Dataset.from_arrays(np.column_stack([np.cos(times), -np.sin(times)]), times)
+    for window in (1, 10):
+        model = og.OrthoReg(
+            og.Polynomial(1), og.Zero(), sparsity=0.0, orthogonality=0.0,
+            loss=og.MultiStep(window), solver=og.Adam(epochs=1, normalize=True),
+        ).fit(data)  # fmt: skip
+        assert model.training_.history[0, 0] == pytest.approx(2, rel=0.1)

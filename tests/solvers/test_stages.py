@@ -161,6 +161,8 @@ def test_several_second_stages_at_once_are_one_by_one():
 REFUSED = {
     "threshold": (lambda: Thresholding(-0.1), "threshold must be finite and at least 0; got -0.1"),
     "alpha": (lambda: Thresholding(alpha=math.inf), "alpha must be finite.*got inf"),
+    "a stage in a stage": (lambda: TwoStage(then=TwoStage()), "TwoStage.then=.* must be Exact"),
+    "a refit": (lambda: TwoStage(then=og.Exact(refit=True)), "Exact.. without refit"),
     "no iterations": (lambda: Thresholding(rounds=0), "rounds must be.*at least 1; got 0"),
     "prediction in time": (
         lambda: og.OrthoReg(loss=og.OneStep(), solver=TwoStage()).fit(X, t=np.arange(60.0)),

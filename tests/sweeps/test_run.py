@@ -69,6 +69,7 @@ def _plain(value):
     return value.item() if hasattr(value, "item") else value
 
 
+@pytest.mark.slow
 def test_workers_change_no_byte_and_nothing_of_this_process(tmp_path):
     before = dict(os.environ), signal.pthread_sigmask(signal.SIG_BLOCK, [])
     one = run(jobs(), tmp_path / "one", workers=1)
@@ -78,6 +79,7 @@ def test_workers_change_no_byte_and_nothing_of_this_process(tmp_path):
     assert before == (dict(os.environ), signal.pthread_sigmask(signal.SIG_BLOCK, []))
 
 
+@pytest.mark.slow
 def test_each_worker_has_one_thread_and_leaves_interrupts_to_its_parent(tmp_path, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.delenv("PJRT_NPROC", raising=False)
@@ -183,7 +185,8 @@ def test_leftovers_are_harmless(tmp_path):
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
-@pytest.mark.parametrize("workers, kills", [(0, 4), (2, 2)])
+@pytest.mark.slow
+@pytest.mark.parametrize("workers, kills", [(0, 3), (2, 1)])
 def test_a_killed_sweep_continues_and_gives_the_same_bytes(tmp_path, workers, kills):
     rng = random.Random(workers)
     count, seconds = 24, 0.15
@@ -229,6 +232,7 @@ def test_a_failure_does_not_lose_the_others_and_is_named(tmp_path, workers):
     assert load_records(tmp_path, wanted[::2]) != []
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_takes_only_its_own_job_along(tmp_path):
     wanted = jobs(5, sweep_jobs.die_on_one)
     with pytest.raises(SweepError, match=r"1 of 5 jobs failed.*\n.*seed=1.*ended without an answ"):
@@ -265,6 +269,7 @@ def test_many_failures_are_counted(tmp_path):
         run(jobs(5, sweep_jobs.leave), tmp_path, workers=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
 def test_an_interrupt_ends_everything_and_keeps_what_is_finished(tmp_path, workers):
     command = [sys.executable, sweep_jobs.__file__, "40", str(tmp_path), "0.2", str(workers)]
@@ -277,13 +282,16 @@ def test_an_interrupt_ends_everything_and_keeps_what_is_finished(tmp_path, worke
     assert sweep.returncode == -signal.SIGINT
     assert errors.count("Traceback") == 1 and errors.rstrip().endswith("KeyboardInterrupt")
     assert not any(map(is_alive, processes_of(tmp_path)))
-    assert 2 <= len(contents(tmp_path / "results")) < 40
-    assert len(load_records(tmp_path / "results", sweep_jobs.traced(1, tmp_path, 0.2))) == 1
+    kept = contents(tmp_path / "results")
+    assert 2 <= len(kept) < 40
+    finished = [job for job in sweep_jobs.traced(40, tmp_path, 0.2) if f"{job.digest}.json" in kept]
+    assert len(load_records(tmp_path / "results", finished)) == len(kept)
 
 
 # -- display -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_what_runs_and_what_is_left(tmp_path):
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()

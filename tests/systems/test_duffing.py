@@ -6,6 +6,8 @@ import pytest
 from orthoreg._errors import InputError
 from orthoreg.systems import Duffing, Split, generate
 
+pytestmark = pytest.mark.slow  # compiled integrations of several systems
+
 REACH = 0.8 * np.sqrt(10)
 SIDE = dict.fromkeys(Split, 1) | {Split.t2: -1, Split.t3: -1}
 

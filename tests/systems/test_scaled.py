@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose
 
 from orthoreg.systems import SIR, LotkaVolterra, Split, generate
 
+pytestmark = pytest.mark.slow  # compiled integrations of several systems
+
 FAR = (Split.t2, Split.t3)
 SYSTEMS = [LotkaVolterra(), SIR(), LotkaVolterra().within_library(), SIR().within_library()]
 

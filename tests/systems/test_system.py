@@ -24,6 +24,8 @@ from orthoreg.systems import (
     true_derivatives,
 )
 
+pytestmark = pytest.mark.slow  # compiled integrations of several systems
+
 RUNS = 8  # as many in all tests of systems: one compiled shape serves most splits
 LIBRARY = og.Polynomial(2) + og.Fourier(1)
 everywhere = pytest.mark.parametrize("name", SYSTEMS)

@@ -15,7 +15,8 @@ from ._basis import Basis
 class AbstractAugmentation(abc.ABC):
     """A recipe for f_aug. `init` draws its hidden layers; a solver finds the rest.
 
-    `ridge` is rho, the weight of |v|^2 on the last layer; None leaves it to held-out data.
+    `ridge` is rho, the weight of |v|^2 on the last layer; None leaves it to held-out data, and is
+    zero for a gradient solver.
     `learns_hidden` says whether a gradient solver trains the hidden layers too.
     """
 
@@ -117,6 +118,8 @@ class Composed(AbstractAugmentation):
     learns_hidden: bool = field(init=False, repr=False)
 
     def __post_init__(self):
+        if not isinstance(self.network, AbstractAugmentation):
+            raise InputError(f"Composed(network=...) must be such as MLP(); got {self.network!r}.")
         object.__setattr__(self, "ridge", self.network.ridge)
         object.__setattr__(self, "learns_hidden", self.network.learns_hidden)
 

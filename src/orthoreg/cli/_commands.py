@@ -217,6 +217,7 @@ def fit(
         return print_json(
             {
                 "data": str(data),
+                "preset": preset,
                 "runs": runs.n_runs,
                 "samples": runs.n_samples,
                 "equations": model.equations(),

@@ -114,7 +114,8 @@ def _bound(bound: Any, orthogonality: float) -> str:
     """The bound on the penalty, with '?' where its assumption fails."""
     if math.isinf(orthogonality):
         return "exact"
-    return number(bound.bound) + ("" if bound.assumption_holds else " ?")
+    doubt = "" if bound.assumption_holds or math.isnan(bound.bound) else " ?"
+    return number(bound.bound) + doubt
 
 
 def size_of(data: Any) -> str:

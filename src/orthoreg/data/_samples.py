@@ -31,6 +31,16 @@ class Samples:
             return self.run_of_row % count
         return np.arange(len(self.targets)) * count // len(self.targets)
 
+    def at(self, rows: Int[np.ndarray, " M"]) -> "Samples":
+        """These rows, in this order, which may repeat; they no longer follow each other in time."""
+        return replace(
+            self,
+            variables=self.variables[rows],
+            targets=self.targets[rows],
+            run_of_row=self.run_of_row[rows],
+            times=None,
+        )
+
     def only(self, rows: Bool[np.ndarray, " N"]) -> "Samples":
         """The rows that are marked, their runs numbered anew."""
         _, runs = np.unique(self.run_of_row[rows], return_inverse=True)

@@ -1,5 +1,6 @@
 """What can be proved about a fit, evaluated on the data it was made from."""
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
@@ -63,6 +64,8 @@ class EquationCertificate:
     """One equation. Shares and errors are relative to the root mean square of its target.
 
     `sayable` is the share of the residual's square that the library's other terms could say.
+    Objective, duality gap and bound belong to the error of derivatives and a residual that is
+    added; for other losses and for a composed network they are NaN.
     """
 
     equation: str
@@ -162,6 +165,9 @@ def _certify_equation(
     moments, fit = result.moments, result.equations[c]
     size = max(float(moments.yy[c]), 1e-300)
     split = _split(result, c)
+    bound = _penalty_bound(result, c, fit)
+    if not result.literal:
+        bound = PenaltyBound(False, bound.observed, math.nan)
     return EquationCertificate(
         equation=name,
         n_terms=int(np.count_nonzero(fit.w)),
@@ -169,10 +175,10 @@ def _certify_equation(
         residual_share=float(np.sqrt(residual_square(moments, fit) / size)),
         sayable=_sayable(result, c),
         overlap=float(overlap[fit.terms].max(initial=0.0)),
-        objective=objective(moments, c, fit, result.strengths),
+        objective=objective(moments, c, fit, result.strengths) if result.literal else math.nan,
         duality_gap=fit.duality_gap,
         ridge=fit.ridge,
-        penalty_bound=_penalty_bound(result, c, fit),
+        penalty_bound=bound,
         error_split=ErrorSplit(
             split.total / size, split.symbolic / size, split.neural / size, split.cross / size
         ),

@@ -71,6 +71,9 @@ class Informed(AbstractLoss):
         plain = VectorField(self.differentiation).examples(samples)
         return replace(plain, targets=np.concatenate([samples.targets, g, weight], axis=1)[:, None])
 
+    def rows(self, samples) -> np.ndarray:
+        return np.arange(len(samples.targets))
+
     def errors(self, field, values, examples, scale):
         c = values.shape[2]
         y, g, weight = (examples.targets[:, :, i * c : (i + 1) * c] for i in range(3))

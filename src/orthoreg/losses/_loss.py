@@ -8,7 +8,7 @@ from typing import Any, final
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from ..data import Dataset, Samples
 
@@ -52,6 +52,10 @@ class AbstractLoss(abc.ABC):
     @abc.abstractmethod
     def examples(self, samples: Samples) -> Examples:
         """What a field is fitted to."""
+
+    @abc.abstractmethod
+    def rows(self, samples: Samples) -> Int[np.ndarray, " M"]:
+        """The rows that the points of the examples are, one after the other."""
 
     @abc.abstractmethod
     def errors(

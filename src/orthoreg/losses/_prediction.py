@@ -10,13 +10,17 @@ from typing import Any, final
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Int
 
 from .._errors import DataError, InputError
 from ..data import Dataset, Samples
 from ._loss import AbstractLoss, Examples, Field
 
-METHODS = {"euler": ((), ()), "rk4": ((0.5, 0.5, 1.0), (1 / 3, 1 / 3, 1 / 6))}
-"""Slopes beyond the first: how far along the one before they are taken, and their weights."""
+METHODS = {
+    "euler": (1.0, (), ()),
+    "rk4": (1 / 6, (0.5, 0.5, 1.0), (1 / 3, 1 / 3, 1 / 6)),
+}
+"""The weight of the first slope; how far along the one before the others are; their weights."""
 
 
 @final
@@ -38,6 +42,9 @@ class OneStep(AbstractLoss):
 
     def examples(self, samples) -> Examples:
         return _windows(samples, 1, "OneStep()")
+
+    def rows(self, samples) -> np.ndarray:
+        return _window_rows(samples, 1, "OneStep()").ravel()
 
     def errors(self, field, values, examples, scale):
         return _errors(self.method, field, values, examples, scale)
@@ -72,6 +79,9 @@ class MultiStep(AbstractLoss):
 
     def examples(self, samples) -> Examples:
         return _windows(samples, self.window, f"MultiStep(window={self.window})")
+
+    def rows(self, samples) -> np.ndarray:
+        return _window_rows(samples, self.window, f"MultiStep(window={self.window})").ravel()
 
     def errors(self, field, values, examples, scale):
         return _errors(self.method, field, values, examples, scale)
@@ -131,6 +141,17 @@ def _windows(samples: Samples, window: int, who: str) -> Examples:
             f"loss={who} predicts in time and needs runs with times: fit(data) or fit(x, t=t)."
         )
     n = samples.targets.shape[1]
+    rows = _window_rows(samples, window, who)
+    return Examples(
+        samples.variables[rows],
+        samples.variables[rows + 1, :n],
+        samples.times[rows + 1] - samples.times[rows],
+        samples.variables[rows + 1, n:],
+    )
+
+
+def _window_rows(samples: Samples, window: int, who: str) -> Int[np.ndarray, "B P"]:
+    """The rows of each window but its last."""
     lengths = np.bincount(samples.run_of_row)
     offsets = np.cumsum(lengths) - lengths
     found = [
@@ -143,14 +164,7 @@ def _windows(samples: Samples, window: int, who: str) -> Examples:
             f"{who} needs runs of at least {window + 1} rows; what validation leaves of them has "
             f"at most {lengths.max()}. Choose a smaller window or hold out less."
         )
-    starts = np.concatenate(found)
-    rows = starts[:, None] + np.arange(window)
-    return Examples(
-        samples.variables[rows],
-        samples.variables[rows + 1, :n],
-        samples.times[rows + 1] - samples.times[rows],
-        samples.variables[rows + 1, n:],
-    )
+    return np.concatenate(found)[:, None] + np.arange(window)
 
 
 def _step(
@@ -167,7 +181,7 @@ def _step(
     Every slope after the first is taken at the end of a part of the step along the slope before.
     """
     before, after = inputs
-    places, weights = METHODS[method]
+    share, places, weights = METHODS[method]
     dt = dt[:, None]
 
     def stage(carry: tuple[Any, Any], place_and_weight: Any) -> tuple[tuple[Any, Any], None]:
@@ -181,9 +195,9 @@ def _step(
         return (slope, mean + weight * slope), None
 
     if not places:
-        return x + dt * first
+        return x + dt * share * first
     table = np.column_stack([places, weights]).astype(x.dtype)
-    (_, mean), _ = loop(stage, (first, first / 6), table)
+    (_, mean), _ = loop(stage, (first, share * first), table)
     return x + dt * mean
 
 

@@ -43,6 +43,9 @@ class VectorField(AbstractLoss):
             samples.variables[:, None], samples.targets[:, None], none, none.reshape(n, 0, 0)
         )
 
+    def rows(self, samples) -> np.ndarray:
+        return np.arange(len(samples.targets))
+
     def errors(self, field, values, examples, scale):
         return (((examples.targets - values) / scale) ** 2).sum((1, 2))
 

@@ -23,7 +23,7 @@ from ._rank import independent_terms
 from ._reduction import Spectrum
 from ._result import EquationFit, FitResult
 from ._solver import AbstractSolver, Solution, Task, Training
-from ._training import EARLY, Loop, Plan, Schedule, TrainingData, ending, train
+from ._training import EARLY, Loop, Pace, Schedule, TrainingData, ending, train
 
 _LEAST = 1e-9  # of the largest variance: what single precision can still project on
 _LARGEST = 1e18  # the square of a larger number does not fit single precision
@@ -42,8 +42,10 @@ class Adam(AbstractSolver):
 
     The share `validation` of the runs is held out; the state with the lowest error on them is
     returned (without any, that with the lowest objective), and training stops when `patience`
-    epochs have not improved it. Coefficients not above `threshold` become zero at the end.
-    `polish` then solves coefficients and output layer exactly, for the hidden layers as trained.
+    epochs have not improved it. Coefficients not above `threshold`, in the solver's units, become
+    zero at the end. `polish` instead solves coefficients and output layer exactly, for the hidden
+    layers as trained. A network whose `ridge` is None has none here; with noisy data a polished
+    one wants some.
     """
 
     epochs: int = 2000
@@ -89,34 +91,41 @@ class Adam(AbstractSolver):
     def fit_all(self, tasks: Sequence[Task]) -> list[Solution]:
         """Tasks that differ in strengths, seed and starting values alone train in one batch."""
         solutions: dict[int, Solution] = {}
-        for group in _alike(tasks):
-            members = self._train([tasks[i] for i in group])
+        # all checks come before the first training
+        groups = [(group, self._prepared([tasks[i] for i in group])) for group in _alike(tasks)]
+        for group, prepared in groups:
+            members = self._train([tasks[i] for i in group], *prepared)
             solutions |= dict(zip(group, members, strict=True))
         return [solutions[i] for i in range(len(tasks))]
 
-    def _train(self, tasks: list[Task]) -> list[Solution]:
+    def _prepared(self, tasks: list[Task]) -> tuple[Objective, Samples, Loop]:
         kept, held_out = self._split(tasks[0].samples)
-        setting = _setting(tasks, kept, self.normalize)
-        loop = self.loop(tasks, setting, kept, held_out)
+        setting = objective_of(tasks, kept, self.normalize)
+        return setting, kept, self.loop(tasks, setting, kept, held_out)
+
+    def _train(
+        self, tasks: list[Task], setting: Objective, kept: Samples, loop: Loop
+    ) -> list[Solution]:
         with jax.enable_x64(False):
             state = train(loop)
+        validates = loop.data.validation is not None
         solutions = []
         for i, (one, parameters) in enumerate(zip(tasks, loop.best(state), strict=True)):
             message = ending(int(state.code[i]), int(state.stopped_at[i]))
-            if not np.isfinite(state.best_value[i]):
+            if not np.isfinite(state.best_value[i]) and len(tasks) == 1:
                 raise TrainingError(f"Training {message}.{_advice(self)}")
             if message and state.code[i] != EARLY:
                 warnings.warn(
                     f"Training {message}; the state of epoch {state.best_epoch[i]} is kept."
                     f"{_advice(self)}",
                     TrainingWarning,
-                    stacklevel=4,
+                    stacklevel=5,
                 )
             last = min(int(state.stopped_at[i]) + 1, int(self.epochs) + 1)
             training = Training(
                 PARTS,
                 state.history[i, :last].astype(np.float64),
-                None if held_out is None else state.validation[i, :last].astype(np.float64),
+                None if not validates else state.validation[i, :last].astype(np.float64),
                 int(state.best_epoch[i]),
                 message,
             )
@@ -140,7 +149,7 @@ class Adam(AbstractSolver):
             [_start(one, setting) for one in tasks],
             [_weights(one) for one in tasks],
             [one.seed % 2**32 for one in tasks],
-            Plan(
+            Pace(
                 epochs=int(self.epochs),
                 patience=int(self.patience or self.epochs + 1),
                 first_rate=float(self.learning_rate),
@@ -155,10 +164,20 @@ class Adam(AbstractSolver):
         )
 
     def _split(self, samples: Samples) -> tuple[Samples, Samples | None]:
-        """Training and validation rows: whole runs where there are enough of them."""
+        """Training and validation rows: some whole runs, spread evenly over all; of a single run
+        the end; where rows have no times, some of them."""
         if self.validation == 0:
             return samples, None
-        held_out = samples.folds(round(1 / self.validation)) == 0
+        runs = int(samples.run_of_row[-1]) + 1
+        if samples.times is None or runs > 1:
+            unit = samples.run_of_row if runs > 1 else np.arange(len(samples.targets))
+            units = int(unit[-1]) + 1
+            count = min(max(1, round(self.validation * units)), units - 1)
+            chosen = ((np.arange(count) + 0.5) * units / count).astype(np.int64)
+            held_out = np.isin(unit, chosen)
+        else:
+            rows = np.arange(len(samples.targets))
+            held_out = rows >= len(rows) - max(1, round(self.validation * len(rows)))
         return samples.only(~held_out), samples.only(held_out)
 
     def _check(self, task: Task, examples: Examples) -> None:
@@ -177,6 +196,11 @@ class Adam(AbstractSolver):
         if task.basis.composed and math.isinf(task.strengths.orthogonality):
             raise InputError(
                 "orthogonality=inf is not defined for a Composed network; give a finite number."
+            )
+        if self.validation > 0 and task.fixed is not None:
+            raise InputError(
+                "Adam(validation=...) cannot judge the second of two stages: the first has seen "
+                "the rows that would be held out. Use validation=0."
             )
         if self.polish and (not task.loss.is_quadratic or task.basis.composed):
             raise InputError(
@@ -209,7 +233,8 @@ class Adam(AbstractSolver):
         field = HybridField(
             task.features, w * in_units, basis, v * setting.target_scale, np.zeros_like(w)
         )
-        (moments,) = gather(task.features, field.residual_basis, samples)
+        observed = samples.at(task.loss.rows(samples))
+        (moments,) = gather(task.features, field.residual_basis, observed)
         moments = moments.scaled(*sizes)
         projects = math.isinf(task.strengths.orthogonality)
         p = np.zeros_like(w)
@@ -219,12 +244,14 @@ class Adam(AbstractSolver):
         if not task.loss.is_quadratic:
             field = replace(field, correction=p * in_units)
             implied = replace(samples, targets=task.loss.targets(samples, field.values))
-            (moments,) = gather(task.features, field.residual_basis, implied)
+            observed = implied.at(task.loss.rows(samples))
+            (moments,) = gather(task.features, field.residual_basis, observed)
             moments = moments.scaled(*sizes)
         equations = tuple(
             self._equation(task, moments, c, w[c], v[:, c], p[c]) for c in range(len(mask))
         )
-        result = FitResult(moments, mask, task.strengths, *sizes, equations)
+        literal = task.loss.is_quadratic and not task.basis.composed
+        result = FitResult(moments, mask, task.strengths, *sizes, equations, literal)
         return Solution(result, basis, training)
 
     def _equation(
@@ -238,7 +265,7 @@ class Adam(AbstractSolver):
             terms=terms, w=w, v=v, p=p, sparsity=float(task.strengths.sparsity), ridge=ridge,
             duality_gap=math.nan, dependences=tuple(one.of_library(terms) for one in dependences),
         )  # fmt: skip
-        if task.basis.composed:
+        if task.basis.composed or not task.loss.is_quadratic:
             return trained
         projects = math.isinf(task.strengths.orthogonality)
         M = _projection(moments, task.allowed[c]) if projects else None
@@ -274,16 +301,17 @@ def _alike(tasks: Sequence[Task]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _setting(tasks: list[Task], samples: Samples, normalize: bool) -> Objective:
+def objective_of(tasks: list[Task], samples: Samples, normalize: bool) -> Objective:
     """The objective's constants, in double precision."""
     task = tasks[0]
-    (moments,) = gather(task.features, lambda rows: rows[:, :0], samples)
+    steps = task.loss.examples(samples).steps  # which also refuses samples that cannot be used
+    observed = samples.at(task.loss.rows(samples))
+    (moments,) = gather(task.features, lambda rows: rows[:, :0], observed)
     feature_scale, target_scale = scales(moments, normalize)
     scaled = moments.scaled(feature_scale, target_scale)
-    pace = 1.0
-    if normalize and samples.times is not None and not task.loss.is_quadratic:
-        steps = task.loss.examples(samples).steps
-        pace = float(steps.mean()) if steps.size else 1.0
+    reach = 1.0
+    if normalize and steps.size:  # a wrong derivative moves a state by as much, at its time
+        reach = float(np.sqrt(np.mean(np.cumsum(steps, axis=1) ** 2)))
     weights = np.array([[getattr(_weights(one), name) for name in ("mu", "lam", "lam2", "rho")]
                         for one in tasks])  # fmt: skip
     projects = math.isinf(task.strengths.orthogonality)
@@ -292,7 +320,7 @@ def _setting(tasks: list[Task], samples: Samples, normalize: bool) -> Objective:
         loss=task.loss,
         feature_scale=feature_scale,
         target_scale=target_scale,
-        error_scale=target_scale * pace,
+        error_scale=target_scale * reach,
         allowed=task.allowed,
         whitening=whitening(scaled.A, task.allowed, least=_LEAST) if projects else None,
         counted=(True, *np.any(weights > 0, axis=0).tolist()),
@@ -311,12 +339,13 @@ def _theta(setting: Objective, examples: Examples, samples: Samples) -> np.ndarr
             f"data, too much for Adam's single precision. Use Adam(normalize=True), rescale the "
             f"data, or use solver=Exact()."
         )
-    if np.abs(examples.targets / setting.target_scale.max()).max(initial=0.0) > _LARGEST or (
-        np.abs(points).max(initial=0.0) > _LARGEST
-    ):
+    sizes = [np.abs(part).max(initial=0.0) for part in (points, examples.targets)]
+    if not setting.loss.is_quadratic:  # which evaluates the terms as they are
+        sizes.append(float(np.max(setting.feature_scale, initial=0.0)))
+    if max(sizes) > _LARGEST or np.min(setting.target_scale) < 1 / _LARGEST:
         raise DataError(
-            f"The data ({quoted(samples.names)}) are too large for Adam's single precision. "
-            f"Rescale them or use solver=Exact()."
+            f"The data ({quoted(samples.names)}) or their derivatives are too large or too small "
+            f"for Adam's single precision. Rescale them or use solver=Exact()."
         )
     return theta
 

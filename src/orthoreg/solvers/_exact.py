@@ -88,7 +88,9 @@ class Exact(AbstractSolver):
                     for rho in RIDGES
                 ]
                 ridge = float(RIDGES[int(np.argmin(errors))])
-            equations.append(problem.residual(spectrum, ridge, w))
+            _, dependences = independent_terms(total.A[np.ix_(terms, terms)])
+            found = tuple(dependence.of_library(terms) for dependence in dependences)
+            equations.append(replace(problem.residual(spectrum, ridge, w), dependences=found))
         return FitResult(
             total, task.features.mask, task.strengths, feature_scale, target_scale, tuple(equations)
         )

@@ -61,7 +61,8 @@ class EquationFit:
 @dataclass(frozen=True)
 class FitResult:
     """All equations. `moments` are those that were solved with: of features divided by
-    `feature_scale` and targets divided by `target_scale`."""
+    `feature_scale` and targets divided by `target_scale`. `literal` says that the objective which
+    they give is the one that was minimised, as it is for a quadratic loss."""
 
     moments: Moments
     mask: Mask
@@ -69,6 +70,7 @@ class FitResult:
     feature_scale: Float[np.ndarray, " K"]
     target_scale: Float[np.ndarray, " c"]
     equations: tuple[EquationFit, ...]
+    literal: bool = True
 
     @property
     def coefficients(self) -> Float[np.ndarray, "c K"]:

@@ -53,7 +53,8 @@ class Training:
 
     @property
     def epochs(self) -> int:
-        return len(self.history)
+        """Epochs that were trained; the history also has the state before the first."""
+        return len(self.history) - 1
 
 
 @final

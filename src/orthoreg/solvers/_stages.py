@@ -107,6 +107,15 @@ class TwoStage(AbstractSolver):
     normalize: bool = field(init=False, repr=False)
 
     def __post_init__(self):
+        if not isinstance(self.first, AbstractSelector):
+            raise InputError(
+                f"TwoStage(first=...) must be Shrinkage() or Thresholding(); got {self.first!r}."
+            )
+        usable = isinstance(self.then, AbstractSolver) and not isinstance(self.then, TwoStage)
+        if not usable or getattr(self.then, "refit", False):
+            raise InputError(
+                f"TwoStage(then=...) must be Exact() without refit, or Adam(); got {self.then!r}."
+            )
         object.__setattr__(self, "normalize", self.then.normalize)
 
     def fit_all(self, tasks: Sequence[Task]) -> list[Solution]:

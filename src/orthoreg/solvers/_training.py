@@ -22,7 +22,7 @@ from .._progress import progress
 from ..losses import Examples
 
 RUNNING, EARLY = 0, 1
-_CAUSES = 2  # codes from here on: the part that was not finite, then the gradient
+_CAUSES = 2  # codes from here on: the part that was not finite, then gradient and validation
 _SECONDS_PER_STRETCH = 0.5
 _ADAM = optax.scale_by_adam()
 
@@ -45,7 +45,7 @@ class Schedule:
 )
 @final
 @dataclass(frozen=True)
-class Plan:
+class Pace:
     """How long to train, and how fast: the rate falls from the first to the last on a cosine."""
 
     epochs: Any
@@ -95,7 +95,7 @@ class State:
 
 @partial(
     jax.tree_util.register_dataclass,
-    data_fields=["objective", "data", "starts", "weights", "seeds", "plan"],
+    data_fields=["objective", "data", "starts", "weights", "seeds", "pace"],
     meta_fields=["schedule", "structure"],
 )
 @final
@@ -111,7 +111,7 @@ class Loop:
     starts: list[Any]
     weights: Weights
     seeds: Any
-    plan: Plan
+    pace: Pace
     schedule: Schedule
     structure: Any
 
@@ -123,7 +123,7 @@ class Loop:
         starts: list[Parameters],
         weights: list[Weights],
         seeds: list[int],
-        plan: Plan,
+        pace: Pace,
         schedule: Schedule,
     ) -> "Loop":
         """The loop in single precision."""
@@ -133,7 +133,7 @@ class Loop:
             _stacked([jax.tree.leaves(start) for start in starts]),
             _stacked(weights),
             np.asarray(seeds, np.uint32),
-            plan,
+            pace,
             schedule,
             jax.tree.structure(starts[0]),
         )
@@ -144,7 +144,7 @@ class Loop:
 
     def first_state(self) -> State:
         """Nothing learned yet."""
-        models, epochs = len(self.seeds), self.plan.epochs + 1
+        models, epochs = len(self.seeds), self.pace.epochs + 1
         learned = [_learned(self.start(i), self.schedule) for i in range(models)]
         flat = np.stack(
             [np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(one)]) for one in learned]
@@ -179,16 +179,18 @@ class Loop:
 
 def train(loop: Loop) -> State:
     """The state after the last epoch, with the best vectors and the whole history."""
-    state, epochs = loop.first_state(), loop.plan.epochs + 1
+    state, epochs = loop.first_state(), loop.pace.epochs + 1
     done, length = 0, 1
     with progress("Training", epochs) as show:
         while done < epochs and bool((np.asarray(state.code) == RUNNING).any()):
             last = min(done + length, epochs)
-            began = time.monotonic()
+            began = time.perf_counter()
             state = jax.block_until_ready(stretch(state, loop, np.array([done, last], np.int32)))
-            seconds = time.monotonic() - began
+            seconds = time.perf_counter() - began
             if done:  # the first stretch also compiled
-                length = max(1, min(4 * length, int(length * _SECONDS_PER_STRETCH / seconds)))
+                length = max(
+                    1, min(4 * length, int(length * _SECONDS_PER_STRETCH / max(seconds, 1e-6)))
+                )
             done = last
             show(done, _word(state, done - 1))
     return jax.tree.map(np.asarray, state)
@@ -251,7 +253,7 @@ class _Model:
     def __init__(self, start: Parameters, weights: Any, key: Any, loop: Loop):
         self.start, self.weights, self.key = start, weights, key
         self.objective, self.data = loop.objective, loop.data
-        self.plan, self.schedule = loop.plan, loop.schedule
+        self.pace, self.schedule = loop.pace, loop.schedule
         _, self.unravel = ravel_pytree(_learned(start, self.schedule))
         self.psi = None
         if not self.schedule.learns_hidden and not start.basis.composed:
@@ -263,7 +265,8 @@ class _Model:
 
     def total(self, flat: Any, *batch: Any) -> tuple[Any, Any]:
         """J and its weighted parts on a batch: examples, features, second batch, psi."""
-        parts = self.weights * self.objective.parts(self.parameters(flat), *batch)
+        parts = self.objective.parts(self.parameters(flat), *batch)
+        parts = jnp.where(self.weights > 0, self.weights * parts, 0.0)
         return jnp.sum(parts), parts
 
     def epoch(self, epoch: Any, state: State) -> State:
@@ -288,11 +291,11 @@ class _Model:
                     parameters, self.data.train, self.data.theta, self.psi
                 ),
             )[0]
-        bad = jnp.append(~jnp.isfinite(parts), ~jnp.isfinite(gradient).all())
+        bad = jnp.append(~jnp.isfinite(parts), ~jnp.isfinite(jnp.append(gradient.sum(), value)))
         code = jnp.where(bad.any(), _CAUSES + jnp.argmax(bad), RUNNING)
         better = running & (value < state.best_value) & (code == RUNNING)
         best_epoch = jnp.where(better, epoch, state.best_epoch)
-        waited = epoch - best_epoch >= self.plan.patience
+        waited = epoch - best_epoch >= self.pace.patience
         code = jnp.where((code == RUNNING) & waited, EARLY, code)
         state = replace(
             state,
@@ -304,14 +307,14 @@ class _Model:
             history=state.history.at[epoch].set(jnp.where(running, parts, 0.0)),
             validation=state.validation.at[epoch].set(value),
         )
-        plan = self.plan
-        height = (1 + jnp.cos(jnp.pi * epoch / plan.epochs)) / 2
-        rate = plan.last_rate + (plan.first_rate - plan.last_rate) * height
+        pace = self.pace
+        height = (1 + jnp.cos(jnp.pi * epoch / pace.epochs)) / 2
+        rate = pace.last_rate + (pace.first_rate - pace.last_rate) * height
         if self.schedule.batch:
             flat, moments = self.batches(epoch, state, rate)
         else:
             flat, moments = _adam_step(state.flat, state.moments, gradient, rate)
-        go = (state.code == RUNNING) & (epoch < plan.epochs)
+        go = (state.code == RUNNING) & (epoch < pace.epochs)
         return replace(
             state,
             flat=jnp.where(go, flat, state.flat),
@@ -319,7 +322,7 @@ class _Model:
         )
 
     def batches(self, epoch: Any, state: State, rate: Any) -> tuple[Any, Any]:
-        """One pass over the data in batches, in an order drawn anew."""
+        """One pass over the data in whole batches, in an order drawn anew; the rest waits."""
         size, count = self.schedule.batch, len(self.data.train)
         order_key, second_key = jax.random.split(jax.random.fold_in(self.key, epoch))
         order = jax.random.permutation(order_key, count)[: count // size * size]
@@ -358,5 +361,6 @@ def ending(code: int, stopped_at: int) -> str:
         return ""
     if code == EARLY:
         return f"stopped at epoch {stopped_at}: the validation error no longer improved"
-    cause = [*(f"{part} part of the objective" for part in PARTS), "gradient"][code - _CAUSES]
+    parts = [f"{part} part of the objective" for part in PARTS]
+    cause = [*parts, "gradient", "validation error"][code - _CAUSES]
     return f"stopped at epoch {stopped_at}: the {cause} was no longer finite"

@@ -118,7 +118,9 @@ class _Spawn(SpawnContext):
     def __init__(self) -> None:
         self.processes: list[_Process] = []
 
-    def Process(self, **kwargs: Any) -> _Process:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def Process(  # pyright: ignore[reportIncompatibleVariableOverride]
+        self, **kwargs: Any
+    ) -> _Process:
         process = _Process(**kwargs)
         self.processes.append(process)
         return process
