@@ -1,0 +1,1 @@
+"""The experiments of the paper: settings, methods, jobs, tables, verdicts and figures."""

@@ -1,0 +1,190 @@
+"""Means and spreads over seeds from record rows, and what a verdict on a claim is made of."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, final
+
+import numpy as np
+
+HOLDS, FAILS, UNTESTED = "holds", "does not hold", "cannot be tested here"
+
+LABELS = {
+    "pure@0.001": "Pure, μ = 0.001",
+    "pure@0.003": "Pure, μ = 0.003",
+    "stlsq": "STLSQ",
+    "l2": "L2 hybrid",
+    "orthoreg": "OrthoReg, paper",
+    "validated": "OrthoReg, validated",
+    "projection": "Projection",
+    "pinn": "PINN",
+    "universal-ode": "Universal ODE",
+}
+"""The name of each method in texts and legends."""
+
+Row = Mapping[str, Any]
+
+
+class MissingRecordsError(Exception):
+    """A claim needs records that are not there; the message names them."""
+
+
+@final
+@dataclass(frozen=True)
+class Spread:
+    """Mean and sample standard deviation over seeds; `count` is the number of values.
+
+    Without a single value, as when no rollout was completed, the mean is NaN.
+    """
+
+    mean: float
+    std: float
+    count: int
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> "Spread":
+        """Of the values that are numbers."""
+        known = np.array([value for value in values if value is not None and not math.isnan(value)])
+        if not len(known):
+            return cls(math.nan, 0.0, 0)
+        finite = bool(np.isfinite(known).all())
+        std = float(known.std(ddof=1)) if len(known) > 1 and finite else 0.0
+        return cls(float(known.mean()), std, len(known))
+
+    def __str__(self) -> str:
+        if not self.count:
+            return "no value"
+        return f"{self.mean:.3g} ± {self.std:.2g}"
+
+
+@final
+@dataclass(frozen=True)
+class Evidence:
+    """Values by setting, method and metric, each with its seeds."""
+
+    values: Mapping[tuple[str, str, str], Mapping[int, float | None]]
+
+    @classmethod
+    def from_records(cls, records: Iterable[Row]) -> "Evidence":
+        """Rows with setting, method, seed, metric and value."""
+        values: dict[tuple[str, str, str], dict[int, float | None]] = {}
+        for row in records:
+            key = (row["setting"], row["method"], row["metric"])
+            values.setdefault(key, {})[int(row["seed"])] = row["value"]
+        return cls(values)
+
+    def get(self, setting: str, method: str, metric: str) -> Spread | None:
+        """None where there is no record."""
+        found = self.values.get((setting, method, metric))
+        return None if found is None else Spread.of(found.values())
+
+    def seeds(self, setting: str, method: str, metric: str) -> dict[int, float]:
+        """The numbers by seed."""
+        found = self.values.get((setting, method, metric), {})
+        return {seed: value for seed, value in sorted(found.items()) if value is not None}
+
+    def require(self, settings: Sequence[str], methods: Sequence[str], *metrics: str) -> None:
+        """Raises a `MissingRecordsError` unless every combination has records."""
+        lacking = []
+        for setting in settings:
+            absent = {
+                method: [m for m in metrics if (setting, method, m) not in self.values]
+                for method in methods
+            }
+            parts = [f"{method} ({', '.join(names)})" for method, names in absent.items() if names]
+            if parts:
+                lacking.append(f"{setting}: {', '.join(parts)}")
+        if lacking:
+            raise MissingRecordsError("missing records: " + "; ".join(lacking))
+
+    def of(self, setting: str, method: str, metric: str) -> Spread:
+        """What `require` has made sure of."""
+        return Spread.of(self.values[setting, method, metric].values())
+
+    def n_seeds(self, setting: str, method: str) -> int:
+        """The largest number of seeds among the metrics."""
+        return max(
+            (len(seeds) for (s, m, _), seeds in self.values.items() if (s, m) == (setting, method)),
+            default=0,
+        )
+
+
+def is_ahead(ours: Spread, other: Spread, *, lower: bool, share: float = 0.0) -> bool:
+    """Whether the means differ, the right way, by more than the larger of the two deviations.
+
+    `share` asks in addition for a difference of more than this share of the other mean. A method
+    without any value is behind every other.
+    """
+    if not ours.count or not other.count:
+        return ours.count > 0
+    lead = other.mean - ours.mean if lower else ours.mean - other.mean
+    return lead > max(ours.std, other.std, share * abs(other.mean))
+
+
+def best(spreads: Mapping[str, Spread], *, lower: bool) -> str:
+    """The name with the best mean; one without values only if none has any."""
+    worst = math.inf if lower else -math.inf
+
+    def mean(name: str) -> float:
+        return spreads[name].mean if spreads[name].count else worst
+
+    return min(spreads, key=mean) if lower else max(spreads, key=mean)
+
+
+@final
+@dataclass(frozen=True)
+class Part:
+    """One of the statements that a claim consists of."""
+
+    text: str
+    holds: bool
+
+    def __str__(self) -> str:
+        return f"{self.text} [{'yes' if self.holds else 'no'}]"
+
+
+@final
+@dataclass(frozen=True)
+class Reading:
+    """The outcome under one choice that the claim leaves open."""
+
+    name: str
+    verdict: str
+    numbers: str
+
+    @classmethod
+    def from_parts(cls, name: str, parts: Sequence[Part], extra: str = "") -> "Reading":
+        """Holds if every part does."""
+        verdict = HOLDS if all(part.holds for part in parts) else FAILS
+        return cls(name, verdict, "; ".join([*map(str, parts), *([extra] if extra else [])]))
+
+
+@final
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a claim.
+
+    `verdict` and `numbers` are those of the first reading, which follows the paper most closely.
+    `readings` holds all of them, `why` says in two sentences why they differ where they do, and
+    `paper` has the paper's own numbers.
+    """
+
+    number: int
+    claim: str
+    labels: tuple[str, ...]
+    rule: str
+    paper: str
+    readings: tuple[Reading, ...]
+    why: str = ""
+
+    @property
+    def verdict(self) -> str:
+        return self.readings[0].verdict
+
+    @property
+    def numbers(self) -> str:
+        return self.readings[0].numbers
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self) | {"verdict": self.verdict, "numbers": self.numbers}

@@ -1,0 +1,47 @@
+"""What readers see in place of the names of methods and metrics."""
+
+from ._evidence import LABELS
+
+SPLITS = {"id": "ID", "ext": "ID,ext", "t2": "T2", "t3": "T3", "t3-adapted": "T3 adapted"}
+
+_WORDS = {
+    "derivative": "Derivative error",
+    "rollout": "Rollout error",
+    "diverged": "Diverged rollouts",
+    "rollouts": "Rollouts",
+    "f1": "F1",
+    "precision": "Precision",
+    "recall": "Recall",
+    "terms": "Terms",
+    "overlap": "Overlap",
+    "cosine": "Cosine",
+    "symbolic_share": "Symbolic share",
+    "lambda": "λ",
+    "mu": "μ",
+    "seconds": "Seconds",
+}
+
+
+def method_label(method: str) -> str:
+    """A method in words. A name without a label stands for itself.
+
+    >>> method_label("orthoreg@lam=0.05")
+    'λ = 0.05'
+    """
+    kind, _, value = method.partition("@lam=")
+    return f"λ = {value}" if kind == "orthoreg" and value else LABELS.get(method, method)
+
+
+def metric_label(metric: str) -> str:
+    """A metric in words. A name without a label stands for itself.
+
+    >>> metric_label("derivative.t2"), metric_label("f1@0.001")
+    ('Derivative error, T2', 'F1, threshold 0.001')
+    """
+    kind, _, split = metric.partition(".")
+    if kind in _WORDS and split in SPLITS:
+        return f"{_WORDS[kind]}, {SPLITS[split]}"
+    kind, _, threshold = metric.partition("@")
+    if kind in _WORDS and threshold:
+        return f"{_WORDS[kind]}, threshold {threshold}"
+    return _WORDS.get(metric, metric)

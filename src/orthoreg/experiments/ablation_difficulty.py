@@ -1,0 +1,23 @@
+"""How much of the pendulum the library cannot say. [tab:difficulty_ablation_streamlined]"""
+
+from typing import Literal
+
+NAME = "ablation_difficulty"
+TITLE = "Difficulty of the pendulum"
+CAPTION = (
+    "The forcing outside the library grows from low to high. The paper's T3 is a rollout error at "
+    "low and high difficulty and a derivative error at medium."
+)
+PAPER = "tab:difficulty_ablation_streamlined"
+LABELS = {
+    "pendulum/low": "Low: beta = (0.1, 0.08, 0.05)",
+    "pendulum/medium": "Medium: beta = (0.3, 0.25, 0.15)",
+    "pendulum/high": "High: beta = (2, 2, 2)",
+}
+SETTINGS = tuple(LABELS)
+METHODS = ("pure@0.001", "pure@0.003", "stlsq", "l2", "orthoreg", "validated", "projection")
+METRICS = (
+    "derivative.id", "derivative.t2", "derivative.t3", "derivative.t3-adapted", "rollout.t3",
+    "f1@0.001", "terms@0.001", "f1@0.045", "terms@0.045", "overlap", "symbolic_share",
+)  # fmt: skip
+BLOCKS: Literal["setting", "metric"] = "setting"

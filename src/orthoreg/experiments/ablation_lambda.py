@@ -1,0 +1,20 @@
+"""The strength of the orthogonality penalty on the pendulum. [fig:ablations, panel c]"""
+
+from typing import Literal
+
+NAME = "ablation_lambda"
+TITLE = "Strength of the orthogonality penalty"
+CAPTION = (
+    "Adam with mu = 0.003 and growing lam; the paper has lam = 0.005, and numbers for no other "
+    "value. The projection is the limit of large lam, solved exactly."
+)
+PAPER = "tab:sweet_spot_results"
+LABELS = {"pendulum/medium": "Pendulum, medium difficulty"}
+SETTINGS = tuple(LABELS)
+STRENGTHS = ("0.0005", "0.005", "0.05", "0.5", "5", "50")
+METHODS = (*(f"orthoreg@lam={strength}" for strength in STRENGTHS), "projection")
+METRICS = (
+    "derivative.id", "derivative.ext", "derivative.t2", "rollout.t2", "derivative.t3",
+    "f1@0.001", "terms@0.001", "f1@0.045", "terms@0.045", "overlap", "cosine", "symbolic_share",
+)  # fmt: skip
+BLOCKS: Literal["setting", "metric"] = "setting"

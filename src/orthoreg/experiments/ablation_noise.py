@@ -1,0 +1,25 @@
+"""Noise on the states of the pendulum, with two kinds of targets. [app:noise_robustness]"""
+
+from typing import Literal
+
+NAME = "ablation_noise"
+TITLE = "Noise on the states"
+CAPTION = (
+    "Normal noise is added to the training states; targets are smoothed differences of them, or "
+    "the true derivatives, which the paper leaves open. The paper prints approximate values for "
+    "no noise and for high noise, shown here at 0 and 0.5."
+)
+PAPER = "app:noise_robustness"
+LEVELS = ("0.01", "0.05", "0.1", "0.2", "0.5")
+LABELS = (
+    {"pendulum/medium": "noise 0, smoothed differences"}
+    | {f"pendulum/medium/noise={e}/smoothed": f"noise {e}, smoothed differences" for e in LEVELS}
+    | {
+        f"pendulum/medium/noise={e}/analytic": f"noise {e}, true derivatives"
+        for e in ("0", *LEVELS)
+    }
+)
+SETTINGS = tuple(LABELS)
+METHODS = ("pure@0.001", "pure@0.003", "stlsq", "l2", "orthoreg", "validated", "projection")
+METRICS = ("f1@0.001", "f1@0.045", "derivative.id", "derivative.t2", "derivative.t3")
+BLOCKS: Literal["setting", "metric"] = "metric"

@@ -1,0 +1,21 @@
+"""The number of training samples of the pendulum. [fig:n_samples_ablation]"""
+
+from typing import Literal
+
+NAME = "ablation_samples"
+TITLE = "Number of training samples"
+CAPTION = (
+    "Samples are drawn at random from all training runs, after derivatives were estimated. The "
+    "paper has a figure here and prints no numbers."
+)
+PAPER = "fig:n_samples_ablation"
+LABELS = {
+    f"pendulum/medium/samples={count}": f"{count} samples"
+    for count in (100, 200, 500, 1000, 2000, 5000)
+}
+SETTINGS = tuple(LABELS)
+METHODS = ("pure@0.001", "pure@0.003", "stlsq", "l2", "orthoreg", "validated", "projection")
+METRICS = (
+    "f1@0.001", "f1@0.045", "derivative.id", "derivative.t2", "derivative.t3", "cosine", "overlap",
+)  # fmt: skip
+BLOCKS: Literal["setting", "metric"] = "metric"

@@ -1,0 +1,19 @@
+"""Networks with and without equations on the pendulum. [tab:baseline]"""
+
+from typing import Literal
+
+NAME = "table_baselines"
+TITLE = "Neural baselines on the damped pendulum"
+CAPTION = (
+    "The PINN is told the known part of the pendulum as a soft constraint, the universal ODE "
+    "nothing. Neither has terms, so support is not defined for them."
+)
+PAPER = "tab:baseline"
+LABELS = {"pendulum/medium": "Pendulum, medium difficulty"}
+SETTINGS = tuple(LABELS)
+METHODS = ("pinn", "universal-ode", "orthoreg", "validated", "projection")
+METRICS = (
+    "derivative.id", "rollout.id", "derivative.ext", "derivative.t2", "rollout.t2",
+    "derivative.t3", "rollout.t3", "f1@0.001", "f1@0.045",
+)  # fmt: skip
+BLOCKS: Literal["setting", "metric"] = "setting"
