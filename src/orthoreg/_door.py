@@ -1,12 +1,16 @@
 """What users hand over, checked and turned into what the layers below work on."""
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
-from ._errors import InputError
-from .data import Dataset, as_numbers, concatenate
+from ._errors import InputError, quoted
+from .data import Dataset, Samples, as_numbers, concatenate
+from .losses import AbstractLoss
 
 
 def given_dataset(X: Any) -> Dataset | None:
@@ -38,6 +42,56 @@ def as_dataset(X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
             "A Dataset carries its own times, inputs and derivatives; leave t, u and y out."
         )
     return data
+
+
+def training_samples(
+    model: BaseEstimator, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
+) -> tuple[Samples, dict[str, Any]]:
+    """Every kind of input becomes samples here, with the names that they bring to the model."""
+    data = as_dataset(X, y, t, u)
+    if data is not None:
+        return loss.samples(data), {
+            "state_names_": data.state_names,
+            "input_names_": data.input_names,
+            "output_names_": data.state_names,
+            "units_": dict(data.units),
+            "columns_": {"time": data.time_name, "group": data.group_name},
+            "target_is_flat_": False,
+            "feature_names_in_": None,
+        }
+    probe = copy(model)  # scikit-learn leaves marks, which a fit that fails must not
+    checked: Any = validate_data(
+        probe, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
+    )
+    X, y = checked
+    given_names = getattr(probe, "feature_names_in_", None)
+    y = np.asarray(y, dtype=np.float64)
+    targets = y.reshape(len(y), -1)
+    names = [f"x{i}" for i in range(X.shape[1])] if given_names is None else given_names
+    inputs = input_array(u, len(X))
+    states = tuple(str(name) for name in names)
+    input_names = tuple(f"u{i}" for i in range(inputs.shape[1]))
+    if set(states) & set(input_names):
+        raise InputError(
+            f"States and inputs must have different names; X has columns among "
+            f"{quoted(input_names)}. Rename them, or build a Dataset with input_names=..."
+        )
+    numbered = tuple(f"y{i}" for i in range(targets.shape[1]))
+    outputs = states if targets.shape[1] == X.shape[1] else numbered
+    runs = np.zeros(len(X), dtype=np.int64)
+    variables = np.hstack([X, inputs])
+    samples = Samples(
+        variables, targets, runs, np.zeros(targets.shape[1]), states + input_names, outputs
+    )
+    return samples, {
+        "state_names_": states,
+        "input_names_": input_names,
+        "output_names_": outputs,
+        "units_": {},
+        "columns_": {"time": "t", "group": None},
+        "target_is_flat_": y.ndim == 1,
+        "feature_names_in_": given_names,
+    }
 
 
 def input_array(u: Any, rows: int) -> np.ndarray:

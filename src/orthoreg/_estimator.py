@@ -3,7 +3,8 @@
 import math
 from typing import final
 
-from ._model import AbstractModel, Plan, checked_plan
+from ._model import AbstractModel
+from ._plan import Plan, checked_plan
 from .augmentations import AbstractAugmentation, RandomFeatures
 from .libraries import AbstractLibrary, Fourier, Polynomial
 from .losses import AbstractLoss, VectorField

@@ -1,19 +1,24 @@
 """`AbstractModel`: what every estimator here can do, thin methods over the layers below."""
 
 import abc
-import math
 import os
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar, final
+from dataclasses import replace
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import export
-from ._door import as_dataset, generator, given_dataset, input_array, simulation_arrays
+from ._door import (
+    as_dataset,
+    generator,
+    given_dataset,
+    input_array,
+    simulation_arrays,
+    training_samples,
+)
 from ._errors import InputError, ModelFileError, quoted
 from ._field import HybridField
 from ._persistence import (
@@ -25,27 +30,13 @@ from ._persistence import (
     field_parts,
     write_model,
 )
-from .augmentations import AbstractAugmentation
+from ._plan import Plan
+from ._rollouts import rollouts
 from .data import Dataset, Samples
 from .diagnostics import Certificate, certify
-from .libraries import AbstractLibrary, FeatureMap, bind
-from .losses import AbstractLoss
-from .simulation import Rollout, integrate
-from .solvers import AbstractSolver, Solution, Strengths, Task, Training
-
-_ESCAPE = 1e6
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The parts of a model with every default filled in."""
-
-    library: AbstractLibrary
-    augmentation: AbstractAugmentation
-    strengths: Strengths
-    loss: AbstractLoss
-    solver: AbstractSolver
+from .libraries import FeatureMap, bind
+from .simulation import Rollout
+from .solvers import Solution, Task, Training
 
 
 class AbstractModel(RegressorMixin, BaseEstimator):
@@ -129,54 +120,6 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self.feature_names_ = list(self.field_.features.names)
         self.support_ = self.coefficients_ != 0
         self.n_features_in_ = len(self.state_names_)
-
-    def _training_samples(
-        self, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
-    ) -> tuple[Samples, dict[str, Any]]:
-        """Every kind of input becomes samples here, with the names that they bring."""
-        data = as_dataset(X, y, t, u)
-        if data is not None:
-            return loss.samples(data), {
-                "state_names_": data.state_names,
-                "input_names_": data.input_names,
-                "output_names_": data.state_names,
-                "units_": dict(data.units),
-                "columns_": {"time": data.time_name, "group": data.group_name},
-                "target_is_flat_": False,
-                "feature_names_in_": None,
-            }
-        probe = copy(self)  # scikit-learn leaves marks, which a fit that fails must not
-        checked: Any = validate_data(
-            probe, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
-        )
-        X, y = checked
-        given_names = getattr(probe, "feature_names_in_", None)
-        y = np.asarray(y, dtype=np.float64)
-        targets = y.reshape(len(y), -1)
-        names = [f"x{i}" for i in range(X.shape[1])] if given_names is None else given_names
-        inputs = input_array(u, len(X))
-        states = tuple(str(name) for name in names)
-        input_names = tuple(f"u{i}" for i in range(inputs.shape[1]))
-        if set(states) & set(input_names):
-            raise InputError(
-                f"States and inputs must have different names; X has columns among "
-                f"{quoted(input_names)}. Rename them, or build a Dataset with input_names=..."
-            )
-        numbered = tuple(f"y{i}" for i in range(targets.shape[1]))
-        runs = np.zeros(len(X), dtype=np.int64)
-        variables = np.hstack([X, inputs])
-        samples = Samples(
-            variables, targets, runs, np.zeros(targets.shape[1]), states + input_names
-        )
-        return samples, {
-            "state_names_": states,
-            "input_names_": input_names,
-            "output_names_": states if targets.shape[1] == X.shape[1] else numbered,
-            "units_": {},
-            "columns_": {"time": "t", "group": None},
-            "target_is_flat_": y.ndim == 1,
-            "feature_names_in_": given_names,
-        }
 
     # -- using ---------------------------------------------------------------------------
 
@@ -317,58 +260,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     def _rollouts(
         self, starts: np.ndarray, times: np.ndarray, inputs: np.ndarray | None, rtol: float
     ) -> Rollout:
-        """A batch of rollouts with the cause of each failure in words."""
-        if not (isinstance(rtol, float) and 0 < rtol < 1):
-            raise InputError(f"rtol must be a number between 0 and 1; got {rtol!r}.")
-        size = np.abs(self.state_range_).max(axis=0)
-        size = np.maximum(np.where(size > 0, size, 1.0), np.abs(starts))
-        rollout = integrate(
-            self.field_.without_idle_basis(),
-            starts,
-            times,
-            inputs,
-            bound=_ESCAPE * size,
-            rtol=rtol,
-            atol=rtol * size,
-        )
-        messages = [
-            self._cause(message, time, state, None if inputs is None else inputs[i], times[i])
-            if message
-            else ""
-            for i, (message, time, state) in enumerate(
-                zip(rollout.message, rollout.stopped_at, rollout.stopped_state, strict=True)
-            )
-        ]
-        return replace(rollout, message=messages)
-
-    def _cause(
-        self,
-        message: str,
-        time: float,
-        state: np.ndarray,
-        inputs: np.ndarray | None,
-        times: np.ndarray,
-    ) -> str:
-        """The message with the state in which a rollout ended and the largest term there."""
-        z = state
-        if inputs is not None:
-            z = np.append(z, [np.interp(time, times, column) for column in inputs.T])
-        # relative to the size of each state, so that units do not decide
-        size = np.maximum(np.abs(self.state_range_).max(axis=0), 1e-300)
-        parts = [
-            (name, equation, abs(value) / size[equation] if math.isfinite(value) else math.inf)
-            for name, equation, value in self.field_.contributions(z)
-        ]
-        where = ", ".join(
-            f"{name} = {value:.3g}" for name, value in zip(self.state_names_, state, strict=True)
-        )
-        dominant = ""
-        if parts:
-            name, equation, _ = max(parts, key=lambda part: part[2])
-            dominant = f"; the term {name} in {self.output_names_[equation]}' dominates there"
-        return (
-            f"{message} ({where}){dominant}. Start nearer to the training data, choose a shorter "
-            f"horizon, or use fewer terms."
+        return rollouts(
+            self.field_, self.state_range_, self.state_names_, starts, times, inputs, rtol
         )
 
     # -- reading -------------------------------------------------------------------------
@@ -475,7 +368,7 @@ def fit_together(
                 f"Models that are fitted together need the same loss and solver; got "
                 f"{plan.loss!r}, {plan.solver!r} and {other.loss!r}, {other.solver!r}."
             )
-    samples, learned = first._training_samples(plan.loss, X, y, t, u)
+    samples, learned = training_samples(first, plan.loss, X, y, t, u)
     if len(samples.targets) < 2:
         raise InputError("A fit needs at least 2 samples; the data hold 1.")
     tasks = [model._task(one, samples, learned) for model, one in zip(models, plans, strict=True)]
@@ -491,21 +384,6 @@ def prepared(
 ) -> tuple[Samples, FeatureMap]:
     """The samples that `fit` would see and the terms it would use."""
     plan = model._plan()
-    samples, learned = model._training_samples(plan.loss, X, y, t, u)
+    samples, learned = training_samples(model, plan.loss, X, y, t, u)
     task = model._task(plan, samples, learned)
     return samples, task.features
-
-
-def checked_plan(
-    library: Any, augmentation: Any, strengths: Strengths, loss: Any, solver: Any
-) -> Plan:
-    """The plan, after a look at the kind of each part."""
-    for name, part, kind, example in (
-        ("library", library, AbstractLibrary, "Polynomial(2) + Fourier(1)"),
-        ("augmentation", augmentation, AbstractAugmentation, "RandomFeatures(400) or Zero()"),
-        ("solver", solver, AbstractSolver, "Exact() or Adam()"),
-        ("loss", loss, AbstractLoss, "VectorField() or OneStep()"),
-    ):
-        if not isinstance(part, kind):
-            raise InputError(f"{name} must be a part such as {example}; got {part!r}.")
-    return Plan(library, augmentation, strengths, loss, solver)

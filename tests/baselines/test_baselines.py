@@ -234,9 +234,13 @@ def test_a_penalty_at_the_measured_states_does_not_control_the_composition(fitte
 # -- refusals ------------------------------------------------------------------------------------
 
 REFUSED = {
+    "target that is no state": (
+        lambda: og.PINN({"x0": "x1"}, width=8, depth=1, solver=QUICK).fit(X, Y[:, 0]),
+        "name 'x0', which is no equation. The equations are 'y0'",
+    ),
     "unknown state": (
         lambda: og.PINN({"omega": "x0"}, width=8, depth=1, solver=QUICK).fit(X, Y),
-        "name 'omega', which is not a state. The states are 'x0', 'x1'",
+        "name 'omega', which is no equation. The equations are 'x0', 'x1'",
     ),
     "state with a typo": (
         lambda: og.PINN({"X0": "x0"}, width=8, depth=1, solver=QUICK).fit(X, Y),

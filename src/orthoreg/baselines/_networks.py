@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import final
 
-from .._model import AbstractModel, Plan, checked_plan
+from .._model import AbstractModel
+from .._plan import Plan, checked_plan
 from ..augmentations import MLP
 from ..libraries import Empty
 from ..losses import AbstractLoss, Informed, VectorField

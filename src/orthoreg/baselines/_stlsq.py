@@ -2,7 +2,8 @@
 
 from typing import final
 
-from .._model import AbstractModel, Plan, checked_plan
+from .._model import AbstractModel
+from .._plan import Plan, checked_plan
 from ..augmentations import Zero
 from ..libraries import AbstractLibrary, Fourier, Polynomial
 from ..losses import AbstractLoss, VectorField

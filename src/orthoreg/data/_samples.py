@@ -14,7 +14,7 @@ class Samples:
 
     `target_error` is the mean squared error that each target is known to have. `times` are there
     when the rows come from runs in time; they follow each other within a run. `names` are those
-    of the variables.
+    of the variables, `outputs` those of the targets.
     """
 
     variables: Float[np.ndarray, "N V"]
@@ -22,6 +22,7 @@ class Samples:
     run_of_row: Int[np.ndarray, " N"]
     target_error: Float[np.ndarray, " c"]
     names: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
     times: Float[np.ndarray, " N"] | None = None
 
     def folds(self, count: int) -> Int[np.ndarray, " N"]:

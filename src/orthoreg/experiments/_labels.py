@@ -2,6 +2,17 @@
 
 from ._evidence import LABELS
 
+COMPARED = ("pure@0.001", "pure@0.003", "stlsq", "l2", "orthoreg", "validated", "projection")
+"""The methods of the table of a system."""
+
+SCORES = (
+    "derivative.id", "rollout.id", "derivative.ext", "rollout.ext", "derivative.t2", "rollout.t2",
+    "derivative.t3", "derivative.t3-adapted", "rollout.t3", "f1@0.001", "precision@0.001",
+    "recall@0.001", "terms@0.001", "f1@0.045", "terms@0.045", "overlap", "cosine",
+    "symbolic_share", "lambda", "mu",
+)  # fmt: skip
+"""The metrics of the table of a system."""
+
 SPLITS = {"id": "ID", "ext": "ID,ext", "t2": "T2", "t3": "T3", "t3-adapted": "T3 adapted"}
 
 _WORDS = {

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from ._labels import COMPARED
+
 NAME = "ablation_difficulty"
 TITLE = "Difficulty of the pendulum"
 CAPTION = (
@@ -15,7 +17,7 @@ LABELS = {
     "pendulum/high": "High: beta = (2, 2, 2)",
 }
 SETTINGS = tuple(LABELS)
-METHODS = ("pure@0.001", "pure@0.003", "stlsq", "l2", "orthoreg", "validated", "projection")
+METHODS = COMPARED
 METRICS = (
     "derivative.id", "derivative.t2", "derivative.t3", "derivative.t3-adapted", "rollout.t3",
     "f1@0.001", "terms@0.001", "f1@0.045", "terms@0.045", "overlap", "symbolic_share",

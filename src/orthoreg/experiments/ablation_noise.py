@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from ._labels import COMPARED
+
 NAME = "ablation_noise"
 TITLE = "Noise on the states"
 CAPTION = (
@@ -20,6 +22,6 @@ LABELS = (
     }
 )
 SETTINGS = tuple(LABELS)
-METHODS = ("pure@0.001", "pure@0.003", "stlsq", "l2", "orthoreg", "validated", "projection")
+METHODS = COMPARED
 METRICS = ("f1@0.001", "f1@0.045", "derivative.id", "derivative.t2", "derivative.t3")
 BLOCKS: Literal["setting", "metric"] = "metric"

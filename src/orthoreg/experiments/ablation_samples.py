@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from ._labels import COMPARED
+
 NAME = "ablation_samples"
 TITLE = "Number of training samples"
 CAPTION = (
@@ -14,7 +16,7 @@ LABELS = {
     for count in (100, 200, 500, 1000, 2000, 5000)
 }
 SETTINGS = tuple(LABELS)
-METHODS = ("pure@0.001", "pure@0.003", "stlsq", "l2", "orthoreg", "validated", "projection")
+METHODS = COMPARED
 METRICS = (
     "f1@0.001", "f1@0.045", "derivative.id", "derivative.t2", "derivative.t3", "cosine", "overlap",
 )  # fmt: skip

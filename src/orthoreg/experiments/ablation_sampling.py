@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from ._labels import COMPARED
+
 NAME = "ablation_sampling"
 TITLE = "Sampling of the pendulum"
 CAPTION = (
@@ -16,7 +18,7 @@ LABELS = {
     "pendulum/medium/irregular/stamps": "Irregular, targets that respect the time stamps",
 }
 SETTINGS = tuple(LABELS)
-METHODS = ("pure@0.001", "pure@0.003", "stlsq", "l2", "orthoreg", "validated", "projection")
+METHODS = COMPARED
 METRICS = (
     "derivative.id", "derivative.t2", "rollout.t2", "derivative.t3", "f1@0.001", "terms@0.001",
     "f1@0.045", "terms@0.045",

@@ -2,69 +2,31 @@
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import Any, final
 
-import matplotlib
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from .._files import atomic_write
 from ._evidence import LABELS, Evidence, Row
-from ._labels import SPLITS
+from ._labels import COMPARED, SPLITS
+from ._look import STYLES as STYLES
+from ._look import look, new_figure
+from ._portrait_figure import portraits as portraits
 
 NAME = "figures"
 TITLE = "Figures"
 
 
-Line = Literal["-", "--", ":"]
-
-
-@final
-@dataclass(frozen=True)
-class Style:
-    """How a method looks in every figure."""
-
-    colour: str
-    marker: str
-    line: Line = "-"
-
-
-# Okabe and Ito's palette, with a grey
-STYLES = {
-    "pure@0.001": Style("#E69F00", "v"),
-    "pure@0.003": Style("#888888", "^"),
-    "stlsq": Style("#56B4E9", "P", ":"),
-    "l2": Style("#CC79A7", "s"),
-    "orthoreg": Style("#D55E00", "o"),
-    "validated": Style("#0072B2", "D"),
-    "projection": Style("#009E73", "X", "--"),
-    "pinn": Style("#000000", "<", "--"),
-    "universal-ode": Style("#F0E442", ">", "--"),
-}
-SHOWN = ("pure@0.001", "pure@0.003", "stlsq", "l2", "orthoreg", "validated", "projection")
+SHOWN = COMPARED
 LAMBDAS = ("0.0005", "0.005", "0.05", "0.5", "5", "50")
 NOISES = ("0", "0.01", "0.05", "0.1", "0.2", "0.5")
 SAMPLES = ("100", "200", "500", "1000", "2000", "5000")
 
 _WIDTH = 7.2
-_LOOK: Any = {
-    "font.size": 8.5, "axes.titlesize": 9, "axes.labelsize": 8.5, "xtick.labelsize": 8,
-    "ytick.labelsize": 8, "legend.fontsize": 8, "axes.spines.top": False,
-    "axes.spines.right": False, "lines.linewidth": 1.2, "lines.markersize": 4.5,
-    "axes.linewidth": 0.7, "errorbar.capsize": 1.5, "svg.hashsalt": "orthoreg",
-    "svg.fonttype": "path", "path.simplify": True,
-}  # fmt: skip
-_AXES = {
-    "pendulum": (r"$\theta$ [rad]", r"$\omega$ [rad/s]", "Pendulum"),
-    "duffing": (r"$x$ [dimensionless]", r"$\dot x$ [dimensionless]", "Duffing"),
-}
 
 
 @final
@@ -85,8 +47,8 @@ def ablations(records: Iterable[Row]) -> Figure:
     difficulty = ("pendulum/low", "pendulum/medium", "pendulum/high")
     sampling = ("pendulum/medium", "pendulum/medium/irregular/stamps",
                 "pendulum/medium/irregular/equal-steps")  # fmt: skip
-    with _look():
-        figure = _figure(_WIDTH, 6.4)
+    with look():
+        figure = new_figure(_WIDTH, 6.4)
         grid = figure.subplots(3, 4, gridspec_kw={"width_ratios": [1, 1.2, 1, 1]})
         for row, metric in enumerate(metrics):
             for other in grid[row, 1:3]:
@@ -125,8 +87,8 @@ def noise(records: Iterable[Row]) -> Figure:
     """F1, T2 and T3 errors over the noise, for both kinds of targets. [fig:noise_robustness]"""
     evidence = Evidence.from_records(records)
     metrics = ("f1@0.001", "derivative.t2", "derivative.t3")
-    with _look():
-        figure = _figure(_WIDTH, 4.6)
+    with look():
+        figure = new_figure(_WIDTH, 4.6)
         grid = figure.subplots(2, 3, sharex=True, sharey="col")
         for row, targets in enumerate(("smoothed", "analytic")):
             settings = {float(level): _noise_setting(level, targets) for level in NOISES}
@@ -148,8 +110,8 @@ def sample_size(records: Iterable[Row]) -> Figure:
     """F1, T2 error and cosine over the number of samples. [fig:n_samples_ablation]"""
     evidence = Evidence.from_records(records)
     settings = {float(count): f"pendulum/medium/samples={count}" for count in SAMPLES}
-    with _look():
-        figure = _figure(_WIDTH, 4.6)
+    with look():
+        figure = new_figure(_WIDTH, 4.6)
         grid = figure.subplots(2, 2, sharex=True)
         metrics = ("f1@0.001", "derivative.t2", "cosine", "rollout.t2")
         for axes, metric in zip(grid.flat, metrics, strict=True):
@@ -164,41 +126,6 @@ def sample_size(records: Iterable[Row]) -> Figure:
     return figure
 
 
-def portraits(found: Sequence[Mapping[str, Any]], decomposed: str = "orthoreg") -> Figure:
-    """Rollouts beside the truth, and the sizes of the parts of one method. [fig:duffing]
-
-    `found` are records of `portrait_record`, one for each system and method.
-    """
-    systems = [name for name in _AXES if any(one["system"] == name for one in found)]
-    methods = [name for name in STYLES if any(one["method"] == name for one in found)]
-    with _look():
-        columns = len(methods) + 2
-        figure = _figure(1.6 * columns + 0.6, 2.15 * max(len(systems), 1) + 0.5)
-        grid = figure.subplots(max(len(systems), 1), columns, squeeze=False)
-        for row, system in enumerate(systems):
-            own = {one["method"]: one for one in found if one["system"] == system}
-            for column, method in enumerate(methods):
-                axes = grid[row, column]
-                _portrait(axes, own.get(method), STYLES[method].colour)
-                lost = own[method]["diverged"] if method in own else []
-                axes.set_title(f"{LABELS[method]}\n{sum(lost)} of {len(lost)} diverged")
-                axes.tick_params(labelleft=column == 0)
-            _decomposition(figure, grid[row, -2:], own.get(decomposed), LABELS[decomposed])
-            for axes in grid[row]:
-                axes.set_xlabel(_AXES[system][0])
-            grid[row, 0].set_ylabel(f"{_AXES[system][2]}\n{_AXES[system][1]}")
-        handles: list[Any] = [
-            Line2D([], [], color="black", linestyle=(0, (2, 1.2)), label="true"),
-            Line2D([], [], color="black", label="model (colour of the method)"),
-            Line2D([], [], color="black", marker="o", linestyle="", markersize=3, label="start"),
-            Line2D([], [], color="black", marker="x", linestyle="", label="diverged"),
-        ]
-        if any(one["ends"] for one in found):
-            handles.append(Patch(facecolor="0.9", label=r"basin of $x < 0$"))
-        figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False)
-    return figure
-
-
 def save(figure: Figure, folder: str | Path, name: str) -> tuple[Path, Path]:
     """Writes `name`.png (200 dpi) and `name`.svg, the same bytes for the same figure."""
     paths = (Path(folder) / f"{name}.png", Path(folder) / f"{name}.svg")
@@ -206,7 +133,7 @@ def save(figure: Figure, folder: str | Path, name: str) -> tuple[Path, Path]:
     _settle(figure)
     for path, about in zip(paths, metadata, strict=True):
         stream = io.BytesIO()
-        with _look():
+        with look():
             figure.savefig(stream, format=path.suffix[1:], dpi=200, metadata=about)
         with atomic_write(path) as file:
             file.write(stream.getvalue())
@@ -228,21 +155,11 @@ def draw(
     return tuple(path for name, figure in made.items() for path in save(figure, folder, name))
 
 
-def _look() -> AbstractContextManager[None]:
-    return matplotlib.rc_context(_LOOK)
-
-
-def _figure(width: float, height: float) -> Figure:
-    figure = Figure(figsize=(width, height), layout="constrained", dpi=200)
-    FigureCanvasAgg(figure)
-    return figure
-
-
 def _settle(figure: Figure) -> None:
     """Places the axes once and rounds: the layout's last digits differ from run to run."""
     if figure.get_layout_engine() is None:
         return
-    with _look():
+    with look():
         figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for axes in figure.axes:
@@ -400,45 +317,3 @@ def _legend(figure: Figure, methods: Sequence[str], *, lost: bool, chosen: bool 
     if chosen:
         handles.append(Line2D([], [], color="0.6", linestyle=":", label="the paper's λ"))
     figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False)
-
-
-def _portrait(axes: Any, record: Mapping[str, Any] | None, colour: str) -> None:
-    if record is None:
-        axes.text(0.5, 0.5, "no record", ha="center", va="center", transform=axes.transAxes)
-        return
-    x, y = record["x"], record["y"]
-    if record["ends"]:
-        axes.contourf(x, y, np.array(record["ends"], float), levels=[-2, 0], colors=["0.9"])
-    for true, run, diverged in zip(
-        record["true"], record["rollouts"], record["diverged"], strict=True
-    ):
-        run, true = np.array(run).reshape(-1, 2), np.array(true)
-        axes.plot(run[:, 0], run[:, 1], color=colour, linewidth=1.3)
-        axes.plot(true[:, 0], true[:, 1], color="black", linewidth=0.8, linestyle=(0, (2, 1.2)))
-        axes.plot(true[0, 0], true[0, 1], "o", color="black", markersize=2.5)
-        inside = run[(run >= (x[0], y[0])).all(axis=1) & (run <= (x[-1], y[-1])).all(axis=1)]
-        if diverged and len(inside):
-            axes.plot(*inside[-1], "x", color="black", markersize=5)
-    axes.set_xlim(x[0], x[-1])
-    axes.set_ylim(y[0], y[-1])
-
-
-def _decomposition(figure: Figure, pair: Any, record: Mapping[str, Any] | None, name: str) -> None:
-    """The sizes of the symbolic and of the neural part, on one colour scale of three decades."""
-    for axes, part in zip(pair, ("symbolic", "neural"), strict=True):
-        axes.set_title(f"{name}:\n{part} part")
-        axes.tick_params(labelleft=False)
-        if record is None:
-            axes.text(0.5, 0.5, "no record", ha="center", va="center", transform=axes.transAxes)
-            continue
-        top = float(max(np.max(record["symbolic"]), np.max(record["neural"]), 1e-12))
-        picture = axes.pcolormesh(
-            record["x"], record["y"], np.maximum(record[part], top / 1e3), cmap="cividis",
-            norm=LogNorm(top / 1e3, top), shading="gouraud", rasterized=True,
-        )  # fmt: skip
-        for run in record["true"]:
-            axes.plot(*np.array(run).T, color="white", linewidth=0.7)
-        axes.set_xlim(record["x"][0], record["x"][-1])
-        axes.set_ylim(record["y"][0], record["y"][-1])
-        if part == "neural":
-            figure.colorbar(picture, ax=axes, label="length of the vector", aspect=12, extend="min")

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from ._labels import COMPARED, SCORES
+
 NAME = "table_duffing"
 TITLE = "Duffing oscillator"
 CAPTION = (
@@ -11,11 +13,6 @@ CAPTION = (
 PAPER = "tab:duffing_results_streamlined"
 LABELS = {"duffing": "Duffing oscillator"}
 SETTINGS = tuple(LABELS)
-METHODS = ("pure@0.001", "pure@0.003", "stlsq", "l2", "orthoreg", "validated", "projection")
-METRICS = (
-    "derivative.id", "rollout.id", "derivative.ext", "rollout.ext", "derivative.t2", "rollout.t2",
-    "derivative.t3", "derivative.t3-adapted", "rollout.t3", "f1@0.001", "precision@0.001",
-    "recall@0.001", "terms@0.001", "f1@0.045", "terms@0.045", "overlap", "cosine",
-    "symbolic_share", "lambda", "mu",
-)  # fmt: skip
+METHODS = COMPARED
+METRICS = SCORES
 BLOCKS: Literal["setting", "metric"] = "setting"

@@ -49,14 +49,13 @@ class Informed(AbstractLoss):
 
     def examples(self, samples) -> Examples:
         """Targets are the derivatives, then g, then the weight of g, equation by equation."""
-        c = samples.targets.shape[1]
-        equations = samples.names[:c]
+        equations = samples.outputs
         g, weight = np.zeros_like(samples.targets), np.zeros_like(samples.targets)
         for name, formula in self.known:
             if name not in equations:
                 raise InputError(
-                    f"The known equations name '{name}', which is not a state."
-                    f"{suggestion(name, equations)} The states are {quoted(equations)}."
+                    f"The known equations name '{name}', which is no equation."
+                    f"{suggestion(name, equations)} The equations are {quoted(equations)}."
                 )
             column = equations.index(name)
             with np.errstate(all="ignore"):

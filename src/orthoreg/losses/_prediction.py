@@ -115,7 +115,7 @@ def _slopes(data: Dataset, window: int, who: str) -> Samples:
     slopes = np.diff(data.states, axis=0)[before] / steps[:, None]
     return Samples(
         data.variables, slopes, data.run_of_row, np.zeros(data.n_states), data.variable_names,
-        data.times,
+        data.state_names, data.times,
     )  # fmt: skip
 
 

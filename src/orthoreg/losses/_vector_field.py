@@ -34,7 +34,13 @@ class VectorField(AbstractLoss):
             error = rule.systematic_error(data)
         assert targets is not None
         return Samples(
-            data.variables, targets, data.run_of_row, error, data.variable_names, data.times
+            data.variables,
+            targets,
+            data.run_of_row,
+            error,
+            data.variable_names,
+            data.state_names,
+            data.times,
         )
 
     def examples(self, samples) -> Examples:

@@ -1,0 +1,37 @@
+"""`Plan`: the parts that a model is made of, every default filled in."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+from ._errors import InputError
+from .augmentations import AbstractAugmentation
+from .libraries import AbstractLibrary
+from .losses import AbstractLoss
+from .solvers import AbstractSolver, Strengths
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The parts of a model with every default filled in."""
+
+    library: AbstractLibrary
+    augmentation: AbstractAugmentation
+    strengths: Strengths
+    loss: AbstractLoss
+    solver: AbstractSolver
+
+
+def checked_plan(
+    library: Any, augmentation: Any, strengths: Strengths, loss: Any, solver: Any
+) -> Plan:
+    """The plan, after a look at the kind of each part."""
+    for name, part, kind, example in (
+        ("library", library, AbstractLibrary, "Polynomial(2) + Fourier(1)"),
+        ("augmentation", augmentation, AbstractAugmentation, "RandomFeatures(400) or Zero()"),
+        ("solver", solver, AbstractSolver, "Exact() or Adam()"),
+        ("loss", loss, AbstractLoss, "VectorField() or OneStep()"),
+    ):
+        if not isinstance(part, kind):
+            raise InputError(f"{name} must be a part such as {example}; got {part!r}.")
+    return Plan(library, augmentation, strengths, loss, solver)
