@@ -4,7 +4,7 @@ BIN := .venv/bin
 # one thread per test process: the processes share the cores
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false
 
-.PHONY: demo test slow lint format bench readme clean
+.PHONY: demo test slow lint format bench reproduction readme clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -33,6 +33,11 @@ format: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python -m benchmarks
+
+# forty minutes or more on two cores; a run that was stopped goes on where it was
+reproduction: .venv/ready
+	$(BIN)/orthoreg reproduce --out reproduction
+	$(BIN)/python docs/update_reproduction.py reproduction
 
 readme: .venv/ready
 	$(BIN)/python docs/update_readme.py

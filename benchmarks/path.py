@@ -22,7 +22,8 @@ def measure() -> dict[str, Any]:
     model = og.OrthoReg(augmentation=og.RandomFeatures(_WIDTH, ridge=_RIDGE), solver=og.Exact())
     model.fit(x[:1000], y[:1000])
     start = time.perf_counter()
-    rows, features = prepared(model, x, y)
+    task = prepared(model, x, y)
+    rows, features = task.samples, task.features
     (moments,) = gather(features, model.field_.basis, rows)
     gathered = time.perf_counter()
     lams = (*np.logspace(-4, 4, _GRID - 1), math.inf)

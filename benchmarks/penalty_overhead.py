@@ -1,82 +1,41 @@
 """What the orthogonality penalty costs, by the paper's timing protocol."""
 
-import time
-from typing import Any, final
+from typing import Any
 
-import jax
 import numpy as np
 
 import orthoreg as og
-from orthoreg._model import prepared
-from orthoreg.solvers import _adam
-from orthoreg.solvers._training import stretch
+from orthoreg.experiments.timing import Epochs, Timing, batch
+from orthoreg.experiments.timing import measure as timed
 
-from .pendulum import subset
-
-_ROWS, _SEEDS, _EPOCHS, _WINDOWS = 1000, 5, 20, 40
+_SEEDS = 5
 
 
 def measure() -> dict[str, Any]:
-    """Median seconds of an epoch with B = 1000, n = 2, K = 10 and 128 x 3 units.
+    """Median milliseconds of an epoch with B = 1000, n = 2, K = 10 and 128 x 3 units."""
+    spec = Timing()
+    rows = [row for seed in range(_SEEDS) for row in timed(Timing(seed=seed))]
 
-    Windows of epochs of the L2 hybrid and of OrthoReg alternate, so that both see the same
-    machine; the first windows warm up.
-    """
-    x, y = subset(_ROWS)
-    overheads, medians, memory = [], [], {}
-    for seed in range(_SEEDS):
-        runs = {
-            name: _Epochs(preset(seed=seed), x, y)
-            for name, preset in (("l2", og.presets.paper_l2), ("ortho", og.presets.paper_orthoreg))
-        }
-        seconds: dict[str, list[float]] = {name: [] for name in runs}
-        for window in range(_WINDOWS + 5):
-            for name, run in runs.items():
-                taken = run.window(window)
-                if window >= 5:
-                    seconds[name].append(taken / _EPOCHS)
-        median = {name: float(np.median(values)) for name, values in seconds.items()}
-        medians.append(median)
-        overheads.append(median["ortho"] / median["l2"] - 1)
-        memory = {name: run.memory() for name, run in runs.items()}
+    def values(method: str, metric: str) -> list[Any]:
+        return [row["value"] for row in rows if (row["method"], row["metric"]) == (method, metric)]
+
+    overheads = [value / 100 for value in values("orthoreg", "overhead_percent")]
+    data = batch(spec.rows)
+    memory = [
+        Epochs(preset(), data).memory()
+        for preset in (og.presets.paper_l2, og.presets.paper_orthoreg)
+    ]
     return {
-        "rows": _ROWS,
+        "rows": spec.rows,
         "seeds": _SEEDS,
-        "l2_ms": 1e3 * float(np.median([median["l2"] for median in medians])),
-        "ortho_ms": 1e3 * float(np.median([median["ortho"] for median in medians])),
+        "l2_ms": float(np.median(values("l2", "epoch_ms"))),
+        "ortho_ms": float(np.median(values("orthoreg", "epoch_ms"))),
         "overheads": overheads,
         "overhead": float(np.median(overheads)),
-        "extra_bytes": memory["ortho"] - memory["l2"],
-        "paper_bytes": 4 * _ROWS * 2 * 20,
-        "library_bytes": 4 * _ROWS * 10,
+        "extra_bytes": memory[1] - memory[0],
+        "paper_bytes": 4 * spec.rows * 2 * 20,
+        "library_bytes": 4 * spec.rows * 10,
     }
-
-
-@final
-class _Epochs:
-    """The compiled loop of one model, stretch by stretch."""
-
-    def __init__(self, model: Any, x: np.ndarray, y: np.ndarray):
-        samples, _ = prepared(model, x, y)
-        plan = model._plan()
-        names = {"state_names_": ("x0", "x1"), "input_names_": (), "output_names_": ("x0", "x1")}
-        self.task = model._task(plan, samples, names)
-        solver: Any = plan.solver
-        setting = _adam.objective_of([self.task], samples, solver.normalize)
-        self.loop = solver.loop([self.task], setting, samples, None)
-        self.state = self.loop.first_state()
-
-    def window(self, index: int) -> float:
-        bounds = np.array([index * _EPOCHS, (index + 1) * _EPOCHS], np.int32)
-        start = time.perf_counter()
-        self.state = jax.block_until_ready(stretch(self.state, self.loop, bounds))
-        return time.perf_counter() - start
-
-    def memory(self) -> int:
-        """Bytes that the compiled loop needs beside its arguments and results."""
-        lowered = stretch.lower(self.state, self.loop, np.array([0, 1], np.int32))
-        analysis: Any = lowered.compile().memory_analysis()
-        return int(analysis.temp_size_in_bytes)
 
 
 def render(record: dict[str, Any]) -> str:

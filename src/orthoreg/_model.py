@@ -34,7 +34,7 @@ from ._plan import Plan
 from ._rollouts import rollouts
 from .data import Dataset, Samples
 from .diagnostics import Certificate, certify
-from .libraries import FeatureMap, bind
+from .libraries import bind
 from .simulation import Rollout
 from .solvers import Solution, Task, Training
 
@@ -379,11 +379,8 @@ def fit_together(
     return list(models)
 
 
-def prepared(
-    model: AbstractModel, X: Any, y: Any = None, *, t: Any = None, u: Any = None
-) -> tuple[Samples, FeatureMap]:
-    """The samples that `fit` would see and the terms it would use."""
+def prepared(model: AbstractModel, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Task:
+    """What `fit` would ask the solver for."""
     plan = model._plan()
     samples, learned = training_samples(model, plan.loss, X, y, t, u)
-    task = model._task(plan, samples, learned)
-    return samples, task.features
+    return model._task(plan, samples, learned)

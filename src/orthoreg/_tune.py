@@ -69,7 +69,8 @@ def tune(
         Strengths(mu, lam, 0.0)
     copy: Any = clone(model)
     start = copy.fit(X, y, t=t, u=u)  # which also chooses rho, where it is to be chosen
-    samples, features = prepared(start, X, y, t=t, u=u)
+    task = prepared(start, X, y, t=t, u=u)
+    samples, features = task.samples, task.features
     if len(samples.targets) < folds:
         raise InputError(f"folds={folds} is more than the {len(samples.targets)} samples.")
     parts = gather(features, start.field_.basis, samples, folds=folds)

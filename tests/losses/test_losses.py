@@ -352,7 +352,7 @@ REFUSED = {
     "nothing known": (lambda: Informed({}), InputError, "known equations by state"),
     "unknown state": (
         lambda: og.OrthoReg(loss=Informed({"x9": "x1"}), solver=QUICK).fit(STATES, STATES),
-        InputError, "name 'x9', which is not a state.*'x0', 'x1'",
+        InputError, "name 'x9', which is no equation.*'x0', 'x1'",
     ),
     "unknown variable": (
         lambda: og.OrthoReg(loss=Informed({"x0": "y"}), solver=QUICK).fit(STATES, STATES),

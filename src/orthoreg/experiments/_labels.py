@@ -29,7 +29,8 @@ _WORDS = {
     "symbolic_share": "Symbolic share",
     "lambda": "λ",
     "mu": "μ",
-    "seconds": "Seconds",
+    "epoch_ms": "Milliseconds an epoch",
+    "overhead_percent": "Overhead, %",
 }
 
 

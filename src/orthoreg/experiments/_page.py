@@ -1,6 +1,6 @@
 """The page of results: every table, figure and verdict, written from records."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._evidence import Verdict
@@ -14,8 +14,8 @@ from ._tables import build_table
 _OPENING = """\
 # Reproduction of the paper
 
-Written by `orthoreg reproduce` from the records of a full run: no number of ours in the verdicts
-and tables is typed by hand. {seeds} seeds, {values} values. Below each of our numbers stands the
+Written by `{command}` from the records of {size}: no number of ours in the verdicts
+and tables is typed by hand. {seeds}, {values} values. Below each of our numbers stands the
 paper's, where it has one.
 
 Methods: Pure is Adam with L1 and no network, at two sparsities because the paper does not say
@@ -36,12 +36,14 @@ what was done.
   Rollouts that diverge are counted and left out of the error; no clamp value enters an average.
 - **Splits.** {train_runs} training trajectories and {test_runs} for each test split, from random
   streams of their own: no test run is a training run. ID,ext continues the ID test runs from T
-  to 1.3 T. T2 has other starts, T3 other parameters. No test run takes part in the choice of
-  strengths.
+  to 1.3 T. T2 has other starts, T3 other parameters. Strengths are chosen on five folds of whole
+  training runs; no test run takes part.
+- **STLSQ** works on the same derivative targets as the other methods; the paper gives it
+  second-order differences of its own.
 - **Rows.** The paper's batch of 1000 counts trajectories in one place and samples in another.
   Here loss and penalty run over samples. Gradient training uses {rows} rows drawn from all
   training rows, the same for every method, and {epochs} full-batch epochs; exact solutions use
-  all rows. Duffing runs have 4000 points and are scored at every tenth.
+  all rows. Duffing runs have 4000 points and are scored at every 40th.
 - **Library.** The text lists sin(2 theta) and cos(2 theta), and elsewhere one frequency and M =
   20. Here it is the unit frequency of each state and the constant: 10 terms for two states, 16
   for SIR, where the paper's count of 45 leaves the constant out.
@@ -103,41 +105,46 @@ def reproduction_page(
     *,
     verdicts: Sequence[Verdict] | None = None,
     figures: Mapping[str, str] | None = None,
-    sections: Iterable[str] = (),
+    scale: Scale | None = None,
 ) -> str:
     """The whole page as Markdown.
 
-    `verdicts` are computed from the records if not given, `figures` maps files, relative to the
-    page, to captions, and `sections` are further ones, ready as Markdown, after the tables.
+    `verdicts` are computed from the records if not given, and `figures` maps files, relative to
+    the page, to captions.
     """
+    scale = scale or Scale()
     if verdicts is None:
         from ._verdicts import verdicts as judged
 
         verdicts = judged(records)
     seeds = len({record["seed"] for record in records})
     parts = [
-        _OPENING.format(seeds=seeds, values=len(records), **_METHODS),
+        _OPENING.format(
+            command="orthoreg reproduce" if scale.is_full else "orthoreg reproduce --quick",
+            size="a full run" if scale.is_full else "**a quick look at reduced sizes**",
+            seeds=f"{seeds} seeds" if seeds > 1 else "One seed",
+            values=len(records),
+            **_METHODS,
+        ),
         _verdict_part(verdicts),
         *_table_parts(records),
-        *(section.strip() + "\n" for section in sections),
         _figure_part(figures or {}),
-        _protocol_part(),
+        _protocol_part(scale),
         _RELEASED,
     ]
     return "\n".join(part for part in parts if part)
 
 
-def _protocol_part() -> str:
-    full = Scale()
+def _protocol_part(scale: Scale) -> str:
     orth = ", ".join(
         f"{method_label(name)} {one.mean} ± {one.std}" for name, one in SIR_ORTH.items()
     )
     return _PROTOCOL.format(
-        train_runs=full.train_runs,
-        test_runs=full.test_runs,
-        adapt_runs=full.adapt_runs,
-        rows=full.rows,
-        epochs=full.epochs,
+        train_runs=scale.train_runs,
+        test_runs=scale.test_runs,
+        adapt_runs=scale.adapt_runs,
+        rows=scale.rows,
+        epochs=scale.epochs,
         orth=orth,
         overhead=f"{OVERHEAD[0]:.0%} to {OVERHEAD[1]:.0%}",
     )

@@ -1,5 +1,7 @@
 """Every experiment by the name that the command line uses."""
 
+from collections.abc import Iterable
+
 from . import (
     ablation_difficulty,
     ablation_lambda,
@@ -12,11 +14,10 @@ from . import (
     table_pendulum,
     table_sir,
     table_stlsq,
+    timing,
 )
+from ._labels import COMPARED
 from ._tables import AbstractExperiment
-
-# timing and figures have jobs or records of their own and no such table
-OTHERS: tuple[str, ...] = ("timing", "figures")
 
 _MODULES: tuple[AbstractExperiment, ...] = (
     table_pendulum,
@@ -30,19 +31,37 @@ _MODULES: tuple[AbstractExperiment, ...] = (
     ablation_lambda,
     ablation_samples,
     ablation_noise,
+    timing,
 )
 
 EXPERIMENTS: dict[str, AbstractExperiment] = {module.NAME: module for module in _MODULES}
 """The tables and ablations, in the order of the page."""
 
-NAMES: tuple[str, ...] = (*EXPERIMENTS, *OTHERS)
+NAMES: tuple[str, ...] = (*EXPERIMENTS, "figures")
+
+DRAWN = ("ablation_difficulty", "ablation_sampling", "ablation_lambda", "ablation_samples",
+         "ablation_noise")  # fmt: skip
+"""The experiments whose records the figures show."""
+
+_GROUPS = (
+    COMPARED,
+    tuple(name for name in ablation_lambda.METHODS if name not in COMPARED),
+    tuple(name for name in table_baselines.METHODS if name not in COMPARED),
+)
 
 
-def wanted(names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """The methods that these experiments need, by setting, each once and in a fixed order."""
-    methods: dict[str, dict[str, None]] = {}
-    for name in EXPERIMENTS:
-        if name in names:
-            for setting in EXPERIMENTS[name].SETTINGS:
-                methods.setdefault(setting, {}).update(dict.fromkeys(EXPERIMENTS[name].METHODS))
-    return {setting: tuple(found) for setting, found in methods.items()}
+def wanted(names: Iterable[str]) -> list[tuple[str, tuple[str, ...]]]:
+    """Settings with the methods to fit there, for these experiments.
+
+    Methods come in fixed groups, so that what one experiment has computed serves the others.
+    """
+    chosen = {*names, *(DRAWN if "figures" in names else ())} - {timing.NAME}
+    found = {
+        (setting, group): None
+        for name, experiment in EXPERIMENTS.items()
+        if name in chosen
+        for setting in experiment.SETTINGS
+        for group in _GROUPS
+        if set(group) & set(experiment.METHODS)
+    }
+    return list(found)

@@ -21,6 +21,17 @@ NAME = "figures"
 TITLE = "Figures"
 
 
+CAPTIONS = {
+    "ablations": "F1 and T3 errors over difficulty, sampling and the strength of the penalty, and "
+    "how the parts share the work. Means and standard deviations over seeds.",
+    "portraits": "Rollouts beside true trajectories, and the sizes of the symbolic and the neural "
+    "part of OrthoReg with the paper's strengths.",
+    "noise": "Noise on the training states, with targets from smoothed differences and with true "
+    "derivatives.",
+    "sample_size": "Number of training samples.",
+}
+"""What each figure shows, in the order of the page."""
+
 SHOWN = COMPARED
 LAMBDAS = ("0.0005", "0.005", "0.05", "0.5", "5", "50")
 NOISES = ("0", "0.01", "0.05", "0.1", "0.2", "0.5")

@@ -14,6 +14,7 @@ from .._progress import track
 from ._rollout import Rollout, Status
 
 _CHUNK = 256
+_LEAST_POINTS = 128
 _EXPLICIT_STEPS = 50_000
 _IMPLICIT_STEPS = 20_000
 _GROWN = 1e-4  # of the bound: beyond it a step that vanishes means divergence
@@ -91,12 +92,13 @@ def integrate(
 def _solve(field, arguments, rtol, *, implicit):
     """Writable NumPy arrays: states, status codes, last times, last states.
 
-    Batches and times are padded to powers of two, so that few shapes are ever compiled.
+    Batches and times are padded to powers of two, and short times to one length, so that few
+    shapes are ever compiled.
     """
     starts, times, inputs, bound, atol = arguments
     runs, points = times.shape
     rows = np.minimum(np.arange(_padded(runs)), runs - 1)
-    columns = np.minimum(np.arange(_padded(points)), points - 1)
+    columns = np.minimum(np.arange(max(_padded(points), _LEAST_POINTS)), points - 1)
     inputs = None if inputs is None else inputs[rows][:, columns]
     results = _compiled(
         field, starts[rows], times[rows][:, columns], inputs, bound[rows], atol[rows],

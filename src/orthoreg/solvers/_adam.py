@@ -92,13 +92,14 @@ class Adam(AbstractSolver):
         """Tasks that differ in strengths, seed and starting values alone train in one batch."""
         solutions: dict[int, Solution] = {}
         # all checks come before the first training
-        groups = [(group, self._prepared([tasks[i] for i in group])) for group in _alike(tasks)]
+        groups = [(group, self.prepared([tasks[i] for i in group])) for group in _alike(tasks)]
         for group, prepared in groups:
             members = self._train([tasks[i] for i in group], *prepared)
             solutions |= dict(zip(group, members, strict=True))
         return [solutions[i] for i in range(len(tasks))]
 
-    def _prepared(self, tasks: list[Task]) -> tuple[Objective, Samples, Loop]:
+    def prepared(self, tasks: list[Task]) -> tuple[Objective, Samples, Loop]:
+        """What one batch of tasks needs before its first epoch: objective, samples and loop."""
         kept, held_out = self._split(tasks[0].samples)
         setting = objective_of(tasks, kept, self.normalize)
         return setting, kept, self.loop(tasks, setting, kept, held_out)

@@ -1,0 +1,100 @@
+"""The command that runs the paper's experiments."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ._arguments import check_folder
+from ._commands import Json, app
+from ._output import ERRORS, collected_warnings, print_files, print_json, table, terminal
+
+_QUICK_NOTE = "Quick look: one seed and reduced sizes. These are not the paper's experiments."
+
+
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Experiments such as table_pendulum; all if none is named."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Random repetitions: 5, or 1 with --quick.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Reduced sizes: a look at how it works, in minutes.")
+    ] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; as many as there are cores.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for results; 'reproduction', or 'reproduction-quick'."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run the paper's experiments: tables, figures and a verdict on each claim.
+
+    What has been computed stays in the folder: a run that was stopped goes on where it was.
+    """
+    from ..experiments import QUICK, Scale, write
+    from ..experiments import reproduce as run
+
+    folder = out or Path("reproduction-quick" if quick else "reproduction")
+    check_folder(folder)
+    if quick:
+        ERRORS.print(f"note: {_QUICK_NOTE}", markup=False)
+    with collected_warnings():
+        result = run(
+            names or (),
+            folder,
+            seeds=seeds or (1 if quick else 5),
+            scale=QUICK if quick else Scale(),
+            workers=workers or _cores(),
+        )
+        files = write(result, folder)
+    if as_json:
+        return print_json(_as_json(result, files))
+    _print(result, quick)
+    print_files(terminal(), [path for path in files if path.suffix in (".md", ".png", ".csv")])
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _as_json(result: Any, files: list[Path]) -> dict[str, Any]:
+    """metric -> method -> values for one table; everything by name for several."""
+    from ..experiments import to_json
+
+    tables = {name: to_json(one) for name, one in result.tables.items()}
+    if len(result.names) == 1 and tables:
+        return tables[result.names[0]]
+    return {
+        "tables": tables,
+        "verdicts": [verdict.as_dict() for verdict in result.verdicts],
+        "full_size": result.scale.is_full,
+        "files": [str(path) for path in files],
+    }
+
+
+def _print(result: Any, quick: bool) -> None:
+    from ..experiments import to_terminal
+
+    console = terminal()
+    for one in result.tables.values():
+        console.print(to_terminal(one))
+        console.print()
+    if result.verdicts:
+        rows = [
+            (f"{verdict.number}. {verdict.claim}", reading.name, reading.verdict)
+            for verdict in result.verdicts
+            for reading in verdict.readings
+        ]
+        console.print(table("Claims of the paper", ("claim", "reading", "verdict"), rows))
+        console.print()
+    if quick:
+        console.print(_QUICK_NOTE, style="bold", markup=False)

@@ -1,0 +1,201 @@
+"""The whole way from jobs to files, on tiny problems; splits that share nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orthoreg import experiments
+from orthoreg._errors import InputError
+from orthoreg.cli import run as command
+from orthoreg.experiments import NAMES, Scale, read, reproduce, write
+from orthoreg.experiments._labels import SCORES
+from orthoreg.experiments._methods import fitted
+from orthoreg.experiments._settings import Setting, problem
+from orthoreg.experiments._store import from_table, rounded, to_table
+from orthoreg.experiments._work import Run, score
+from orthoreg.systems import SYSTEMS, Split, generate
+
+TINY = Scale(train_runs=6, test_runs=3, adapt_runs=2, rows=40, epochs=2)
+
+values = st.none() | st.floats(allow_nan=False, allow_infinity=True)
+names = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\r\0"), min_size=1)
+
+
+@given(st.dictionaries(st.tuples(names, names, names), st.lists(values, min_size=3, max_size=3)))
+def test_the_table_of_records_gives_them_back(cells):
+    records = [
+        {"setting": s, "method": m, "metric": q, "seed": seed, "value": value}
+        for (s, m, q), found in cells.items()
+        for seed, value in enumerate(found)
+    ]
+    once = rounded(records)
+    assert from_table(to_table(records)) == once
+    assert rounded(once) == once
+    for before, after in zip(records, once, strict=True):
+        if before["value"] is not None:
+            assert after["value"] == pytest.approx(before["value"], rel=1e-6)
+
+
+def test_a_missing_seed_stays_missing():
+    rows = [
+        {"setting": "s", "method": m, "metric": "q", "seed": seed, "value": 1.5}
+        for m, seed in (("a", 0), ("a", 1), ("b", 1))
+    ]
+    assert from_table(to_table(rows)) == rows
+
+
+def test_another_table_is_no_table_of_records():
+    with pytest.raises(InputError, match="begins with setting, method, metric"):
+        from_table("a,b,c\n1,2,3\n")
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_no_two_splits_share_a_state(name):
+    """Training, validation, test runs, and the T3 runs that models are adapted to."""
+    system, seen = SYSTEMS[name](), set()
+    for split in Split:
+        states = generate(system, split, runs=5, seed=1).states
+        rows = {row.tobytes() for row in states if np.abs(row).max() > 0}
+        assert len(rows) > 0.9 * len(states)
+        assert not rows & seen, split
+        seen |= rows
+
+
+def test_a_model_is_adapted_to_runs_that_it_is_not_tested_on():
+    found = problem(Setting(), TINY, 0)
+    tested = {row.tobytes() for row in found.tests[Split.t3].data.states}
+    assert found.adapting.run_of_row.max() == TINY.adapt_runs - 1
+    assert not tested & {row.tobytes() for row in found.adapting.states}
+
+
+def test_methods_never_see_a_test_split():
+    """With the test splits taken away, and the runs for adapting, the models are the same."""
+    whole = problem(Setting(), TINY, 0)
+    blind = replace(whole, tests={}, adapting=whole.adapting.only(np.zeros(0, dtype=int)))
+    methods = ("pure@0.003", "stlsq", "orthoreg", "validated", "projection", "pinn")
+    for one, other in zip(
+        fitted(methods, whole, TINY, 0).values(),
+        fitted(methods, blind, TINY, 0).values(),
+        strict=True,
+    ):
+        states = whole.training.states
+        np.testing.assert_array_equal(one.predict(states), other.predict(states))
+
+
+def test_a_job_has_every_metric_of_every_method():
+    methods = ("stlsq", "projection")
+    rows = score(Run(setting=Setting(), methods=methods, scale=TINY, seed=3))
+    assert {row["method"] for row in rows} == set(methods)
+    assert {(row["setting"], row["seed"]) for row in rows} == {("pendulum/medium", 3)}
+    by_method = [{row["metric"] for row in rows if row["method"] == m} for m in methods]
+    assert by_method[0] == by_method[1]
+    wanted = {metric for metric in SCORES if "." in metric}
+    assert wanted <= by_method[0]
+    counts = {row["metric"]: row["value"] for row in rows if row["method"] == "stlsq"}
+    assert all(counts[f"rollouts.{split}"] == TINY.test_runs for split in ("id", "ext", "t2", "t3"))
+
+
+def test_unknown_experiments_and_seeds_are_refused(tmp_path, capsys):
+    with pytest.raises(InputError, match="no experiment 'table_pendolum'.*'table_pendulum'"):
+        reproduce(["table_pendolum"], tmp_path)
+    with pytest.raises(InputError, match="seeds must be at least 1"):
+        reproduce(["timing"], tmp_path, seeds=0)
+    assert command(["reproduce", "tables", "--out", str(tmp_path)]) == 2
+    assert "no experiment 'tables'" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("all")
+    result = reproduce((), folder, seeds=1, scale=TINY, workers=2)
+    return result, folder, write(result, folder)
+
+
+@pytest.mark.slow
+def test_everything_is_run_and_written(everything):
+    result, folder, files = everything
+    assert result.is_complete
+    assert len(result.verdicts) == 15
+    names = {path.relative_to(folder).as_posix() for path in files}
+    for name in NAMES:
+        if name != "figures":
+            assert {f"tables/{name}.{end}" for end in ("md", "csv", "tex")} <= names
+    for figure in ("ablations", "noise", "sample_size", "portraits"):
+        assert {f"figures/{figure}.png", f"figures/{figure}.svg"} <= names
+    page = (folder / "reproduction.md").read_text()
+    assert "reduced sizes" in page
+    assert all(f"Claim {number}\n" in page for number in range(1, 16))
+    for table in result.tables.values():
+        for row in table.rows:
+            for cell in row.cells:
+                assert cell.seeds + cell.undefined == 1, (table.name, row.metric, cell.method)
+
+
+@pytest.mark.slow
+def test_what_was_written_is_read_again(everything):
+    result, folder, _ = everything
+    again = read(folder)
+    assert again.records == result.records
+    assert again.portraits == result.portraits
+
+
+@pytest.mark.slow
+def test_what_one_experiment_computed_serves_another(everything):
+    result, folder, _ = everything
+    files = {path: path.stat().st_mtime_ns for path in (folder / "jobs").iterdir()}
+    part = reproduce(["table_stlsq", "figures"], folder, seeds=1, scale=TINY, workers=2)
+    assert {path: path.stat().st_mtime_ns for path in (folder / "jobs").iterdir()} == files
+    assert part.tables["table_stlsq"] == result.tables["table_stlsq"]
+
+
+@pytest.mark.slow
+def test_one_table_as_json_is_metric_method_values(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(experiments, "QUICK", TINY)
+    code = command(["reproduce", "table_pendulum", "--quick", "--json", "--out", str(tmp_path)])
+    printed = capsys.readouterr()
+    assert code == 0
+    assert "not the paper's" in printed.err
+    values = json.loads(printed.out)
+    assert set(values["f1@0.001"]["orthoreg"]) >= {"mean", "std", "paper"}
+    assert values["f1@0.001"]["orthoreg"]["paper"] == 0.93
+    assert values["derivative.id"]["l2"]["mean"] > 0
+
+
+DRIVER = """
+import sys
+from orthoreg.experiments import Scale, reproduce, write
+scale = Scale(train_runs=6, test_runs=3, adapt_runs=2, rows=40, epochs=2)
+if __name__ == "__main__":
+    names = ["ablation_difficulty"]
+    write(reproduce(names, sys.argv[1], seeds=2, scale=scale, workers=2), sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path):
+    driver = tmp_path / "driver.py"
+    driver.write_text(DRIVER)
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    subprocess.run([sys.executable, str(driver), str(whole)], check=True)
+    rng = np.random.default_rng(0)
+    kept = []
+    for delay in rng.uniform(8, 25, 2):
+        process = subprocess.Popen([sys.executable, str(driver), str(broken)])
+        time.sleep(delay)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        kept.append(len(list((broken / "jobs").glob("*.json"))) if broken.exists() else 0)
+    subprocess.run([sys.executable, str(driver), str(broken)], check=True)
+    assert kept == sorted(kept)
+    for path in whole.rglob("*.*"):
+        if path.is_file():
+            assert path.read_bytes() == (broken / path.relative_to(whole)).read_bytes(), path
