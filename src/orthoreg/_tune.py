@@ -8,12 +8,12 @@ from typing import Any, final
 import numpy as np
 from sklearn.base import clone
 
+from ._door import training_samples
 from ._errors import InputError
 from ._estimator import OrthoReg
-from ._model import prepared
 from .moments import gather
 from .selection import StrengthPath, strength_path
-from .solvers import Exact, Strengths, scales
+from .solvers import Exact, Solution, Strengths
 
 _GRID = 50
 _ORTHOGONALITIES = (*np.logspace(-4, 4, _GRID - 1), math.inf)
@@ -41,12 +41,12 @@ def tune(
 ) -> Tuning:
     """Chooses `orthogonality` and `sparsity` where held-out runs are predicted best.
 
-    The paper's protocol, over 50 x 50 pairs by default, each solved exactly from moments: the
-    folds are whole runs where there are enough. Needs `solver=Exact()` without `refit`, whose
-    objective the strengths belong to; scikit-learn's `GridSearchCV(model, grid).fit(data)` does
-    the same for any solver, one fit at a time, over whole runs as well. Where rho is to be chosen,
-    the path has the one that is best at the model's own strengths; the model that is returned
-    chooses its own.
+    The paper's protocol, over 50 x 50 pairs by default, each solved exactly from the moments of
+    one pass over the data: the folds are whole runs where there are enough. Needs `solver=Exact()`
+    without `refit`, whose objective the strengths belong to; scikit-learn's
+    `GridSearchCV(model, grid).fit(data)` does the same for any solver, one fit at a time, over
+    whole runs as well. Where rho is to be chosen, the path has the one that is best at the model's
+    own strengths; the model that is returned chooses its own.
 
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 6, 200)
@@ -68,28 +68,28 @@ def tune(
     for lam, mu in [(lam, 0.0) for lam in lams] + [(0.0, mu) for mu in sparsities or ()]:
         Strengths(mu, lam, 0.0)
     copy: Any = clone(model)
-    start = copy.fit(X, y, t=t, u=u)  # which also chooses rho, where it is to be chosen
-    task = prepared(start, X, y, t=t, u=u)
-    samples, features = task.samples, task.features
+    plan = copy._plan()
+    samples, learned = training_samples(copy, plan.loss, X, y, t, u)
+    task = copy._task(plan, samples, learned)
+    solver.check(task)
     if len(samples.targets) < folds:
         raise InputError(f"folds={folds} is more than the {len(samples.targets)} samples.")
-    parts = gather(features, start.field_.basis, samples, folds=folds)
-    total = sum(parts[1:], start=parts[0])
-    sizes = scales(total, solver.normalize)
-    parts = [part.scaled(*sizes) for part in parts]
-    total = total.scaled(*sizes)
+    parts = gather(task.features, task.basis, samples, folds=folds)
+    start = solver.solve(parts, task.allowed, task.strengths, task.ridge, samples.target_error)
+    scaled = [part.scaled(start.feature_scale, start.target_scale) for part in parts]
     if sparsities is None:
-        largest = 2 * max(float(np.abs(total.a).max(initial=0.0)), 1e-300)
+        largest = 2 * max(float(np.abs(start.moments.a).max(initial=0.0)), 1e-300)
         sparsities = tuple(largest * np.logspace(-6, 0, _GRID))
     path = strength_path(
-        parts,
-        features.mask,
+        scaled,
+        task.allowed,
         lams,
         sparsities,
         magnitude=float(model.magnitude),
-        ridges=[equation.ridge for equation in start.certificate_.equations],
+        ridges=[equation.ridge for equation in start.equations],
     )
     lam, mu = path.best
-    copy = clone(model)
-    best = copy.set_params(orthogonality=lam, sparsity=mu).fit(X, y, t=t, u=u)
-    return Tuning(best, path)
+    copy.set_params(orthogonality=lam, sparsity=mu)
+    best = copy._plan()
+    result = solver.solve(parts, task.allowed, best.strengths, task.ridge, samples.target_error)
+    return Tuning(copy._learn(task, Solution(result, task.basis), learned, best), path)

@@ -44,7 +44,8 @@ class Exact(AbstractSolver):
         """The minimiser for each task, from one pass over its samples."""
         return [self._fit(task) for task in tasks]
 
-    def _fit(self, task: Task) -> Solution:
+    def check(self, task: Task) -> None:
+        """Refuses what is not quadratic in what is learned."""
         if not task.loss.is_quadratic:
             raise InputError(
                 f"Exact() minimises the error of derivatives and cannot minimise "
@@ -55,6 +56,9 @@ class Exact(AbstractSolver):
                 "Exact() needs a residual that is added to the equations; a Composed network "
                 "needs solver=Adam()."
             )
+
+    def _fit(self, task: Task) -> Solution:
+        self.check(task)
         folds = gather(
             task.features, task.basis, task.samples, folds=min(_FOLDS, len(task.samples.targets))
         )
