@@ -1,6 +1,7 @@
 """The experiments of the paper: settings, methods, jobs, tables, verdicts and figures."""
 
 from ._registry import NAMES as NAMES
+from ._registry import PAPERS as PAPERS
 from ._render import to_json as to_json
 from ._render import to_terminal as to_terminal
 from ._reproduce import Reproduction as Reproduction

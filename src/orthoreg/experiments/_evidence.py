@@ -10,6 +10,7 @@ import numpy as np
 HOLDS, FAILS, UNTESTED = "holds", "does not hold", "cannot be tested here"
 
 LABELS = {
+    "recommended": "Recommended",
     "pure@0.001": "Pure, μ = 0.001",
     "pure@0.003": "Pure, μ = 0.003",
     "stlsq": "STLSQ",

@@ -50,6 +50,8 @@ def fitted(names: Sequence[str], problem: Problem, scale: Scale, seed: int) -> d
                 orthogonalities=_LAMBDAS,
                 sparsities=tuple(np.logspace(-5, -0.5, 16)),
             ).model
+        elif name == "recommended":
+            models[name] = presets.recommended(seed).fit(problem.runs)
         elif name not in models:
             raise InputError(f"There is no method '{name}'.")
     return {name: models[name] for name in names}

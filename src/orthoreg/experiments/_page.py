@@ -6,7 +6,7 @@ from typing import Any
 from ._evidence import Verdict
 from ._labels import method_label
 from ._paper import OVERHEAD, SIR_ORTH
-from ._registry import EXPERIMENTS
+from ._registry import EXPERIMENTS, PAPERS, tables_of
 from ._render import FOOTNOTE, escape_markdown, to_markdown
 from ._settings import Scale
 from ._tables import build_table
@@ -152,7 +152,8 @@ def _protocol_part(scale: Scale) -> str:
 
 def _table_parts(records: Sequence[Mapping[str, Any]]) -> list[str]:
     parts = [f"## Tables\n\n{FOOTNOTE}\n"]
-    for experiment in EXPERIMENTS.values():
+    for name in tables_of(PAPERS):
+        experiment = EXPERIMENTS[name]
         table = build_table(experiment, records)
         heading = f"### {table.title}\n\n`orthoreg reproduce {table.name}`"
         parts.append(f"{heading}. {escape_markdown(table.caption)}\n\n{to_markdown(table)}")

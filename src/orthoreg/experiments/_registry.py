@@ -8,6 +8,8 @@ from . import (
     ablation_noise,
     ablation_samples,
     ablation_sampling,
+    complete_library,
+    extrapolation,
     table_baselines,
     table_duffing,
     table_lotka_volterra,
@@ -32,30 +34,46 @@ _MODULES: tuple[AbstractExperiment, ...] = (
     ablation_samples,
     ablation_noise,
     timing,
+    extrapolation,
+    complete_library,
 )
 
 EXPERIMENTS: dict[str, AbstractExperiment] = {module.NAME: module for module in _MODULES}
 """The tables and ablations, in the order of the page."""
 
-NAMES: tuple[str, ...] = (*EXPERIMENTS, "figures")
+BEYOND = (extrapolation.NAME, complete_library.NAME)
+"""Experiments of our own; the paper's come without them."""
+
+PAPERS: tuple[str, ...] = (*(name for name in EXPERIMENTS if name not in BEYOND), "figures")
+NAMES: tuple[str, ...] = (*PAPERS, extrapolation.NAME)
+"""What the command line knows; the table of complete libraries belongs to the extrapolation."""
 
 DRAWN = ("ablation_difficulty", "ablation_sampling", "ablation_lambda", "ablation_samples",
          "ablation_noise")  # fmt: skip
 """The experiments whose records the figures show."""
 
+_NETWORKS = tuple(name for name in table_baselines.METHODS if name not in COMPARED)
 _GROUPS = (
     COMPARED,
     tuple(name for name in ablation_lambda.METHODS if name not in COMPARED),
-    tuple(name for name in table_baselines.METHODS if name not in COMPARED),
+    _NETWORKS,
+    ("recommended",),
 )
+
+
+def tables_of(names: Iterable[str]) -> list[str]:
+    """The tables that these names of the command line stand for."""
+    asked = {*names, *(BEYOND if extrapolation.NAME in names else ())}
+    return [name for name in EXPERIMENTS if name in asked]
 
 
 def wanted(names: Iterable[str]) -> list[tuple[str, tuple[str, ...]]]:
     """Settings with the methods to fit there, for these experiments.
 
-    Methods come in fixed groups, so that what one experiment has computed serves the others.
+    Methods come in fixed groups, so that what one experiment has computed serves the others. The
+    PINN is told the pendulum's equation, so that it and its sibling are for the pendulum only.
     """
-    chosen = {*names, *(DRAWN if "figures" in names else ())} - {timing.NAME}
+    chosen = {*tables_of(names), *(DRAWN if "figures" in names else ())} - {timing.NAME}
     found = {
         (setting, group): None
         for name, experiment in EXPERIMENTS.items()
@@ -63,5 +81,6 @@ def wanted(names: Iterable[str]) -> list[tuple[str, tuple[str, ...]]]:
         for setting in experiment.SETTINGS
         for group in _GROUPS
         if set(group) & set(experiment.METHODS)
+        and (group != _NETWORKS or setting.startswith("pendulum"))
     }
     return list(found)

@@ -14,7 +14,7 @@ from ..sweeps import Record, run
 from . import figures, timing
 from ._evidence import Verdict
 from ._page import reproduction_page
-from ._registry import EXPERIMENTS, NAMES, wanted
+from ._registry import EXPERIMENTS, NAMES, PAPERS, tables_of, wanted
 from ._render import to_csv, to_latex, to_markdown
 from ._settings import Scale
 from ._store import from_table, rounded, to_table
@@ -37,15 +37,13 @@ class Reproduction:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every experiment is there, so that the claims can be judged."""
-        return set(self.names) == set(NAMES)
+        """Whether every experiment of the paper is there, so that its claims can be judged."""
+        return set(PAPERS) <= set(self.names)
 
     @cached_property
     def tables(self) -> dict[str, Table]:
         return {
-            name: build_table(EXPERIMENTS[name], self.records)
-            for name in self.names
-            if name in EXPERIMENTS
+            name: build_table(EXPERIMENTS[name], self.records) for name in tables_of(self.names)
         }
 
     @cached_property
@@ -69,7 +67,7 @@ def reproduce(
     scale: Scale | None = None,
     workers: int = 1,
 ) -> Reproduction:
-    """Runs what these experiments need, all if none is named, and what has not yet been run.
+    """Runs what these experiments need and has not yet been run; the paper's if none is named.
 
     Results of jobs stay in the folder, so that a run that was killed goes on where it was.
     """
@@ -114,7 +112,7 @@ def read(folder: str | Path) -> Reproduction:
     folder = Path(folder)
     records = from_table((folder / RECORDS).read_text())
     portraits = json.loads((folder / PORTRAITS).read_text())
-    return Reproduction(NAMES, Scale(), tuple(records), tuple(portraits))
+    return Reproduction(PAPERS, Scale(), tuple(records), tuple(portraits))
 
 
 def _write_records(result: Reproduction, folder: Path) -> list[Path]:
@@ -139,4 +137,4 @@ def _checked(names: Sequence[str]) -> tuple[str, ...]:
                 f"There is no experiment '{name}'.{suggestion(name, list(NAMES))} "
                 f"Known are {quoted(NAMES)}."
             )
-    return tuple(name for name in NAMES if name in names or not names)
+    return tuple(name for name in NAMES if name in (names or PAPERS))

@@ -41,7 +41,9 @@ class Setting:
 
     `targets` are "smoothed" (the paper's smoothed differences), "equal-steps" (the same, as if
     irregular times were regular, as in the paper's table), "stamps" (estimates that respect the
-    times) or "analytic" (the true field at the states without noise).
+    times) or "analytic" (the true field at the states without noise). A system that is `complete`
+    has no terms that the library lacks. `noise` is a standard deviation, `noise_share` one
+    relative to that of each state.
     """
 
     system: str = "pendulum"
@@ -50,13 +52,16 @@ class Setting:
     targets: str = "smoothed"
     noise: float = 0.0
     rows: int | None = None
+    complete: bool = False
+    noise_share: float = 0.0
 
     @property
     def name(self) -> str:
         """'pendulum/medium/noise=0.1/analytic': what records call it."""
-        if self.system != "pendulum":
-            return self.system
-        parts = [self.system, self.difficulty]
+        if self.complete:
+            share = [f"noise={100 * self.noise_share:g}%"] if self.noise_share else []
+            return "/".join([self.system, "complete", *share])
+        parts = [self.system, *([self.difficulty] if self.system == "pendulum" else [])]
         if self.sampling == "irregular":
             parts += [self.sampling, self.targets]
         elif self.noise or self.targets == "analytic":
@@ -72,11 +77,16 @@ class Setting:
         if system not in SYSTEMS:
             raise InputError(f"'{name}' is no setting: there is no system '{system}'.")
         values: dict[str, object] = {"system": system}
-        for i, part in enumerate(parts):
-            if i == 0:
-                values["difficulty"] = part
-            elif part == "irregular":
+        if parts[:1] == ["complete"]:
+            values["complete"] = True
+            parts.pop(0)
+        elif parts and system == "pendulum":
+            values["difficulty"] = parts.pop(0)
+        for part in parts:
+            if part == "irregular":
                 values["sampling"] = part
+            elif part.startswith("noise=") and part.endswith("%"):
+                values["noise_share"] = float(part.removeprefix("noise=").rstrip("%")) / 100
             elif part.startswith("noise="):
                 values["noise"] = float(part.removeprefix("noise="))
             elif part.startswith("samples="):
@@ -90,6 +100,8 @@ class Setting:
 
     def build(self) -> AbstractSystem:
         """The system itself."""
+        if self.complete:
+            return SYSTEMS[self.system]().within_library()
         if self.system == "pendulum":
             return Pendulum.of_difficulty(self.difficulty)
         return SYSTEMS[self.system]()
@@ -138,11 +150,13 @@ class Test:
 class Problem:
     """The data of one setting and one seed.
 
-    `training` holds all training rows, `few` those that gradient training uses, `adapting` rows
-    of T3 that are none of its test runs. Test splits are never handed to a method.
+    `runs` are the training runs as they were measured, `training` all their rows with targets,
+    `few` the rows that gradient training uses, `adapting` rows of T3 that are none of its test
+    runs. Test splits are never handed to a method.
     """
 
     system: AbstractSystem
+    runs: Dataset
     training: Rows
     few: Rows
     tests: dict[Split, Test]
@@ -156,6 +170,8 @@ def problem(setting: Setting, scale: Scale, seed: int) -> Problem:
         system, Split.train, runs=scale.train_runs, seed=seed, noise=setting.noise,
         sampling=setting.sampling,
     )  # fmt: skip
+    if setting.noise_share:
+        train = _noisier(train, setting.noise_share, seed)
     training = _measured(system, setting, Split.train, train, seed)
     if setting.rows is not None:
         training = training.only(_chosen(len(training.states), setting.rows, seed))
@@ -169,7 +185,15 @@ def problem(setting: Setting, scale: Scale, seed: int) -> Problem:
     own = more[np.arange(scale.test_runs, scale.test_runs + scale.adapt_runs)]
     exact = true_derivatives(system, Split.t3, own, seed=seed)
     adapting = Rows(own.states, exact, own.run_of_row, own.state_names)
-    return Problem(system, training, few, tests, adapting)
+    return Problem(system, train, training, few, tests, adapting)
+
+
+def _noisier(data: Dataset, share: float, seed: int) -> Dataset:
+    """The runs with noise of that share of the standard deviation of each state."""
+    rng = np.random.default_rng([seed, 78])
+    size = share * data.states.std(axis=0)
+    runs = [run.states + size * rng.standard_normal(run.states.shape) for run in data]
+    return Dataset.from_arrays(runs, [run.times for run in data], names=data.state_names)
 
 
 def _measured(
