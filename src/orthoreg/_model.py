@@ -105,7 +105,12 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             elif hasattr(self, name):
                 delattr(self, name)
         self.field_ = HybridField(
-            task.features, result.coefficients, solution.basis, result.weights, result.correction
+            task.features,
+            result.coefficients,
+            solution.basis,
+            result.weights,
+            result.correction,
+            None if plan.gate is None else plan.gate(task.samples.variables),
         )
         self.certificate_ = certificate
         self.training_ = solution.training
@@ -135,6 +140,14 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         variables = self._variables(X, u)
         field = self.field_
         return self._shaped(field.symbolic(variables)), self._shaped(field.neural(variables))
+
+    def distance(self, X: Any, u: Any = None) -> np.ndarray:
+        """How far each state is from the training data, as `Gate` measures it: 1 is their edge."""
+        check_is_fitted(self)
+        if self.field_.region is None:
+            raise InputError("The model has no gate, which is what measures distance; fit one "
+                             "with gate=Gate().")  # fmt: skip
+        return self.field_.region.distance(self._variables(X, u))
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self.target_is_flat_ else values
@@ -219,7 +232,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
 
         `u` holds the inputs at `t`, (T, m) or (B, T, m), interpolated linearly. Divergence does
         not raise: `.status` says how the rollout ended, `.stopped_at` when, and `.message` where
-        and which term dominated there. `throw=True` raises it.
+        and which term dominated there. `throw=True` raises it. With a gate, `.left_at` is the
+        first of the times `t` at which the state is outside the training data.
         """
         check_is_fitted(self)
         self._check_equations()
@@ -318,7 +332,10 @@ class AbstractModel(RegressorMixin, BaseEstimator):
 
     @classmethod
     def _loaded(cls, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
-        model = cls(**decode(manifest["params"]))
+        params = decode(manifest["params"])
+        if "gate" in cls._get_param_names():
+            params = {"gate": None} | params  # a file from before there were gates
+        model = cls(**params)
         model.field_ = field_from_parts(manifest["field"], arrays)
         model.state_names_ = tuple(manifest["states"])
         model.input_names_ = tuple(manifest["inputs"])
