@@ -7,8 +7,8 @@ CHECKED = [
     f"orthoreg.{name}"
     for name in (
         "_adapt", "_field", "_gate", "_geometry", "_objective", "augmentations", "data",
-        "diagnostics", "differentiation", "export", "libraries", "losses", "moments", "penalties", "simulation",
-        "solvers", "sweeps", "systems",
+        "diagnostics", "differentiation", "export", "libraries", "losses", "moments", "penalties",
+        "simulation", "solvers", "sweeps", "systems",
     )
 ]  # fmt: skip
 

@@ -79,15 +79,13 @@ class Gate:
     [1.0, 0.0]
     """
 
-    fade: float = 0.5
-    landmarks: int = 200
+    fade: int | float | np.number = 0.5
+    landmarks: int | np.integer = 200
 
     def __post_init__(self):
-        valid = isinstance(self.fade, int | float | np.number) and not isinstance(self.fade, bool)
-        if not valid or not 0 < self.fade < np.inf:
+        if isinstance(self.fade, bool) or not 0 < self.fade < np.inf:
             raise InputError(f"Gate(fade=...) must be a positive number; got {self.fade!r}.")
-        whole = isinstance(self.landmarks, int | np.integer)
-        if not whole or isinstance(self.landmarks, bool) or self.landmarks < 1:
+        if isinstance(self.landmarks, bool) or self.landmarks < 1:
             raise InputError(
                 f"Gate(landmarks=...) must be a whole number of at least 1; got {self.landmarks!r}."
             )
