@@ -86,8 +86,8 @@ def data(pendulum_runs) -> og.Dataset:
 @pytest.fixture(scope="module")
 def pair(data) -> tuple[og.OrthoReg, og.OrthoReg]:
     """The same fit with a gate and without."""
-    models = [og.OrthoReg(augmentation=og.RandomFeatures(60), gate=g) for g in (GATE, None)]
-    return tuple(model.fit(data) for model in models)
+    gated, free = (og.OrthoReg(augmentation=og.RandomFeatures(60), gate=g) for g in (GATE, None))
+    return gated.fit(data), free.fit(data)
 
 
 def around(data: og.Dataset, rng: np.random.Generator) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any, final
 import jax
 import numpy as np
 from jaxtyping import Float
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from ._errors import InputError
 
@@ -95,9 +95,9 @@ class Gate:
         varies = (np.ptp(variables, axis=0) > 0) & (variables.std(axis=0) > 0)
         rate = np.where(varies, 1 / np.where(varies, variables.std(axis=0), 1.0), 0.0)
         rows = variables * rate
-        count = max(1, min(self.landmarks, len(rows) // _ROWS_EACH))
+        count = max(1, min(int(self.landmarks), len(rows) // _ROWS_EACH))
         landmarks = _spread_out(rows[:: -(-len(rows) // _SEARCHED)], count)
-        farthest = float(np.max(cKDTree(landmarks).query(rows)[0]))
+        farthest = float(np.max(KDTree(landmarks).query(rows)[0]))
         unit = max(farthest * (1 + _MARGIN), _NEAREST)
         return Region(rate / unit, landmarks / unit, float(self.fade))
 

@@ -14,7 +14,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """The exit code of a command; one sentence on standard error when it is not 0."""
-    from ._commands import app
+    from . import _adapt
+
+    app = _adapt.app  # with every command
 
     try:
         result = app(
