@@ -276,7 +276,7 @@ def test_divergence_is_a_status_with_time_state_and_term(explosive):
     assert result.status == [Status.diverged, Status.completed]
     assert result.stopped_at[0] == pytest.approx(1.0, abs=1e-3) and result.stopped_at[1] is None
     assert np.isnan(result.x[0, T > 1]).all() and np.isfinite(result.x[0, T < 1]).all()
-    assert result.stopped_state[0][0] > 1e4 and result.message[1] == ""
+    assert result.stopped_state[0][0] > 1e4 and "dominates" not in result.message[1]
     shown = f"t = {result.stopped_at[0]:.6g} (a = {result.stopped_state[0][0]:.3g}, b = 0)"
     assert shown in result.message[0]
     assert "the term a**2 in a' dominates" in result.message[0]

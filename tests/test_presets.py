@@ -40,6 +40,7 @@ def test_a_preset_has_the_settings_of_the_paper(name):
         "magnitude": lam2,
         "loss": og.VectorField(og.SmoothedFiniteDifference()),
         "solver": solver,
+        "gate": None,
         "seed": 0,
     }
     plan = model._plan()  # every part is accepted

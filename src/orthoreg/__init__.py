@@ -3,6 +3,7 @@
 from . import presets as presets
 from ._errors import OrthoregError as OrthoregError
 from ._estimator import OrthoReg as OrthoReg
+from ._gate import Gate as Gate
 from ._load import load as load
 from ._model import fit_together as fit_together
 from ._tune import tune as tune

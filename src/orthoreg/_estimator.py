@@ -3,12 +3,15 @@
 import math
 from typing import final
 
+from ._gate import Gate
 from ._model import AbstractModel
 from ._plan import Plan, checked_plan
 from .augmentations import AbstractAugmentation, RandomFeatures
 from .libraries import AbstractLibrary, Fourier, Polynomial
 from .losses import AbstractLoss, VectorField
 from .solvers import AbstractSolver, Exact, Strengths
+
+_GATE = Gate()
 
 
 @final
@@ -28,6 +31,7 @@ class OrthoReg(AbstractModel):
         features and targets, coefficients without shrinkage, and held-out data that decide
         whether the library needs a residual. `Exact()` minimises the objective as it stands, in
         the units of the data.
+    gate : lets the residual fade out beyond the training data; None lets it go on.
     seed : of the random numbers that the augmentation starts from.
 
     Attributes
@@ -59,6 +63,7 @@ class OrthoReg(AbstractModel):
         magnitude: float = 0.0,
         loss: AbstractLoss | None = None,
         solver: AbstractSolver | None = None,
+        gate: Gate | None = _GATE,
         seed: int = 0,
     ):
         self.library = library
@@ -68,6 +73,7 @@ class OrthoReg(AbstractModel):
         self.magnitude = magnitude
         self.loss = loss
         self.solver = solver
+        self.gate = gate
         self.seed = seed
 
     def _plan(self) -> Plan:
@@ -77,4 +83,5 @@ class OrthoReg(AbstractModel):
             Strengths(self.sparsity, self.orthogonality, self.magnitude),
             VectorField() if self.loss is None else self.loss,
             Exact(normalize=True, refit=True) if self.solver is None else self.solver,
+            self.gate,
         )

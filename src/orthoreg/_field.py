@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ._gate import Region
 from .augmentations import Basis
 from .libraries import FeatureMap
 
@@ -19,16 +20,17 @@ _BLOCK = 4096
 
 @partial(
     jax.tree_util.register_dataclass,
-    data_fields=["coefficients", "basis", "weights", "correction"],
+    data_fields=["coefficients", "basis", "weights", "correction", "region"],
     meta_fields=["features"],
 )
 @final
 @dataclass(frozen=True, eq=False)
 class HybridField:
-    """f(z) = C theta(z) + [V' psi(z) - P theta(z)] with z the states, then the inputs.
+    """f(z) = C theta(z) + g(z) [V' psi(z) - P theta(z)] with z the states, then the inputs.
 
-    The bracket is the residual f_aug. The correction P is what an exact projection takes out of
-    the network, so that the residual is orthogonal to the library; without one P is zero.
+    The second part is the residual f_aug. The correction P is what an exact projection takes out
+    of the network, so that the residual is orthogonal to the library; without one P is zero. The
+    share g is 1 on the training data and fades out beyond their region; without one g is 1.
     """
 
     features: FeatureMap
@@ -36,6 +38,7 @@ class HybridField:
     basis: Basis
     weights: Float[Arrays, "H c"]
     correction: Float[Arrays, "c K"]
+    region: Region | None = None
 
     def symbolic(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f_phy at samples. Terms that no equation uses are not evaluated."""
@@ -44,11 +47,14 @@ class HybridField:
 
     def neural(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f_aug at samples."""
-        network = _in_blocks(lambda rows: self.residual_basis(rows) @ self.weights, variables)
-        if not np.any(self.correction):
-            return network
-        features, correction = self._corrected
-        return network - _in_blocks(lambda rows: features(rows) @ correction.T, variables)
+        residual = _in_blocks(lambda rows: self.residual_basis(rows) @ self.weights, variables)
+        if np.any(self.correction):
+            features, correction = self._corrected
+            residual = residual - _in_blocks(lambda rows: features(rows) @ correction.T, variables)
+        if self.region is None:
+            return residual
+        share = _in_blocks(self.region.share, variables)[:, None]
+        return share * np.where(share > 0, residual, 0.0)
 
     def residual_basis(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N H"]:
         """psi at samples."""
@@ -66,14 +72,15 @@ class HybridField:
         theta = theta[: len(columns)]
         # a term that no equation uses may well be infinite here; which ones those are is not
         # known to the compiler, so that one compiled simulation serves every fit of a library
-        coefficients = self.coefficients - self.correction
-        used = jnp.any((self.coefficients != 0) | (self.correction != 0), axis=0)
-        theta = jnp.where(used, theta, 0.0)
-        result = coefficients @ theta
+        symbolic = self.coefficients @ _where_used(self.coefficients, theta)
+        share = 1.0 if self.region is None else self.region.share(z, jnp)
+        # nor is the residual needed to be finite where it has no share
+        inside = jnp.where(share > 0, _where_used(self.correction, theta), 0.0)
+        residual = -self.correction @ inside
         if self.basis.size:
-            inner = self.coefficients @ theta if self.basis.composed else z
-            result = result + self.basis(inner[None], jnp)[0] @ self.weights
-        return result
+            inner = symbolic if self.basis.composed else z
+            residual = residual + self.basis(inner[None], jnp)[0] @ self.weights
+        return symbolic + jnp.where(share > 0, share * residual, 0.0)
 
     @cached_property
     def _used(self) -> tuple[FeatureMap, np.ndarray]:
@@ -97,11 +104,13 @@ class HybridField:
         )
 
     def without_idle_basis(self) -> "HybridField":
-        """The same function; a basis whose weights are all zero is dropped."""
+        """The same function; a basis whose weights are all zero is dropped, and with it the
+        region of a residual that is zero."""
         if np.any(np.asarray(self.weights)):
             return self
         basis = replace(self.basis, weights=(), biases=(), composed=False)
-        return replace(self, basis=basis, weights=self.weights[:0])
+        region = self.region if np.any(np.asarray(self.correction)) else None
+        return replace(self, basis=basis, weights=self.weights[:0], region=region)
 
     def contributions(self, z: Float[np.ndarray, " V"]) -> list[tuple[str, int, float]]:
         """(term, equation, value) of every part of f at one point; the residual is 'residual'."""
@@ -119,6 +128,11 @@ class HybridField:
             for equation, value in enumerate(self.neural(z[None])[0])
             if value != 0
         ]
+
+
+def _where_used(coefficients: Any, theta: Any) -> Any:
+    """The values of the terms that some equation uses, and zero for the others, in JAX."""
+    return jnp.where(jnp.any(coefficients != 0, axis=0), theta, 0.0)
 
 
 def _nonzero_terms(

@@ -3,6 +3,7 @@
 import abc
 import os
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
@@ -11,6 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import export
+from ._adapt import adapted
 from ._door import (
     as_dataset,
     generator,
@@ -105,7 +107,12 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             elif hasattr(self, name):
                 delattr(self, name)
         self.field_ = HybridField(
-            task.features, result.coefficients, solution.basis, result.weights, result.correction
+            task.features,
+            result.coefficients,
+            solution.basis,
+            result.weights,
+            result.correction,
+            None if plan.gate is None else plan.gate(task.samples.variables),
         )
         self.certificate_ = certificate
         self.training_ = solution.training
@@ -113,6 +120,47 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self.state_range_ = np.stack([states.min(axis=0), states.max(axis=0)])
         self._publish()
         return self
+
+    def adapt(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
+        """A new model for another system of the same make: terms and residual stay, coefficients
+        are refitted to the new data, which are given as to `fit`. This model does not change.
+
+        Coefficients are expected to differ from the old ones by some share of their size. How
+        large a share is usual is estimated from the new data, and so is how far their errors let
+        a change be trusted, with errors counted by run or stretch, as neighbouring rows err alike.
+        A change that the data establish is taken in full, as least squares has it; one that they
+        leave open is not made; between, it is made in part. So a few rows are enough.
+
+        The new `certificate_` is evaluated on the new data. No bound is claimed there: the residual
+        was made orthogonal on the old ones.
+
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 200)
+        >>> model = og.OrthoReg(og.Polynomial(1)).fit(np.exp(-t)[:, None], t=t)
+        >>> model.equations(), model.adapt(np.exp(-1.2 * t)[:30, None], t=t[:30]).equations()
+        (["x0' = -1.000 x0"], ["x0' = -1.200 x0"])
+        """
+        check_is_fitted(self)
+        plan = self._plan()
+        samples, given = training_samples(self, plan.loss, X, y, t, u)
+        if t is None:
+            self._variables(X, u)  # refuses other names
+        for what, names in (("states", "state_names_"), ("inputs", "input_names_"),
+                            ("targets", "output_names_")):  # fmt: skip
+            known, found = len(getattr(self, names)), len(given[names])
+            if known != found:
+                raise InputError(f"The model has {known} {what}; the new data have {found}.")
+        targets = plan.loss.targets(samples, self.field_.values)
+        result = adapted(self.field_, replace(samples, targets=targets))
+        model = copy(self)
+        model.field_ = replace(self.field_, coefficients=result.coefficients)
+        model.certificate_ = certify(
+            result, self.output_names_, self.field_.features.names,
+            normalized=plan.solver.normalize,
+        )  # fmt: skip
+        model.training_ = None
+        model._publish()
+        return model
 
     def _publish(self) -> None:
         """The learned values that users read, from the fitted field."""
@@ -135,6 +183,14 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         variables = self._variables(X, u)
         field = self.field_
         return self._shaped(field.symbolic(variables)), self._shaped(field.neural(variables))
+
+    def distance(self, X: Any, u: Any = None) -> np.ndarray:
+        """How far each state is from the training data, as `Gate` measures it: 1 is their edge."""
+        check_is_fitted(self)
+        if self.field_.region is None:
+            raise InputError("The model has no gate, which is what measures distance; fit one "
+                             "with gate=Gate().")  # fmt: skip
+        return self.field_.region.distance(self._variables(X, u))
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self.target_is_flat_ else values
@@ -219,7 +275,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
 
         `u` holds the inputs at `t`, (T, m) or (B, T, m), interpolated linearly. Divergence does
         not raise: `.status` says how the rollout ended, `.stopped_at` when, and `.message` where
-        and which term dominated there. `throw=True` raises it.
+        and which term dominated there. `throw=True` raises it. With a gate, `.left_at` is the
+        first of the times `t` at which the state is outside the training data.
         """
         check_is_fitted(self)
         self._check_equations()
@@ -318,7 +375,10 @@ class AbstractModel(RegressorMixin, BaseEstimator):
 
     @classmethod
     def _loaded(cls, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
-        model = cls(**decode(manifest["params"]))
+        params = decode(manifest["params"])
+        if "gate" in cls._get_param_names():
+            params = {"gate": None} | params  # a file from before there were gates
+        model = cls(**params)
         model.field_ = field_from_parts(manifest["field"], arrays)
         model.state_names_ = tuple(manifest["states"])
         model.input_names_ = tuple(manifest["inputs"])

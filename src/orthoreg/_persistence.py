@@ -17,6 +17,7 @@ from safetensors import numpy as safetensors
 from ._errors import InputError, ModelFileError
 from ._field import HybridField
 from ._files import atomic_write
+from ._gate import Gate, Region
 from .augmentations import MLP, Basis, Composed, RandomFeatures, Zero
 from .differentiation import (
     Automatic,
@@ -52,7 +53,7 @@ _RECIPES = {
     for kind in (
         Polynomial, Fourier, Terms, PerState, Joined, Products, Empty,
         RandomFeatures, MLP, Zero, Composed, VectorField, OneStep, MultiStep, Informed,
-        Exact, Adam, TwoStage, Shrinkage, Thresholding,
+        Exact, Adam, TwoStage, Shrinkage, Thresholding, Gate,
         Automatic, FiniteDifference, LocalPolynomial, SavitzkyGolay, SmoothedFiniteDifference,
         SmoothingSpline,
     )
@@ -200,6 +201,10 @@ def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarra
     }
     for i, (weight, bias) in enumerate(zip(field.basis.weights, field.basis.biases, strict=True)):
         arrays[f"layer{i}.weight"], arrays[f"layer{i}.bias"] = weight, bias
+    if field.region is not None:
+        manifest["fade"] = float(field.region.fade)
+        arrays["region.rate"] = field.region.rate
+        arrays["region.landmarks"] = field.region.landmarks
     return manifest, {name: np.asarray(array) for name, array in arrays.items()}
 
 
@@ -221,7 +226,11 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
     features = FeatureMap(variables, terms, tuple(tuple(row) for row in manifest["allowed"]))
     coefficients = arrays["coefficients"]
     correction = arrays.get("correction", np.zeros_like(coefficients))
-    field = HybridField(features, coefficients, basis, arrays["weights"], correction)
+    region = None
+    if "fade" in manifest:
+        fade = Gate(manifest["fade"]).fade  # which checks it
+        region = Region(arrays["region.rate"], arrays["region.landmarks"], fade)
+    field = HybridField(features, coefficients, basis, arrays["weights"], correction, region)
     _check_field(field)
     return field
 
@@ -238,6 +247,10 @@ def _check_field(field: HybridField) -> None:
         "mean": (basis.mean, (n_variables,)),
         "scale": (basis.scale, (n_variables,)),
     }
+    if field.region is not None:
+        rate, landmarks = field.region.rate, field.region.landmarks
+        expected["rate"] = (rate, (n_variables,))
+        expected["landmarks"] = (landmarks, (max(1, len(landmarks)), n_variables))
     for i, weight in enumerate(basis.weights):
         expected[f"layer {i}"] = (weight, tuple(widths[i : i + 2]))
     for name, (array, shape) in expected.items():

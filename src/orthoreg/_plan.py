@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from ._errors import InputError
+from ._gate import Gate
 from .augmentations import AbstractAugmentation
 from .libraries import AbstractLibrary
 from .losses import AbstractLoss
@@ -20,10 +21,11 @@ class Plan:
     strengths: Strengths
     loss: AbstractLoss
     solver: AbstractSolver
+    gate: Gate | None = None
 
 
 def checked_plan(
-    library: Any, augmentation: Any, strengths: Strengths, loss: Any, solver: Any
+    library: Any, augmentation: Any, strengths: Strengths, loss: Any, solver: Any, gate: Any = None
 ) -> Plan:
     """The plan, after a look at the kind of each part."""
     for name, part, kind, example in (
@@ -34,4 +36,6 @@ def checked_plan(
     ):
         if not isinstance(part, kind):
             raise InputError(f"{name} must be a part such as {example}; got {part!r}.")
-    return Plan(library, augmentation, strengths, loss, solver)
+    if gate is not None and not isinstance(gate, Gate):
+        raise InputError(f"gate must be Gate() or None; got {gate!r}.")
+    return Plan(library, augmentation, strengths, loss, solver, gate)

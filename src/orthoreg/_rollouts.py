@@ -36,16 +36,40 @@ def rollouts(
         rtol=rtol,
         atol=rtol * reach,
     )
-    messages = list(rollout.message)
+    messages, left_at = list(rollout.message), []
     for i, (message, time, state) in enumerate(
         zip(rollout.message, rollout.stopped_at, rollout.stopped_state, strict=True)
     ):
+        ts, z = times[i], _with_inputs(rollout.x[i], inputs, i)
         if message:
-            z = state
-            if inputs is not None:
-                z = np.append(z, [np.interp(time, times[i], column) for column in inputs[i].T])
-            messages[i] = _cause(field, message, z, names, np.maximum(size, 1e-300))
-    return replace(rollout, message=messages)
+            ends = [] if inputs is None else [np.interp(time, ts, u) for u in inputs[i].T]
+            messages[i] = _cause(
+                field, message, np.append(state, ends), names, np.maximum(size, 1e-300)
+            )
+            ts, z = np.append(ts, time), np.vstack([z, np.append(state, ends)])
+        left_at.append(_first_outside(field, ts, z))
+        if left_at[i] is not None:
+            messages[i] = (
+                f"{messages[i]} The rollout left the training data at t = {left_at[i]:.6g}; from "
+                f"there on it is extrapolation."
+            ).strip()
+    return replace(rollout, message=messages, left_at=left_at)
+
+
+def _with_inputs(
+    states: Float[np.ndarray, "T n"], inputs: Float[np.ndarray, "B T m"] | None, run: int
+) -> Float[np.ndarray, "T V"]:
+    return states if inputs is None else np.hstack([states, inputs[run]])
+
+
+def _first_outside(
+    field: HybridField, times: Float[np.ndarray, " T"], z: Float[np.ndarray, "T V"]
+) -> float | None:
+    """The first time at which the state is outside the field's region; NaN states do not count."""
+    if field.region is None:
+        return None
+    outside = field.region.distance(z) > 1
+    return float(times[outside].min()) if outside.any() else None
 
 
 def _cause(

@@ -70,6 +70,7 @@ def _with_paper_data(augmentation, sparsity, orthogonality, magnitude, solver, s
         magnitude=magnitude,
         loss=VectorField(SmoothedFiniteDifference()),
         solver=solver,
+        gate=None,
         seed=seed,
     )
 

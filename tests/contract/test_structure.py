@@ -8,7 +8,7 @@ import orthoreg
 
 FRONT_DOOR = {
     "MLP", "PINN", "STLSQ", "Adam", "Automatic", "Dataset", "Exact", "FiniteDifference", "Fourier",
-    "LocalPolynomial", "MultiStep", "OneStep", "OrthoReg", "OrthoregError", "PerState",
+    "Gate",    "LocalPolynomial", "MultiStep", "OneStep", "OrthoReg", "OrthoregError", "PerState",
     "Polynomial", "RandomFeatures", "SavitzkyGolay", "SmoothedFiniteDifference",
     "SmoothingSpline", "Terms", "UniversalODE", "VectorField", "Zero", "fit_together", "load",
     "read_table", "tune",

@@ -286,6 +286,7 @@ def simulate(
             {
                 "status": str(rollout.status),
                 "stopped_at": rollout.stopped_at,
+                "left_at": rollout.left_at,
                 "message": rollout.message,
                 "rows": int(reached.sum()),
                 **({"out": str(out)} if out is not None else {"trajectory": columns}),

@@ -54,7 +54,9 @@ def forecast_scores(
         "forecast_error": error,
         "forecasts": len(forecasts),
         "forecasts_failed": len(forecasts) - len(done),
-        "first_failure": next((f.message for f in forecasts if f.message), None),
+        "first_failure": next(
+            (f.message for f in forecasts if f.status is not Status.completed), None
+        ),
     }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._errors import InputError
 from .._field import HybridField
+from .._gate import Region
 from ..libraries import evaluate, to_text
 
 
@@ -128,15 +129,7 @@ def to_python(field: HybridField, outputs: Sequence[str]) -> str:
     field = field.without_idle_terms().without_idle_basis()
     names = [f"columns[{i}]" for i in range(len(field.features.variables))]
     formulas = [to_text(term, functions="np.", names=names) for term in field.features.terms]
-    rows = []
-    # with a correction, the terms of the residual are folded into the coefficients
-    for row in np.asarray(field.coefficients - field.correction):
-        parts = [
-            f"{float(value)!r} * ({formula})"
-            for value, formula in zip(row, formulas, strict=True)
-            if value != 0
-        ]
-        rows.append(f"            {' + '.join(parts) or '0.0'},")
+    equations = _sums(field.coefficients, formulas)
     described = [
         f"    Column {i} is {name!r}." for i, name in enumerate(field.features.variables)
     ] + [f"    Result {c} is the derivative of {name!r}." for c, name in enumerate(outputs)]
@@ -144,22 +137,54 @@ def to_python(field: HybridField, outputs: Sequence[str]) -> str:
         title="Vector field written by orthoreg.",
         n_variables=len(names),
         variables="\n".join(described).replace("\\", "\\\\").replace('"""', "'''"),
-        rows="\n".join(rows),
-        residual=_residual_source(field),
+        rows="\n".join(f"            {equation}," for equation in equations),
+        residual=_residual_source(field, formulas),
     )
 
 
-def _residual_source(field: HybridField) -> str:
-    if not field.basis.size:
-        return ""
+def _sums(coefficients: Any, formulas: Sequence[str]) -> list[str]:
+    """One sum of terms per equation, as source."""
+    return [
+        " + ".join(
+            f"{float(value)!r} * ({formula})"
+            for value, formula in zip(row, formulas, strict=True)
+            if value != 0
+        )
+        or "0.0"
+        for row in np.asarray(coefficients)
+    ]
+
+
+def _residual_source(field: HybridField, formulas: Sequence[str]) -> str:
+    lines = ["residual = np.zeros(result.shape)"]
+    for c, correction in enumerate(_sums(field.correction, formulas)):
+        if correction != "0.0":
+            lines.append(f"residual[..., {c}] -= {correction}")
     basis = field.basis
-    inner = "result" if basis.composed else "z"
-    lines = [f"hidden = ({inner} - {_literal(basis.mean)}) / {_literal(basis.scale)}"]
-    for weight, bias in zip(basis.weights, basis.biases, strict=True):
-        lines.append(f"hidden = np.tanh(hidden @ {_literal(weight)} + {_literal(bias)})")
-    lines.append(f"result = result + hidden @ {_literal(field.weights[:-1])}")
-    lines.append(f"result = result + {_literal(field.weights[-1])}")
+    if basis.size:
+        inner = "result" if basis.composed else "z"
+        lines.append(f"hidden = ({inner} - {_literal(basis.mean)}) / {_literal(basis.scale)}")
+        for weight, bias in zip(basis.weights, basis.biases, strict=True):
+            lines.append(f"hidden = np.tanh(hidden @ {_literal(weight)} + {_literal(bias)})")
+        lines.append(f"residual += hidden @ {_literal(field.weights[:-1])}")
+        lines.append(f"residual += {_literal(field.weights[-1])}")
+    if len(lines) == 1:
+        return ""
+    if field.region is not None:
+        lines += _gate_source(field.region)
+    lines.append("result = result + residual")
     return "".join(f"    {line}\n" for line in lines)
+
+
+def _gate_source(region: Region) -> list[str]:
+    """`Region.share` as source, in which the residual fades out."""
+    return [
+        f"away = (z * {_literal(region.rate)})[..., None, :] - {_literal(region.landmarks)}",
+        "square = np.min(np.sum(away**2, axis=-1), axis=-1)",
+        "excess = np.sqrt(np.maximum(square, 1.0)) - 1.0",
+        f"step = np.minimum(excess / {float(region.fade)!r}, 1.0)[..., None]",
+        "residual = np.where(step < 1.0, residual, 0.0) * (1.0 - step**2 * (3.0 - 2.0 * step))",
+    ]
 
 
 def _literal(array: Any) -> str:

@@ -1,0 +1,112 @@
+"""How far a state is from the training data, and the residual's share there."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+import jax
+import numpy as np
+from jaxtyping import Float
+from scipy.spatial import KDTree
+
+from ._errors import InputError
+
+Arrays = np.ndarray | jax.Array
+_SEARCHED = 20_000  # rows among which landmarks are sought
+_ROWS_EACH = 10  # a landmark stands for at least so many rows
+_NEAREST = 0.1  # standard deviations: a state as near as this to a landmark is inside
+_MARGIN = 1e-6  # the edge is a hair beyond the farthest row, so that rounding leaves none outside
+_BLOCK = 4096
+
+
+@partial(
+    jax.tree_util.register_dataclass, data_fields=["rate", "landmarks", "fade"], meta_fields=[]
+)
+@final
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Where the training data lie; what `Gate` finds.
+
+    The distance of z is min_j |rate z - landmark_j|. A variable that never varied has rate 0.
+    """
+
+    rate: Float[Arrays, " V"]
+    landmarks: Float[Arrays, "L V"]
+    fade: Any
+
+    def distance(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
+        """1 at the edge of the training data, less inside."""
+        starts = range(0, len(variables), _BLOCK)
+        blocks = [self._square(variables[i : i + _BLOCK], np) for i in starts]
+        return np.sqrt(np.concatenate(blocks))
+
+    def share(self, variables: Any, xp: Any = np) -> Any:
+        """The residual's share at each state (... V -> ...): 1 inside, 0 from 1 + fade on."""
+        # the root is taken of nothing below 1, where its slope may be infinite
+        excess = xp.sqrt(xp.maximum(self._square(variables, xp), 1.0)) - 1.0
+        step = xp.minimum(excess / self.fade, 1.0)
+        return 1.0 - step * step * (3.0 - 2.0 * step)
+
+    def _square(self, variables: Any, xp: Any) -> Any:
+        with np.errstate(over="ignore"):
+            away = (variables * self.rate)[..., None, :] - self.landmarks
+            return xp.min(xp.sum(away * away, axis=-1), axis=-1)
+
+
+@final
+@dataclass(frozen=True)
+class Gate:
+    """Lets the residual fade out beyond the training data, so that far away the equations rule.
+
+    The distance of a state from the data is that to the nearest of some landmarks, in units of
+    the distance of the training row that is farthest from any (at least a tenth of a standard
+    deviation): 1 is the edge of the data. Variables, inputs included, are measured in their
+    standard deviations; one that never varied does not count.
+
+    Landmarks are training rows, each the one farthest from those before it: at most `landmarks`,
+    and at most one for ten rows. They follow data of any shape; more of them, more closely.
+
+    The residual counts in full up to distance 1 and not at all from 1 + `fade` on, with a smooth
+    step between. On the training rows it is what it is without a gate.
+
+    >>> import numpy as np, orthoreg as og
+    >>> circle = np.linspace(0, 2 * np.pi, 1000)
+    >>> region = og.Gate()(np.column_stack([np.cos(circle), np.sin(circle)]))
+    >>> at = np.array([[1.0, 0.0], [1.1, 0.0], [0.0, 0.0]])
+    >>> (region.distance(at) > 1).tolist()
+    [False, True, True]
+    >>> region.share(at[[0, 2]]).tolist()
+    [1.0, 0.0]
+    """
+
+    fade: int | float | np.number = 0.5
+    landmarks: int | np.integer = 200
+
+    def __post_init__(self):
+        if isinstance(self.fade, bool) or not 0 < self.fade < np.inf:
+            raise InputError(f"Gate(fade=...) must be a positive number; got {self.fade!r}.")
+        if isinstance(self.landmarks, bool) or self.landmarks < 1:
+            raise InputError(
+                f"Gate(landmarks=...) must be a whole number of at least 1; got {self.landmarks!r}."
+            )
+
+    def __call__(self, variables: Float[np.ndarray, "N V"]) -> Region:
+        """The region that these training rows fill."""
+        varies = (np.ptp(variables, axis=0) > 0) & (variables.std(axis=0) > 0)
+        rate = np.where(varies, 1 / np.where(varies, variables.std(axis=0), 1.0), 0.0)
+        rows = variables * rate
+        count = max(1, min(int(self.landmarks), len(rows) // _ROWS_EACH))
+        landmarks = _spread_out(rows[:: -(-len(rows) // _SEARCHED)], count)
+        farthest = float(np.max(KDTree(landmarks).query(rows)[0]))
+        unit = max(farthest * (1 + _MARGIN), _NEAREST)
+        return Region(rate / unit, landmarks / unit, float(self.fade))
+
+
+def _spread_out(rows: Float[np.ndarray, "N V"], count: int) -> Float[np.ndarray, "L V"]:
+    """The row nearest to the mean, then again and again the one farthest from all before."""
+    chosen = [int(np.square(rows - rows.mean(axis=0)).sum(axis=1).argmin())]
+    distance = np.full(len(rows), np.inf)
+    while len(chosen) < count:
+        np.minimum(distance, np.square(rows - rows[chosen[-1]]).sum(axis=1), out=distance)
+        chosen.append(int(distance.argmax()))
+    return rows[chosen]

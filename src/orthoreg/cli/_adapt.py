@@ -1,0 +1,56 @@
+"""The command that refits a model's coefficients to another system of the same make."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .._progress import working
+from ._arguments import check_file
+from ._commands import Delimiter, Json, ModelFile, Table, app
+from ._output import collected_warnings, print_equations, print_files, print_json, size_of, terminal
+
+
+@app.command()
+def adapt(
+    model: ModelFile,
+    data: Table,
+    out: Annotated[Path, typer.Option(help="Model file to write.")],
+    time: Annotated[str | None, typer.Option(help="Column with the times, if renamed.")] = None,
+    group: Annotated[str | None, typer.Option(help="Column that tells runs apart.")] = None,
+    delimiter: Delimiter = ",",
+    as_json: Json = False,
+) -> None:
+    """Refit a model's coefficients to new data; its terms and residual stay."""
+    from .. import load, read_table
+    from ._work import coefficient_dict
+
+    check_file(out)
+    with collected_warnings() as notes:
+        old = load(model)
+        columns = old.columns_
+        runs = read_table(
+            data, time or columns["time"], old.state_names_, old.input_names_,
+            group or columns["group"], delimiter=delimiter,
+        )  # fmt: skip
+        with working("Adapting"):
+            new = old.adapt(runs)
+        new.save(out)
+    if as_json:
+        return print_json(
+            {
+                "data": str(data),
+                "runs": runs.n_runs,
+                "samples": runs.n_samples,
+                "equations": new.equations(),
+                "before": old.equations(),
+                "coefficients": coefficient_dict(new),
+                "certificate": new.certificate_.as_dict(),
+                "model": str(out),
+                "warnings": notes,
+            }
+        )
+    console = terminal()
+    console.print(f"{data.name}: {size_of(runs)}\n", markup=False)
+    print_equations(console, new.equations())
+    print_files(console, [out])
