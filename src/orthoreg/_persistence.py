@@ -42,6 +42,7 @@ from .libraries import (
     to_text,
 )
 from .losses import Informed, MultiStep, OneStep, VectorField
+from .selection import CrossValidation, Extrapolation, InformationCriterion, StabilitySelection
 from .solvers import Adam, Exact, Shrinkage, Thresholding, TwoStage
 
 VERSION = 1
@@ -55,6 +56,7 @@ _RECIPES = {
         Exact, Adam, TwoStage, Shrinkage, Thresholding,
         Automatic, FiniteDifference, LocalPolynomial, SavitzkyGolay, SmoothedFiniteDifference,
         SmoothingSpline,
+        Extrapolation, CrossValidation, InformationCriterion, StabilitySelection,
     )
 }  # fmt: skip
 """What a file may name: each is rebuilt from its fields, nothing else is."""

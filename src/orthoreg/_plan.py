@@ -7,6 +7,7 @@ from ._errors import InputError
 from .augmentations import AbstractAugmentation
 from .libraries import AbstractLibrary
 from .losses import AbstractLoss
+from .selection import AbstractSelection
 from .solvers import AbstractSolver, Strengths
 
 
@@ -20,10 +21,16 @@ class Plan:
     strengths: Strengths
     loss: AbstractLoss
     solver: AbstractSolver
+    selection: AbstractSelection | None = None
 
 
 def checked_plan(
-    library: Any, augmentation: Any, strengths: Strengths, loss: Any, solver: Any
+    library: Any,
+    augmentation: Any,
+    strengths: Strengths,
+    loss: Any,
+    solver: Any,
+    selection: Any = None,
 ) -> Plan:
     """The plan, after a look at the kind of each part."""
     for name, part, kind, example in (
@@ -34,4 +41,14 @@ def checked_plan(
     ):
         if not isinstance(part, kind):
             raise InputError(f"{name} must be a part such as {example}; got {part!r}.")
-    return Plan(library, augmentation, strengths, loss, solver)
+    if selection is not None:
+        if not isinstance(selection, AbstractSelection):
+            raise InputError(
+                f"selection must be a part such as Extrapolation() or None; got {selection!r}."
+            )
+        if not loss.is_quadratic:
+            raise InputError(
+                f"selection={selection!r} compares errors of derivatives and cannot be used with "
+                f"loss={loss!r}. Use loss=VectorField() or selection=None."
+            )
+    return Plan(library, augmentation, strengths, loss, solver, selection)

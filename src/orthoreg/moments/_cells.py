@@ -21,13 +21,14 @@ class Division:
     """For each row its group, and for each partition whether the row is in its outer part.
 
     Groups are whole runs, or stretches of rows where there are few runs. `pushed` are the rows'
-    variables moved away from their mean, or None.
+    variables moved away from their mean, whose moments count `caution` times.
     """
 
     group: Int[np.ndarray, " N"]
     outer: Bool[np.ndarray, "N Q"]
     partitions: tuple[str, ...]
     pushed: Float[np.ndarray, "N V"] | None = None
+    caution: float = 0.0
 
 
 @final
@@ -36,8 +37,8 @@ class Cells:
     """sum_i z_i z_i' over the rows of each cell, with z = (theta_1 ... theta_K, y_1 ... y_c).
 
     A cell holds the rows of one group that lie on the same side of every partition, so that the
-    moments of any part are a sum of cells. `beyond` is the mean of theta theta' over the pushed
-    rows; `target_error` the squared error that the targets are known to have.
+    moments of any part are a sum of cells. `beyond` is `caution` times the mean of theta theta'
+    over the pushed rows; `target_error` the squared error that targets are known to have.
     """
 
     count: Int[np.ndarray, " C"]
@@ -94,7 +95,7 @@ def gather_cells(features: Any, samples: Samples, division: Division) -> Cells:
         with np.errstate(all="ignore"):
             for a, b in zip(starts, [*starts[1:], len(rows)], strict=True):
                 total[cells[a]] += block[a:b].T @ block[a:b]
-        if division.pushed is not None:
+        if division.pushed is not None and division.caution:
             far = features(division.pushed[rows])
             far = far[(np.abs(far) < _LARGEST).all(axis=1)]  # a term may not be defined there
             beyond += far.T @ far
@@ -102,7 +103,7 @@ def gather_cells(features: Any, samples: Samples, division: Division) -> Cells:
     if not np.isfinite(total).all():
         raise not_finite(features, samples)
     count = np.bincount(cell_of_row, minlength=len(group))
-    beyond = beyond / max(n_beyond, 1)
+    beyond = division.caution * beyond / max(n_beyond, 1)
     return Cells(count, total, group, outer, division.partitions, beyond, samples.target_error)
 
 

@@ -13,10 +13,15 @@ from ..moments import Cells, Division
 from ._partitions import grouping
 from ._search import Found, search
 from ._selected import EquationPath, Selected
-from ._selection import AbstractSelection, candidate_terms, check_whole, path, smallest_good_path
+from ._selection import (
+    AbstractSelection,
+    candidate_terms,
+    check_whole,
+    error_floor,
+    path,
+    smallest_good_path,
+)
 from ._splits import Splits, folds, splits
-
-_NEGLIGIBLE = 1e-10
 
 
 @final
@@ -45,9 +50,12 @@ class CrossValidation(AbstractSelection):
     def divide(self, samples: Samples) -> Division:
         return grouping(samples)
 
+    def held_out(self, cells: Cells) -> np.ndarray:
+        return folds(cells, self.folds)
+
     def choose(self, cells: Cells, allowed: Mask) -> Selected:
         cells, _, _ = cells.scaled()
-        parts = splits(cells, folds(cells, min(self.folds, cells.n_groups)))
+        parts = splits(cells, self.held_out(cells))
         return Selected.of(
             [
                 smallest_good_path(cells, parts, c, row, self.most_terms)
@@ -73,7 +81,7 @@ class InformationCriterion(AbstractSelection):
     ...     og.Polynomial(5), og.Zero(), selection=og.InformationCriterion("bic")
     ... )
     >>> model.fit(x, y).equations(3)
-    ["x0' = 1.00 - 2.00 x0^2"]
+    ["x0' = 1.00 - 2.00 x0**2"]
     """
 
     kind: str = "bic"
@@ -87,13 +95,16 @@ class InformationCriterion(AbstractSelection):
     def divide(self, samples: Samples) -> Division:
         return grouping(samples)
 
+    def held_out(self, cells: Cells) -> np.ndarray:
+        return folds(cells)
+
     def choose(self, cells: Cells, allowed: Mask) -> Selected:
         cells, _, _ = cells.scaled()
         return Selected.of([self._path(cells, c, row) for c, row in enumerate(allowed)])
 
     def _path(self, cells: Cells, equation: int, allowed: np.ndarray) -> EquationPath:
         everything = cells.all.total[None] / cells.all.count
-        parts = Splits(everything, everything, everything[0], cells.n_features)
+        parts = Splits(everything, everything, everything, cells.beyond)
         rows = cells.all.count
         most = max(min(self.most_terms, rows - 2), 0)
         found: list[Found] = search(
@@ -104,8 +115,7 @@ class InformationCriterion(AbstractSelection):
             equation,
             most,
         )
-        floor = max(float(cells.target_error[equation]), _NEGLIGIBLE)
-        error = np.array([one.inner[0, 0] for one in found]) + floor
+        error = np.array([one.inner[0, 0] for one in found]) + error_floor(cells, equation)
         outer = error * np.exp(self._penalty(np.arange(len(found)), rows) / rows)
         none = np.zeros(len(found))
         return path(found, cells.n_features, outer, none, int(np.argmin(outer)))

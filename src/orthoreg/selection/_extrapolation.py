@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
 from .._typing import Mask
 from ..data import Samples
 from ..moments import Cells, Division
@@ -48,17 +50,20 @@ class Extrapolation(AbstractSelection):
         check_whole("Extrapolation(most_terms=...)", self.most_terms, 1)
 
     def divide(self, samples: Samples) -> Division:
-        return extrapolations(samples, float(self.inner), float(self.reach))
+        return extrapolations(samples, float(self.inner), float(self.reach), float(self.caution))
+
+    def held_out(self, cells: Cells) -> np.ndarray:
+        has_both = cells.outer.any(axis=0) & ~cells.outer.all(axis=0)
+        if has_both.any():
+            return cells.outer[:, has_both]
+        return folds(cells)  # all rows are in one place: nothing lies further out
 
     def choose(self, cells: Cells, allowed: Mask) -> Selected:
         cells, _, _ = cells.scaled()
-        parts = splits(cells, cells.outer)
-        if not len(parts.inner):  # all rows are in one place: nothing lies further out
-            parts = splits(cells, folds(cells, min(5, cells.n_groups)))
-        beyond = float(self.caution) * cells.beyond if self.caution else None
+        parts = splits(cells, self.held_out(cells))
         return Selected.of(
             [
-                smallest_good_path(cells, parts, c, row, self.most_terms, beyond)
+                smallest_good_path(cells, parts, c, row, self.most_terms)
                 for c, row in enumerate(allowed)
             ]
         )

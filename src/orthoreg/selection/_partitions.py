@@ -48,7 +48,7 @@ def groups(samples: Samples, distance: Float[np.ndarray, " N"]) -> Int[np.ndarra
     return run * each + _place_in_run(run) * each // length[run]
 
 
-def extrapolations(samples: Samples, inner: float, reach: float) -> Division:
+def extrapolations(samples: Samples, inner: float, reach: float, caution: float) -> Division:
     """Partitions in which the share `inner` of the rows is inner.
 
     A shell (the rows furthest from the mean are outer), half-spaces (the rows highest, or lowest,
@@ -71,6 +71,7 @@ def extrapolations(samples: Samples, inner: float, reach: float) -> Division:
         np.column_stack(list(outer.values())),
         tuple(outer),
         mean + reach * (variables - mean),
+        caution,
     )
 
 

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from .._errors import InputError
 from .._typing import Mask
@@ -27,6 +27,10 @@ class AbstractSelection(abc.ABC):
     @abc.abstractmethod
     def divide(self, samples: Samples) -> Division:
         """The groups and partitions that `choose` will ask for."""
+
+    @abc.abstractmethod
+    def held_out(self, cells: Cells) -> Bool[np.ndarray, "C S"]:
+        """For each split of the data that supports are compared on, the cells held out."""
 
     @abc.abstractmethod
     def choose(self, cells: Cells, allowed: Mask) -> Selected:
@@ -53,17 +57,16 @@ def smallest_good_path(
     equation: int,
     allowed: np.ndarray,
     most_terms: int,
-    beyond: Float[np.ndarray, "K K"] | None = None,
 ) -> EquationPath:
     """The path of one equation, and on it the smallest support that is as good as the best.
 
     A support's outer error is the geometric mean over the splits, so that each split counts
-    alike however large its errors are. As good means within a standard error of the difference
-    in logarithms, within 10 %, or within what the targets are known to be wrong by.
+    alike however large its errors are. What the targets are known to be wrong by is added, so
+    that no term is needed to explain it.
     """
-    floor = max(float(cells.target_error[equation]), _NEGLIGIBLE)
+    floor = error_floor(cells, equation)
     found = search(
-        lambda supports: parts.errors(supports, equation, beyond),
+        lambda supports: parts.errors(supports, equation),
         lambda outer: np.log(outer + floor).mean(axis=1),
         cells.all,
         candidate_terms(cells.all, allowed),
@@ -71,11 +74,30 @@ def smallest_good_path(
         most_terms,
     )
     logs = np.stack([np.log(one.outer[0] + floor) for one in found])
-    excess = logs - logs[np.argmin(logs.mean(axis=1))]
-    doubt = _standard_error(excess)
-    good = excess.mean(axis=1) <= np.maximum(doubt, math.log1p(_TIE))
+    good, doubt = as_good_as_the_best(logs)
     outer = np.exp(logs.mean(axis=1)) - floor
     return path(found, cells.n_features, outer, outer * doubt, int(np.argmax(good)))
+
+
+def error_floor(cells: Cells, equation: int) -> float:
+    """The relative squared error below which supports are not told apart."""
+    return max(float(cells.target_error[equation]), _NEGLIGIBLE)
+
+
+def as_good_as_the_best(
+    logs: Float[np.ndarray, "*R M S"],
+) -> tuple[Bool[np.ndarray, "*R M"], Float[np.ndarray, "*R M"]]:
+    """Which of M supports are within a standard error of the best, or within 10 %; the former.
+
+    `logs` are logarithms of errors on S splits; the standard error is that of the difference.
+    """
+    best = np.argmin(logs.mean(axis=-1), axis=-1)[..., None, None]
+    excess = logs - np.take_along_axis(logs, best, axis=-2)
+    count = logs.shape[-1]
+    doubt = (
+        excess.std(axis=-1, ddof=1) / np.sqrt(count) if count > 1 else np.zeros(excess.shape[:-1])
+    )
+    return excess.mean(axis=-1) <= np.maximum(doubt, math.log1p(_TIE)), doubt
 
 
 def path(
@@ -95,13 +117,6 @@ def path(
         chosen=chosen,
         contenders=as_mask(contenders(found), n_features),
     )
-
-
-def _standard_error(values: Float[np.ndarray, "M S"]) -> Float[np.ndarray, " M"]:
-    count = values.shape[1]
-    if count < 2:
-        return np.zeros(len(values))
-    return values.std(axis=1, ddof=1) / np.sqrt(count)
 
 
 def check_whole(name: str, value: Any, least: int) -> None:

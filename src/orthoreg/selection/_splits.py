@@ -15,34 +15,32 @@ _ROUNDING = 1e-13  # added to the diagonal of matrices whose diagonal is about o
 @final
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """Mean second moments of the inner and the outer part of each split, and of all rows."""
+    """Mean second moments of the inner and the outer part of each split, and of all rows, once
+    or for each split. `beyond` weighs how far fits differ beyond the data."""
 
     inner: Float[np.ndarray, "S P P"]
     outer: Float[np.ndarray, "S P P"]
-    all: Float[np.ndarray, "P P"]
-    n_features: int
+    all: Float[np.ndarray, "_ P P"]
+    beyond: Float[np.ndarray, "K K"]
 
     def target(self, equation: int) -> int:
-        return self.n_features + equation
+        return len(self.beyond) + equation
 
     def errors(
-        self,
-        supports: Int[np.ndarray, "M k"],
-        equation: int,
-        beyond: Float[np.ndarray, "K K"] | None = None,
+        self, supports: Int[np.ndarray, "M k"], equation: int
     ) -> tuple[Float[np.ndarray, "M S"], Float[np.ndarray, "M S"]]:
         """Mean squared errors of fits to the inner parts, on the inner and on the outer parts.
 
-        With `beyond`, outer errors include the squared distance there of each fit from the fit
-        to all rows.
+        Outer errors include the squared distance, beyond the data, of each fit from the fit to
+        all rows.
         """
         y = self.target(equation)
         w = least_squares(self.inner, supports, y)
         inner = squared_errors(self.inner, supports, y, w)
         outer = squared_errors(self.outer, supports, y, w)
-        if beyond is not None and supports.shape[1]:
-            change = w - least_squares(self.all[None], supports, y)
-            outer += _quadratic(beyond[None], supports, change)
+        if self.beyond.any():
+            change = w - least_squares(self.all, supports, y)
+            outer += _quadratic(self.beyond[None], supports, change)
         return inner.T, outer.T
 
 
@@ -54,11 +52,13 @@ def splits(cells: Cells, outer: Bool[np.ndarray, "C S"]) -> Splits:
     shares = np.concatenate([~outer.T, outer.T]).astype(float)
     parts = np.tensordot(shares, cells.total, 1) / (shares @ n)[:, None, None]
     half = len(parts) // 2
-    return Splits(parts[:half], parts[half:], cells.total.sum(axis=0) / n.sum(), cells.n_features)
+    total = cells.total.sum(axis=0, keepdims=True) / n.sum()
+    return Splits(parts[:half], parts[half:], total, cells.beyond)
 
 
-def folds(cells: Cells, count: int) -> Bool[np.ndarray, "C F"]:
+def folds(cells: Cells, most: int = 5) -> Bool[np.ndarray, "C F"]:
     """Groups dealt out to folds: for each cell the one it is in."""
+    count = min(most, cells.n_groups)
     return cells.group[:, None] % count == np.arange(count)
 
 

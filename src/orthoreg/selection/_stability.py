@@ -22,7 +22,7 @@ _LASSO_STEPS = 30
 @final
 @dataclass(frozen=True, kw_only=True)
 class StabilitySelection(AbstractSelection):
-    """The terms that are among the first of the Lasso path on at least `threshold` of random halves.
+    """The terms that the Lasso takes first on at least the share `threshold` of random halves.
 
     The first q of K terms count, q = sqrt((2 threshold - 1) K), which bounds the expected number
     of wrong terms by one (Meinshausen and Buehlmann). So at most q terms of an equation are
@@ -30,13 +30,13 @@ class StabilitySelection(AbstractSelection):
 
     >>> import numpy as np, orthoreg as og
     >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
-    >>> selection = og.selection.StabilitySelection()
+    >>> selection = og.StabilitySelection()
     >>> model = og.OrthoReg(og.Polynomial(2), og.Zero(), selection=selection)
     >>> model.fit(x, x @ [[0.0, -1.0], [1.0, -0.1]]).support_.sum(axis=1).tolist()
     [1, 2]
     """
 
-    threshold: float = 0.8
+    threshold: float = 0.9
     halves: int = 100
     seed: int = 0
 
@@ -48,12 +48,15 @@ class StabilitySelection(AbstractSelection):
     def divide(self, samples: Samples) -> Division:
         return grouping(samples)
 
+    def held_out(self, cells: Cells) -> np.ndarray:
+        """Random halves of the groups."""
+        rng = np.random.default_rng(self.seed)
+        half = np.tile(np.arange(cells.n_groups) % 2 == 0, (self.halves, 1))
+        return rng.permuted(half, axis=1)[:, cells.group].T
+
     def choose(self, cells: Cells, allowed: Mask) -> Selected:
         cells, _, _ = cells.scaled()
-        rng = np.random.default_rng(self.seed)
-        n = cells.n_groups
-        drawn = rng.permuted(np.tile(np.arange(n) % 2 == 0, (self.halves, 1)), axis=1)
-        parts = splits(cells, ~drawn[:, cells.group].T)
+        parts = splits(cells, self.held_out(cells))
         return Selected.of([self._path(cells, parts, c, row) for c, row in enumerate(allowed)])
 
     def _path(
