@@ -10,7 +10,7 @@ from .._typing import Mask
 from ..data import Samples
 from ..moments import Cells
 from ._selected import Selected
-from ._selection import AbstractSelection, as_good_as_the_best, candidate_terms, error_floor
+from ._selection import AbstractSelection, candidate_terms, error_floor, smallest_unbeaten
 from ._splits import Splits, least_squares, splits
 
 _ALIKE = 0.99  # correlation of two terms, once the other terms are taken out of both
@@ -43,7 +43,7 @@ def lookalikes(
     samples: Samples,
 ) -> list[Lookalike]:
     """Swaps of one chosen term for another that change the outer error by less than its doubt."""
-    scaled, feature_scale, target_scale = cells.scaled()
+    scaled, feature_scale, _ = cells.scaled()
     parts = splits(scaled, selection.held_out(scaled))
     found = []
     for c, support in enumerate(selected.support):
@@ -83,8 +83,8 @@ def _swaps(
                 continue
             swapped = np.sort(np.append(rest, other))
             _, outer = parts.errors(swapped[None], equation)
-            good, _ = as_good_as_the_best(np.log(np.concatenate([own, outer]) + floor))
-            if good.all():
+            logs = np.log(np.concatenate([outer, own]) + floor)
+            if smallest_unbeaten(logs)[0] == 0:  # the one that came first, though not chosen
                 found.append((int(term), int(other), correlation))
     return found
 

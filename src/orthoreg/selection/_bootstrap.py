@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from ..moments import Cells
 from ._selected import Selected
-from ._selection import AbstractSelection, as_good_as_the_best, error_floor
+from ._selection import AbstractSelection, error_floor, smallest_unbeaten
 from ._splits import Splits, least_squares
 
 _MOST_NUMBERS = 2**22  # of the moments of all resamples that are held at a time
@@ -105,22 +105,18 @@ def _resampled(
 def _chosen(
     parts: Splits, n_splits: int, contenders: np.ndarray, equation: int, floor: float
 ) -> np.ndarray:
-    """For each resample, the smallest of the contenders that is as good as the best of them."""
+    """For each resample, the smallest of the contenders that no other beats."""
     sizes = contenders.sum(axis=1)
-    per_size = [contenders[sizes == size] for size in np.unique(sizes)]
     y = parts.target(equation)
-    logs = []
-    for masks in per_size:
-        supports = np.stack([np.flatnonzero(mask) for mask in masks])
-        _, outer = parts.errors(supports, equation)
-        logs.append(np.log(outer + floor))
-    values = np.concatenate(logs).reshape(len(contenders), -1, n_splits).transpose(1, 0, 2)
-    empty = (parts.outer[:, y, y] == 0).reshape(-1, n_splits)
-    values = np.where(empty[:, None, :], 0.0, values)  # a part that was not drawn says nothing
-    good, _ = as_good_as_the_best(values)
-    ordered = np.concatenate(per_size)
-    n_terms = ordered.sum(axis=1)
-    smallest = np.where(good, n_terms, n_terms.max() + 1).min(axis=1)
-    candidates = good & (n_terms == smallest[:, None])
-    best = np.where(candidates, values.mean(axis=2), np.inf).argmin(axis=1)
-    return ordered[best]
+    empty = (parts.outer[:, y, y] == 0).reshape(-1, n_splits)  # a part that was not drawn
+    masks, logs = [], []
+    for size in np.unique(sizes):
+        mine = contenders[sizes == size]
+        _, outer = parts.errors(np.stack([np.flatnonzero(mask) for mask in mine]), equation)
+        values = np.log(outer + floor).reshape(len(mine), -1, n_splits)
+        values = np.where(empty, 0.0, values)
+        best = values.mean(axis=2).argmin(axis=0)
+        masks.append(mine[best])
+        logs.append(values[best, np.arange(len(best))])
+    chosen, _ = smallest_unbeaten(np.stack(logs, axis=1))
+    return np.stack(masks, axis=1)[np.arange(len(chosen)), chosen]

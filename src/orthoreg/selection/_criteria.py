@@ -27,7 +27,7 @@ from ._splits import Splits, folds, splits
 @final
 @dataclass(frozen=True, kw_only=True)
 class CrossValidation(AbstractSelection):
-    """The fewest terms that predict held-out runs as well as any, to one standard error.
+    """The fewest terms that no other choice beats on held-out runs by more than a standard error.
 
     Runs are dealt out to `folds`, stretches of rows where there are few runs. Held-out runs are
     like the others: nothing is said about states further out, which `Extrapolation` asks about.

@@ -25,7 +25,8 @@ class Extrapolation(AbstractSelection):
     fitted on the inner part and scored on the outer. To its squared error there comes `caution`
     times the squared disagreement of that fit with the fit to all rows at states `reach` times as
     far from the mean: terms that cancel each other inside the data rarely do so beyond. The
-    smallest set within one standard error of the best is chosen, of `most_terms` at most.
+    smallest set is chosen, of `most_terms` at most, that no other beats by more than a standard
+    error of their difference.
 
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 8, 200)

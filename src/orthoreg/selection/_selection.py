@@ -17,7 +17,7 @@ from ._selected import EquationPath, Selected
 from ._splits import Splits, as_mask
 
 _TIE = 0.1  # errors that differ by less, relatively, are as good as each other
-_NEGLIGIBLE = 1e-10  # of the target's mean square: rounding, not a reason for a term
+_NEGLIGIBLE = 1e-8  # of the mean square of the target: not a reason for a term
 
 
 class AbstractSelection(abc.ABC):
@@ -58,7 +58,7 @@ def smallest_good_path(
     allowed: np.ndarray,
     most_terms: int,
 ) -> EquationPath:
-    """The path of one equation, and on it the smallest support that is as good as the best.
+    """The path of one equation, and on it the smallest support that no other beats.
 
     A support's outer error is the geometric mean over the splits, so that each split counts
     alike however large its errors are. What the targets are known to be wrong by is added, so
@@ -74,9 +74,9 @@ def smallest_good_path(
         most_terms,
     )
     logs = np.stack([np.log(one.outer[0] + floor) for one in found])
-    good, doubt = as_good_as_the_best(logs)
+    chosen, doubt = smallest_unbeaten(logs)
     outer = np.exp(logs.mean(axis=1)) - floor
-    return path(found, cells.n_features, outer, outer * doubt, int(np.argmax(good)))
+    return path(found, cells.n_features, outer, outer * doubt, int(chosen))
 
 
 def error_floor(cells: Cells, equation: int) -> float:
@@ -84,20 +84,25 @@ def error_floor(cells: Cells, equation: int) -> float:
     return max(float(cells.target_error[equation]), _NEGLIGIBLE)
 
 
-def as_good_as_the_best(
+def smallest_unbeaten(
     logs: Float[np.ndarray, "*R M S"],
-) -> tuple[Bool[np.ndarray, "*R M"], Float[np.ndarray, "*R M"]]:
-    """Which of M supports are within a standard error of the best, or within 10 %; the former.
+) -> tuple[Int[np.ndarray, "*R"], Float[np.ndarray, "*R M"]]:
+    """The first of M supports that no other beats, and the standard errors against the best.
 
-    `logs` are logarithms of errors on S splits; the standard error is that of the difference.
+    `logs` are logarithms of errors on S splits. One support beats another if its mean is lower
+    by more than a standard error of their difference, and by more than 10 %.
     """
-    best = np.argmin(logs.mean(axis=-1), axis=-1)[..., None, None]
-    excess = logs - np.take_along_axis(logs, best, axis=-2)
+    excess = logs[..., :, None, :] - logs[..., None, :, :]
     count = logs.shape[-1]
-    doubt = (
-        excess.std(axis=-1, ddof=1) / np.sqrt(count) if count > 1 else np.zeros(excess.shape[:-1])
-    )
-    return excess.mean(axis=-1) <= np.maximum(doubt, math.log1p(_TIE)), doubt
+    doubt = np.zeros(excess.shape[:-1])
+    if count > 1:
+        doubt = excess.std(axis=-1, ddof=1) / np.sqrt(count)
+    unbeaten = (excess.mean(axis=-1) <= np.maximum(doubt, math.log1p(_TIE))).all(axis=-1)
+    best = np.argmin(logs.mean(axis=-1), axis=-1)
+    np.put_along_axis(unbeaten, best[..., None], True, axis=-1)
+    return np.argmax(unbeaten, axis=-1), np.take_along_axis(doubt, best[..., None, None], -1)[
+        ..., 0
+    ]
 
 
 def path(
