@@ -1,6 +1,7 @@
 """Hybrid symbolic-neural system identification: dx/dt = equations + an orthogonal residual."""
 
 from . import presets as presets
+from ._bootstrap import bootstrap as bootstrap
 from ._errors import OrthoregError as OrthoregError
 from ._estimator import OrthoReg as OrthoReg
 from ._gate import Gate as Gate
@@ -28,6 +29,10 @@ from .libraries import Terms as Terms
 from .losses import MultiStep as MultiStep
 from .losses import OneStep as OneStep
 from .losses import VectorField as VectorField
+from .selection import CrossValidation as CrossValidation
+from .selection import Extrapolation as Extrapolation
+from .selection import InformationCriterion as InformationCriterion
+from .selection import StabilitySelection as StabilitySelection
 from .solvers import Adam as Adam
 from .solvers import Exact as Exact
 

@@ -9,6 +9,7 @@ from ._plan import Plan, checked_plan
 from .augmentations import AbstractAugmentation, RandomFeatures
 from .libraries import AbstractLibrary, Fourier, Polynomial
 from .losses import AbstractLoss, VectorField
+from .selection import AbstractSelection
 from .solvers import AbstractSolver, Exact, Strengths
 
 _GATE = Gate()
@@ -27,6 +28,9 @@ class OrthoReg(AbstractModel):
         makes the residual exactly orthogonal.
     magnitude : lam2, the weight of the squared size of the residual.
     loss : how runs become targets; `VectorField()` if None.
+    selection : chooses the terms of each equation before the solver sees them, such as
+        `Extrapolation()`. They are then solved for without L1, and the residual is kept
+        orthogonal to them alone. If None, the L1 norm and the solver choose.
     solver : `Exact(normalize=True, refit=True)` if None: strengths relative to the size of
         features and targets, coefficients without shrinkage, and held-out data that decide
         whether the library needs a residual. `Exact()` minimises the objective as it stands, in
@@ -38,6 +42,8 @@ class OrthoReg(AbstractModel):
     ----------
     coefficients_ : (equations, terms) in the units of the data; `feature_names_` names the terms,
         `support_` says which are not zero.
+    selection_ : what `selection` found: the chosen terms, and the error of the best choice for
+        each number of terms.
     certificate_ : overlap, bounds, duality gap and error split on the training data.
     field_ : the fitted function; `state_names_`, `input_names_` its variables.
 
@@ -62,6 +68,7 @@ class OrthoReg(AbstractModel):
         orthogonality: float = math.inf,
         magnitude: float = 0.0,
         loss: AbstractLoss | None = None,
+        selection: AbstractSelection | None = None,
         solver: AbstractSolver | None = None,
         gate: Gate | None = _GATE,
         seed: int = 0,
@@ -72,6 +79,7 @@ class OrthoReg(AbstractModel):
         self.orthogonality = orthogonality
         self.magnitude = magnitude
         self.loss = loss
+        self.selection = selection
         self.solver = solver
         self.gate = gate
         self.seed = seed
@@ -83,5 +91,6 @@ class OrthoReg(AbstractModel):
             Strengths(self.sparsity, self.orthogonality, self.magnitude),
             VectorField() if self.loss is None else self.loss,
             Exact(normalize=True, refit=True) if self.solver is None else self.solver,
+            self.selection,
             self.gate,
         )

@@ -37,6 +37,7 @@ from ._rollouts import rollouts
 from .data import Dataset, Samples
 from .diagnostics import Certificate, certify
 from .libraries import bind
+from .selection import Selected, select
 from .simulation import Rollout
 from .solvers import Solution, Task, Training
 
@@ -54,6 +55,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     columns_: dict[str, Any]
     target_is_flat_: bool
     training_: Training | None
+    selection_: Selected | None
 
     @abc.abstractmethod
     def _plan(self) -> Plan:
@@ -92,7 +94,14 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             allowed=features.mask,
         )
 
-    def _learn(self, task: Task, solution: Solution, learned: dict[str, Any], plan: Plan) -> Self:
+    def _learn(
+        self,
+        task: Task,
+        solution: Solution,
+        learned: dict[str, Any],
+        plan: Plan,
+        selected: Selected | None,
+    ) -> Self:
         """Takes over what was found."""
         result = solution.result
         certificate = certify(
@@ -116,6 +125,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         )
         self.certificate_ = certificate
         self.training_ = solution.training
+        self.selection_ = selected
         states = task.samples.variables[:, : len(self.state_names_)]
         self.state_range_ = np.stack([states.min(axis=0), states.max(axis=0)])
         self._publish()
@@ -392,7 +402,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         names = (model.state_names_ + model.input_names_, len(model.output_names_))
         if names != (model.field_.features.variables, len(model.field_.features.allowed)):
             raise ModelFileError("The model file is inconsistent: its names do not fit together.")
-        model.training_ = None
+        model.training_ = model.selection_ = None
         model._publish()
         if manifest["has_feature_names"]:
             model.feature_names_in_ = np.array(model.state_names_, dtype=object)
@@ -432,11 +442,31 @@ def fit_together(
     if len(samples.targets) < 2:
         raise InputError("A fit needs at least 2 samples; the data hold 1.")
     tasks = [model._task(one, samples, learned) for model, one in zip(models, plans, strict=True)]
+    found = [_chosen(one, task) for one, task in zip(plans, tasks, strict=True)]
+    tasks = [
+        task if selected is None else _narrowed(task, selected)
+        for task, selected in zip(tasks, found, strict=True)
+    ]
     solutions = plan.solver.fit_all(tasks)
     # only now, so that a fit that fails leaves an earlier one whole
-    for model, task, solution, one in zip(models, tasks, solutions, plans, strict=True):
-        model._learn(task, solution, learned, one)
+    for model, task, solution, one, selected in zip(
+        models, tasks, solutions, plans, found, strict=True
+    ):
+        model._learn(task, solution, learned, one, selected)
     return list(models)
+
+
+def _chosen(plan: Plan, task: Task) -> Selected | None:
+    """What the plan's selection finds among the terms that the task allows."""
+    if plan.selection is None:
+        return None
+    return select(plan.selection, task.features, task.samples, task.allowed)
+
+
+def _narrowed(task: Task, selected: Selected) -> Task:
+    """The task with the chosen terms only, and without the L1 norm that would choose again."""
+    strengths = replace(task.strengths, sparsity=0.0)
+    return replace(task, allowed=selected.support, strengths=strengths, is_chosen=True)
 
 
 def prepared(model: AbstractModel, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Task:

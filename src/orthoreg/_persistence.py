@@ -43,6 +43,7 @@ from .libraries import (
     to_text,
 )
 from .losses import Informed, MultiStep, OneStep, VectorField
+from .selection import CrossValidation, Extrapolation, InformationCriterion, StabilitySelection
 from .solvers import Adam, Exact, Shrinkage, Thresholding, TwoStage
 
 VERSION = 1
@@ -56,6 +57,7 @@ _RECIPES = {
         Exact, Adam, TwoStage, Shrinkage, Thresholding, Gate,
         Automatic, FiniteDifference, LocalPolynomial, SavitzkyGolay, SmoothedFiniteDifference,
         SmoothingSpline,
+        Extrapolation, CrossValidation, InformationCriterion, StabilitySelection,
     )
 }  # fmt: skip
 """What a file may name: each is rebuilt from its fields, nothing else is."""

@@ -8,6 +8,7 @@ from ._gate import Gate
 from .augmentations import AbstractAugmentation
 from .libraries import AbstractLibrary
 from .losses import AbstractLoss
+from .selection import AbstractSelection
 from .solvers import AbstractSolver, Strengths
 
 
@@ -21,11 +22,18 @@ class Plan:
     strengths: Strengths
     loss: AbstractLoss
     solver: AbstractSolver
+    selection: AbstractSelection | None = None
     gate: Gate | None = None
 
 
 def checked_plan(
-    library: Any, augmentation: Any, strengths: Strengths, loss: Any, solver: Any, gate: Any = None
+    library: Any,
+    augmentation: Any,
+    strengths: Strengths,
+    loss: Any,
+    solver: Any,
+    selection: Any = None,
+    gate: Any = None,
 ) -> Plan:
     """The plan, after a look at the kind of each part."""
     for name, part, kind, example in (
@@ -36,6 +44,16 @@ def checked_plan(
     ):
         if not isinstance(part, kind):
             raise InputError(f"{name} must be a part such as {example}; got {part!r}.")
+    if selection is not None:
+        if not isinstance(selection, AbstractSelection):
+            raise InputError(
+                f"selection must be a part such as Extrapolation() or None; got {selection!r}."
+            )
+        if not loss.is_quadratic:
+            raise InputError(
+                f"selection={selection!r} compares errors of derivatives and cannot be used with "
+                f"loss={loss!r}. Use loss=VectorField() or selection=None."
+            )
     if gate is not None and not isinstance(gate, Gate):
         raise InputError(f"gate must be Gate() or None; got {gate!r}.")
-    return Plan(library, augmentation, strengths, loss, solver, gate)
+    return Plan(library, augmentation, strengths, loss, solver, selection, gate)

@@ -7,11 +7,12 @@ import pkgutil
 import orthoreg
 
 FRONT_DOOR = {
-    "MLP", "PINN", "STLSQ", "Adam", "Automatic", "Dataset", "Exact", "FiniteDifference", "Fourier",
-    "Gate",    "LocalPolynomial", "MultiStep", "OneStep", "OrthoReg", "OrthoregError", "PerState",
+    "MLP", "PINN", "STLSQ", "Adam", "Automatic", "CrossValidation", "Dataset", "Exact",
+    "Extrapolation", "FiniteDifference", "Fourier", "Gate", "InformationCriterion",
+    "LocalPolynomial", "MultiStep", "OneStep", "OrthoReg", "OrthoregError", "PerState",
     "Polynomial", "RandomFeatures", "SavitzkyGolay", "SmoothedFiniteDifference",
-    "SmoothingSpline", "Terms", "UniversalODE", "VectorField", "Zero", "fit_together", "load",
-    "read_table", "tune",
+    "SmoothingSpline", "StabilitySelection", "Terms", "UniversalODE", "VectorField", "Zero",
+    "bootstrap", "fit_together", "load", "read_table", "tune",
 }  # fmt: skip
 
 

@@ -124,7 +124,7 @@ def gather(features: Any, basis: Any, samples: Samples, *, folds: int = 1) -> li
         with np.errstate(all="ignore"):
             totals[fold] += block.T @ block
     if not np.isfinite(totals).all():
-        raise _not_finite(features, samples)
+        raise not_finite(features, samples)
     counts = np.bincount(fold_of_row, minlength=folds)
     return [
         Moments(int(count), total, n_features, n_basis)
@@ -132,7 +132,7 @@ def gather(features: Any, basis: Any, samples: Samples, *, folds: int = 1) -> li
     ]
 
 
-def _not_finite(features: Any, samples: Samples) -> DataError:
+def not_finite(features: Any, samples: Samples) -> DataError:
     """Names the first term and sample whose value is not finite, or is too large to square."""
     for first in range(0, len(samples.variables), _BLOCK):
         values = features(samples.variables[first : first + _BLOCK])

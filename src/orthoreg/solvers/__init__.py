@@ -8,6 +8,8 @@ from ._equation import squared_error as squared_error
 from ._exact import Exact as Exact
 from ._exact import exact_path as exact_path
 from ._exact import scales as scales
+from ._held_out import elimination as elimination
+from ._held_out import growth as growth
 from ._lasso import duality_gap as duality_gap
 from ._lasso import lasso as lasso
 from ._rank import Dependence as Dependence

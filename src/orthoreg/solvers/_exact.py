@@ -64,7 +64,8 @@ class Exact(AbstractSolver):
         )
         if task.fixed is not None:
             return Solution(self._solve_residual(folds, task), task.basis)
-        result = self.solve(
+        solver = replace(self, refit=False) if task.is_chosen else self
+        result = solver.solve(
             folds, task.allowed, task.strengths, task.ridge, task.samples.target_error
         )
         return Solution(result, task.basis)

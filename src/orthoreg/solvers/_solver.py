@@ -22,7 +22,8 @@ class Task:
     """A model to be fitted: its terms, its network as drawn, the objective and the samples.
 
     `allowed` are the terms that each equation may use and that its residual is kept orthogonal
-    to. `fixed` holds coefficients that are given and not to be learned.
+    to. `is_chosen` says that these are the terms of the model, and none of them is to be left
+    out. `fixed` holds coefficients that are given and not to be learned.
     """
 
     features: FeatureMap
@@ -35,6 +36,7 @@ class Task:
     seed: int
     allowed: Mask
     fixed: Float[np.ndarray, "c K"] | None = None
+    is_chosen: bool = False
 
 
 @final

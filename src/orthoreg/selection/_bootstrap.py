@@ -1,0 +1,122 @@
+"""Inclusion probabilities and intervals: groups of runs drawn again, from moments alone."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Float
+
+from ..moments import Cells
+from ._selected import Selected
+from ._selection import AbstractSelection, error_floor, smallest_unbeaten
+from ._splits import Splits, least_squares
+
+_MOST_NUMBERS = 2**22  # of the moments of all resamples that are held at a time
+_LEVELS = (0.025, 0.975)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Inclusion:
+    """For each equation and term: how often it is chosen, and its coefficient's 95 % interval.
+
+    The interval is that of the coefficients of the chosen terms, solved for again on each
+    resample; it is zero for other terms.
+    """
+
+    probability: Float[np.ndarray, "c K"]
+    interval: Float[np.ndarray, "c K 2"]
+
+
+def inclusion(
+    selection: AbstractSelection,
+    cells: Cells,
+    selected: Selected,
+    *,
+    resamples: int = 300,
+    seed: int = 0,
+) -> Inclusion:
+    """Draws groups of runs with replacement, chooses again among the best supports of each size
+    that the selection found, and solves again for the coefficients of the chosen terms."""
+    cells, feature_scale, target_scale = cells.scaled()
+    rng = np.random.default_rng(seed)
+    n = cells.n_groups
+    weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
+    grouped = _by_group(cells, selection)
+    n_splits = len(grouped[0]) // 2
+    each = max(_MOST_NUMBERS // (2 * n_splits * cells.total[0].size), 1)
+    blocks = [
+        _resampled(grouped, weights[first : first + each], cells)
+        for first in range(0, resamples, each)
+    ]
+    probability = np.zeros(selected.support.shape)
+    interval = np.zeros((*selected.support.shape, 2))
+    for c, path in enumerate(selected.paths):
+        chosen = [
+            _chosen(parts, n_splits, path.contenders, c, error_floor(cells, c)) for parts in blocks
+        ]
+        probability[c] = np.concatenate(chosen).mean(axis=0)
+        terms = np.flatnonzero(path.support)
+        w = np.concatenate(
+            [
+                least_squares(parts.all[::n_splits], terms[None], parts.target(c))[:, 0]
+                for parts in blocks
+            ]
+        )
+        w = w * target_scale[c] / feature_scale[terms]
+        interval[c, terms] = np.quantile(w, _LEVELS, axis=0).T
+    return Inclusion(probability, interval)
+
+
+def _by_group(
+    cells: Cells, selection: AbstractSelection
+) -> tuple[Float[np.ndarray, "S2 G"], Float[np.ndarray, "S2 G P P"]]:
+    """Rows and moments of each group in the inner parts of all splits, then in the outer."""
+    outer = selection.held_out(cells)
+    inside = np.concatenate([~outer, outer], axis=1).astype(float)  # (C, 2 S)
+    member = (cells.group[:, None] == np.arange(cells.n_groups)).astype(float)
+    shares = (inside[:, :, None] * member[:, None, :]).reshape(len(inside), -1)
+    shape = (inside.shape[1], cells.n_groups)
+    counts = (cells.count @ shares).reshape(shape)
+    return counts, np.tensordot(shares.T, cells.total, 1).reshape(*shape, *cells.total.shape[1:])
+
+
+def _resampled(
+    grouped: tuple[np.ndarray, np.ndarray], weights: Float[np.ndarray, "R G"], cells: Cells
+) -> Splits:
+    """The splits of every resample, one resample after the other."""
+    counts, totals = grouped
+    half, size = len(counts) // 2, totals.shape[-1]
+    rows = weights @ counts.T  # (R, 2 S)
+    sums = np.einsum("rg,sgp->rsp", weights, totals.reshape(*counts.shape, -1), optimize=True)
+    sums = sums.reshape(len(weights), 2 * half, size, size)
+    everything = np.repeat(sums[:, :1] + sums[:, half : half + 1], half, axis=1)
+    n = np.repeat(rows[:, :1] + rows[:, half : half + 1], half, axis=1)
+    means = sums / np.maximum(rows, 1)[..., None, None]
+    flat = (len(weights) * half, size, size)
+    return Splits(
+        means[:, :half].reshape(flat),
+        means[:, half:].reshape(flat),
+        (everything / np.maximum(n, 1)[..., None, None]).reshape(flat),
+        cells.beyond,
+    )
+
+
+def _chosen(
+    parts: Splits, n_splits: int, contenders: np.ndarray, equation: int, floor: float
+) -> np.ndarray:
+    """For each resample, the smallest of the contenders that no other beats."""
+    sizes = contenders.sum(axis=1)
+    y = parts.target(equation)
+    empty = (parts.outer[:, y, y] == 0).reshape(-1, n_splits)  # a part that was not drawn
+    masks, logs = [], []
+    for size in np.unique(sizes):
+        mine = contenders[sizes == size]
+        _, outer = parts.errors(np.stack([np.flatnonzero(mask) for mask in mine]), equation)
+        values = np.log(outer + floor).reshape(len(mine), -1, n_splits)
+        values = np.where(empty, 0.0, values)
+        best = values.mean(axis=2).argmin(axis=0)
+        masks.append(mine[best])
+        logs.append(values[best, np.arange(len(best))])
+    chosen, _ = smallest_unbeaten(np.stack(logs, axis=1))
+    return np.stack(masks, axis=1)[np.arange(len(chosen)), chosen]

@@ -1,0 +1,126 @@
+"""`CrossValidation` and `InformationCriterion`: terms by how well they predict more of the same."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Float
+
+from .._errors import InputError
+from .._typing import Mask
+from ..data import Samples
+from ..moments import Cells, Division
+from ._partitions import grouping
+from ._search import Found, search
+from ._selected import EquationPath, Selected
+from ._selection import (
+    AbstractSelection,
+    candidate_terms,
+    check_whole,
+    error_floor,
+    path,
+    smallest_good_path,
+)
+from ._splits import Splits, folds, splits
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class CrossValidation(AbstractSelection):
+    """The fewest terms that no other choice beats on held-out runs by more than a standard error.
+
+    Runs are dealt out to `folds`, stretches of rows where there are few runs. Held-out runs are
+    like the others: nothing is said about states further out, which `Extrapolation` asks about.
+
+    >>> import numpy as np, orthoreg as og
+    >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    >>> y = np.column_stack([x[:, 1], -np.sin(x[:, 0])])
+    >>> model = og.OrthoReg(augmentation=og.Zero(), selection=og.CrossValidation())
+    >>> model.fit(x, y).equations()
+    ["x0' = 1.000 x1", "x1' = -1.000 sin(x0)"]
+    """
+
+    folds: int = 5
+    most_terms: int = 12
+
+    def __post_init__(self):
+        check_whole("CrossValidation(folds=...)", self.folds, 2)
+        check_whole("CrossValidation(most_terms=...)", self.most_terms, 1)
+
+    def divide(self, samples: Samples) -> Division:
+        return grouping(samples)
+
+    def held_out(self, cells: Cells) -> np.ndarray:
+        return folds(cells, self.folds)
+
+    def choose(self, cells: Cells, allowed: Mask) -> Selected:
+        cells, _, _ = cells.scaled()
+        parts = splits(cells, self.held_out(cells))
+        return Selected.of(
+            [
+                smallest_good_path(cells, parts, c, row, self.most_terms)
+                for c, row in enumerate(allowed)
+            ]
+        )
+
+
+@final
+@dataclass(frozen=True)
+class InformationCriterion(AbstractSelection):
+    """The terms with the least BIC, N log(error) + k log N, or AICc, with 2 k N / (N - k - 1).
+
+    Both take the errors of rows for independent. Those of a finely sampled run are not: then more
+    terms are kept than the data support. `outer` on the path is the error times
+    exp(penalty / N), of which the least is chosen.
+
+    >>> import numpy as np, orthoreg as og
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-1, 1, (200, 1))
+    >>> y = 1 - 2 * x**2 + 0.01 * rng.standard_normal((200, 1))
+    >>> model = og.OrthoReg(
+    ...     og.Polynomial(5), og.Zero(), selection=og.InformationCriterion("bic")
+    ... )
+    >>> model.fit(x, y).equations(3)
+    ["x0' = 1.00 - 2.00 x0**2"]
+    """
+
+    kind: str = "bic"
+    most_terms: int = 12
+
+    def __post_init__(self):
+        if self.kind not in ("bic", "aicc"):
+            raise InputError(f"InformationCriterion(kind) is 'bic' or 'aicc'; got {self.kind!r}.")
+        check_whole("InformationCriterion(most_terms=...)", self.most_terms, 1)
+
+    def divide(self, samples: Samples) -> Division:
+        return grouping(samples)
+
+    def held_out(self, cells: Cells) -> np.ndarray:
+        return folds(cells)
+
+    def choose(self, cells: Cells, allowed: Mask) -> Selected:
+        cells, _, _ = cells.scaled()
+        return Selected.of([self._path(cells, c, row) for c, row in enumerate(allowed)])
+
+    def _path(self, cells: Cells, equation: int, allowed: np.ndarray) -> EquationPath:
+        everything = cells.all.total[None] / cells.all.count
+        parts = Splits(everything, everything, everything, cells.beyond)
+        rows = cells.all.count
+        most = max(min(self.most_terms, rows - 2), 0)
+        found: list[Found] = search(
+            lambda supports: parts.errors(supports, equation),
+            lambda outer: outer[:, 0],
+            cells.all,
+            candidate_terms(cells.all, allowed),
+            equation,
+            most,
+        )
+        error = np.array([one.inner[0, 0] for one in found]) + error_floor(cells, equation)
+        outer = error * np.exp(self._penalty(np.arange(len(found)), rows) / rows)
+        none = np.zeros(len(found))
+        return path(found, cells.n_features, outer, none, int(np.argmin(outer)))
+
+    def _penalty(self, k: np.ndarray, rows: int) -> Float[np.ndarray, " M"]:
+        if self.kind == "bic":
+            return k * np.log(rows)
+        return 2 * k * rows / np.maximum(rows - k - 1, 1e-9)

@@ -1,0 +1,70 @@
+"""`Extrapolation`: terms by how they hold where they were not fitted."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from .._typing import Mask
+from ..data import Samples
+from ..moments import Cells, Division
+from ._partitions import extrapolations
+from ._selected import Selected
+from ._selection import AbstractSelection, check_number, check_whole, smallest_good_path
+from ._splits import folds, splits
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Extrapolation(AbstractSelection):
+    """The fewest terms that still hold where they were not fitted.
+
+    The observed states are split in several ways into an inner part, which holds the share
+    `inner` of the rows, and an outer one: a shell around their mean, half-spaces along each
+    variable, the runs that go furthest, the last part of every run. A candidate set of terms is
+    fitted on the inner part and scored on the outer. To its squared error there comes `caution`
+    times the squared disagreement of that fit with the fit to all rows at states `reach` times as
+    far from the mean: terms that cancel each other inside the data rarely do so beyond. The
+    smallest set is chosen, of `most_terms` at most, that no other beats by more than a standard
+    error of their difference.
+
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 8, 200)
+    >>> x = np.column_stack([np.cos(t), -np.sin(t)])
+    >>> model = og.OrthoReg(og.Polynomial(2), og.Zero(), selection=og.Extrapolation())
+    >>> model.fit(x, t=t).equations()
+    ["x0' = 1.000 x1", "x1' = -1.000 x0"]
+    >>> path = model.selection_.paths[0]
+    >>> path.n_terms[path.chosen].item(), path.outer[0] > 0.1 > path.outer[1]
+    (1, np.True_)
+    """
+
+    inner: float = 0.5
+    reach: float = 2.0
+    caution: float = 0.1
+    most_terms: int = 12
+
+    def __post_init__(self):
+        check_number("Extrapolation(inner=...)", self.inner, 0.05, 0.95)
+        check_number("Extrapolation(reach=...)", self.reach, 1.0, float("inf"))
+        check_number("Extrapolation(caution=...)", self.caution, 0.0, float("inf"))
+        check_whole("Extrapolation(most_terms=...)", self.most_terms, 1)
+
+    def divide(self, samples: Samples) -> Division:
+        return extrapolations(samples, float(self.inner), float(self.reach), float(self.caution))
+
+    def held_out(self, cells: Cells) -> np.ndarray:
+        has_both = cells.outer.any(axis=0) & ~cells.outer.all(axis=0)
+        if has_both.any():
+            return cells.outer[:, has_both]
+        return folds(cells)  # all rows are in one place: nothing lies further out
+
+    def choose(self, cells: Cells, allowed: Mask) -> Selected:
+        cells, _, _ = cells.scaled()
+        parts = splits(cells, self.held_out(cells))
+        return Selected.of(
+            [
+                smallest_good_path(cells, parts, c, row, self.most_terms)
+                for c, row in enumerate(allowed)
+            ]
+        )

@@ -1,0 +1,105 @@
+"""Least squares on one part of the data and its error on another, for many supports at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ..moments import Cells
+
+_ROUNDING = 1e-13  # added to the diagonal of matrices whose diagonal is about one
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """Mean second moments of the inner and the outer part of each split, and of all rows, once
+    or for each split. `beyond` weighs how far fits differ beyond the data."""
+
+    inner: Float[np.ndarray, "S P P"]
+    outer: Float[np.ndarray, "S P P"]
+    all: Float[np.ndarray, "_ P P"]
+    beyond: Float[np.ndarray, "K K"]
+
+    def target(self, equation: int) -> int:
+        return len(self.beyond) + equation
+
+    def errors(
+        self, supports: Int[np.ndarray, "M k"], equation: int
+    ) -> tuple[Float[np.ndarray, "M S"], Float[np.ndarray, "M S"]]:
+        """Mean squared errors of fits to the inner parts, on the inner and on the outer parts.
+
+        Outer errors include the squared distance, beyond the data, of each fit from the fit to
+        all rows.
+        """
+        y = self.target(equation)
+        w = least_squares(self.inner, supports, y)
+        inner = squared_errors(self.inner, supports, y, w)
+        outer = squared_errors(self.outer, supports, y, w)
+        if self.beyond.any():
+            change = w - least_squares(self.all, supports, y)
+            outer += _quadratic(self.beyond[None], supports, change)
+        return inner.T, outer.T
+
+
+def splits(cells: Cells, outer: Bool[np.ndarray, "C S"]) -> Splits:
+    """The splits whose outer parts are these cells; those with an empty part are left out."""
+    n = cells.count.astype(float)
+    rows = n @ outer
+    outer = outer[:, (rows > 0) & (rows < n.sum())]
+    shares = np.concatenate([~outer.T, outer.T]).astype(float)
+    parts = np.tensordot(shares, cells.total, 1) / (shares @ n)[:, None, None]
+    half = len(parts) // 2
+    total = cells.total.sum(axis=0, keepdims=True) / n.sum()
+    return Splits(parts[:half], parts[half:], total, cells.beyond)
+
+
+def folds(cells: Cells, most: int = 5) -> Bool[np.ndarray, "C F"]:
+    """Groups dealt out to folds: for each cell the one it is in."""
+    count = min(most, cells.n_groups)
+    return cells.group[:, None] % count == np.arange(count)
+
+
+def least_squares(
+    moments: Float[np.ndarray, "S P P"], supports: Int[np.ndarray, "M k"], target: int
+) -> Float[np.ndarray, "S M k"]:
+    """The coefficients of each support's terms, from each split's moments."""
+    A = _blocks(moments, supports) + _ROUNDING * np.eye(supports.shape[1])
+    return np.linalg.solve(A, moments[:, supports, target][..., None])[..., 0]
+
+
+def squared_errors(
+    moments: Float[np.ndarray, "S P P"],
+    supports: Int[np.ndarray, "M k"],
+    target: int,
+    w: Float[np.ndarray, "S M k"],
+) -> Float[np.ndarray, "S M"]:
+    """|y - Phi w|^2 from moments."""
+    linear = np.einsum("smk,smk->sm", moments[:, supports, target], w)
+    square = moments[:, target, target][:, None] + _quadratic(moments, supports, w)
+    return np.maximum(square - 2 * linear, 0.0)
+
+
+def _blocks(
+    moments: Float[np.ndarray, "S P P"], supports: Int[np.ndarray, "M k"]
+) -> Float[np.ndarray, "S M k k"]:
+    return moments[:, supports[:, :, None], supports[:, None, :]]
+
+
+def _quadratic(
+    moments: Float[np.ndarray, "_ P P"],
+    supports: Int[np.ndarray, "M k"],
+    w: Float[np.ndarray, "S M k"],
+) -> Float[np.ndarray, "S M"]:
+    product = (_blocks(moments, supports) @ w[..., None])[..., 0]
+    return np.einsum("smk,smk->sm", w, product)
+
+
+def as_mask(supports: Sequence[Int[np.ndarray, " _"]], n_features: int) -> np.ndarray:
+    """One row for each support, true at its terms."""
+    mask = np.zeros((len(supports), n_features), dtype=bool)
+    for row, terms in zip(mask, supports, strict=True):
+        row[terms] = True
+    return mask

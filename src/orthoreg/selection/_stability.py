@@ -1,0 +1,105 @@
+"""`StabilitySelection`: terms that the Lasso takes first on most halves of the data."""
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from .._typing import Mask
+from ..data import Samples
+from ..moments import Cells, Division
+from ..solvers import lasso
+from ._partitions import grouping
+from ._selected import EquationPath, Selected
+from ._selection import AbstractSelection, candidate_terms, check_number, check_whole
+from ._splits import Splits, as_mask, splits
+
+_LASSO_STEPS = 30
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class StabilitySelection(AbstractSelection):
+    """The terms that the Lasso takes first on at least the share `threshold` of random halves.
+
+    The first q of K terms count, q = sqrt((2 threshold - 1) K), which bounds the expected number
+    of wrong terms by one (Meinshausen and Buehlmann). So at most q terms of an equation are
+    found, and of two terms that stand for each other often neither.
+
+    >>> import numpy as np, orthoreg as og
+    >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    >>> selection = og.StabilitySelection()
+    >>> model = og.OrthoReg(og.Polynomial(2), og.Zero(), selection=selection)
+    >>> model.fit(x, x @ [[0.0, -1.0], [1.0, -0.1]]).support_.sum(axis=1).tolist()
+    [1, 2]
+    """
+
+    threshold: float = 0.9
+    halves: int = 100
+    seed: int = 0
+
+    def __post_init__(self):
+        check_number("StabilitySelection(threshold=...)", self.threshold, 0.55, 1.0)
+        check_whole("StabilitySelection(halves=...)", self.halves, 10)
+        check_whole("StabilitySelection(seed=...)", self.seed, 0)
+
+    def divide(self, samples: Samples) -> Division:
+        return grouping(samples)
+
+    def held_out(self, cells: Cells) -> np.ndarray:
+        """Random halves of the groups."""
+        rng = np.random.default_rng(self.seed)
+        half = np.tile(np.arange(cells.n_groups) % 2 == 0, (self.halves, 1))
+        return rng.permuted(half, axis=1)[:, cells.group].T
+
+    def choose(self, cells: Cells, allowed: Mask) -> Selected:
+        cells, _, _ = cells.scaled()
+        parts = splits(cells, self.held_out(cells))
+        return Selected.of([self._path(cells, parts, c, row) for c, row in enumerate(allowed)])
+
+    def _path(
+        self, cells: Cells, parts: Splits, equation: int, allowed: np.ndarray
+    ) -> EquationPath:
+        """Terms in the order of their frequency; errors on the halves that were not fitted."""
+        terms = candidate_terms(cells.all, allowed)
+        most = max(int(math.sqrt((2 * self.threshold - 1) * len(terms))), 1) if len(terms) else 0
+        frequency = np.zeros(len(terms))
+        y = parts.target(equation)
+        for half in parts.inner:
+            frequency[_first_terms(half[np.ix_(terms, terms)], half[terms, y], most)] += 1
+        frequency /= max(len(parts.inner), 1)
+        order = terms[np.argsort(-frequency, kind="stable")]
+        supports = [np.sort(order[:k]) for k in range(len(order) + 1)]
+        inner, outer = (
+            np.stack(errors)
+            for errors in zip(
+                *[[e[0] for e in parts.errors(s[None], equation)] for s in supports], strict=True
+            )
+        )
+        mask = as_mask(supports, cells.n_features)
+        return EquationPath(
+            n_terms=np.arange(len(supports)),
+            supports=mask,
+            inner=inner.mean(axis=1),
+            outer=outer.mean(axis=1),
+            doubt=outer.std(axis=1) / math.sqrt(max(outer.shape[1], 1)),
+            chosen=int((frequency >= self.threshold).sum()),
+            contenders=mask,
+        )
+
+
+def _first_terms(
+    A: Float[np.ndarray, "k k"], a: Float[np.ndarray, " k"], most: int
+) -> Int[np.ndarray, " _"]:
+    """The terms on the Lasso path before there are more than `most`."""
+    first = np.zeros(0, dtype=np.int64)
+    w = np.zeros(len(a))
+    for mu in 2 * np.abs(a).max(initial=1e-300) * np.logspace(-0.01, -3, _LASSO_STEPS):
+        w = lasso(A, a, float(mu), start=w)
+        used = np.flatnonzero(w)
+        if len(used) > most:
+            break
+        first = used
+    return first

@@ -1,0 +1,79 @@
+"""How sure the data are of each term, and which terms they cannot tell apart."""
+
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import orthoreg as og
+from orthoreg._errors import InputError
+
+
+def pendulum(reach: float, noise: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-reach, reach, (400, 2))
+    y = np.column_stack([x[:, 1], -np.sin(x[:, 0]) - 0.3 * x[:, 1]])
+    return x, y + noise * rng.standard_normal(y.shape)
+
+
+def model(**params) -> og.OrthoReg:
+    library = og.Terms(["x0", "x1", "sin(x0)", "x0*x1"])
+    return og.OrthoReg(library, og.Zero(), selection=og.Extrapolation(), **params)
+
+
+def test_true_terms_are_sure_and_others_are_not():
+    x, y = pendulum(reach=2.0, noise=0.05)
+    found = og.bootstrap(model(), x, y)
+    assert (found.probability[1, [1, 2]] > 0.9).all()
+    assert (found.probability[1, [0, 3]] < 0.3).all()
+    assert found.lookalikes == ()
+
+
+def test_intervals_hold_the_truth_and_have_the_width_of_theory():
+    x, y = pendulum(reach=2.0, noise=0.1)
+    found = og.bootstrap(model(), x, y, resamples=500)
+    low, high = found.interval[1, 2]
+    assert low < -1 < high
+    used = [1, 2]
+    phi = np.column_stack([x[:, 1], np.sin(x[:, 0])])
+    spread = 0.1 * np.sqrt(np.linalg.inv(phi.T @ phi).diagonal())
+    widths = np.diff(found.interval[1, used])[:, 0]
+    assert_allclose(widths, 2 * 1.96 * spread, rtol=0.35)
+    assert not found.interval[1, [0, 3]].any()
+
+
+def test_small_angles_cannot_tell_theta_from_its_sine():
+    x, y = pendulum(reach=0.2, noise=0.01)
+    found = og.bootstrap(model(), x, y)
+    pairs = {frozenset((pair.term, pair.other)) for pair in found.lookalikes}
+    assert pairs == {frozenset((0, 2))}
+    pair = found.lookalikes[0]
+    assert pair.equation == 1 and pair.correlation > 0.999
+    assert "'x0' and 'sin(x0)'" in pair.advice or "'sin(x0)' and 'x0'" in pair.advice
+    assert "part at x0 = " in pair.advice
+    place = float(pair.advice.split("part at x0 = ")[1].split(",")[0])
+    assert 0.2 < abs(place) < 0.7
+
+
+def test_the_same_seed_gives_the_same_numbers():
+    x, y = pendulum(reach=0.5, noise=0.1)
+    one, other, third = (og.bootstrap(model(), x, y, seed=s) for s in (1, 1, 2))
+    assert np.array_equal(one.interval, other.interval)
+    assert not np.array_equal(one.interval, third.interval)
+
+
+def test_hundreds_of_refits_take_about_a_second(pendulum_runs):
+    rule = og.OrthoReg(augmentation=og.Zero(), selection=og.Extrapolation())
+    start = time.process_time()
+    found = og.bootstrap(rule, pendulum_runs, resamples=300)
+    assert time.process_time() - start < 8  # about one on an idle machine
+    assert ((found.probability >= 0) & (found.probability <= 1)).all()
+
+
+def test_a_model_that_chooses_nothing_is_refused():
+    x, y = pendulum(reach=1.0, noise=0.0)
+    with pytest.raises(InputError, match="needs a model that chooses them"):
+        og.bootstrap(og.OrthoReg(), x, y)
+    with pytest.raises(InputError, match="resamples must be a whole number of at least 20"):
+        og.bootstrap(model(), x, y, resamples=3)
