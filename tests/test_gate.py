@@ -58,13 +58,26 @@ def test_units_and_origin_do_not_matter(name, unit, seed):
 
 
 def test_the_region_follows_data_that_are_not_convex():
-    angle = np.linspace(0, 2 * np.pi, 2000)
+    angle = np.linspace(0, 20 * np.pi, 2000)
     ring = np.column_stack([np.cos(angle), 1e3 * np.sin(angle)])
     region = GATE(ring)
     assert region.share(np.zeros((1, 2))) == 0  # the middle of a ring is not where data are
     assert region.share(np.array([[1.03, 0.0]])) == 1
     edge = region.distance(np.array([[1.0 + d, 0.0] for d in (0.0, 0.2, 0.4)]))
     assert edge[0] < 1 < edge[1] < edge[2]
+
+
+def test_few_runs_make_a_wide_edge_and_many_a_narrow_one(rng):
+    """A run that was left out is inside: what lies between runs is not beyond them."""
+    angle = np.linspace(0, 2 * np.pi, 200)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    for radii in (np.linspace(0.2, 1, 5), np.linspace(0.2, 1, 50)):
+        order = rng.permutation(len(radii))
+        runs = np.concatenate([radii[i] * circle for i in order])
+        region = GATE(runs, np.repeat(np.arange(len(radii)) % 5, 200))
+        between = (radii[0] + radii[1]) / 2 * circle
+        assert region.distance(between).max() <= 1
+        assert region.distance(np.array([[1 + 2 * (radii[1] - radii[0]) + 0.3, 0.0]])) > 1
 
 
 @given(st.floats(0.05, 3), st.floats(0, 3.9))
@@ -163,7 +176,7 @@ def test_inputs_count_and_a_constant_one_does_not(rng):
 @pytest.fixture(scope="module")
 def growth() -> og.OrthoReg:
     """x' = x, known for x from 0 to 1."""
-    x = np.linspace(0, 1, 1001)[:, None]
+    x = np.random.default_rng(0).permutation(np.linspace(0, 1, 1001))[:, None]
     return og.OrthoReg(og.Terms(["x0"]), og.Zero()).fit(x, x)
 
 

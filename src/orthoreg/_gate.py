@@ -6,7 +6,7 @@ from typing import Any, final
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.spatial import KDTree
 
 from ._errors import InputError
@@ -14,6 +14,7 @@ from ._errors import InputError
 Arrays = np.ndarray | jax.Array
 _SEARCHED = 20_000  # rows among which landmarks are sought
 _ROWS_EACH = 10  # a landmark stands for at least so many rows
+_INSIDE = 0.95  # the part of a left-out run's rows that count as inside
 _NEAREST = 0.1  # standard deviations: a state as near as this to a landmark is inside
 _MARGIN = 1e-6  # the edge is a hair beyond the farthest row, so that rounding leaves none outside
 _BLOCK = 4096
@@ -49,8 +50,11 @@ class Region:
 
     def _square(self, variables: Any, xp: Any) -> Any:
         with np.errstate(over="ignore"):
-            away = (variables * self.rate)[..., None, :] - self.landmarks
-            return xp.min(xp.sum(away * away, axis=-1), axis=-1)
+            scaled = variables * self.rate
+            # variable by variable: NumPy is slow in sums over a short last axis
+            columns = range(scaled.shape[-1])
+            parts = [(scaled[..., i, None] - self.landmarks[:, i]) ** 2 for i in columns]
+            return xp.min(sum(parts[1:], start=parts[0]), axis=-1)
 
 
 @final
@@ -58,10 +62,11 @@ class Region:
 class Gate:
     """Lets the residual fade out beyond the training data, so that far away the equations rule.
 
-    The distance of a state from the data is that to the nearest of some landmarks, in units of
-    the distance of the training row that is farthest from any (at least a tenth of a standard
-    deviation): 1 is the edge of the data. Variables, inputs included, are measured in their
-    standard deviations; one that never varied does not count.
+    The distance of a state from the data is that to the nearest of some landmarks. 1 is the edge
+    of the data: it is chosen so that all training rows are inside, and so would be 95 % of the
+    rows of a run had it been left out; it is at least a tenth of a standard deviation from a
+    landmark. Variables, inputs included, are measured in their standard deviations; one that
+    never varied does not count.
 
     Landmarks are training rows, each the one farthest from those before it: at most `landmarks`,
     and at most one for ten rows. They follow data of any shape; more of them, more closely.
@@ -70,7 +75,7 @@ class Gate:
     step between. On the training rows it is what it is without a gate.
 
     >>> import numpy as np, orthoreg as og
-    >>> circle = np.linspace(0, 2 * np.pi, 1000)
+    >>> circle = np.linspace(0, 20 * np.pi, 1000)  # ten times round
     >>> region = og.Gate()(np.column_stack([np.cos(circle), np.sin(circle)]))
     >>> at = np.array([[1.0, 0.0], [1.1, 0.0], [0.0, 0.0]])
     >>> (region.distance(at) > 1).tolist()
@@ -90,15 +95,21 @@ class Gate:
                 f"Gate(landmarks=...) must be a whole number of at least 1; got {self.landmarks!r}."
             )
 
-    def __call__(self, variables: Float[np.ndarray, "N V"]) -> Region:
-        """The region that these training rows fill."""
+    def __call__(
+        self, variables: Float[np.ndarray, "N V"], parts: Int[np.ndarray, " N"] | None = None
+    ) -> Region:
+        """The region that these training rows fill. `parts` numbers groups of runs, or stretches
+        of a run, that are left out in turn; a fifth of the rows each if None."""
+        if parts is None:
+            parts = np.arange(len(variables)) * 5 // len(variables)
         varies = (np.ptp(variables, axis=0) > 0) & (variables.std(axis=0) > 0)
         rate = np.where(varies, 1 / np.where(varies, variables.std(axis=0), 1.0), 0.0)
         rows = variables * rate
         count = max(1, min(int(self.landmarks), len(rows) // _ROWS_EACH))
-        landmarks = _spread_out(rows[:: -(-len(rows) // _SEARCHED)], count)
+        few = slice(None, None, -(-len(rows) // _SEARCHED))
+        landmarks = _spread_out(rows[few], count)
         farthest = float(np.max(KDTree(landmarks).query(rows)[0]))
-        unit = max(farthest * (1 + _MARGIN), _NEAREST)
+        unit = max(farthest * (1 + _MARGIN) + _gap(rows[few], parts[few]), _NEAREST)
         return Region(rate / unit, landmarks / unit, float(self.fade))
 
 
@@ -110,3 +121,13 @@ def _spread_out(rows: Float[np.ndarray, "N V"], count: int) -> Float[np.ndarray,
         np.minimum(distance, np.square(rows - rows[chosen[-1]]).sum(axis=1), out=distance)
         chosen.append(int(distance.argmax()))
     return rows[chosen]
+
+
+def _gap(rows: Float[np.ndarray, "N V"], parts: Int[np.ndarray, " N"]) -> float:
+    """How far 95 % of the rows are, at most, from the nearest row of another part."""
+    distances = [
+        KDTree(rows[parts != part]).query(rows[parts == part])[0]
+        for part in np.unique(parts)
+        if (parts != part).any()
+    ]
+    return float(np.quantile(np.concatenate(distances), _INSIDE)) if distances else 0.0

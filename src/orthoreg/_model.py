@@ -121,7 +121,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             solution.basis,
             result.weights,
             result.correction,
-            None if plan.gate is None else plan.gate(task.samples.variables),
+            None if plan.gate is None else plan.gate(task.samples.variables, task.samples.folds(5)),
         )
         self.certificate_ = certificate
         self.training_ = solution.training

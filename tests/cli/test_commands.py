@@ -107,6 +107,12 @@ def test_simulate_writes_what_the_model_says(fitted, tmp_path, capsys):
     values = json.loads(capsys.readouterr().out)
     assert values["status"] == "completed"
     assert values["trajectory"]["theta"] == expected[:, 0].tolist()
+    assert values["left_at"] is None
+    away = ["simulate", str(model), "--start", "9,0", "--until", "1", "--step", "0.5"]
+    assert run([*away, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["left_at"] == 0
+    assert run(away) == 0
+    assert "note: The rollout left the training data at t = 0;" in capsys.readouterr().err
 
 
 def test_divergence_is_reported_and_is_no_error(tmp_path, capsys):
