@@ -9,10 +9,12 @@ from ._plan import Plan, checked_plan
 from .augmentations import AbstractAugmentation, RandomFeatures
 from .libraries import AbstractLibrary, Fourier, Polynomial
 from .losses import AbstractLoss, VectorField
-from .selection import AbstractSelection
+from .selection import AbstractSelection, Extrapolation
 from .solvers import AbstractSolver, Exact, Strengths
 
+_SELECTION = Extrapolation()
 _GATE = Gate()
+_SPARSITY = 0.05  # where no selection chooses the terms
 
 
 @final
@@ -23,14 +25,16 @@ class OrthoReg(AbstractModel):
     ----------
     library : candidate terms; `Polynomial(2) + Fourier(1)` if None.
     augmentation : the residual; `RandomFeatures(400)` if None, `Zero()` for equations alone.
-    sparsity : mu, the weight of the L1 norm of the coefficients.
+    sparsity : mu, the weight of the L1 norm of the coefficients, which then chooses the terms;
+        None leaves that to `selection`.
     orthogonality : lam, the weight of the squared overlap of residual and terms; `math.inf`
         makes the residual exactly orthogonal.
     magnitude : lam2, the weight of the squared size of the residual.
     loss : how runs become targets; `VectorField()` if None.
-    selection : chooses the terms of each equation before the solver sees them, such as
-        `Extrapolation()`. They are then solved for without L1, and the residual is kept
-        orthogonal to them alone. If None, the L1 norm and the solver choose.
+    selection : chooses the terms of each equation before the solver sees them, where `sparsity`
+        is None and the loss is one of derivatives: those that still hold where they were not
+        fitted. They are solved for without L1, and the residual is kept orthogonal to them
+        alone. If None, the terms are chosen by L1 with mu = 0.05.
     solver : `Exact(normalize=True, refit=True)` if None: strengths relative to the size of
         features and targets, coefficients without shrinkage, and held-out data that decide
         whether the library needs a residual. `Exact()` minimises the objective as it stands, in
@@ -64,11 +68,11 @@ class OrthoReg(AbstractModel):
         library: AbstractLibrary | None = None,
         augmentation: AbstractAugmentation | None = None,
         *,
-        sparsity: float = 0.05,
+        sparsity: float | None = None,
         orthogonality: float = math.inf,
         magnitude: float = 0.0,
         loss: AbstractLoss | None = None,
-        selection: AbstractSelection | None = None,
+        selection: AbstractSelection | None = _SELECTION,
         solver: AbstractSolver | None = None,
         gate: Gate | None = _GATE,
         seed: int = 0,
@@ -85,12 +89,18 @@ class OrthoReg(AbstractModel):
         self.seed = seed
 
     def _plan(self) -> Plan:
+        loss = VectorField() if self.loss is None else self.loss
+        selection, sparsity = self.selection, self.sparsity
+        if sparsity is not None or not getattr(loss, "is_quadratic", False):
+            selection = None
+        if sparsity is None:
+            sparsity = _SPARSITY if selection is None else 0.0
         return checked_plan(
             Polynomial(2) + Fourier(1) if self.library is None else self.library,
             RandomFeatures() if self.augmentation is None else self.augmentation,
-            Strengths(self.sparsity, self.orthogonality, self.magnitude),
-            VectorField() if self.loss is None else self.loss,
+            Strengths(sparsity, self.orthogonality, self.magnitude),
+            loss,
             Exact(normalize=True, refit=True) if self.solver is None else self.solver,
-            self.selection,
+            selection,
             self.gate,
         )

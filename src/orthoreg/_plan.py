@@ -44,16 +44,10 @@ def checked_plan(
     ):
         if not isinstance(part, kind):
             raise InputError(f"{name} must be a part such as {example}; got {part!r}.")
-    if selection is not None:
-        if not isinstance(selection, AbstractSelection):
-            raise InputError(
-                f"selection must be a part such as Extrapolation() or None; got {selection!r}."
-            )
-        if not loss.is_quadratic:
-            raise InputError(
-                f"selection={selection!r} compares errors of derivatives and cannot be used with "
-                f"loss={loss!r}. Use loss=VectorField() or selection=None."
-            )
+    if selection is not None and not isinstance(selection, AbstractSelection):
+        raise InputError(
+            f"selection must be a part such as Extrapolation() or None; got {selection!r}."
+        )
     if gate is not None and not isinstance(gate, Gate):
         raise InputError(f"gate must be Gate() or None; got {gate!r}.")
     return Plan(library, augmentation, strengths, loss, solver, selection, gate)

@@ -62,16 +62,13 @@ def tune(
             f"the strengths belong to; got {model!r}. The default solver refits. Use "
             f"scikit-learn's GridSearchCV for others."
         )
-    if model.selection is not None:
-        raise InputError(
-            "tune chooses the sparsity, which a model with selection=... does not use."
-        )
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
         raise InputError(f"folds must be a whole number of at least 2; got {folds!r}.")
     lams = _ORTHOGONALITIES if orthogonalities is None else tuple(orthogonalities)
     for lam, mu in [(lam, 0.0) for lam in lams] + [(0.0, mu) for mu in sparsities or ()]:
         Strengths(mu, lam, 0.0)
     copy: Any = clone(model)
+    copy.set_params(selection=None)
     plan = copy._plan()
     samples, learned = training_samples(copy, plan.loss, X, y, t, u)
     task = copy._task(plan, samples, learned)

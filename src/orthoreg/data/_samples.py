@@ -32,6 +32,19 @@ class Samples:
             return self.run_of_row % count
         return np.arange(len(self.targets)) * count // len(self.targets)
 
+    def outward_folds(self, count: int) -> Int[np.ndarray, " N"]:
+        """A fold number for each row: the runs that stay nearest to the mean are in the first, and
+        those that go furthest in the last. The same as `folds` where there are few runs."""
+        n_runs = int(self.run_of_row[-1]) + 1
+        if n_runs < 2 * count:
+            return self.folds(count)
+        spread = self.variables.std(axis=0)
+        away = (self.variables - self.variables.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        reach = np.zeros(n_runs)
+        np.maximum.at(reach, self.run_of_row, np.square(away).sum(axis=1))
+        rank = np.argsort(np.argsort(reach, kind="stable"))
+        return (rank * count // n_runs)[self.run_of_row]
+
     def at(self, rows: Int[np.ndarray, " M"]) -> "Samples":
         """These rows, in this order, which may repeat; they no longer follow each other in time."""
         return replace(

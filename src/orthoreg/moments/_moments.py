@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from .._errors import DataError
 from .._progress import track
@@ -102,12 +102,19 @@ class Moments:
         return Moments(self.count, change.T @ self.total @ change, self.n_features, self.n_basis)
 
 
-def gather(features: Any, basis: Any, samples: Samples, *, folds: int = 1) -> list[Moments]:
+def gather(
+    features: Any,
+    basis: Any,
+    samples: Samples,
+    *,
+    folds: int = 1,
+    fold_of_row: Int[np.ndarray, " N"] | None = None,
+) -> list[Moments]:
     """Moments of each fold, from one pass in blocks: memory does not grow with N.
 
     `features` and `basis` map variables (N x V) to their values, as `FeatureMap` and `Basis` do.
     """
-    fold_of_row = samples.folds(folds)
+    fold_of_row = samples.folds(folds) if fold_of_row is None else fold_of_row
     n_features = features(samples.variables[:1]).shape[1]
     n_basis = basis(samples.variables[:1]).shape[1]
     size = n_features + n_basis + samples.targets.shape[1]

@@ -59,15 +59,14 @@ class Exact(AbstractSolver):
 
     def _fit(self, task: Task) -> Solution:
         self.check(task)
-        folds = gather(
-            task.features, task.basis, task.samples, folds=min(_FOLDS, len(task.samples.targets))
-        )
+        samples = task.samples
+        count = min(_FOLDS, len(samples.targets))
+        rule = samples.outward_folds if task.is_chosen else samples.folds
+        folds = gather(task.features, task.basis, samples, folds=count, fold_of_row=rule(count))
         if task.fixed is not None:
             return Solution(self._solve_residual(folds, task), task.basis)
         solver = replace(self, refit=False) if task.is_chosen else self
-        result = solver.solve(
-            folds, task.allowed, task.strengths, task.ridge, task.samples.target_error
-        )
+        result = solver.solve(folds, task.allowed, task.strengths, task.ridge, samples.target_error)
         return Solution(result, task.basis)
 
     def _solve_residual(self, folds: Sequence[Moments], task: Task) -> FitResult:
