@@ -39,6 +39,7 @@ def test_a_preset_has_the_settings_of_the_paper(name):
         "orthogonality": lam,
         "magnitude": lam2,
         "loss": og.VectorField(og.SmoothedFiniteDifference()),
+        "selection": None,
         "solver": solver,
         "gate": None,
         "seed": 0,

@@ -12,9 +12,7 @@ from .losses import AbstractLoss, VectorField
 from .selection import AbstractSelection, Extrapolation
 from .solvers import AbstractSolver, Exact, Strengths
 
-_SELECTION = Extrapolation()
-_GATE = Gate()
-_SPARSITY = 0.05  # where no selection chooses the terms
+_SPARSITY = 0.05  # where a loss on states leaves nothing to select by
 
 
 @final
@@ -31,15 +29,16 @@ class OrthoReg(AbstractModel):
         makes the residual exactly orthogonal.
     magnitude : lam2, the weight of the squared size of the residual.
     loss : how runs become targets; `VectorField()` if None.
-    selection : chooses the terms of each equation before the solver sees them, where `sparsity`
-        is None and the loss is one of derivatives: those that still hold where they were not
-        fitted. They are solved for without L1, and the residual is kept orthogonal to them
-        alone. If None, the terms are chosen by L1 with mu = 0.05.
+    selection : chooses the terms of each equation before the solver sees them; `Extrapolation()`
+        if None: those that still hold where they were not fitted. They are solved for without
+        L1, and the residual is kept orthogonal to them alone. Not used where `sparsity` is given;
+        a loss on states, which has no derivatives to select by, takes sparsity 0.05.
     solver : `Exact(normalize=True, refit=True)` if None: strengths relative to the size of
         features and targets, coefficients without shrinkage, and held-out data that decide
         whether the library needs a residual. `Exact()` minimises the objective as it stands, in
         the units of the data.
-    gate : lets the residual fade out beyond the training data; None lets it go on.
+    gate : lets the residual fade out beyond the training data; `Gate()` if True, and None lets it
+        go on.
     seed : of the random numbers that the augmentation starts from.
 
     Attributes
@@ -72,9 +71,9 @@ class OrthoReg(AbstractModel):
         orthogonality: float = math.inf,
         magnitude: float = 0.0,
         loss: AbstractLoss | None = None,
-        selection: AbstractSelection | None = _SELECTION,
+        selection: AbstractSelection | None = None,
         solver: AbstractSolver | None = None,
-        gate: Gate | None = _GATE,
+        gate: Gate | bool | None = True,
         seed: int = 0,
     ):
         self.library = library
@@ -91,10 +90,12 @@ class OrthoReg(AbstractModel):
     def _plan(self) -> Plan:
         loss = VectorField() if self.loss is None else self.loss
         selection, sparsity = self.selection, self.sparsity
-        if sparsity is not None or not getattr(loss, "is_quadratic", False):
+        if sparsity is None and getattr(loss, "is_quadratic", False):
+            selection = Extrapolation() if selection is None else selection
+            sparsity = 0.0
+        else:
             selection = None
-        if sparsity is None:
-            sparsity = _SPARSITY if selection is None else 0.0
+            sparsity = _SPARSITY if sparsity is None else sparsity
         return checked_plan(
             Polynomial(2) + Fourier(1) if self.library is None else self.library,
             RandomFeatures() if self.augmentation is None else self.augmentation,
@@ -102,5 +103,5 @@ class OrthoReg(AbstractModel):
             loss,
             Exact(normalize=True, refit=True) if self.solver is None else self.solver,
             selection,
-            self.gate,
+            Gate() if self.gate is True else self.gate or None,
         )

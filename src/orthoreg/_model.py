@@ -100,7 +100,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         solution: Solution,
         learned: dict[str, Any],
         plan: Plan,
-        selected: Selected | None,
+        selected: Selected | None = None,
     ) -> Self:
         """Takes over what was found."""
         result = solution.result

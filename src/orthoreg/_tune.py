@@ -68,7 +68,8 @@ def tune(
     for lam, mu in [(lam, 0.0) for lam in lams] + [(0.0, mu) for mu in sparsities or ()]:
         Strengths(mu, lam, 0.0)
     copy: Any = clone(model)
-    copy.set_params(selection=None)
+    # the path does not depend on the sparsity, and the choice of rho little
+    copy.set_params(sparsity=0.0 if copy.sparsity is None else copy.sparsity)
     plan = copy._plan()
     samples, learned = training_samples(copy, plan.loss, X, y, t, u)
     task = copy._task(plan, samples, learned)

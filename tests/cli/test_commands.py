@@ -166,7 +166,7 @@ def test_inputs_must_cover_the_simulation(driven, tmp_path, capsys, first, last)
 def test_evaluate_remembers_the_columns(fitted, table, capsys):
     assert run(["evaluate", str(fitted / "runs.orthoreg"), str(table), "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
-    assert values["derivative_error"] < 0.05 and values["r2"] > 0.999
+    assert values["derivative_error"] < 0.05 and values["r2"] > 0.998
     assert values["forecasts_failed"] == 0
 
 

@@ -16,7 +16,7 @@ from orthoreg.experiments._evidence import Reading, Verdict
 from orthoreg.experiments._labels import method_label, metric_label
 from orthoreg.experiments._page import reproduction_page
 from orthoreg.experiments._paper import PAPER, PaperValue, is_dagger, paper_value
-from orthoreg.experiments._registry import EXPERIMENTS, NAMES, wanted
+from orthoreg.experiments._registry import BEYOND, EXPERIMENTS, NAMES, wanted
 from orthoreg.experiments._render import (
     escape_latex,
     escape_markdown,
@@ -32,7 +32,7 @@ from orthoreg.experiments._tables import build_table, number
 SETTING = "pendulum/medium"
 METHOD = re.compile(
     r"pure@0\.00[13]|stlsq|l2|orthoreg(@lam=(0\.0005|0\.005|0\.05|0\.5|5|50))?|validated|projection"
-    r"|pinn|universal-ode"
+    r"|pinn|universal-ode|recommended"
 )
 METRIC = re.compile(
     r"(derivative|rollout)\.(id|ext|t2|t3)|derivative\.t3-adapted"
@@ -363,7 +363,7 @@ def test_the_names_are_those_of_the_command_line():
     assert set(NAMES) == {
         "table_pendulum", "table_baselines", "table_duffing", "table_lotka_volterra", "table_sir",
         "table_stlsq", "ablation_difficulty", "ablation_sampling", "ablation_lambda",
-        "ablation_samples", "ablation_noise", "timing", "figures",
+        "ablation_samples", "ablation_noise", "timing", "figures", "extrapolation",
     }  # fmt: skip
 
 
@@ -393,8 +393,8 @@ def test_the_page_has_tables_verdicts_figures_and_notes():
         verdicts=[verdict],
         figures={"figures/noise.png": "Noise"},
     )
-    for experiment in EXPERIMENTS.values():
-        assert f"### {experiment.TITLE}\n" in page
+    for name, experiment in EXPERIMENTS.items():
+        assert (f"### {experiment.TITLE}\n" in page) == (name not in BEYOND)
     assert "1.00 ± 0.71" in page
     assert "| 7 | It wins. | paper: holds<br>validated: does not hold |" in page
     assert r"**validated: does not hold.** 0.1\|2" in page

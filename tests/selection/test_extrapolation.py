@@ -199,9 +199,7 @@ def test_a_complete_library_gives_the_exact_support(key, noise):
 
 def test_a_model_solves_for_the_chosen_terms_without_shrinkage(swings):
     x, y = swings.variables, swings.targets
-    model = og.OrthoReg(
-        augmentation=og.RandomFeatures(50), selection=og.Extrapolation(), sparsity=1.0
-    ).fit(x, y)
+    model = og.OrthoReg(augmentation=og.RandomFeatures(50), selection=og.Extrapolation()).fit(x, y)
     assert_array_equal(model.support_, model.selection_.support)
     phi, (_, neural) = model.field_.features(x), model.decompose(x)
     for c, used in enumerate(model.support_):
@@ -217,7 +215,7 @@ def test_without_a_selection_there_is_no_record_of_one(swings):
     model = og.OrthoReg(augmentation=og.Zero(), selection=og.Extrapolation())
     model.fit(swings.variables, swings.targets)
     assert model.selection_ is not None
-    assert model.set_params(selection=None).fit(swings.variables, swings.targets).selection_ is None
+    assert model.set_params(sparsity=0.1).fit(swings.variables, swings.targets).selection_ is None
 
 
 @pytest.mark.parametrize("rows", [2, 3, 7])
@@ -243,7 +241,14 @@ def test_what_cannot_be_is_refused_in_a_sentence(rng):
     x = rng.uniform(-1, 1, (30, 2))
     with pytest.raises(InputError, match="selection must be a part such as Extrapolation"):
         og.OrthoReg(selection="extrapolation").fit(x, x)
-    with pytest.raises(InputError, match="cannot be used with loss=OneStep"):
-        og.OrthoReg(selection=og.Extrapolation(), loss=og.OneStep()).fit(x, t=0.1)
-    with pytest.raises(InputError, match="tune chooses the sparsity"):
-        og.tune(og.OrthoReg(selection=og.Extrapolation(), solver=og.Exact()), x, x)
+
+
+def test_a_selection_is_not_used_where_the_sparsity_is_given_or_there_is_nothing_to_compare(rng):
+    x = rng.uniform(-1, 1, (60, 2))
+    by_l1 = og.OrthoReg(og.Polynomial(1), og.Zero(), sparsity=0.3)
+    assert by_l1.fit(x, x).selection_ is None
+    assert by_l1.certificate_.sparsity == 0.3
+    quick = og.Adam(epochs=2)
+    model = og.OrthoReg(og.Polynomial(1), og.Zero(), loss=og.OneStep(), solver=quick)
+    assert model.fit(x, t=0.1).selection_ is None
+    assert model.certificate_.sparsity == 0.05
