@@ -24,8 +24,8 @@ def test_each_panel_has_both_errors_and_marks_the_chosen_number():
         lines = {line.get_label(): line for line in axes.get_lines()}
         outer = lines["outer part, not fitted"]
         assert_allclose(outer.get_xdata(), path.n_terms)
-        assert_allclose(outer.get_ydata() ** 2, path.outer)
-        assert_allclose(lines["inner part, fitted"].get_ydata() ** 2, path.inner)
+        assert_allclose(outer.get_ydata(), np.sqrt(path.outer))
+        assert_allclose(lines["inner part, fitted"].get_ydata(), np.sqrt(path.inner))
         assert lines["chosen"].get_xdata() == path.support.sum()
         assert axes.get_yscale() == "log"
 

@@ -1,8 +1,10 @@
 """The path of a selection: what one more term brings, on the data that it was not fitted to."""
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from sklearn.utils.validation import check_is_fitted
 
 from .._errors import InputError
 from .._model import AbstractModel
@@ -21,12 +23,14 @@ def plot_selection(model: AbstractModel) -> Figure:
     One panel per equation, with a mark at the chosen number. The band around the outer error is
     a standard error of its comparison with the best.
     """
-    if getattr(model, "selection_", None) is None:
+    check_is_fitted(model)
+    selected = model.selection_
+    if selected is None:
         raise InputError(
             "plot_selection needs a model whose fit chose terms by a selection, as that of "
             "OrthoReg() does; a model file does not keep it."
         )
-    paths = model.selection_.paths[:_MOST_EQUATIONS]
+    paths = selected.paths[:_MOST_EQUATIONS]
     columns = min(len(paths), _COLUMNS)
     rows = -(-len(paths) // columns)
     figure = new_figure(4.4 * columns, 3.5 * rows + 0.4)
@@ -45,7 +49,7 @@ def plot_selection(model: AbstractModel) -> Figure:
     return figure
 
 
-def _draw_path(axes, path: EquationPath) -> None:
+def _draw_path(axes: Axes, path: EquationPath) -> None:
     outer = _root(path.outer)
     factor = np.exp(path.doubt / np.maximum(path.outer, _LEAST**2) / 2)  # of the root
     axes.fill_between(
