@@ -1,14 +1,14 @@
 """`bootstrap`: how sure the data are of each term, and which terms they cannot tell apart."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float
+from sklearn.utils.validation import check_is_fitted
 
 from ._errors import InputError
-from ._model import AbstractModel, prepared
-from .moments import gather_cells
+from ._model import AbstractModel
 from .selection import Lookalike, inclusion, lookalikes
 
 
@@ -28,40 +28,35 @@ class Bootstrap:
     lookalikes: tuple[Lookalike, ...]
 
 
-def bootstrap(
-    model: AbstractModel,
-    X: Any,
-    y: Any = None,
-    *,
-    t: Any = None,
-    u: Any = None,
-    resamples: int = 300,
-    seed: int = 0,
-) -> Bootstrap:
-    """Resamples whole runs, or stretches of rows where there are few, and chooses terms again.
+def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> Bootstrap:
+    """Resamples the runs of the fit, or stretches of rows where they are few, and chooses again.
 
-    Works on moments of at most 50 groups of runs, so that a resample costs the same for any
-    number of rows. Needs a model with a selection; takes data as `fit` does.
+    Works on what `fit` kept, moments of at most 50 groups of runs: no pass over the data, and a
+    resample costs the same for any number of rows. Intervals are those of least squares with the
+    chosen terms, which is what an exactly orthogonal residual leaves. Needs a fitted model with a
+    selection; a model file does not keep the moments.
 
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 6, 100)
     >>> runs = [np.column_stack([a * np.cos(t), -a * np.sin(t)]) for a in np.linspace(0.5, 2, 9)]
-    >>> model = og.OrthoReg(og.Polynomial(2), og.Zero(), selection=og.Extrapolation())
-    >>> og.bootstrap(model, runs, t=t, resamples=100).probability[0].tolist()
+    >>> model = og.OrthoReg(og.Polynomial(2), og.Zero()).fit(runs, t=t)
+    >>> og.bootstrap(model, resamples=100).probability[0].tolist()
     [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
     """
     if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 20:
         raise InputError(f"resamples must be a whole number of at least 20; got {resamples!r}.")
-    selection = model._plan().selection
-    if selection is None:
+    check_is_fitted(model)
+    selected = model.selection_
+    if selected is None:
         raise InputError(
-            "bootstrap chooses terms again on each resample and needs a model that chooses them, "
-            "such as OrthoReg(selection=Extrapolation())."
+            "bootstrap chooses terms again on each resample and needs a model whose fit chose "
+            "them by a selection, as that of OrthoReg() does; a model file does not keep it."
         )
-    task = prepared(model, X, y, t=t, u=u)
-    samples, features = task.samples, task.features
-    cells = gather_cells(features, samples, selection.divide(samples))
-    selected = selection.choose(cells, features.mask)
-    sure = inclusion(selection, cells, selected, resamples=resamples, seed=seed)
-    pairs = lookalikes(selection, cells, selected, features.mask, features, samples)
+    if selected.evidence is None:
+        raise InputError(
+            "bootstrap needs the moments that the terms were chosen from; an adapted model has "
+            "none. Take the model that fit returned."
+        )
+    sure = inclusion(selected, selected.evidence, resamples=resamples, seed=seed)
+    pairs = lookalikes(selected, selected.evidence, model.field_.features)
     return Bootstrap(selected.support, sure.probability, sure.interval, tuple(pairs))

@@ -105,7 +105,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         """Takes over what was found."""
         result = solution.result
         certificate = certify(
-            result,
+            result if selected is None else result.within(task.features.mask),
             learned["output_names_"],
             task.features.names,
             normalized=plan.solver.normalize,
@@ -169,6 +169,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             normalized=plan.solver.normalize,
         )  # fmt: skip
         model.training_ = None
+        if self.selection_ is not None:  # its evidence is about the old system
+            model.selection_ = replace(self.selection_, evidence=None)
         model._publish()
         return model
 

@@ -73,8 +73,9 @@ def test_generate_writes_irregular_noisy_runs_of_other_systems(tmp_path, capsys)
 
 def test_fit_writes_model_and_plots(fitted):
     names = sorted(path.name for path in fitted.iterdir())
-    assert names == ["forecast.png", "phase.png", "residual.png", "runs.orthoreg"]
-    for name in names[:3]:
+    plots = ["forecast.png", "phase.png", "residual.png", "selection.png"]
+    assert names == sorted([*plots, "runs.orthoreg"])
+    for name in plots:
         assert (fitted / name).read_bytes().startswith(b"\x89PNG")
 
 
@@ -319,12 +320,16 @@ def test_certificate_table_says_what_is_known(orthogonality, bound):
 
 @pytest.mark.parametrize(("sayable", "share", "said"), [(0.8, 0.2, True), (0.4, 0.2, False),
                                                         (0.8, 0.001, False)])  # fmt: skip
-def test_a_sayable_residual_is_pointed_out(capsys, sayable, share, said):
+@pytest.mark.parametrize(("selection", "reason"), [
+    (None, "; a lower sparsity lets them in."),
+    ("found", ",\n  because they do not hold where they were not fitted."),
+])  # fmt: skip
+def test_a_sayable_residual_is_pointed_out(capsys, sayable, share, said, selection, reason):
     one = _equation(sayable=sayable, residual_share=share)
     certificate = SimpleNamespace(orthogonality=math.inf, equations=[one], dependences=())
-    print_certificate(terminal(), SimpleNamespace(certificate_=certificate))
-    line = "  80% of the residual of x' could be said by library terms that were left out; "
-    assert (line + "a lower sparsity lets them in." in capsys.readouterr().out) is said
+    print_certificate(terminal(), SimpleNamespace(certificate_=certificate, selection_=selection))
+    line = "  80% of the residual of x' could be said by library terms that were left out"
+    assert (line + reason in capsys.readouterr().out) is said
 
 
 def test_no_arguments_print_the_help(capsys):

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.exceptions import NotFittedError
 
 import orthoreg as og
 from orthoreg._errors import InputError
@@ -24,7 +25,7 @@ def model(**params) -> og.OrthoReg:
 
 def test_true_terms_are_sure_and_others_are_not():
     x, y = pendulum(reach=2.0, noise=0.05)
-    found = og.bootstrap(model(), x, y)
+    found = og.bootstrap(model().fit(x, y))
     assert (found.probability[1, [1, 2]] > 0.9).all()
     assert (found.probability[1, [0, 3]] < 0.3).all()
     assert found.lookalikes == ()
@@ -32,7 +33,7 @@ def test_true_terms_are_sure_and_others_are_not():
 
 def test_intervals_hold_the_truth_and_have_the_width_of_theory():
     x, y = pendulum(reach=2.0, noise=0.1)
-    found = og.bootstrap(model(), x, y, resamples=500)
+    found = og.bootstrap(model().fit(x, y), resamples=500)
     low, high = found.interval[1, 2]
     assert low < -1 < high
     used = [1, 2]
@@ -45,7 +46,7 @@ def test_intervals_hold_the_truth_and_have_the_width_of_theory():
 
 def test_small_angles_cannot_tell_theta_from_its_sine():
     x, y = pendulum(reach=0.2, noise=0.01)
-    found = og.bootstrap(model(), x, y)
+    found = og.bootstrap(model().fit(x, y))
     pairs = {frozenset((pair.term, pair.other)) for pair in found.lookalikes}
     assert pairs == {frozenset((0, 2))}
     pair = found.lookalikes[0]
@@ -57,24 +58,67 @@ def test_small_angles_cannot_tell_theta_from_its_sine():
 
 
 def test_the_same_seed_gives_the_same_numbers():
-    x, y = pendulum(reach=0.5, noise=0.1)
-    one, other, third = (og.bootstrap(model(), x, y, seed=s) for s in (1, 1, 2))
+    fitted = model().fit(*pendulum(reach=0.5, noise=0.1))
+    one, other, third = (og.bootstrap(fitted, seed=s) for s in (1, 1, 2))
     assert np.array_equal(one.interval, other.interval)
     assert not np.array_equal(one.interval, third.interval)
 
 
 def test_hundreds_of_refits_take_about_a_second():
     x, y = pendulum(reach=2.0, noise=0.05)
-    rule = og.OrthoReg(augmentation=og.Zero(), selection=og.Extrapolation())
+    fitted = og.OrthoReg(augmentation=og.Zero()).fit(x, y)
     start = time.process_time()
-    found = og.bootstrap(rule, x, y, resamples=300)
-    assert time.process_time() - start < 8  # about one on an idle machine
+    found = og.bootstrap(fitted, resamples=300)
+    assert time.process_time() - start < 4  # a third of one on an idle machine
     assert ((found.probability >= 0) & (found.probability <= 1)).all()
 
 
-def test_a_model_that_chooses_nothing_is_refused():
+def test_resamples_of_the_moments_are_resamples_of_the_rows():
+    x, y = pendulum(reach=2.0, noise=0.1)
+    fitted = model().fit(x, y)
+    evidence = fitted.selection_.evidence
+    cells, groups = evidence.cells, evidence.cells.n_groups
+    rng = np.random.default_rng(3)
+    weights = rng.multinomial(groups, np.full(groups, 1 / groups), size=50)
+    solved = []
+    for drawn in weights:
+        total = np.tensordot(drawn[cells.group].astype(float), cells.total, 1)
+        solved.append(np.linalg.solve(total[1:3, 1:3], total[1:3, 5]))
+    interval = np.quantile(solved, (0.025, 0.975), axis=0).T
+    assert_allclose(og.bootstrap(fitted, resamples=50, seed=3).interval[1, 1:3], interval)
+
+
+def test_data_that_would_tell_terms_apart_lie_beyond_the_data():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1.2, 1.2, (400, 2))
+    y = np.column_stack([x[:, 1], -np.sin(x[:, 0]) + 0.5 * np.sin(7 * x[:, 1])])
+    (pair,) = og.bootstrap(model().fit(x, y)).lookalikes
+    place = float(pair.advice.split("part at x0 = ")[1].split(",")[0])
+    assert abs(place) > np.abs(x[:, 0]).max()
+
+
+def test_two_samples_are_enough():
+    x = np.array([[0.0, 1.0], [1.0, 0.0]])
+    found = og.bootstrap(model().fit(x, x[:, ::-1]), resamples=20)
+    assert np.isfinite(found.probability).all() and np.isfinite(found.interval).all()
+
+
+def test_what_cannot_be_chosen_again_is_refused(tmp_path):
     x, y = pendulum(reach=1.0, noise=0.0)
-    with pytest.raises(InputError, match="needs a model that chooses them"):
-        og.bootstrap(og.OrthoReg(sparsity=0.1), x, y)
+    fitted = model().fit(x, y)
     with pytest.raises(InputError, match="resamples must be a whole number of at least 20"):
-        og.bootstrap(model(), x, y, resamples=3)
+        og.bootstrap(fitted, resamples=3)
+    with pytest.raises(InputError, match="adapted model"):
+        og.bootstrap(fitted.adapt(x, 2 * y))
+    fitted.save(tmp_path / "m.orthoreg")
+    for other in (model(sparsity=0.1).fit(x, y), og.load(tmp_path / "m.orthoreg")):
+        with pytest.raises(InputError, match="needs a model whose fit chose them"):
+            og.bootstrap(other)
+    with pytest.raises(NotFittedError):
+        og.bootstrap(model())
+
+
+def test_the_kept_moments_leave_the_file_as_it_was(tmp_path):
+    x, y = pendulum(reach=1.0, noise=0.0)
+    model().fit(x, y).save(tmp_path / "m.orthoreg")
+    assert (tmp_path / "m.orthoreg").stat().st_size < 20_000

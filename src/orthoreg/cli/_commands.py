@@ -19,6 +19,7 @@ from ._output import (
     print_files,
     print_json,
     print_scores,
+    print_terms,
     size_of,
     table,
     terminal,
@@ -74,6 +75,7 @@ def demo(
         derivative_scores,
         draw,
         forecast_scores,
+        term_entries,
         write_results,
     )
 
@@ -84,6 +86,8 @@ def demo(
             train = generate(system, Split.train, runs=runs, seed=seed)
         with working("Fitting"):
             model = OrthoReg(seed=seed).fit(train)
+        with working("Resampling"):
+            entries = term_entries(model)
         test = {
             split: generate(system, split, seed=seed)
             for split in (Split.id, Split.ext, Split.t2, Split.t3)
@@ -112,6 +116,7 @@ def demo(
         "equations": model.equations(),
         "truth": system.true_equations,
         "coefficients": coefficient_dict(model),
+        **entries,
         "certificate": model.certificate_.as_dict(),
         "splits": splits,
         "model": str(files[0]),
@@ -123,6 +128,7 @@ def demo(
     console = terminal()
     console.print(f"Modified pendulum: {size_of(train)}\n")
     print_equations(console, model.equations(), system.true_equations)
+    print_terms(console, **entries)
     print_certificate(console, model)
     names = {"id": "ID: unseen runs", "ext": "ID,ext: beyond the last time",
              "t2": "T2: other starts", "t3": "T3: other parameters"}  # fmt: skip
@@ -164,7 +170,10 @@ def fit(
         int | None, typer.Option(min=0, help="Random features of the residual; 0 for none.")
     ] = None,
     sparsity: Annotated[
-        float | None, typer.Option(help="Weight of the L1 norm of the coefficients.")
+        float | None,
+        typer.Option(
+            help="Weight of the L1 norm of the coefficients, which then chooses the terms."
+        ),
     ] = None,
     orthogonality: Annotated[
         float | None,
@@ -176,7 +185,7 @@ def fit(
     out: Annotated[Path, typer.Option(help="Folder for model and plots.")] = Path("orthoreg-out"),
     as_json: Json = False,
 ) -> None:
-    """Learn equations and residual from a table; write the model and three plots.
+    """Learn equations and residual from a table; write the model and its plots.
 
     Options that are not given are as the preset has them.
     """
@@ -185,7 +194,7 @@ def fit(
     from .. import RandomFeatures, Zero, read_table
     from ..libraries import parse_library
     from ..presets import PRESETS
-    from ._work import coefficient_dict, draw, forecast_scores, write_results
+    from ._work import coefficient_dict, draw, forecast_scores, term_entries, write_results
 
     check_folder(out)
     one_of(preset, list(PRESETS), "--preset")
@@ -206,6 +215,8 @@ def fit(
             )  # fmt: skip
         with working("Fitting"):
             model = PRESETS[preset](seed=seed).set_params(**given).fit(runs)
+        with working("Resampling"):
+            entries = term_entries(model)
         with working("Forecasting"):
             chosen = runs[np.unique(np.linspace(0, runs.n_runs - 1, _MOST_FORECASTS).astype(int))]
             forecasts = model.forecast(chosen)
@@ -222,6 +233,7 @@ def fit(
                 "samples": runs.n_samples,
                 "equations": model.equations(),
                 "coefficients": coefficient_dict(model),
+                **entries,
                 "certificate": model.certificate_.as_dict(),
                 "training": scores,
                 "model": str(files[0]),
@@ -232,6 +244,8 @@ def fit(
     console = terminal()
     console.print(f"{data.name}: {size_of(runs)}\n", markup=False)
     print_equations(console, model.equations())
+    if entries:
+        print_terms(console, **entries)
     print_certificate(console, model)
     print_scores(console, "Forecasts of training runs from their first rows", scores)
     print_files(console, files)

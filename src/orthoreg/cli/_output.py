@@ -19,6 +19,7 @@ ERRORS = Console(stderr=True, highlight=False, emoji=False)
 
 _LEAST_ERROR = 1e-8  # the error is the root of a difference of squares: rounding below this
 _NEGLIGIBLE = 1e-6  # overlap of a residual that is orthogonal
+_NOTABLE = 0.05  # probability of a term that was left out, from which on it is shown
 _WIDE = 200  # columns of an output that is no terminal: no table wraps
 
 
@@ -46,12 +47,16 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Group:
-    """A plain table; the first column is text, the others are numbers."""
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1
+) -> Group:
+    """A plain table; its first columns are words, the others are numbers."""
     # Text, not str: names of columns may hold square brackets, which are rich's markup
     result = Table(box=None, pad_edge=False)
     for i, column in enumerate(columns):
-        result.add_column(Text(column), justify="left" if i == 0 else "right", header_style="dim")
+        result.add_column(
+            Text(column), justify="left" if i < words else "right", header_style="dim"
+        )
     for row in rows:
         result.add_row(*(Text(cell) for cell in row))
     return Group(Text(title, "bold"), result)  # a title of the table wraps at the table's width
@@ -84,6 +89,35 @@ def print_equations(
             continue
         console.print(Text.assemble(("found  ", "dim"), equation), soft_wrap=True)
         console.print(Text.assemble(("truth  ", "dim"), truth[i]), soft_wrap=True)
+    console.print()
+
+
+def print_terms(console: Console, terms: dict[str, Any], lookalikes: Sequence[str]) -> None:
+    """Each term's coefficient, interval and probability; then what the data cannot tell apart."""
+    rows = []
+    for equation, found in terms.items():
+        shown = {
+            name: one
+            for name, one in found.items()
+            if one["coefficient"] or one["probability"] >= _NOTABLE
+        }
+        for i, (name, one) in enumerate(shown.items()):
+            used = one["coefficient"] != 0
+            rows.append(
+                (
+                    "" if i else f"{equation}'",
+                    name,
+                    f"{one['coefficient']:#.4g}" if used else "left out",
+                    f"{one['low']:#.4g} to {one['high']:#.4g}" if used else "",
+                    f"{100 * one['probability']:.0f} %",
+                )
+            )
+    if not rows:
+        return
+    columns = ("equation", "term", "coefficient", "95 % interval", "probability")
+    console.print(table("Terms (when the runs are drawn again)", columns, rows, words=2))
+    for sentence in lookalikes:
+        console.print(f"  {sentence}", markup=False, soft_wrap=True)
     console.print()
 
 
@@ -141,11 +175,15 @@ def print_certificate(console: Any, model: Any) -> None:
         )
     for one in certificate.equations:
         if one.sayable > 0.5 and one.residual_share > 0.01:
-            advice = (
-                "terms that were left out; a lower sparsity lets them in"
-                if one.overlap < _NEGLIGIBLE
-                else "terms; a higher orthogonality keeps them out of it"
-            )
+            if one.overlap >= _NEGLIGIBLE:
+                advice = "terms; a higher orthogonality keeps them out of it"
+            elif model.selection_ is None:
+                advice = "terms that were left out; a lower sparsity lets them in"
+            else:
+                advice = (
+                    "terms that were left out,\n  because they do not hold where they were not "
+                    "fitted"
+                )
             console.print(
                 f"  {one.sayable:.0%} of the residual of {one.equation}' could be said by library "
                 f"{advice}.",

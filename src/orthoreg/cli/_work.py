@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import r2_score
 
+from .._bootstrap import bootstrap
 from .._files import atomic_write
 from .._model import AbstractModel
 from ..data import Dataset
 from ..diagnostics import relative_error
-from ..plotting import plot_forecast, plot_phase, plot_residual, rendered
+from ..plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
 from ..simulation import Rollout, Status
 
 
@@ -67,7 +68,8 @@ def draw(
     forecasts: Sequence[Rollout],
     what: str,
 ) -> dict[str, bytes]:
-    """Forecasts, and phase portrait and map of the residual over the data, as PNG by name."""
+    """Forecasts, phase portrait and map of the residual over the data, and the path of the
+    selection where there was one, as PNG by name."""
     figures = {
         "forecast.png": plot_forecast(
             forecast_runs, [forecast.x for forecast in forecasts], title=f"Forecasts of {what}"
@@ -75,6 +77,8 @@ def draw(
         "phase.png": plot_phase(model, data),
         "residual.png": plot_residual(model, data),
     }
+    if model.selection_ is not None:
+        figures["selection.png"] = plot_selection(model)
     return {name: rendered(figure) for name, figure in figures.items()}
 
 
@@ -100,3 +104,31 @@ def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
         }
         for output, row in zip(model.output_names_, model.coefficients_, strict=True)
     }
+
+
+def term_entries(model: AbstractModel) -> dict[str, Any]:
+    """'terms': coefficient, 95 % interval and inclusion probability, by equation and term;
+    'lookalikes': a sentence for each pair that the data cannot tell apart.
+
+    Terms that are not in use and that no resample chose are left out. Empty for a model without
+    a selection.
+    """
+    if model.selection_ is None:
+        return {}
+    sure = bootstrap(model)
+    terms: dict[str, dict[str, dict[str, float]]] = {}
+    for c, output in enumerate(model.output_names_):
+        shown = np.flatnonzero(model.support_[c] | (sure.probability[c] > 0))
+        terms[output] = {
+            model.feature_names_[k]: {
+                "coefficient": float(model.coefficients_[c, k]),
+                "low": float(sure.interval[c, k, 0]),
+                "high": float(sure.interval[c, k, 1]),
+                "probability": float(sure.probability[c, k]),
+            }
+            for k in shown
+        }
+    sentences = [
+        f"{model.output_names_[pair.equation]}': {pair.advice}" for pair in sure.lookalikes
+    ]
+    return {"terms": terms, "lookalikes": sentences}

@@ -8,6 +8,7 @@ from ._criteria import CrossValidation as CrossValidation
 from ._criteria import InformationCriterion as InformationCriterion
 from ._extrapolation import Extrapolation as Extrapolation
 from ._selected import EquationPath as EquationPath
+from ._selected import Evidence as Evidence
 from ._selected import Selected as Selected
 from ._selection import AbstractSelection as AbstractSelection
 from ._selection import select as select

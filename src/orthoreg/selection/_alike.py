@@ -6,16 +6,14 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from .._typing import Mask
-from ..data import Samples
 from ..moments import Cells
-from ._selected import Selected
-from ._selection import AbstractSelection, candidate_terms, error_floor, smallest_unbeaten
-from ._splits import Splits, least_squares, splits
+from ._selected import Evidence, Selected
+from ._selection import candidate_terms, error_floor, smallest_unbeaten
+from ._splits import Splits, least_squares, splits, squared_errors
 
 _ALIKE = 0.99  # correlation of two terms, once the other terms are taken out of both
 _STEPS = np.linspace(-3.0, 3.0, 61)  # multiples of the largest distance from the mean
-_TELLING = 0.1  # of the target's size: a difference that is easily measured
+_TELLING = 0.1  # of the target's size, as is the error of the fit: a difference beyond both tells
 
 
 @final
@@ -34,35 +32,23 @@ class Lookalike:
     advice: str
 
 
-def lookalikes(
-    selection: AbstractSelection,
-    cells: Cells,
-    selected: Selected,
-    allowed: Mask,
-    features: Any,
-    samples: Samples,
-) -> list[Lookalike]:
+def lookalikes(selected: Selected, evidence: Evidence, features: Any) -> list[Lookalike]:
     """Swaps of one chosen term for another that change the outer error by less than its doubt."""
-    scaled, feature_scale, _ = cells.scaled()
-    parts = splits(scaled, selection.held_out(scaled))
+    scaled, feature_scale, _ = evidence.cells.scaled()
+    parts = splits(scaled, evidence.held_out)
     found = []
     for c, support in enumerate(selected.support):
         chosen = np.flatnonzero(support)
-        for term, other, correlation in _swaps(scaled, parts, c, chosen, allowed[c]):
+        for term, other, correlation in _swaps(scaled, parts, c, chosen, evidence.allowed[c]):
             swapped = np.where(chosen == term, other, chosen)
-            w = [
-                least_squares(parts.all, terms[None], parts.target(c))[0, 0] / feature_scale[terms]
-                for terms in (chosen, swapped)
-            ]
-
-            def gap(variables: np.ndarray, pair=((chosen, w[0]), (swapped, w[1]))) -> np.ndarray:
-                values = features(variables)
-                return np.abs(
-                    values[:, pair[0][0]] @ pair[0][1] - values[:, pair[1][0]] @ pair[1][1]
-                )
-
-            names = (features.names[term], features.names[other])
-            advice = _advice(gap, samples.variables, features.variables, names)
+            difference, error = np.zeros(len(feature_scale)), 0.0
+            for sign, terms in ((1, chosen), (-1, swapped)):
+                w = least_squares(parts.all, terms[None], parts.target(c))
+                error = max(error, squared_errors(parts.all, terms[None], parts.target(c), w)[0, 0])
+                difference[terms] += sign * w[0, 0] / feature_scale[terms]
+            telling = max(_TELLING, float(np.sqrt(error)))
+            place = _parting(features, difference, telling, evidence.span)
+            advice = _advice(features.names[term], features.names[other], place)
             found.append(Lookalike(c, int(term), int(other), float(correlation), advice))
     return found
 
@@ -100,34 +86,42 @@ def _partial_correlation(
     return float(left[0, 1] / size) if size > 1e-12 else 0.0
 
 
-def _advice(
-    gap: Any, variables: Float[np.ndarray, "N V"], names: tuple[str, ...], terms: tuple[str, str]
-) -> str:
-    """Where the two equations differ enough to measure: the nearest place along one variable.
+def _parting(
+    features: Any,
+    difference: Float[np.ndarray, " K"],
+    telling: float,
+    span: Float[np.ndarray, "3 V"],
+) -> tuple[str, float, float, float] | None:
+    """The nearest place beyond the data, along one variable, where the two equations differ.
 
-    `gap` is their distance at given variables, relative to the target's size.
+    `difference` are the coefficients of one less those of the other, relative to the size of the
+    target, as is `telling`, which their difference must exceed. With the name and the value of
+    the variable come the ends of its range.
     """
-    mean = variables.mean(axis=0)
-    extent = np.abs(variables - mean).max(axis=0)
-    both = f"'{terms[0]}' and '{terms[1]}' fit these data equally well"
-    best = None
-    for v, name in enumerate(names):
+    mean, low, high = span
+    extent = np.maximum(high - mean, mean - low)
+    best, nearest = None, np.inf
+    for v, name in enumerate(features.variables):
         points = np.tile(mean, (len(_STEPS), 1))
         points[:, v] += _STEPS * extent[v]
-        values = np.nan_to_num(gap(points), nan=0.0, posinf=0.0)
-        place = _first_telling(values)
-        if place is not None and (best is None or abs(_STEPS[place]) < abs(_STEPS[best[1]])):
-            best = (name, place, points[place, v], variables[:, v].min(), variables[:, v].max())
-    if best is None:
+        with np.errstate(all="ignore"):
+            gap = np.abs(features(points) @ difference)
+        beyond = (points[:, v] < low[v]) | (points[:, v] > high[v])
+        tells = np.flatnonzero(beyond & np.isfinite(gap) & (gap > telling))
+        if len(tells) and np.abs(_STEPS[tells]).min() < nearest:
+            place = tells[np.argmin(np.abs(_STEPS[tells]))]
+            nearest = abs(_STEPS[place])
+            best = (name, float(points[place, v]), float(low[v]), float(high[v]))
+    return best
+
+
+def _advice(term: str, other: str, place: tuple[str, float, float, float] | None) -> str:
+    """What to measure, in one sentence."""
+    both = f"'{term}' and '{other}' do about equally well on these data"
+    if place is None:
         return f"{both}, and far beyond them as well: either will do."
-    name, _, value, low, high = best
+    name, value, low, high = place
     return (
-        f"{both}; they part at {name} = {value:.3g}, where the data reach from {low:.3g} to "
+        f"{both}; they part at {name} = {value:.3g}, while the data reach from {low:.3g} to "
         f"{high:.3g}: runs that get there would tell them apart."
     )
-
-
-def _first_telling(values: Float[np.ndarray, " S"]) -> int | None:
-    """The step nearest to the mean at which the difference can be measured."""
-    telling = np.flatnonzero(values > _TELLING)
-    return int(telling[np.argmin(np.abs(_STEPS[telling]))]) if len(telling) else None

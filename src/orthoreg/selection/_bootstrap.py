@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from ..moments import Cells
-from ._selected import Selected
-from ._selection import AbstractSelection, error_floor, smallest_unbeaten
+from ._selected import Evidence, Selected
+from ._selection import error_floor, smallest_unbeaten
 from ._splits import Splits, least_squares
 
 _MOST_NUMBERS = 2**22  # of the moments of all resamples that are held at a time
@@ -29,20 +29,19 @@ class Inclusion:
 
 
 def inclusion(
-    selection: AbstractSelection,
-    cells: Cells,
     selected: Selected,
+    evidence: Evidence,
     *,
     resamples: int = 300,
     seed: int = 0,
 ) -> Inclusion:
     """Draws groups of runs with replacement, chooses again among the best supports of each size
     that the selection found, and solves again for the coefficients of the chosen terms."""
-    cells, feature_scale, target_scale = cells.scaled()
+    cells, feature_scale, target_scale = evidence.cells.scaled()
     rng = np.random.default_rng(seed)
     n = cells.n_groups
     weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
-    grouped = _by_group(cells, selection)
+    grouped = _by_group(cells, evidence.held_out)
     n_splits = len(grouped[0]) // 2
     each = max(_MOST_NUMBERS // (2 * n_splits * cells.total[0].size), 1)
     blocks = [
@@ -58,10 +57,7 @@ def inclusion(
         probability[c] = np.concatenate(chosen).mean(axis=0)
         terms = np.flatnonzero(path.support)
         w = np.concatenate(
-            [
-                least_squares(parts.all[::n_splits], terms[None], parts.target(c))[:, 0]
-                for parts in blocks
-            ]
+            [least_squares(parts.all, terms[None], parts.target(c))[:, 0] for parts in blocks]
         )
         w = w * target_scale[c] / feature_scale[terms]
         interval[c, terms] = np.quantile(w, _LEVELS, axis=0).T
@@ -69,10 +65,9 @@ def inclusion(
 
 
 def _by_group(
-    cells: Cells, selection: AbstractSelection
+    cells: Cells, outer: Bool[np.ndarray, "C S"]
 ) -> tuple[Float[np.ndarray, "S2 G"], Float[np.ndarray, "S2 G P P"]]:
     """Rows and moments of each group in the inner parts of all splits, then in the outer."""
-    outer = selection.held_out(cells)
     inside = np.concatenate([~outer, outer], axis=1).astype(float)  # (C, 2 S)
     member = (cells.group[:, None] == np.arange(cells.n_groups)).astype(float)
     shares = (inside[:, :, None] * member[:, None, :]).reshape(len(inside), -1)
@@ -90,14 +85,13 @@ def _resampled(
     rows = weights @ counts.T  # (R, 2 S)
     sums = np.einsum("rg,sgp->rsp", weights, totals.reshape(*counts.shape, -1), optimize=True)
     sums = sums.reshape(len(weights), 2 * half, size, size)
-    everything = np.repeat(sums[:, :1] + sums[:, half : half + 1], half, axis=1)
-    n = np.repeat(rows[:, :1] + rows[:, half : half + 1], half, axis=1)
+    everything = (sums[:, 0] + sums[:, half]) / (rows[:, 0] + rows[:, half])[:, None, None]
     means = sums / np.maximum(rows, 1)[..., None, None]
     flat = (len(weights) * half, size, size)
     return Splits(
         means[:, :half].reshape(flat),
         means[:, half:].reshape(flat),
-        (everything / np.maximum(n, 1)[..., None, None]).reshape(flat),
+        everything,
         cells.beyond,
     )
 

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._typing import Mask
+from ..moments import Cells
 
 
 @final
@@ -40,11 +41,30 @@ class EquationPath:
 
 @final
 @dataclass(frozen=True, eq=False)
+class Evidence:
+    """What terms were chosen from, so that they can be chosen again without the data.
+
+    `held_out` says for each cell which splits hold it out, `allowed` which terms there were to
+    choose from, `span` the mean, the least and the largest value of each variable.
+    """
+
+    cells: Cells
+    held_out: Bool[np.ndarray, "C S"]
+    allowed: Mask
+    span: Float[np.ndarray, "3 V"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class Selected:
-    """The chosen terms, (equations x terms), and for each equation how they were chosen."""
+    """The chosen terms, (equations x terms), and for each equation how they were chosen.
+
+    `evidence` is what they were chosen from, where it was kept.
+    """
 
     support: Mask
     paths: tuple[EquationPath, ...]
+    evidence: Evidence | None = None
 
     @classmethod
     def of(cls, paths: list[EquationPath]) -> "Selected":

@@ -2,6 +2,7 @@
 
 import abc
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..data import Samples
 from ..moments import Cells, Division, Moments, gather_cells
 from ..solvers import independent_terms
 from ._search import Found, contenders, search
-from ._selected import EquationPath, Selected
+from ._selected import EquationPath, Evidence, Selected
 from ._splits import Splits, as_mask
 
 _TIE = 0.1  # errors that differ by less, relatively, are as good as each other
@@ -41,7 +42,11 @@ def select(
     selection: AbstractSelection, features: Any, samples: Samples, allowed: Mask
 ) -> Selected:
     """The terms that a selection chooses on these samples; `features` maps variables to terms."""
-    return selection.choose(gather_cells(features, samples, selection.divide(samples)), allowed)
+    cells = gather_cells(features, samples, selection.divide(samples))
+    selected = selection.choose(cells, allowed)
+    variables = samples.variables
+    span = np.stack([variables.mean(axis=0), variables.min(axis=0), variables.max(axis=0)])
+    return replace(selected, evidence=Evidence(cells, selection.held_out(cells), allowed, span))
 
 
 def candidate_terms(moments: Moments, allowed: np.ndarray) -> Int[np.ndarray, " k"]:

@@ -15,12 +15,15 @@ _ROUNDING = 1e-13  # added to the diagonal of matrices whose diagonal is about o
 @final
 @dataclass(frozen=True, eq=False)
 class Splits:
-    """Mean second moments of the inner and the outer part of each split, and of all rows, once
-    or for each split. `beyond` weighs how far fits differ beyond the data."""
+    """Mean second moments of the inner and the outer part of each split, and of all rows.
+
+    There are as many `all` as there are data sets, each for the same number of splits in a row.
+    `beyond` weighs how far fits differ beyond the data.
+    """
 
     inner: Float[np.ndarray, "S P P"]
     outer: Float[np.ndarray, "S P P"]
-    all: Float[np.ndarray, "_ P P"]
+    all: Float[np.ndarray, "R P P"]
     beyond: Float[np.ndarray, "K K"]
 
     def target(self, equation: int) -> int:
@@ -39,7 +42,8 @@ class Splits:
         inner = squared_errors(self.inner, supports, y, w)
         outer = squared_errors(self.outer, supports, y, w)
         if self.beyond.any():
-            change = w - least_squares(self.all, supports, y)
+            whole = least_squares(self.all, supports, y)
+            change = w - np.repeat(whole, len(w) // len(whole), axis=0)
             outer += _quadratic(self.beyond[None], supports, change)
         return inner.T, outer.T
 

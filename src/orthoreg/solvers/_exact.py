@@ -67,19 +67,7 @@ class Exact(AbstractSolver):
             return Solution(self._solve_residual(folds, task), task.basis)
         solver = replace(self, refit=False) if task.is_chosen else self
         result = solver.solve(folds, task.allowed, task.strengths, task.ridge, samples.target_error)
-        if task.is_chosen:  # what the whole library could say is still of interest
-            result = self._with_library(result, task.features.mask)
         return Solution(result, task.basis)
-
-    def _with_library(self, result: FitResult, mask: Mask) -> FitResult:
-        """The result, with relations among all terms of the library, not only the chosen ones."""
-        equations = []
-        for equation, allowed in zip(result.equations, mask, strict=True):
-            terms = np.flatnonzero(allowed)
-            _, found = independent_terms(result.moments.A[np.ix_(terms, terms)])
-            relations = tuple(dependence.of_library(terms) for dependence in found)
-            equations.append(replace(equation, dependences=relations))
-        return replace(result, mask=mask, equations=tuple(equations))
 
     def _solve_residual(self, folds: Sequence[Moments], task: Task) -> FitResult:
         """The best output layer for coefficients that are given."""

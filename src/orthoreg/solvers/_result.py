@@ -1,7 +1,7 @@
 """What a solver is asked for and what it gives back."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from .._errors import InputError
 from .._typing import Mask
 from ..moments import Moments
-from ._rank import Dependence
+from ._rank import Dependence, independent_terms
 
 
 @final
@@ -71,6 +71,16 @@ class FitResult:
     target_scale: Float[np.ndarray, " c"]
     equations: tuple[EquationFit, ...]
     literal: bool = True
+
+    def within(self, mask: Mask) -> "FitResult":
+        """The same solution, seen as a choice among these terms."""
+        equations = []
+        for fit, allowed in zip(self.equations, mask, strict=True):
+            terms = np.flatnonzero(allowed)
+            _, found = independent_terms(self.moments.A[np.ix_(terms, terms)])
+            found = tuple(dependence.of_library(terms) for dependence in found)
+            equations.append(replace(fit, dependences=found))
+        return replace(self, mask=mask, equations=tuple(equations))
 
     @property
     def coefficients(self) -> Float[np.ndarray, "c K"]:

@@ -1,0 +1,81 @@
+"""Intervals, probabilities and lookalikes beside the coefficients that commands print."""
+
+import json
+
+import numpy as np
+import pytest
+
+from orthoreg.cli import run
+from orthoreg.cli._output import print_terms, terminal
+from orthoreg.data import write_table
+
+
+@pytest.fixture(scope="module")
+def small_swings(tmp_path_factory):
+    """A pendulum at small angles, where theta and its sine look alike; its table."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-0.2, 0.2, (10, 40, 2))
+    columns = {"run": np.repeat(np.arange(10), 40), "t": np.tile(0.1 * np.arange(40), 10)}
+    theta, omega = x.reshape(-1, 2).T
+    noise = 0.003 * rng.standard_normal(400)
+    columns |= {"theta": theta, "omega": omega, "a": omega, "b": -np.sin(theta) + noise}
+    path = tmp_path_factory.mktemp("terms") / "swings.csv"
+    write_table(path, columns)
+    return path
+
+
+def fit(table, *options):
+    command = ["fit", str(table), "--time", "t", "--states", "theta,omega", "--group", "run"]
+    command += ["--derivatives", "a,b", "--residual", "0", "--library", "theta+omega+sin(theta)"]
+    return run([*command, "--out", str(table.parent / "out"), *options])
+
+
+def test_json_has_interval_and_probability_of_each_term(small_swings, capsys):
+    assert fit(small_swings, "--json") == 0
+    values = json.loads(capsys.readouterr().out)
+    assert {
+        equation: {term: one["coefficient"] for term, one in terms.items() if one["coefficient"]}
+        for equation, terms in values["terms"].items()
+    } == values["coefficients"]
+    for terms in values["terms"].values():
+        for one in terms.values():
+            assert set(one) == {"coefficient", "low", "high", "probability"}
+            assert one["low"] - 1e-9 <= one["coefficient"] <= one["high"] + 1e-9
+            assert 0 < one["probability"] <= 1
+    (sentence,) = values["lookalikes"]
+    assert sentence.startswith("omega': '") and "runs that get there" in sentence
+    assert "selection.png" in values["plots"][-1]
+
+
+def test_people_get_one_table_and_a_sentence(small_swings, capsys):
+    assert fit(small_swings) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("Terms (when the runs are drawn again)")
+    assert lines[start + 1].split("  ")[0] == "equation" and "95 % interval" in lines[start + 1]
+    first = lines[start + 2].split()
+    assert first[:3] == ["theta'", "omega", "1.000"] and first[-2:] == ["100", "%"]
+    assert any("do about equally well on these data" in line for line in lines)
+
+
+def test_terms_that_were_left_out_are_named_where_resamples_chose_them(capsys):
+    def one(coefficient, probability):
+        low, high = (coefficient - 0.1, coefficient + 0.1) if coefficient else (0.0, 0.0)
+        return {"coefficient": coefficient, "low": low, "high": high, "probability": probability}
+
+    terms = {"x": {"[a]": one(-1.5, 0.7), "b": one(0.0, 0.3), "c": one(0.0, 0.01)}, "y": {}}
+    print_terms(terminal(), terms, ["x': one sentence [b]."])
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert [line.split() for line in lines[2:4]] == [
+        ["x'", "[a]", "-1.500", "-1.600", "to", "-1.400", "70", "%"],
+        ["b", "left", "out", "30", "%"],
+    ]  # fmt: skip
+    assert lines[4] == "  x': one sentence [b]."
+
+
+def test_models_without_a_selection_have_coefficients_only(small_swings, capsys):
+    assert fit(small_swings, "--sparsity", "0.01", "--json") == 0
+    values = json.loads(capsys.readouterr().out)
+    assert not {"terms", "lookalikes"} & set(values)
+    assert not any("selection.png" in plot for plot in values["plots"])
+    assert fit(small_swings, "--sparsity", "0.01") == 0
+    assert "interval" not in capsys.readouterr().out
