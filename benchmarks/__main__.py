@@ -4,9 +4,12 @@ import json
 import platform
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from benchmarks import (
+    defaults,
     exact_and_adam,
     fit_pendulum,
     path,
@@ -22,6 +25,7 @@ BENCHMARKS = {
     "path": path,
     "penalty_overhead": penalty_overhead,
     "strengths": strengths,
+    "defaults": defaults,
 }
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -46,17 +50,24 @@ def main(names: list[str]) -> None:
             page += "\n" + benchmark.render(json.loads(file.read_text()))
     PAGE.write_text(page)
     print(page)
-    record = RECORDS / "strengths.json"
-    if record.exists():
-        table = strengths.strengths_table(json.loads(record.read_text())["rows"])
-        choosing = DOCS / "choosing.md"
-        text = re.sub(
-            r"(<!-- strengths: .*? -->\n).*?(<!-- end -->)",
-            lambda match: f"{match[1]}\n{table}\n{match[2]}",
-            choosing.read_text(),
-            flags=re.DOTALL,
-        )
-        choosing.write_text(text)
+    write_tables("strengths", strengths.strengths_table)
+    write_tables("defaults", defaults.defaults_tables)
+
+
+def write_tables(name: str, tables: Callable[[list[dict[str, Any]]], str]) -> None:
+    """Puts what `tables` makes of a record between its markers in `docs/choosing.md`."""
+    record = RECORDS / f"{name}.json"
+    if not record.exists():
+        return
+    text = tables(json.loads(record.read_text())["rows"])
+    choosing = DOCS / "choosing.md"
+    written = re.sub(
+        rf"(<!-- {name}: .*? -->\n).*?(<!-- end -->)",
+        lambda match: f"{match[1]}\n{text}\n{match[2]}",
+        choosing.read_text(),
+        flags=re.DOTALL,
+    )
+    choosing.write_text(written)
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ class Gate:
     """
 
     fade: int | float | np.number = 0.5
-    landmarks: int | np.integer = 200
+    landmarks: int | np.integer = 100
 
     def __post_init__(self):
         if isinstance(self.fade, bool) or not 0 < self.fade < np.inf:

@@ -1,0 +1,295 @@
+"""What the defaults of `OrthoReg()` are worth on systems that no result is reported on."""
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+from unittest import mock
+
+import numpy as np
+
+import orthoreg as og
+from orthoreg._field import HybridField
+from orthoreg._gate import Region
+from orthoreg._model import prepared
+from orthoreg.augmentations import AbstractAugmentation
+from orthoreg.diagnostics import relative_error, support_scores
+from orthoreg.moments import gather
+from orthoreg.selection import AbstractSelection, _selection, select
+from orthoreg.solvers import FitResult, Task
+
+from .development import SYSTEMS, Development, Runs, generate
+
+_SEEDS = (0, 1)
+_NOISE = 0.01
+_LEAST = 1e-6  # errors below count as this
+_FOLDS = 5
+_DEFAULTS = "the defaults"
+_COLUMNS = (
+    "", "far error", "far / default", "worst far", "near error", "near / default",
+    "F1", "F1, 1 % noise",
+)  # fmt: skip
+_LACKING = tuple(name for name, system in SYSTEMS.items() if system.terms is None)
+_NETWORK_ON = ("dry friction", "spring with a bump", "growth that saturates")
+
+
+@final
+@dataclass(frozen=True)
+class Choice:
+    """One way to set the defaults. Where `model` is given, it is fitted as it stands."""
+
+    selection: AbstractSelection = og.Extrapolation()
+    floor: float | None = None
+    compare_with_best: bool = False
+    augmentation: AbstractAugmentation = og.RandomFeatures()
+    outward: bool = True
+    gate: og.Gate | None = og.Gate()
+    model: Callable[..., og.OrthoReg] | None = None
+    only: Sequence[str] = tuple(SYSTEMS)
+    seeds: Sequence[int] = _SEEDS
+
+
+def _extrapolation(**settings: Any) -> Choice:
+    return Choice(og.Extrapolation(**settings))
+
+
+def _residual(**settings: Any) -> Choice:
+    settings = {"only": _LACKING} | settings
+    return Choice(**settings)
+
+
+TERMS = {
+    _DEFAULTS: Choice(),
+    "`inner=0.65`": _extrapolation(inner=0.65),
+    "`inner=0.75`": _extrapolation(inner=0.75),
+    "`caution=0`": _extrapolation(caution=0.0),
+    "`caution=1`": _extrapolation(caution=1.0),
+    "`reach=1.5`": _extrapolation(reach=1.5),
+    "`reach=3`": _extrapolation(reach=3.0),
+    "`inner=0.75, caution=0`": _extrapolation(inner=0.75, caution=0.0),
+    "`inner=0.75, caution=1`": _extrapolation(inner=0.75, caution=1.0),
+    "`caution=1, reach=3`": _extrapolation(caution=1.0, reach=3.0),
+    "errors below 1e-7 are alike": Choice(floor=1e-7),
+    "errors below 1e-6 are alike": Choice(floor=1e-6),
+    "compared with the best alone": Choice(compare_with_best=True),
+}
+RESIDUAL = {
+    "no residual": _residual(augmentation=og.Zero()),
+    "`RandomFeatures(100)`": _residual(augmentation=og.RandomFeatures(100)),
+    "`RandomFeatures(200)`": _residual(augmentation=og.RandomFeatures(200)),
+    "`RandomFeatures(800)`": _residual(augmentation=og.RandomFeatures(800)),
+    "`MLP(64, 2)` by Adam, 3 systems": _residual(
+        model=functools.partial(
+            og.OrthoReg,
+            augmentation=og.MLP(64, 2),
+            solver=og.Adam(epochs=300, normalize=True, polish=True),
+        ),
+        only=_NETWORK_ON,
+        seeds=_SEEDS[:1],
+    ),
+    "rho by folds of mixed runs": _residual(outward=False),
+    "`Gate(fade=0.25)`": _residual(gate=og.Gate(0.25)),
+    "`Gate(fade=1)`": _residual(gate=og.Gate(1.0)),
+    "`Gate(landmarks=25)`": _residual(gate=og.Gate(landmarks=25)),
+    "`Gate(landmarks=50)`": _residual(gate=og.Gate(landmarks=50)),
+    "`Gate(landmarks=200)`": _residual(gate=og.Gate(landmarks=200)),
+    "`Gate(landmarks=500)`": _residual(gate=og.Gate(landmarks=500)),
+    "`Gate(fade=1, landmarks=200)`": _residual(gate=og.Gate(1.0, 200)),
+    "`gate=None`": _residual(gate=None),
+}
+SELECTIONS = {
+    "`CrossValidation()`": Choice(og.CrossValidation()),
+    '`InformationCriterion("bic")`': Choice(og.InformationCriterion("bic")),
+    "`StabilitySelection()`": Choice(og.StabilitySelection()),
+    "L1: `sparsity=0.05`": Choice(model=functools.partial(og.OrthoReg, sparsity=0.05)),
+}
+CHOICES = TERMS | RESIDUAL | SELECTIONS
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Case:
+    """The runs of one system, and what was computed from them already."""
+
+    system: Development
+    runs: Runs
+    seed: int
+    known: dict[Any, Any] = field(default_factory=dict)
+
+    def once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        if key not in self.known:
+            self.known[key] = compute()
+        return self.known[key]
+
+    def task(self, augmentation: AbstractAugmentation) -> Task:
+        """What `fit` would ask the solver for; derivatives are estimated once."""
+        model = og.OrthoReg(self.system.library, augmentation, seed=self.seed)
+        data, times = list(self.runs.train), self.runs.times
+        samples = self.once("samples", lambda: prepared(model, data, t=times).samples)
+        task = self.once(augmentation, lambda: prepared(model, samples.variables, samples.targets))
+        return replace(task, samples=samples)
+
+    def field(self, choice: Choice) -> HybridField:
+        """The fitted field; what `OrthoReg.fit` does, without doing anything twice."""
+        if choice.model is not None:
+            model = choice.model(self.system.library, seed=self.seed)
+            return model.fit(list(self.runs.train), t=self.runs.times).field_
+        task = self.task(choice.augmentation)
+        support = self.once(
+            (choice.selection, choice.floor, choice.compare_with_best),
+            lambda: _support(choice, task),
+        )
+        result = self.once(
+            (choice.augmentation, choice.outward, support.tobytes()),
+            lambda: self._solve(choice, task, support),
+        )
+        return HybridField(
+            task.features,
+            result.coefficients,
+            task.basis,
+            result.weights,
+            result.correction,
+            self.once(("region", choice.gate), lambda: _region(choice.gate, task)),
+        )
+
+    def _solve(self, choice: Choice, task: Task, support: np.ndarray) -> FitResult:
+        samples = task.samples
+        folds = (samples.outward_folds if choice.outward else samples.folds)(_FOLDS)
+        moments = self.once(
+            ("moments", choice.augmentation, choice.outward),
+            lambda: gather(task.features, task.basis, samples, folds=_FOLDS, fold_of_row=folds),
+        )
+        strengths = replace(task.strengths, sparsity=0.0)
+        return og.Exact(normalize=True).solve(
+            moments, support, strengths, task.ridge, samples.target_error
+        )
+
+    def scores(self, found: HybridField) -> dict[str, float]:
+        """Relative errors of derivatives near and far; F1 where the library is complete."""
+        width = self.runs.near.shape[-1]
+        scores = {}
+        for name, states in (("near", self.runs.near), ("far", self.runs.far)):
+            rows = states.reshape(-1, width)
+            scores[name] = relative_error(found.values(rows), self.system.slopes(rows))
+        if self.system.terms is not None:
+            names = found.features.names
+            truth = np.array([[name in terms for name in names] for terms in self.system.terms])
+            if truth.sum() != sum(map(len, self.system.terms)):
+                raise ValueError(f"terms {self.system.terms} are not all among {names}")
+            scores["f1"] = support_scores(np.asarray(found.coefficients), truth, 0.0).f1
+        return scores
+
+
+def _support(choice: Choice, task: Task) -> np.ndarray:
+    with ExitStack() as stack:
+        if choice.floor is not None:
+            stack.enter_context(mock.patch.object(_selection, "_NEGLIGIBLE", choice.floor))
+        if choice.compare_with_best:
+            stack.enter_context(
+                mock.patch.object(_selection, "smallest_unbeaten", _as_good_as_the_best)
+            )
+        return select(choice.selection, task.features, task.samples, task.allowed).support
+
+
+def _as_good_as_the_best(logs: np.ndarray) -> tuple[np.intp, np.ndarray]:
+    """The first support within a standard error of the best one, and the standard errors."""
+    best = logs[int(np.argmin(logs.mean(axis=-1)))]
+    excess = logs - best
+    doubt = excess.std(axis=-1, ddof=1) / np.sqrt(logs.shape[-1])
+    good = excess.mean(axis=-1) <= np.maximum(doubt, np.log(1.1))
+    return np.argmax(good), doubt
+
+
+def _region(gate: og.Gate | None, task: Task) -> Region | None:
+    return None if gate is None else gate(task.samples.variables, task.samples.folds(_FOLDS))
+
+
+def measure() -> dict[str, Any]:
+    """Every choice on every case that it is meant for."""
+    rows = []
+    for (name, system), seed in itertools.product(SYSTEMS.items(), _SEEDS):
+        rows += rows_of(name, system, seed, 0.0)
+        if system.terms is not None:
+            rows += rows_of(name, system, seed, _NOISE)
+    return {"rows": rows}
+
+
+def rows_of(name: str, system: Development, seed: int, noise: float) -> list[dict[str, Any]]:
+    """Every choice on one case."""
+    case = Case(system, generate(system, seed, noise), seed)
+    rows = []
+    for label, choice in CHOICES.items():
+        if name in choice.only and seed in choice.seeds:
+            scores = case.scores(case.field(choice))
+            rows.append({"choice": label, "system": name, "seed": seed, "noise": noise})
+            rows[-1] |= {key: float(f"{value:.4g}") for key, value in scores.items()}
+    return rows
+
+
+def render(record: dict[str, Any]) -> str:
+    return (
+        "## The defaults\n\n"
+        f"{len(SYSTEMS)} development systems, {len(_SEEDS)} seeds. `docs/choosing.md` explains "
+        "these tables.\n\n" + defaults_tables(record["rows"])
+    )
+
+
+def defaults_tables(rows: Sequence[dict[str, Any]]) -> str:
+    """The tables in Markdown."""
+    return "\n".join(
+        f"{title}\n\n{_table(rows, [_DEFAULTS, *choices])}"
+        for title, choices in (
+            ("Other ways to choose the terms:", SELECTIONS),
+            ("Other settings of `Extrapolation`:", list(TERMS)[1:]),
+            (
+                "Other residuals and gates, on the systems whose library lacks a term:",
+                RESIDUAL,
+            ),
+        )
+    )
+
+
+def _table(rows: Sequence[dict[str, Any]], labels: Sequence[str]) -> str:
+    systems = {row["system"] for row in rows if row["choice"] == labels[1]}
+    rows = [row for row in rows if row["system"] in systems]
+    columns = [name for name in _COLUMNS if "F1" not in name or any("f1" in row for row in rows)]
+    lines = [_line(rows, label) for label in labels]
+    table = [columns, ["---"] * len(columns), *([line[name] for name in columns] for line in lines)]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in table)
+
+
+def _line(rows: Sequence[dict[str, Any]], label: str) -> dict[str, str]:
+    mine = {_key(row): row for row in rows if row["choice"] == label}
+    base = {_key(row): row for row in rows if row["choice"] == _DEFAULTS}
+    clean = [key for key in mine if not key[2]]
+    logs = {
+        name: np.log([max(mine[key][name], _LEAST) for key in clean]) for name in ("far", "near")
+    }
+    line = {
+        "": label,
+        "far error": f"{np.exp(logs['far'].mean()):.2g}",
+        "worst far": f"{np.exp(logs['far'].max()):.2g}",
+        "near error": f"{np.exp(logs['near'].mean()):.2g}",
+    }
+    for name, values in logs.items():
+        ratio = values - np.log([max(base[key][name], _LEAST) for key in clean])
+        line[f"{name} / default"] = "" if label == _DEFAULTS else _interval(clean, ratio)
+    for name, noise in (("F1", 0.0), ("F1, 1 % noise", _NOISE)):
+        f1 = [row["f1"] for key, row in mine.items() if "f1" in row and key[2] == noise]
+        line[name] = f"{np.mean(f1):.2f}" if f1 else ""
+    return line
+
+
+def _interval(keys: Sequence[tuple[str, int, float]], logs: np.ndarray) -> str:
+    """The geometric mean, and one standard error over systems to each side."""
+    names = np.array([key[0] for key in keys])
+    means = np.array([logs[names == name].mean() for name in np.unique(names)])
+    middle, doubt = means.mean(), means.std(ddof=1) / np.sqrt(len(means))
+    low, high = np.exp(middle - doubt), np.exp(middle + doubt)
+    return f"{np.exp(middle):.2f} ({low:.2f} to {high:.2f})"
+
+
+def _key(row: dict[str, Any]) -> tuple[str, int, float]:
+    return row["system"], row["seed"], row["noise"]
