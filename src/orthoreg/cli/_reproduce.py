@@ -76,6 +76,7 @@ def _as_json(result: Any, files: list[Path]) -> dict[str, Any]:
     return {
         "tables": tables,
         "verdicts": [verdict.as_dict() for verdict in result.verdicts],
+        "targets": [{"target": one.text, "reached": one.holds} for one in result.targets],
         "full_size": result.scale.is_full,
         "files": [str(path) for path in files],
     }
@@ -95,6 +96,10 @@ def _print(result: Any, quick: bool) -> None:
             for reading in verdict.readings
         ]
         console.print(table("Claims of the paper", ("claim", "reading", "verdict"), rows))
+        console.print()
+    if result.targets:
+        rows = [(one.text, "yes" if one.holds else "no") for one in result.targets]
+        console.print(table("Targets of the recommended default", ("target", "reached"), rows))
         console.print()
     if quick:
         console.print(_QUICK_NOTE, style="bold", markup=False)

@@ -1,15 +1,15 @@
 """The page of results: every table, figure and verdict, written from records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ._evidence import Verdict
+from ._evidence import Part, Verdict
 from ._labels import method_label
 from ._paper import OVERHEAD, SIR_ORTH
-from ._registry import EXPERIMENTS, PAPERS, tables_of
+from ._registry import BEYOND, EXPERIMENTS, PAPERS, tables_of
 from ._render import FOOTNOTE, escape_markdown, to_markdown
 from ._settings import Scale
-from ._tables import build_table
+from ._tables import Table, build_table
 
 _OPENING = """\
 # Reproduction of the paper
@@ -133,6 +133,28 @@ def reproduction_page(
         _RELEASED,
     ]
     return "\n".join(part for part in parts if part)
+
+
+def extrapolation_page(
+    tables: Iterable[Table], targets: Iterable[Part], scale: Scale | None = None
+) -> str:
+    """What the recommended default reaches, as Markdown."""
+    scale = scale or Scale()
+    size = "a full run" if scale.is_full else "**a quick look at reduced sizes**"
+    lines = [f"| {escape_markdown(one.text)} | {'yes' if one.holds else 'no'} |" for one in targets]
+    parts = [
+        "# The recommended default, in and beyond the data\n",
+        f"Written by `orthoreg reproduce extrapolation` from the records of {size}.\n",
+        "## Targets\n",
+        "\n".join(["| target | reached |", "| --- | --- |", *lines, ""]),
+        f"## Tables\n\n{FOOTNOTE}\n",
+        *(
+            f"### {one.title}\n\n{escape_markdown(one.caption)}\n\n{to_markdown(one)}"
+            for one in tables
+            if one.name in BEYOND
+        ),
+    ]
+    return "\n".join(parts)
 
 
 def _protocol_part(scale: Scale) -> str:

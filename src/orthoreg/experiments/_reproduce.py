@@ -11,14 +11,15 @@ from .._errors import InputError, quoted, suggestion
 from .._files import atomic_write
 from .._progress import working
 from ..sweeps import Record, run
-from . import figures, timing
-from ._evidence import Verdict
-from ._page import reproduction_page
+from . import extrapolation, figures, timing
+from ._evidence import Part, Verdict
+from ._page import extrapolation_page, reproduction_page
 from ._registry import EXPERIMENTS, NAMES, PAPERS, tables_of, wanted
 from ._render import to_csv, to_latex, to_markdown
 from ._settings import Scale
 from ._store import from_table, rounded, to_table
 from ._tables import Table, build_table
+from ._targets import targets
 from ._verdicts import verdicts
 from ._work import jobs, portrait_jobs
 
@@ -50,6 +51,11 @@ class Reproduction:
     def verdicts(self) -> tuple[Verdict, ...]:
         """On all claims; only if it is complete."""
         return verdicts(self.records) if self.is_complete else ()
+
+    @cached_property
+    def targets(self) -> tuple[Part, ...]:
+        """What the recommended default reaches; only with the extrapolation."""
+        return targets(self.records) if extrapolation.NAME in self.names else ()
 
     def page(self, pictures: str = "figures") -> str:
         """The page in Markdown, with the figures in that folder."""
@@ -104,6 +110,9 @@ def write(result: Reproduction, folder: str | Path) -> list[Path]:
     if result.is_complete:
         with working("Judging the claims"):
             files.append(_write_text(folder / PAGE, result.page()))
+    if result.targets:
+        text = extrapolation_page(result.tables.values(), result.targets, result.scale)
+        files.append(_write_text(folder / "extrapolation.md", text))
     return files
 
 
