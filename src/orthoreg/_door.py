@@ -94,6 +94,63 @@ def training_samples(
     }
 
 
+def known_variables(model: Any, X: Any, u: Any) -> np.ndarray:
+    """States and inputs of a fitted model as one checked array; plain arrays take a short way."""
+    if (
+        type(X) is np.ndarray
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and X.shape[1] == model.n_features_in_
+        and not hasattr(model, "feature_names_in_")
+        and len(X)
+        and np.isfinite(X).all()
+    ):
+        states = X
+    elif (data := given_dataset(X)) is not None:
+        if u is not None:
+            raise InputError("A Dataset carries its own inputs; leave u out.")
+        if data.variable_names != model.state_names_ + model.input_names_:
+            raise InputError(
+                f"The model knows {quoted(model.state_names_ + model.input_names_)}; the data "
+                f"have {quoted(data.variable_names)}. Choose the same columns in that order."
+            )
+        return data.variables
+    else:
+        checked: Any = validate_data(model, _unnamed(model, X), reset=False, dtype=np.float64)
+        states = np.asarray(checked)
+    if not model.input_names_ and u is None:
+        return states
+    return np.hstack([states, _known_inputs(model, u, len(states))])
+
+
+def _unnamed(model: Any, X: Any) -> Any:
+    """A frame with the states' own columns as an array, where scikit-learn knows no names."""
+    columns = getattr(X, "columns", None)
+    if columns is None or hasattr(model, "feature_names_in_"):
+        return X
+    names = tuple(str(name) for name in columns)
+    if names == model.state_names_:
+        return X.to_numpy()
+    if set(names) & set(model.state_names_):
+        raise InputError(
+            f"X must have the columns {quoted(model.state_names_)}, in this order; "
+            f"it has {quoted(names)}."
+        )
+    return X
+
+
+def _known_inputs(model: Any, u: Any, rows: int) -> np.ndarray:
+    inputs = input_array(u, rows)
+    if inputs.shape[1] != len(model.input_names_):
+        raise InputError(
+            f"u must have {len(model.input_names_)} columns ({quoted(model.input_names_)}); "
+            f"it has {inputs.shape[1]}."
+            if model.input_names_
+            else "The model was fitted without inputs; leave u out."
+        )
+    return inputs
+
+
 def input_array(u: Any, rows: int) -> np.ndarray:
     """Inputs as (rows, m); none at all as m = 0."""
     if u is None:

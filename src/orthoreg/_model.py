@@ -9,19 +9,18 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import export
 from ._adapt import adapted
 from ._door import (
     as_dataset,
     generator,
-    given_dataset,
-    input_array,
+    known_variables,
     simulation_arrays,
     training_samples,
 )
-from ._errors import InputError, ModelFileError, quoted
+from ._errors import InputError, ModelFileError
 from ._field import HybridField
 from ._persistence import (
     check_array,
@@ -208,58 +207,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         return values[:, 0] if self.target_is_flat_ else values
 
     def _variables(self, X: Any, u: Any) -> np.ndarray:
-        """States and inputs as one checked array; plain float64 arrays take a short way."""
-        if (
-            type(X) is np.ndarray
-            and X.dtype == np.float64
-            and X.ndim == 2
-            and X.shape[1] == self.n_features_in_
-            and not hasattr(self, "feature_names_in_")
-            and len(X)
-            and np.isfinite(X).all()
-        ):
-            states = X
-        elif (data := given_dataset(X)) is not None:
-            if u is not None:
-                raise InputError("A Dataset carries its own inputs; leave u out.")
-            if data.variable_names != self.state_names_ + self.input_names_:
-                raise InputError(
-                    f"The model knows {quoted(self.state_names_ + self.input_names_)}; the data "
-                    f"have {quoted(data.variable_names)}. Choose the same columns in that order."
-                )
-            return data.variables
-        else:
-            checked: Any = validate_data(self, self._unnamed(X), reset=False, dtype=np.float64)
-            states = np.asarray(checked)
-        if not self.input_names_ and u is None:
-            return states
-        return np.hstack([states, self._inputs(u, len(states))])
-
-    def _unnamed(self, X: Any) -> Any:
-        """A frame with the states' own columns as an array, where scikit-learn knows no names."""
-        columns = getattr(X, "columns", None)
-        if columns is None or hasattr(self, "feature_names_in_"):
-            return X
-        names = tuple(str(name) for name in columns)
-        if names == self.state_names_:
-            return X.to_numpy()
-        if set(names) & set(self.state_names_):
-            raise InputError(
-                f"X must have the columns {quoted(self.state_names_)}, in this order; "
-                f"it has {quoted(names)}."
-            )
-        return X
-
-    def _inputs(self, u: Any, rows: int) -> np.ndarray:
-        inputs = input_array(u, rows)
-        if inputs.shape[1] != len(self.input_names_):
-            raise InputError(
-                f"u must have {len(self.input_names_)} columns ({quoted(self.input_names_)}); "
-                f"it has {inputs.shape[1]}."
-                if self.input_names_
-                else "The model was fitted without inputs; leave u out."
-            )
-        return inputs
+        return known_variables(self, X, u)
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, t: Any = None, u: Any = None

@@ -13,8 +13,7 @@ from rich.console import Console
 
 import orthoreg as og
 from orthoreg.cli import run
-from orthoreg.cli._commands import print_certificate
-from orthoreg.cli._output import certificate_table, print_equations, terminal
+from orthoreg.cli._output import certificate_table, print_certificate, print_equations, terminal
 from orthoreg.cli._output import table as table_of
 from orthoreg.data import write_table
 from orthoreg.systems import LotkaVolterra, Pendulum

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from .._progress import working
+from ._app import Delimiter, Json, ModelFile, Table, app
 from ._arguments import check_file
-from ._commands import Delimiter, Json, ModelFile, Table, app
 from ._output import collected_warnings, print_equations, print_files, print_json, size_of, terminal
 
 

@@ -8,12 +8,12 @@ import typer
 
 from .._errors import InputError
 from .._progress import working
+from ._app import Delimiter, Json, ModelFile, Seed, Table, app
 from ._arguments import check_file, check_folder, inputs_at, names_in, numbers_in, one_of
 from ._output import (
     ERRORS,
     collected_warnings,
     counted,
-    number,
     print_certificate,
     print_equations,
     print_files,
@@ -26,124 +26,6 @@ from ._output import (
 )
 
 _MOST_FORECASTS = 256  # runs that `fit` forecasts: one compiled batch
-
-app = typer.Typer(
-    add_completion=False,
-    rich_markup_mode="rich",
-    help="Equations, a neural residual orthogonal to them, and forecasts, from time series.",
-)
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
-ModelFile = Annotated[Path, typer.Argument(help="A model file written by 'orthoreg fit'.")]
-Table = Annotated[Path, typer.Argument(help="CSV or Parquet table of measurements.")]
-Delimiter = Annotated[str, typer.Option(help="Sign between the columns of a CSV file.")]
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        from .. import __version__
-
-        typer.echo(f"orthoreg {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
-        ),
-    ] = False,
-) -> None:
-    pass
-
-
-@app.command()
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder for model and plots.")] = Path("demo"),
-    runs: Annotated[int, typer.Option(min=5, help="Training runs to simulate.")] = 1000,
-    seed: Seed = 0,
-    as_json: Json = False,
-) -> None:
-    """Fit the paper's pendulum, whose forcing the library cannot say, and forecast it."""
-    from .. import OrthoReg
-    from ..systems import Pendulum, Split, generate, true_derivatives
-    from ._work import (
-        coefficient_dict,
-        derivative_scores,
-        draw,
-        forecast_scores,
-        term_entries,
-        write_results,
-    )
-
-    check_folder(out)
-    system = Pendulum()
-    with collected_warnings() as notes:
-        with working("Simulating the pendulum"):
-            train = generate(system, Split.train, runs=runs, seed=seed)
-        with working("Fitting"):
-            model = OrthoReg(seed=seed).fit(train)
-        with working("Resampling"):
-            entries = term_entries(model)
-        test = {
-            split: generate(system, split, seed=seed)
-            for split in (Split.id, Split.ext, Split.t2, Split.t3)
-        }
-        splits, forecasts = {}, {}
-        with working("Forecasting the test splits"):
-            for split, data in test.items():
-                if split is Split.ext:  # from the starts of the ID runs, scored on what follows
-                    starts = test[Split.id].states[test[Split.id].offsets[:-1]]
-                    times = [0.0, *data.times[: data.run_lengths[0]]]
-                    forecasts[split] = model.simulate(starts, times).runs()
-                else:
-                    forecasts[split] = model.forecast(data)
-                truth = true_derivatives(system, split, data)
-                splits[str(split)] = derivative_scores(model, data, truth) | forecast_scores(
-                    forecasts[split], [run.states for run in data]
-                )
-        with working("Drawing"):
-            runs_shown = (test[Split.id], forecasts[Split.id])
-            plots = draw(model, train, *runs_shown, "unseen runs (split ID)")
-        files = write_results(out, "pendulum.orthoreg", model, plots)
-    values = {
-        "system": "pendulum",
-        "runs": runs,
-        "samples": train.n_samples,
-        "equations": model.equations(),
-        "truth": system.true_equations,
-        "coefficients": coefficient_dict(model),
-        **entries,
-        "certificate": model.certificate_.as_dict(),
-        "splits": splits,
-        "model": str(files[0]),
-        "plots": [str(plot) for plot in files[1:]],
-        "warnings": notes,
-    }
-    if as_json:
-        return print_json(values)
-    console = terminal()
-    console.print(f"Modified pendulum: {size_of(train)}\n")
-    print_equations(console, model.equations(), system.true_equations)
-    print_terms(console, **entries)
-    print_certificate(console, model)
-    names = {"id": "ID: unseen runs", "ext": "ID,ext: beyond the last time",
-             "t2": "T2: other starts", "t3": "T3: other parameters"}  # fmt: skip
-    rows = [
-        (
-            names[split],
-            number(scores["derivative_error"]),
-            number(scores["forecast_error"]),
-            f"{scores['forecasts_failed']} of {scores['forecasts']}",
-        )
-        for split, scores in splits.items()
-    ]
-    console.print(table("Relative errors", ("split", "derivative", "forecast", "diverged"), rows))
-    console.print()
-    print_files(console, files)
 
 
 @app.command()

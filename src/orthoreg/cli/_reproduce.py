@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ._app import Json, app
 from ._arguments import check_folder
-from ._commands import Json, app
 from ._output import ERRORS, collected_warnings, print_files, print_json, table, terminal
 
 _QUICK_NOTE = "Quick look: one seed and reduced sizes. These are not the paper's experiments."
