@@ -1,10 +1,13 @@
 """Examples run, and README shows what they are."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from orthoreg.experiments import read
 
 ROOT = Path(__file__).parents[1]
 
@@ -19,7 +22,16 @@ def test_example_runs_and_readme_shows_its_text(example, tmp_path):
     assert source in (ROOT / "README.md").read_text()
 
 
+@pytest.mark.slow
+def test_the_page_of_the_reproduction_is_that_of_its_records():
+    docs = ROOT / "docs"
+    page = read(docs / "reproduction").page("reproduction")
+    assert (docs / "reproduction.md").read_text() == page
+    for picture in re.findall(r"\]\((reproduction/\w+\.png)\)", page):
+        assert (docs / picture).stat().st_size > 50_000
+
+
 def test_readme_names_only_commands_that_exist():
     makefile = (ROOT / "Makefile").read_text()
-    for target in ("demo", "test", "readme"):
+    for target in ("demo", "test", "readme", "reproduction"):
         assert f"\n{target}: .venv/ready" in makefile

@@ -58,6 +58,7 @@ def test_another_table_is_no_table_of_records():
         from_table("a,b,c\n1,2,3\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_no_two_splits_share_a_state(name):
     """Training, validation, test runs, and the T3 runs that models are adapted to."""
@@ -70,6 +71,7 @@ def test_no_two_splits_share_a_state(name):
         seen |= rows
 
 
+@pytest.mark.slow
 def test_a_model_is_adapted_to_runs_that_it_is_not_tested_on():
     found = problem(Setting(), TINY, 0)
     tested = {row.tobytes() for row in found.tests[Split.t3].data.states}
@@ -77,6 +79,7 @@ def test_a_model_is_adapted_to_runs_that_it_is_not_tested_on():
     assert not tested & {row.tobytes() for row in found.adapting.states}
 
 
+@pytest.mark.slow
 def test_methods_never_see_a_test_split():
     """With the test splits taken away, and the runs for adapting, the models are the same."""
     whole = problem(Setting(), TINY, 0)
@@ -91,6 +94,7 @@ def test_methods_never_see_a_test_split():
         np.testing.assert_array_equal(one.predict(states), other.predict(states))
 
 
+@pytest.mark.slow
 def test_a_job_has_every_metric_of_every_method():
     methods = ("stlsq", "projection")
     rows = score(Run(setting=Setting(), methods=methods, scale=TINY, seed=3))

@@ -27,6 +27,7 @@ def oscillator(rng) -> tuple[np.ndarray, np.ndarray]:
     return x, y + 0.02 * rng.standard_normal(y.shape)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks([og.OrthoReg(og.Polynomial(1), og.Zero(), selection=og.Extrapolation())])
 def test_every_scikit_learn_check_with_a_selection(estimator, check):

@@ -32,6 +32,7 @@ STYLES = {
     "projection": Style("#009E73", "X", "--"),
     "pinn": Style("#000000", "<", "--"),
     "universal-ode": Style("#F0E442", ">", "--"),
+    "recommended": Style("#5D3A9B", "*"),
 }
 
 _SETTINGS: Any = {

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
 from .._files import atomic_write
 from ._evidence import LABELS, Evidence, Row
@@ -38,6 +39,7 @@ NOISES = ("0", "0.01", "0.05", "0.1", "0.2", "0.5")
 SAMPLES = ("100", "200", "500", "1000", "2000", "5000")
 
 _WIDTH = 7.2
+_SHORT = 40.0
 
 
 @final
@@ -90,6 +92,8 @@ def ablations(records: Iterable[Row]) -> Figure:
             axes.set_title(title)
         grid[2, 0].set_xlabel("missing dynamics")
         grid[2, 1].set_xlabel("times and targets")
+        for axes in grid[:, [0, 3]].flat:
+            _label_short_range(axes)
         _legend(figure, _present(evidence, SHOWN), lost=True, chosen=True)
     return figure
 
@@ -274,6 +278,15 @@ def _scale(axes: Any, metric: str) -> None:
     axes.set_axisbelow(True)
     if not axes.lines and not axes.containers:
         axes.text(0.5, 0.5, "no records", ha="center", va="center", transform=axes.transAxes)
+
+
+def _label_short_range(axes: Any) -> None:
+    """A logarithmic axis over little more than a decade has ticks between the powers of ten."""
+    low, high = axes.get_ylim()
+    if axes.get_yscale() == "log" and low > 0 and high / low < _SHORT:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _ticks(axes: Any, names: Sequence[str], last: bool) -> None:
