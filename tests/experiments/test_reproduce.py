@@ -84,7 +84,9 @@ def test_methods_never_see_a_test_split():
     """With the test splits taken away, and the runs for adapting, the models are the same."""
     whole = problem(Setting(), TINY, 0)
     blind = replace(whole, tests={}, adapting=whole.adapting.only(np.zeros(0, dtype=int)))
-    methods = ("pure@0.003", "stlsq", "orthoreg", "validated", "projection", "pinn")
+    methods = (
+        "pure@0.003", "stlsq", "orthoreg", "validated", "projection", "pinn", "recommended"
+    )  # fmt: skip
     for one, other in zip(
         fitted(methods, whole, TINY, 0).values(),
         fitted(methods, blind, TINY, 0).values(),
