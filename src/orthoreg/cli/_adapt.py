@@ -22,17 +22,13 @@ def adapt(
     as_json: Json = False,
 ) -> None:
     """Refit a model's coefficients to new data; its terms and residual stay."""
-    from .. import load, read_table
-    from ._work import coefficient_dict
+    from .. import load
+    from ._work import coefficient_dict, runs_for
 
     check_file(out)
     with collected_warnings() as notes:
         old = load(model)
-        columns = old.columns_
-        runs = read_table(
-            data, time or columns["time"], old.state_names_, old.input_names_,
-            group or columns["group"], delimiter=delimiter,
-        )  # fmt: skip
+        runs = runs_for(old, data, time, group, delimiter)
         with working("Adapting"):
             new = old.adapt(runs)
         new.save(out)

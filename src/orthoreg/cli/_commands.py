@@ -210,16 +210,12 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Errors of a model's derivatives and forecasts on a table of measurements."""
-    from .. import load, read_table
-    from ._work import measure
+    from .. import load
+    from ._work import measure, runs_for
 
     with collected_warnings() as notes:
         fitted = load(model)
-        columns = fitted.columns_
-        runs = read_table(
-            data, time or columns["time"], fitted.state_names_, fitted.input_names_,
-            group or columns["group"], delimiter=delimiter,
-        )  # fmt: skip
+        runs = runs_for(fitted, data, time, group, delimiter)
         with working("Forecasting"):
             scores = measure(fitted, runs)
     if as_json:

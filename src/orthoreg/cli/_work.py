@@ -10,10 +10,24 @@ from sklearn.metrics import r2_score
 from .._bootstrap import bootstrap
 from .._files import atomic_write
 from .._model import AbstractModel
-from ..data import Dataset
+from ..data import Dataset, read_table
 from ..diagnostics import relative_error
 from ..plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
 from ..simulation import Rollout, Status
+
+
+def runs_for(
+    model: AbstractModel, file: Path, time: str | None, group: str | None, delimiter: str
+) -> Dataset:
+    """The runs of a table, in the columns that a model knows unless others are named."""
+    return read_table(
+        file,
+        time or model.columns_["time"],
+        model.state_names_,
+        model.input_names_,
+        group or model.columns_["group"],
+        delimiter=delimiter,
+    )
 
 
 def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:
