@@ -60,6 +60,10 @@ def _residual(**settings: Any) -> Choice:
     return Choice(**settings)
 
 
+def _features(**settings: Any) -> Choice:
+    return _residual(augmentation=og.RandomFeatures(**settings))
+
+
 TERMS = {
     _DEFAULTS: Choice(),
     "`inner=0.65`": _extrapolation(inner=0.65),
@@ -80,6 +84,13 @@ RESIDUAL = {
     "`RandomFeatures(100)`": _residual(augmentation=og.RandomFeatures(100)),
     "`RandomFeatures(200)`": _residual(augmentation=og.RandomFeatures(200)),
     "`RandomFeatures(800)`": _residual(augmentation=og.RandomFeatures(800)),
+    "`steepness=1, alone=0`": _features(steepness=1.0, alone=0.0),
+    "`steepness=1`": _features(steepness=1.0),
+    "`steepness=(0.5, 8)`": _features(steepness=(0.5, 8.0)),
+    "`steepness=(0.5, 16)`": _features(steepness=(0.5, 16.0)),
+    "`steepness=(0.5, 64)`": _features(steepness=(0.5, 64.0)),
+    "`alone=0`": _features(alone=0.0),
+    "`alone=1`": _features(alone=1.0),
     "`MLP(64, 2)` by Adam, 3 systems": _residual(
         model=functools.partial(
             og.OrthoReg,

@@ -117,6 +117,10 @@ def _bump(x, v):
     return v, -x - 0.3 * v + 2.0 * x * np.exp(-(x**2))
 
 
+def _track(x, v):
+    return v, -0.1 * v + 0.4 * np.cos(4 * x) + 0.3 * np.sin(2.3 * x)
+
+
 def _growth(x, y):
     return x * (1.0 - x) + 0.9 * x * y / (1 + y), 0.8 * y * (1.0 - y) - 0.5 * x * y / (1 + x)
 
@@ -155,6 +159,9 @@ SYSTEMS = {
     "dry friction": Development(_friction, *_square(1.0, 3.0), 6.0, _DEFAULT),
     "rotor with drag": Development(_rotor, *_square(1.2, 3.0), 8.0, _DEFAULT),
     "spring with a bump": Development(_bump, *_square(1.2, 3.0), 8.0, _DEFAULT),
+    "bumpy track": Development(
+        _track, (-1.0, 1.0), (3.0, 3.0), (-3.0, 0.0), (6.0, 5.0), 12.0, _DEFAULT
+    ),
     "growth that saturates": Development(
         _growth, (0.1,) * 2, (1.0,) * 2, (0.1,) * 2, (3.0,) * 2, 5.0, _DEFAULT
     ),

@@ -166,6 +166,8 @@ def decode(value: Any) -> Any:
         return float(value["$float"])
     if "$kind" in value:
         fields = {name: decode(item) for name, item in value.items() if name != "$kind"}
+        if value["$kind"] == "RandomFeatures":
+            fields.setdefault("alone", 0.0)  # files from before there were such units
         if value["$kind"] == "PerState":
             fields["by_state"] = dict(fields["by_state"])
         return _RECIPES[value["$kind"]](**fields)

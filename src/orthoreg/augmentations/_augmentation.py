@@ -1,15 +1,18 @@
 """Recipes for the residual: none, one random layer, or a deeper network."""
 
 import abc
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float
 
 from .._errors import InputError
 from ._basis import Basis
+
+Number = int | float | np.number
 
 
 class AbstractAugmentation(abc.ABC):
@@ -51,27 +54,57 @@ class Zero(AbstractAugmentation):
 class RandomFeatures(AbstractAugmentation):
     """One hidden tanh layer with fixed random weights; only its output layer is learned.
 
-    `steepness` scales the weights: larger values follow finer detail and need more units.
+    `steepness` scales the weights, for variables in units of their standard deviations: steep
+    units follow fine detail, flat ones wide trends. A pair spreads the units evenly, by ratio,
+    from the first value to the second. A share `alone` of the units sees one variable each, in
+    turn, so that detail in one variable needs few units however many variables there are.
+
+    >>> import numpy as np, orthoreg as og
+    >>> features = og.RandomFeatures(4, steepness=(0.5, 4.0), alone=0.5)
+    >>> basis = features.init(np.zeros(2), np.ones(2), rng=np.random.default_rng(0))
+    >>> (basis.weights[0] != 0).astype(int)
+    array([[1, 1, 1, 0],
+           [1, 0, 1, 1]])
     """
 
     width: int = 400
     ridge: float | None = None
-    steepness: float = 1.0
+    steepness: Number | Sequence[Number] = (0.5, 32.0)
+    alone: Number = 0.5
     learns_hidden = False
 
     def __post_init__(self):
         _check_size(self.width, "RandomFeatures(width=...)")
         _check_ridge(self.ridge, "RandomFeatures")
-        if not 0 < self.steepness < np.inf:
+        if isinstance(self.steepness, Sequence):
+            object.__setattr__(self, "steepness", tuple(self.steepness))
+        if len(self._ends) != 2 or not all(
+            isinstance(end, Number) and 0 < end < np.inf for end in self._ends
+        ):
             raise InputError(
-                f"RandomFeatures(steepness=...) must be positive; got {self.steepness!r}."
+                "RandomFeatures(steepness=...) must be a positive number or a pair of them; got "
+                f"{self.steepness!r}."
+            )
+        if not 0 <= self.alone <= 1:
+            raise InputError(
+                f"RandomFeatures(alone=...) must be a share from 0 to 1; got {self.alone!r}."
             )
 
+    @property
+    def _ends(self) -> tuple[Any, ...]:
+        return self.steepness if isinstance(self.steepness, tuple) else (self.steepness,) * 2
+
     def init(self, mean, scale, *, rng) -> Basis:
-        spread = self.steepness * np.sqrt(2 / len(mean))
-        weight = spread * rng.standard_normal((len(mean), self.width))
-        bias = 2 * self.steepness * rng.uniform(-1, 1, self.width)
-        return Basis(mean, scale, (weight,), (bias,))
+        n_variables, units = len(mean), np.arange(self.width)
+        low, high = self._ends
+        steepness = np.geomspace(low, high, self.width)
+        weight = np.sqrt(2 / n_variables) * rng.standard_normal((n_variables, self.width))
+        bias = 2 * rng.uniform(-1, 1, self.width)
+        rank = np.floor(self.alone * (units + 1))  # of units that see one variable
+        is_alone = rank > np.floor(self.alone * units)
+        seen = np.arange(n_variables)[:, None] == (rank - 1) % n_variables
+        weight = np.where(is_alone, np.sqrt(n_variables) * weight * seen, weight)
+        return Basis(mean, scale, (steepness * weight,), (steepness * bias,))
 
 
 @final

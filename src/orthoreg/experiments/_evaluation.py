@@ -1,7 +1,6 @@
 """A fitted model's scores on the test splits."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ def evaluated(model: Any, problem: Problem) -> Scores:
         scores[f"derivative.{split}"] = normalized_mse(predicted, test.truth)
         scores |= _rollouts(model, split, test)
     test = problem.tests[Split.t3]
-    adapted = _adapted(model, problem.adapting).values(test.data.states)
+    adapted = _adapted(model, problem.adapting).predict(test.data.states)
     scores["derivative.t3-adapted"] = normalized_mse(adapted, test.truth)
     return scores | _support(model, problem.system) | _parts(model, problem.few)
 
@@ -46,13 +45,8 @@ def _rollouts(model: Any, split: Split, test: Test) -> Scores:
 
 
 def _adapted(model: Any, rows: Rows) -> Any:
-    """The field with its active coefficients refitted to these rows; its residual stays."""
-    field = model.field_
-    theta, rest = field.features(rows.states), rows.targets - field.neural(rows.states)
-    coefficients = np.zeros_like(field.coefficients)
-    for c, used in enumerate(np.asarray(field.coefficients) != 0):
-        coefficients[c, used] = np.linalg.lstsq(theta[:, used], rest[:, c], rcond=None)[0]
-    return replace(field, coefficients=coefficients)
+    """The model with its coefficients refitted to these rows; the same if it has none."""
+    return model.adapt(rows.dataset) if model.coefficients_.any() else model
 
 
 def _support(model: Any, system: AbstractSystem) -> Scores:

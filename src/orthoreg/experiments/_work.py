@@ -14,7 +14,7 @@ from ._settings import Scale, Setting, problem
 PORTRAYED = ("pure@0.001", "l2", "orthoreg", "validated")
 """The methods of the phase portraits."""
 
-_VERSION = 1  # of what a job computes: a new number discards old results
+_VERSION = 2  # of what a job computes: a new number discards old results
 
 
 @final

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
 from .._files import atomic_write
+from . import extrapolation
 from ._evidence import LABELS, Evidence, Row
 from ._labels import COMPARED, SPLITS
 from ._look import STYLES as STYLES
@@ -32,6 +33,11 @@ CAPTIONS = {
     "sample_size": "Number of training samples.",
 }
 """What each figure shows, in the order of the page."""
+
+BEYOND_CAPTION = (
+    "Derivative errors at regular times, means and standard deviations over seeds. The star is the "
+    "recommended default."
+)
 
 SHOWN = COMPARED
 LAMBDAS = ("0.0005", "0.005", "0.05", "0.5", "5", "50")
@@ -138,6 +144,34 @@ def sample_size(records: Iterable[Row]) -> Figure:
         for axes in grid[1]:
             axes.set_xlabel("training samples")
         _legend(figure, _present(evidence, SHOWN), lost=True)
+    return figure
+
+
+def beyond(records: Iterable[Row]) -> Figure:
+    """Derivative errors of all methods on all splits, a panel for each system."""
+    evidence = Evidence.from_records(records)
+    methods = (*(name for name in extrapolation.METHODS if name != "recommended"), "recommended")
+    offsets = np.linspace(-0.36, 0.36, len(methods))
+    settings = [name for name in extrapolation.SETTINGS if "irregular" not in name]
+    with look():
+        figure = new_figure(_WIDTH, 5.4)
+        grid = figure.subplots(2, len(settings) // 2, sharex=True)
+        for axes, setting in zip(grid.flat, settings, strict=True):
+            for method, offset in zip(methods, offsets, strict=True):
+                points = [
+                    _point(evidence, setting, method, f"derivative.{split}", place + offset)
+                    for place, split in enumerate(SPLITS)
+                ]
+                _draw(axes, [point for point in points if point], method, joined=False)
+            _scale(axes, "derivative.t2")
+            for edge in range(1, len(SPLITS)):
+                axes.axvline(edge - 0.5, color="0.85", linewidth=0.6, zorder=0)
+            axes.set_xlim(-0.5, len(SPLITS) - 0.5)
+            axes.set_title(extrapolation.LABELS[setting])
+            _ticks(axes, [name.replace(" ", "\n") for name in SPLITS.values()], last=True)
+        for axes in grid[:, 0]:
+            axes.set_ylabel("derivative error\n(normalised MSE)")
+        _legend(figure, _present(evidence, methods[::-1]), lost=False)
     return figure
 
 
