@@ -34,9 +34,11 @@ format: .venv/ready
 bench: .venv/ready
 	$(BIN)/python -m benchmarks
 
-# forty minutes or more on two cores; a run that was stopped goes on where it was
+# two hours or so on two cores; a run that was stopped goes on where it was
 reproduction: .venv/ready
 	$(BIN)/orthoreg reproduce --out reproduction
+	$(BIN)/python docs/update_reproduction.py reproduction
+	$(BIN)/orthoreg reproduce extrapolation --out reproduction
 	$(BIN)/python docs/update_reproduction.py reproduction
 
 readme: .venv/ready

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    adaptation,
     defaults,
     exact_and_adam,
     fit_pendulum,
@@ -24,6 +25,7 @@ BENCHMARKS = {
     "exact_and_adam": exact_and_adam,
     "path": path,
     "penalty_overhead": penalty_overhead,
+    "adaptation": adaptation,
     "strengths": strengths,
     "defaults": defaults,
 }

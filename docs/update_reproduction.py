@@ -1,6 +1,7 @@
-"""Writes docs/reproduction.md and its figures from the records in docs/reproduction/.
+"""Writes the pages of results and their figures from the records beside them.
 
-With a folder that `orthoreg reproduce` has filled, its records are taken over first.
+With a folder that `orthoreg reproduce` has filled, its records are taken over first: those of the
+recommended default if it was `orthoreg reproduce extrapolation`, otherwise the paper's.
 """
 
 import shutil
@@ -8,22 +9,35 @@ import sys
 from pathlib import Path
 
 from orthoreg.experiments import read
-from orthoreg.experiments.figures import draw
+from orthoreg.experiments.figures import beyond, draw, save
 
 DOCS = Path(__file__).parent
-RECORDS = DOCS / "reproduction"
+PAPER, BEYOND = DOCS / "reproduction", DOCS / "extrapolation"
 
 
 def main(folder: str | None = None) -> None:
-    RECORDS.mkdir(exist_ok=True)
     if folder is not None:
-        for name in ("records.csv", "portraits.json"):
-            shutil.copyfile(Path(folder) / name, RECORDS / name)
-    result = read(RECORDS)
-    for path in draw(result.records, result.portraits, RECORDS):
-        if path.suffix == ".svg":  # the page shows the pictures; `orthoreg reproduce` writes both
+        take_over(Path(folder))
+    paper, recommended = read(PAPER), read(BEYOND, ["extrapolation"])
+    pictures = [
+        *draw(paper.records, paper.portraits, PAPER),
+        *save(beyond(recommended.records), BEYOND, "errors"),
+    ]
+    for path in pictures:
+        if path.suffix == ".svg":  # the pages show the pictures; `orthoreg reproduce` writes both
             path.unlink()
-    (DOCS / "reproduction.md").write_text(result.page("reproduction"))
+    (DOCS / "reproduction.md").write_text(paper.page("reproduction"))
+    (DOCS / "extrapolation.md").write_text(recommended.beyond_page("extrapolation/errors.png"))
+
+
+def take_over(folder: Path) -> None:
+    if ",recommended," in (folder / "records.csv").read_text():
+        names, place = ("records.csv",), BEYOND
+    else:
+        names, place = ("records.csv", "portraits.json"), PAPER
+    place.mkdir(exist_ok=True)
+    for name in names:
+        shutil.copyfile(folder / name, place / name)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,14 @@ def test_the_page_of_the_reproduction_is_that_of_its_records():
         assert (docs / picture).stat().st_size > 50_000
 
 
+@pytest.mark.slow
+def test_the_page_of_the_recommended_default_is_that_of_its_records():
+    docs = ROOT / "docs"
+    result = read(docs / "extrapolation", ["extrapolation"])
+    assert (docs / "extrapolation.md").read_text() == result.beyond_page("extrapolation/errors.png")
+    assert (docs / "extrapolation" / "errors.png").stat().st_size > 50_000
+
+
 def test_readme_names_only_commands_that_exist():
     makefile = (ROOT / "Makefile").read_text()
     for target in ("demo", "test", "readme", "reproduction"):

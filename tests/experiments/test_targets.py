@@ -70,6 +70,8 @@ def test_nothing_is_said_without_records():
 
 
 def test_the_page_has_every_target():
-    found = targets(records({("sir", OURS, "diverged.t2"): 2}))
-    page = extrapolation_page([], found)
+    rows = records({("sir", OURS, "diverged.t2"): 2})
+    found = targets(rows)
+    page = extrapolation_page(rows, found, "picture.png")
     assert page.count("| yes |") == len(found) - 1 and page.count("| no |") == 1
+    assert "](picture.png)" in page and "Pendulum, high difficulty, irregular times" in page

@@ -71,8 +71,8 @@ def _as_json(result: Any, files: list[Path]) -> dict[str, Any]:
     from ..experiments import to_json
 
     tables = {name: to_json(one) for name, one in result.tables.items()}
-    if len(result.names) == 1 and tables:
-        return tables[result.names[0]]
+    if len(tables) == 1 and not result.targets:
+        return next(iter(tables.values()))
     return {
         "tables": tables,
         "verdicts": [verdict.as_dict() for verdict in result.verdicts],

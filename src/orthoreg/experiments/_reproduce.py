@@ -24,6 +24,7 @@ from ._verdicts import verdicts
 from ._work import jobs, portrait_jobs
 
 RECORDS, PORTRAITS, PAGE = "records.csv", "portraits.json", "reproduction.md"
+BEYOND_PAGE = "extrapolation.md"
 
 
 @final
@@ -63,6 +64,10 @@ class Reproduction:
         return reproduction_page(
             self.records, verdicts=self.verdicts, figures=captions, scale=self.scale
         )
+
+    def beyond_page(self, picture: str = "figures/extrapolation.png") -> str:
+        """What the recommended default reaches, in Markdown, with that picture."""
+        return extrapolation_page(self.records, self.targets, picture, self.scale)
 
 
 def reproduce(
@@ -111,17 +116,20 @@ def write(result: Reproduction, folder: str | Path) -> list[Path]:
         with working("Judging the claims"):
             files.append(_write_text(folder / PAGE, result.page()))
     if result.targets:
-        text = extrapolation_page(result.tables.values(), result.targets, result.scale)
-        files.append(_write_text(folder / "extrapolation.md", text))
+        (folder / "figures").mkdir(parents=True, exist_ok=True)
+        figure = figures.beyond(result.records)
+        files += figures.save(figure, folder / "figures", extrapolation.NAME)
+        files.append(_write_text(folder / BEYOND_PAGE, result.beyond_page()))
     return files
 
 
-def read(folder: str | Path) -> Reproduction:
-    """The results of a full run that `write` has left in a folder."""
-    folder = Path(folder)
+def read(folder: str | Path, names: Sequence[str] = ()) -> Reproduction:
+    """The results of a full run of these experiments, the paper's if none is named, that `write`
+    has left in a folder."""
+    folder, names = Path(folder), _checked(names)
     records = from_table((folder / RECORDS).read_text())
-    portraits = json.loads((folder / PORTRAITS).read_text())
-    return Reproduction(PAPERS, Scale(), tuple(records), tuple(portraits))
+    portraits = json.loads((folder / PORTRAITS).read_text()) if "figures" in names else ()
+    return Reproduction(names, Scale(), tuple(records), tuple(portraits))
 
 
 def _write_records(result: Reproduction, folder: Path) -> list[Path]:
