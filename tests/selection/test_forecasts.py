@@ -103,6 +103,8 @@ def test_only_clearly_fewer_losses_count():
     assert _least_lost(lost) == 0
     lost[0, :20] = True
     assert _least_lost(lost) == 2
+    lost[1:, 50:55] = True  # hard to forecast for all
+    assert _least_lost(lost) == 0
     lost[0] = False
     lost[1:, :50] = True
     assert _least_lost(lost) == 0

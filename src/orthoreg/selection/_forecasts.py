@@ -12,6 +12,7 @@ from ._selected import EquationPath, Selected
 
 _STRETCHES, _STEPS = 200, 300
 _CLEAR = 2.0  # standard errors
+_FEW = 0.1  # of the forecasts that the chosen set loses
 _LOST = 1.0  # variances of the states: the mean of the data would be a better forecast
 _FAR = 10.0  # ranges of the data from their middle: as far as a forecast is followed
 
@@ -19,11 +20,12 @@ _FAR = 10.0  # ranges of the data from their middle: as far as a forecast is fol
 def by_forecasts(selected: Selected, moments: Moments, features: Any, samples: Samples) -> Selected:
     """The selection, with other sets where the forecasts of those that were chosen fail.
 
-    A larger set takes the place of the chosen one if it loses clearly fewer forecasts of the runs
-    and its outer error is no larger: that difference had been in doubt. How exact forecasts are
-    does not count, for in the data more terms are always more exact. Equations are revised one
-    after the other, each together with what is chosen for the others. Where the targets are no
-    derivatives of states in time, there is nothing to forecast.
+    A larger set takes the place of the chosen one if it loses almost none of the forecasts that
+    the chosen one loses and its outer error is no larger: that difference had been in doubt. Where
+    both lose some, runs are hard to forecast, as near a ridge between two wells, and nothing
+    follows. How exact forecasts are does not count, for in the data more terms are always more
+    exact. Equations are revised one after the other, each together with what is chosen for the
+    others. Where the targets are no derivatives of states in time, there is nothing to forecast.
     """
     if samples.times is None or samples.outputs != samples.names[: len(samples.outputs)]:
         return selected
@@ -39,10 +41,11 @@ def by_forecasts(selected: Selected, moments: Moments, features: Any, samples: S
 
 
 def _least_lost(lost: Bool[np.ndarray, "M R"]) -> int:
-    """The first set, or else the one that loses least of those that lose clearly fewer."""
+    """The first set, or else the one that loses least of those that lose almost none."""
+    share = lost.mean(axis=1)
     gain = lost[0] - lost.astype(float)
     doubt = gain.std(axis=1) / np.sqrt(gain.shape[1])
-    clear = gain.mean(axis=1) > _CLEAR * doubt
+    clear = (gain.mean(axis=1) > _CLEAR * doubt) & (share <= _FEW * share[0])
     return int(np.argmax(np.where(clear, gain.mean(axis=1), 0.0)))
 
 
