@@ -3,7 +3,7 @@
 import pytest
 
 from orthoreg.experiments import complete_library, extrapolation
-from orthoreg.experiments._page import extrapolation_page
+from orthoreg.experiments._extrapolation_page import extrapolation_page
 from orthoreg.experiments._targets import OURS, SPLITS, targets
 
 

@@ -1,16 +1,15 @@
 """The page of results: every table, figure and verdict, written from records."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._evidence import Part, Verdict
+from ._evidence import Verdict
 from ._labels import method_label
 from ._paper import OVERHEAD, SIR_ORTH
-from ._registry import BEYOND, EXPERIMENTS, PAPERS, tables_of
+from ._registry import EXPERIMENTS, PAPERS, tables_of
 from ._render import FOOTNOTE, escape_markdown, to_markdown
 from ._settings import Scale
 from ._tables import build_table
-from .figures import BEYOND_CAPTION
 
 _OPENING = """\
 # Reproduction of the paper
@@ -98,22 +97,6 @@ on that occasion and has no records here.
 """
 
 
-_BEYOND = """\
-# The recommended default, in and beyond the data
-
-Written by `orthoreg reproduce extrapolation` from the records of {size}: no number is typed by
-hand. Seeds: {seeds}. Each method has {train_runs} training runs, and {test_runs} runs of each test
-split that it has not seen: ID like the training runs, ID,ext their continuation to 1.3 times
-their duration, T2 other starts, T3 other parameters, and "T3 adapted" after `adapt` on
-{adapt_runs} further T3 runs. Errors are the squared error over the squared norm of the truth, so
-that 1 is the error of the answer 0. Methods and systems are those of the
-[reproduction](reproduction.md).
-"""
-
-_BEYOND_NOTES = """\
-"""
-
-
 _METHODS = {name: method_label(name) for name in ("l2", "orthoreg", "validated", "projection")}
 
 
@@ -145,40 +128,11 @@ def reproduction_page(
         ),
         _verdict_part(verdicts),
         *_table_parts(records),
-        _figure_part(figures or {}),
+        figure_part(figures or {}),
         _protocol_part(scale),
         _RELEASED,
     ]
     return "\n".join(part for part in parts if part)
-
-
-def extrapolation_page(
-    records: Sequence[Mapping[str, Any]],
-    targets: Iterable[Part],
-    picture: str,
-    scale: Scale | None = None,
-) -> str:
-    """What the recommended default reaches, as Markdown."""
-    scale = scale or Scale()
-    lines = [f"| {escape_markdown(one.text)} | {'yes' if one.holds else 'no'} |" for one in targets]
-    parts = [
-        _BEYOND.format(
-            size="a full run" if scale.is_full else "**a quick look at reduced sizes**",
-            seeds=len({record["seed"] for record in records}),
-            train_runs=scale.train_runs,
-            test_runs=scale.test_runs,
-            adapt_runs=scale.adapt_runs,
-        ),
-        "\n".join(["## Targets\n", "| target | reached |", "| --- | --- |", *lines, ""]),
-        _figure_part({picture: BEYOND_CAPTION}),
-        _BEYOND_NOTES,
-        f"## Tables\n\n{FOOTNOTE}\n",
-        *(
-            f"### {one.title}\n\n{escape_markdown(one.caption)}\n\n{to_markdown(one)}"
-            for one in (build_table(EXPERIMENTS[name], records) for name in BEYOND)
-        ),
-    ]
-    return "\n".join(parts)
 
 
 def _protocol_part(scale: Scale) -> str:
@@ -206,7 +160,7 @@ def _table_parts(records: Sequence[Mapping[str, Any]]) -> list[str]:
     return parts
 
 
-def _figure_part(figures: Mapping[str, str]) -> str:
+def figure_part(figures: Mapping[str, str]) -> str:
     if not figures:
         return ""
     pictures = (

@@ -13,7 +13,8 @@ from .._progress import working
 from ..sweeps import Record, run
 from . import extrapolation, figures, timing
 from ._evidence import Part, Verdict
-from ._page import extrapolation_page, reproduction_page
+from ._extrapolation_page import extrapolation_page
+from ._page import reproduction_page
 from ._registry import EXPERIMENTS, NAMES, PAPERS, tables_of, wanted
 from ._render import to_csv, to_latex, to_markdown
 from ._settings import Scale
