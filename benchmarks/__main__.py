@@ -16,6 +16,7 @@ from benchmarks import (
     path,
     penalty_overhead,
     predict_row,
+    residuals,
     strengths,
 )
 
@@ -27,6 +28,7 @@ BENCHMARKS = {
     "penalty_overhead": penalty_overhead,
     "adaptation": adaptation,
     "strengths": strengths,
+    "residuals": residuals,
     "defaults": defaults,
 }
 RECORDS = Path(__file__).parent / "records"
@@ -53,6 +55,7 @@ def main(names: list[str]) -> None:
     PAGE.write_text(page)
     print(page)
     write_tables("strengths", strengths.strengths_table)
+    write_tables("residuals", residuals.residuals_table)
     write_tables("defaults", defaults.defaults_tables)
 
 

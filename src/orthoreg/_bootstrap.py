@@ -33,9 +33,8 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
 
     Works on what `fit` kept, moments of at most 50 groups of runs: no pass over the data, and a
     resample costs the same for any number of rows. Intervals are those of least squares with the
-    chosen terms, which is what an exactly orthogonal residual leaves. Forecasts of the runs, which
-    `Extrapolation` looks at last, take no part here. Needs a fitted model with a selection; a model
-    file does not keep the moments.
+    chosen terms, which is what an exactly orthogonal residual leaves. Needs a fitted model with a
+    selection; a model file does not keep the moments.
 
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 6, 100)

@@ -44,9 +44,10 @@ _NOTES = """\
 **What was in view.** Everything is chosen from training runs, and a test sees the same model when
 the test splits are taken away. But the design was not made blindly: the T2 splits had been seen
 when the defaults of selection and gate were first set (they were then chosen again on other
-systems), when the residual's units were spread over many steepnesses (which was decided on other
-systems), and when sets of terms whose forecasts of the training runs fail were made to give way
-(which was not). `docs/choosing.md` has the details.
+systems), and when the residual's units were spread over many steepnesses (on the evidence of
+other systems and of validation runs). A rule that made sets of terms give way if their forecasts
+of the training runs fail was tried and dropped: it kept Lotka-Volterra from running away and made
+one Duffing model in five run away. `docs/choosing.md` has the details.
 """
 
 

@@ -1,14 +1,13 @@
 """`Extrapolation`: terms by how they hold where they were not fitted."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from .._typing import Mask
 from ..data import Samples
 from ..moments import Cells, Division
-from ._forecasts import by_forecasts
 from ._partitions import extrapolations
 from ._selected import Selected
 from ._selection import AbstractSelection, check_number, check_whole, smallest_good_path
@@ -27,8 +26,7 @@ class Extrapolation(AbstractSelection):
     times the squared disagreement of that fit with the fit to all rows at states `reach` times as
     far from the mean: terms that cancel each other inside the data rarely do so beyond. The
     smallest set is chosen, of `most_terms` at most, that no other beats by more than a standard
-    error of their difference. If its forecasts of the runs fail where those of a larger set with
-    no larger error do not, the larger one is taken.
+    error of their difference.
 
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 8, 200)
@@ -60,9 +58,6 @@ class Extrapolation(AbstractSelection):
         if has_both.any():
             return cells.outer[:, has_both]
         return folds(cells)  # all rows are in one place: nothing lies further out
-
-    def revise(self, selected: Selected, cells: Cells, features: Any, samples: Samples) -> Selected:
-        return by_forecasts(selected, cells.all, features, samples)
 
     def choose(self, cells: Cells, allowed: Mask) -> Selected:
         cells, _, _ = cells.scaled()

@@ -37,17 +37,13 @@ class AbstractSelection(abc.ABC):
     def choose(self, cells: Cells, allowed: Mask) -> Selected:
         """The terms of each equation among those allowed, and the path to them."""
 
-    def revise(self, selected: Selected, cells: Cells, features: Any, samples: Samples) -> Selected:
-        """A second look with the samples themselves; none by default."""
-        return selected
-
 
 def select(
     selection: AbstractSelection, features: Any, samples: Samples, allowed: Mask
 ) -> Selected:
     """The terms that a selection chooses on these samples; `features` maps variables to terms."""
     cells = gather_cells(features, samples, selection.divide(samples))
-    selected = selection.revise(selection.choose(cells, allowed), cells, features, samples)
+    selected = selection.choose(cells, allowed)
     variables = samples.variables
     span = np.stack([variables.mean(axis=0), variables.min(axis=0), variables.max(axis=0)])
     return replace(selected, evidence=Evidence(cells, selection.held_out(cells), allowed, span))

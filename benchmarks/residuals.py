@@ -1,0 +1,72 @@
+"""The residual's units, by the error on validation runs of the systems that results are for."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import orthoreg as og
+from orthoreg.diagnostics import normalized_mse
+from orthoreg.systems import SIR, LotkaVolterra, Pendulum, Split, generate, true_derivatives
+
+_SYSTEMS = {
+    "pendulum, low": Pendulum.of_difficulty("low"),
+    "pendulum, medium": Pendulum(),
+    "pendulum, high": Pendulum.of_difficulty("high"),
+    "Lotka-Volterra": LotkaVolterra(),
+    "SIR": SIR(),
+}
+_RESIDUALS = {
+    "the default": og.RandomFeatures(),
+    "no residual": og.Zero(),
+    "`RandomFeatures(200)`": og.RandomFeatures(200),
+    "`RandomFeatures(800)`": og.RandomFeatures(800),
+    "`steepness=1, alone=0`": og.RandomFeatures(steepness=1.0, alone=0.0),
+    "`steepness=(0.5, 8)`": og.RandomFeatures(steepness=(0.5, 8.0)),
+    "`steepness=(0.5, 16)`": og.RandomFeatures(steepness=(0.5, 16.0)),
+    "`steepness=(0.5, 64)`": og.RandomFeatures(steepness=(0.5, 64.0)),
+}
+_SEEDS = (0, 1)
+
+
+def measure() -> dict[str, Any]:
+    """Derivative errors on validation runs, which are like the training runs and not among them."""
+    rows = []
+    for name, system in _SYSTEMS.items():
+        for seed in _SEEDS:
+            runs = generate(system, Split.train, seed=seed)
+            fresh = generate(system, Split.validation, seed=seed)
+            truth = true_derivatives(system, Split.validation, fresh, seed=seed)
+            for label, residual in _RESIDUALS.items():
+                model = og.OrthoReg(augmentation=residual, seed=seed).fit(runs)
+                error = normalized_mse(model.predict(fresh.states), truth)
+                rows.append(
+                    {
+                        "system": name,
+                        "seed": seed,
+                        "residual": label,
+                        "error": float(f"{error:.4g}"),
+                    }
+                )
+    return {"rows": rows}
+
+
+def render(record: dict[str, Any]) -> str:
+    return (
+        "## The residual's units\n\n"
+        "Derivative errors (squared, relative) on validation runs, means over "
+        f"{len(_SEEDS)} seeds. `docs/choosing.md` says what follows.\n\n"
+        + residuals_table(record["rows"])
+    )
+
+
+def residuals_table(rows: Sequence[dict[str, Any]]) -> str:
+    """The table in Markdown."""
+    table = [["", *_SYSTEMS], ["---"] * (len(_SYSTEMS) + 1)]
+    for label in _RESIDUALS:
+        errors = [
+            np.mean([r["error"] for r in rows if (r["residual"], r["system"]) == (label, name)])
+            for name in _SYSTEMS
+        ]
+        table.append([label, *(f"{error:.2g}" for error in errors)])
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in table)
