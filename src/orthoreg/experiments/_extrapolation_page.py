@@ -45,9 +45,8 @@ _NOTES = """\
 the test splits are taken away. But the design was not made blindly: the T2 splits had been seen
 when the defaults of selection and gate were first set (they were then chosen again on other
 systems), and when the residual's units were spread over many steepnesses (on the evidence of
-other systems and of validation runs). A rule that made sets of terms give way if their forecasts
-of the training runs fail was tried and dropped: it kept Lotka-Volterra from running away and made
-one Duffing model in five run away. `docs/choosing.md` has the details.
+other systems and of validation runs). `docs/choosing.md` has the details, and what was tried and
+dropped.
 """
 
 
