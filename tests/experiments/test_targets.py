@@ -2,7 +2,15 @@
 
 import pytest
 
-from orthoreg.experiments import complete_library, extrapolation
+from orthoreg.cli._reproduce import _as_json
+from orthoreg.experiments import (
+    Reproduction,
+    Scale,
+    complete_library,
+    extrapolation,
+    read,
+    write,
+)
 from orthoreg.experiments._extrapolation_page import extrapolation_page
 from orthoreg.experiments._targets import OURS, SPLITS, targets
 
@@ -75,3 +83,15 @@ def test_the_page_has_every_target():
     page = extrapolation_page(rows, found, "picture.png")
     assert page.count("| yes |") == len(found) - 1 and page.count("| no |") == 1
     assert "](picture.png)" in page and "Pendulum, high difficulty, irregular times" in page
+
+
+def test_records_tables_figure_and_page_are_written_and_read_again(tmp_path):
+    rows = tuple(records())
+    files = write(Reproduction(("extrapolation",), Scale(), rows, ()), tmp_path)
+    names = {path.relative_to(tmp_path).as_posix() for path in files}
+    assert {"records.csv", "extrapolation.md", "figures/extrapolation.png",
+            "tables/extrapolation.csv", "tables/complete_library.md"} <= names  # fmt: skip
+    again = read(tmp_path, ["extrapolation"])
+    assert again.targets == targets(rows)
+    assert again.beyond_page() == (tmp_path / "extrapolation.md").read_text()
+    assert _as_json(again, files)["targets"][0]["reached"] is True
