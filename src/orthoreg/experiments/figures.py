@@ -46,6 +46,7 @@ SAMPLES = ("100", "200", "500", "1000", "2000", "5000")
 
 _WIDTH = 7.2
 _SHORT = 40.0
+_STAR = 8.0  # points: stars look smaller than other marks
 
 
 @final
@@ -246,6 +247,7 @@ def _draw(axes: Any, points: Sequence[_Point], method: str, *, joined: bool) -> 
         if group:
             axes.errorbar(
                 *zip(*group, strict=True), fmt=style.marker, color=style.colour,
+                markersize=_STAR if style.marker == "*" else None,
                 markerfacecolor="white" if lost else style.colour, markeredgewidth=0.9,
                 elinewidth=0.9, zorder=3,
             )  # fmt: skip
