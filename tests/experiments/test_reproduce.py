@@ -96,6 +96,15 @@ def test_methods_never_see_a_test_split():
         np.testing.assert_array_equal(one.predict(states), other.predict(states))
 
 
+def test_the_recommended_default_is_the_same_with_permuted_test_splits():
+    whole = problem(Setting(), TINY, 0)
+    mixed = replace(whole, tests=dict(zip(whole.tests, [*whole.tests.values()][::-1], strict=True)))
+    one, other = (fitted(["recommended"], p, TINY, 0)["recommended"] for p in (whole, mixed))
+    assert one.equations() == other.equations()
+    states = whole.training.states
+    np.testing.assert_array_equal(one.predict(states), other.predict(states))
+
+
 @pytest.mark.slow
 def test_a_job_has_every_metric_of_every_method():
     methods = ("stlsq", "projection")
