@@ -34,7 +34,7 @@ format: .venv/ready
 bench: .venv/ready
 	$(BIN)/python -m benchmarks
 
-# two hours or so on two cores; a run that was stopped goes on where it was
+# an hour or two on two cores; a run that was stopped goes on where it was
 reproduction: .venv/ready
 	$(BIN)/orthoreg reproduce --out reproduction
 	$(BIN)/python docs/update_reproduction.py reproduction

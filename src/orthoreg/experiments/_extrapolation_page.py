@@ -35,8 +35,8 @@ _NOTES = """\
   under "What adapting can do".
 - **Duffing, T2 and T3.** Training runs see one of two wells. In it x^3 is hidden behind the terms
   of the library, and every choice among them is a guess about the other well: errors above 1, for
-  all methods, say that no model would have been better. A few forecasts run away there. A
-  library with x^3 has none of this.
+  all methods, say that no model would have been better. A few forecasts run away there. With x^3
+  in the library there would be nothing to guess.
 - **Lotka-Volterra and SIR.** Their missing terms oscillate in time, faster than the sampling; no
   function of the state follows them, and the methods differ by what they make of the rest. On
   Lotka-Volterra the terms are chosen among sets that the training data hardly tell apart, and some
@@ -76,7 +76,7 @@ def extrapolation_page(
         ),
         "\n".join(["## Targets\n", "| target | reached |", "| --- | --- |", *lines, ""]),
         figure_part({picture: BEYOND_CAPTION}),
-        _NOTES,
+        *([_NOTES] if scale.is_full else []),  # they speak of the full run
         f"## Tables\n\n{FOOTNOTE}\n",
         *(
             f"### {one.title}\n\n{escape_markdown(one.caption)}\n\n{to_markdown(one)}"
