@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 import orthoreg as og
-from orthoreg._model import prepared
+from orthoreg._validation import training_rows
+from orthoreg.fitting import prepare
 from orthoreg.moments import gather
 from orthoreg.solvers import exact_path
 
@@ -22,8 +23,8 @@ def measure() -> dict[str, Any]:
     model = og.OrthoReg(augmentation=og.RandomFeatures(_WIDTH, ridge=_RIDGE), solver=og.Exact())
     model.fit(x[:1000], y[:1000])
     start = time.perf_counter()
-    task = prepared(model, x, y)
-    rows, features = task.samples, task.features
+    rows, _ = training_rows(model, model.loss, x, y, None, None)
+    features = prepare(model.recipe(), rows).features
     (moments,) = gather(features, model.field_.basis, rows)
     gathered = time.perf_counter()
     lams = (*np.logspace(-4, 4, _GRID - 1), math.inf)

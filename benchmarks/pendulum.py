@@ -13,7 +13,7 @@ SUBSET = 4096
 def samples(split: Split = Split.train, runs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """States and the paper's derivative targets of all runs."""
     loss = og.VectorField(og.SmoothedFiniteDifference())
-    found = loss.samples(generate(Pendulum(), split, runs=runs))
+    found = loss.observe(generate(Pendulum(), split, runs=runs))
     return found.variables, found.targets
 
 

@@ -6,9 +6,9 @@ from jaxtyping import install_import_hook
 CHECKED = [
     f"orthoreg.{name}"
     for name in (
-        "_adapt", "_field", "_gate", "_geometry", "_objective", "augmentations", "data",
-        "diagnostics", "differentiation", "export", "libraries", "losses", "moments", "penalties",
-        "simulation", "solvers", "sweeps", "systems",
+        "_field", "_gate", "_geometry", "_objective", "augmentations", "data",
+        "diagnostics", "differentiation", "export", "fitting", "libraries", "losses", "moments", "penalties",
+        "quadratic", "selection", "simulation", "solvers", "sweeps", "systems",
     )
 ]  # fmt: skip
 

@@ -65,13 +65,13 @@ def test_the_certificate_says_how_much_of_the_residual_left_out_terms_could_say(
     x = rng.uniform(-1, 1, (2000, 1))
     y = x + 0.3 * np.sin(25 * x)
     poor = og.OrthoReg(og.Polynomial(3), sparsity=0.5).fit(x, y)
-    assert 0 < poor.certificate_.equations[0].sayable < 0.2
+    assert 0 < poor.certificate_.equations[0].library_r2 < 0.2
     everything = og.Polynomial(3) + og.Terms(["sin(25*x0)", "cos(40*x0)"])
     solver = og.Exact(normalize=True)
     shrunk = og.OrthoReg(everything, og.RandomFeatures(200, ridge=1e-8), solver=solver,
                          sparsity=3.0, orthogonality=0.0).fit(x, y)  # fmt: skip
     assert not shrunk.support_.any()
-    assert shrunk.certificate_.equations[0].sayable > 0.9
+    assert shrunk.certificate_.equations[0].library_r2 > 0.9
 
 
 def test_a_short_run_does_not_spoil_the_long_ones():

@@ -1,4 +1,4 @@
-"""Examples run, and README shows what they are."""
+"""Segments run, and README shows what they are."""
 
 import re
 import subprocess

@@ -210,8 +210,8 @@ def test_without_a_gate_nothing_is_measured(pair, data):
     with pytest.raises(InputError, match="no gate.*Gate()"):
         free.distance(data)
     assert og.STLSQ().fit(data).field_.region is None
-    assert og.OrthoReg()._plan().gate == GATE and og.presets.paper_orthoreg().gate is None
-    assert og.OrthoReg(gate=False)._plan().gate is None
+    assert og.OrthoReg().recipe().gate == GATE and og.presets.paper_orthoreg().gate is None
+    assert og.OrthoReg(gate=False).recipe().gate is None
 
 
 def test_a_file_from_before_there_were_gates_is_read(pair, data, tmp_path):

@@ -44,7 +44,7 @@ def test_a_preset_has_the_settings_of_the_paper(name):
         "gate": None,
         "seed": 0,
     }
-    plan = model._plan()  # every part is accepted
+    plan = model.recipe()  # every part is accepted
     assert (plan.solver, plan.augmentation) == (solver, augmentation)
 
 

@@ -1,4 +1,4 @@
-"""Strengths by validation: over the exact path, and through scikit-learn's tools."""
+"""Regularization by validation: over the exact path, and through scikit-learn's tools."""
 
 import math
 
@@ -10,8 +10,8 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 import orthoreg as og
 from orthoreg._errors import InputError
 from orthoreg.moments import gather
-from orthoreg.selection import strength_path
-from orthoreg.solvers import Strengths
+from orthoreg.selection import regularization_path
+from orthoreg.solvers import Regularization
 
 LAMBDAS, MUS, FOLDS = (0.1, 3.0, math.inf), (0.01, 0.1, 0.4), 4
 
@@ -26,7 +26,7 @@ def held_out_error(model, samples, fold_of_row, fold, lam, mu) -> float:
     features, basis = model.field_.features, model.field_.basis
     train, test = samples.only(fold_of_row != fold), samples.only(fold_of_row == fold)
     result = og.Exact().solve(
-        gather(features, basis, train), features.mask, Strengths(mu, lam, 0.0), 1e-3
+        gather(features, basis, train), features.mask, Regularization(mu, lam, 0.0), 1e-3
     )
     predicted = features(test.variables) @ result.coefficients.T
     predicted = predicted + basis(test.variables) @ result.weights
@@ -152,7 +152,7 @@ def test_an_infinite_ridge_leaves_the_equations_alone(pendulum_runs):
     samples = og.VectorField().samples(pendulum_runs)
     folds = gather(model.field_.features, model.field_.basis, samples, folds=3)
     grid = {"orthogonalities": [1.0], "sparsities": [0.1]}
-    path = strength_path(folds, model.field_.features.mask, **grid, ridges=[math.inf] * 2)
+    path = regularization_path(folds, model.field_.features.mask, **grid, ridges=[math.inf] * 2)
     alone = og.tune(
         og.OrthoReg(augmentation=og.Zero(), solver=og.Exact()), pendulum_runs, folds=3, **grid
     )

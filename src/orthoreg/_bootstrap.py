@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._errors import InputError
 from ._model import AbstractModel
-from .selection import Lookalike, inclusion, lookalikes
+from .selection import ConfoundedPair, confounded_pairs, inclusion
 
 
 @final
@@ -18,14 +18,14 @@ class Bootstrap:
     """For each equation and term: how often resamples of the runs choose it (`probability`), and
     the 95 % interval of its coefficient (`interval`), zero for terms that are not chosen.
 
-    `support` are the terms chosen on all data, `lookalikes` the pairs that these cannot tell
+    `support` are the terms chosen on all data, `confounded` the pairs that these cannot tell
     apart.
     """
 
     support: np.ndarray
     probability: Float[np.ndarray, "c K"]
     interval: Float[np.ndarray, "c K 2"]
-    lookalikes: tuple[Lookalike, ...]
+    confounded: tuple[ConfoundedPair, ...]
 
 
 def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> Bootstrap:
@@ -58,5 +58,5 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
             "none. Take the model that fit returned."
         )
     sure = inclusion(selected, selected.evidence, resamples=resamples, seed=seed)
-    pairs = lookalikes(selected, selected.evidence, model.field_.features)
+    pairs = confounded_pairs(selected, selected.evidence, model.field_.features)
     return Bootstrap(selected.support, sure.probability, sure.interval, tuple(pairs))

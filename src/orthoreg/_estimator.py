@@ -5,14 +5,15 @@ from typing import final
 
 from ._gate import Gate
 from ._model import AbstractModel
-from ._plan import Plan, checked_plan
 from .augmentations import AbstractAugmentation, RandomFeatures
+from .fitting import Recipe
 from .libraries import AbstractLibrary, Fourier, Polynomial
 from .losses import AbstractLoss, VectorField
-from .selection import AbstractSelection, Extrapolation
-from .solvers import AbstractSolver, Exact, Strengths
+from .selection import AbstractSelection, Extrapolation, Shrinkage
+from .solvers import AbstractSolver, Exact, Regularization
 
 _SPARSITY = 0.05  # where a loss on states leaves nothing to select by
+_MOST_ROWS = 2**15  # that the default residual is shaped on
 
 
 @final
@@ -33,10 +34,10 @@ class OrthoReg(AbstractModel):
         if None: those that still hold where they were not fitted. They are solved for without
         L1, and the residual is kept orthogonal to them alone. Not used where `sparsity` is given;
         a loss on states, which has no derivatives to select by, takes sparsity 0.05.
-    solver : `Exact(normalize=True, refit=True)` if None: strengths relative to the size of
-        features and targets, coefficients without shrinkage, and held-out data that decide
-        whether the library needs a residual. `Exact()` minimises the objective as it stands, in
-        the units of the data.
+    solver : `Exact(normalize=True, most_rows=32768)` if None: weights relative to the size of
+        features and targets, coefficients without shrinkage (also of terms that `sparsity`
+        chose), a residual that is shaped on at most so many rows. `Exact()` minimises the
+        objective as it stands, in the units of the data.
     gate : lets the residual fade out beyond the training data; `Gate()` if True, and None lets it
         go on.
     seed : of the random numbers that the augmentation starts from.
@@ -87,21 +88,21 @@ class OrthoReg(AbstractModel):
         self.gate = gate
         self.seed = seed
 
-    def _plan(self) -> Plan:
-        loss = VectorField() if self.loss is None else self.loss
-        selection, sparsity = self.selection, self.sparsity
-        if sparsity is None and getattr(loss, "is_quadratic", False):
-            selection = Extrapolation() if selection is None else selection
-            sparsity = 0.0
-        else:
-            selection = None
-            sparsity = _SPARSITY if sparsity is None else sparsity
-        return checked_plan(
+    def recipe(self) -> Recipe:
+        selection = self.selection
+        if selection is None and self.sparsity is None:
+            selection = Extrapolation()
+        elif selection is None and self.solver is None:
+            selection = Shrinkage()  # what L1 leaves is solved for again, without shrinkage
+        return Recipe(
             Polynomial(2) + Fourier(1) if self.library is None else self.library,
             RandomFeatures() if self.augmentation is None else self.augmentation,
-            Strengths(sparsity, self.orthogonality, self.magnitude),
-            loss,
-            Exact(normalize=True, refit=True) if self.solver is None else self.solver,
+            Regularization(0.0 if self.sparsity is None else self.sparsity, self.orthogonality, self.magnitude),
+            VectorField() if self.loss is None else self.loss,
+            Exact(normalize=True, most_rows=_MOST_ROWS) if self.solver is None else self.solver,
             selection,
             Gate() if self.gate is True else self.gate or None,
+            self.seed,
+            library_is_default=self.library is None,
+            fallback_sparsity=_SPARSITY if self.selection is None else None,
         )

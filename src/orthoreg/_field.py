@@ -47,7 +47,7 @@ class HybridField:
 
     def neural(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f_aug at samples."""
-        residual = _in_blocks(lambda rows: self.residual_basis(rows) @ self.weights, variables)
+        residual = _in_blocks(lambda rows: self.basis(rows) @ self.weights, variables)
         if np.any(self.correction):
             features, correction = self._corrected
             residual = residual - _in_blocks(lambda rows: features(rows) @ correction.T, variables)
@@ -55,10 +55,6 @@ class HybridField:
             return residual
         share = _in_blocks(self.region.share, variables)[:, None]
         return share * np.where(share > 0, residual, 0.0)
-
-    def residual_basis(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N H"]:
-        """psi at samples."""
-        return self.basis(self.symbolic(variables) if self.basis.composed else variables)
 
     def values(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f at samples."""
@@ -78,8 +74,7 @@ class HybridField:
         inside = jnp.where(share > 0, _where_used(self.correction, theta), 0.0)
         residual = -self.correction @ inside
         if self.basis.size:
-            inner = symbolic if self.basis.composed else z
-            residual = residual + self.basis(inner[None], jnp)[0] @ self.weights
+            residual = residual + self.basis(z[None], jnp)[0] @ self.weights
         return symbolic + jnp.where(share > 0, share * residual, 0.0)
 
     @cached_property
@@ -108,7 +103,7 @@ class HybridField:
         region of a residual that is zero."""
         if np.any(np.asarray(self.weights)):
             return self
-        basis = replace(self.basis, weights=(), biases=(), composed=False)
+        basis = replace(self.basis, weights=(), biases=())
         region = self.region if np.any(np.asarray(self.correction)) else None
         return replace(self, basis=basis, weights=self.weights[:0], region=region)
 

@@ -12,16 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import export
-from ._adapt import adapted
-from ._door import (
-    as_dataset,
-    generator,
-    known_variables,
-    simulation_arrays,
-    training_samples,
-)
 from ._errors import InputError, ModelFileError
-from ._field import HybridField
 from ._persistence import (
     check_array,
     decode,
@@ -31,19 +22,19 @@ from ._persistence import (
     field_parts,
     write_model,
 )
-from ._plan import Plan
 from ._rollouts import rollouts
-from .data import Dataset, Samples
+from ._validation import as_dataset, known_variables, simulation_arrays, training_rows
+from .data import Dataset
 from .diagnostics import Certificate, certify
-from .libraries import bind
-from .selection import Selected, select
+from .fitting import Fit, Recipe, adapt, fit_all
+from .selection import SelectionResult
 from .simulation import Rollout
-from .solvers import Solution, Task, Training
+from .solvers import Training
 
 
 class AbstractModel(RegressorMixin, BaseEstimator):
     """What every model can do once it knows its parts: the scikit-learn contract, derivatives,
-    simulations, equations and files. A final class adds its constructor and `_plan`."""
+    simulations, equations and files. A final class adds its constructor and `recipe`."""
 
     seed: Any
     feature_names_in_: Any  # scikit-learn's: set when a frame with column names was fitted
@@ -54,10 +45,10 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     columns_: dict[str, Any]
     target_is_flat_: bool
     training_: Training | None
-    selection_: Selected | None
+    selection_: SelectionResult | None
 
     @abc.abstractmethod
-    def _plan(self) -> Plan:
+    def recipe(self) -> Recipe:
         """The parts; refuses those that are none."""
 
     # -- learning ------------------------------------------------------------------------
@@ -67,66 +58,18 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         derivatives `X, y`. `u` holds inputs; several runs are lists of arrays."""
         return fit_together([self], X, y, t=t, u=u)[0]
 
-    def _task(self, plan: Plan, samples: Samples, learned: dict[str, Any]) -> Task:
-        """What the solver is asked for."""
-        rng = generator(self.seed)
-        names = learned["state_names_"] + learned["input_names_"]
-        features = bind(plan.library, names, learned["output_names_"])
-        variables = samples.variables
-        varies = np.ptp(variables, axis=0) > 0
-        spread = np.where(varies, variables.std(axis=0), 1.0)
-        basis = plan.augmentation.init(variables.mean(axis=0), spread, rng=rng).blind_to(~varies)
-        if basis.composed and len(names) != len(learned["output_names_"]):
-            raise InputError(
-                f"A Composed network needs as many variables as equations; there are {len(names)} "
-                f"and {len(learned['output_names_'])}."
-            )
-        return Task(
-            features=features,
-            basis=basis,
-            learns_hidden=plan.augmentation.learns_hidden,
-            ridge=plan.augmentation.ridge,
-            strengths=plan.strengths,
-            loss=plan.loss,
-            samples=samples,
-            seed=int(self.seed),
-            allowed=features.mask,
-        )
-
-    def _learn(
-        self,
-        task: Task,
-        solution: Solution,
-        learned: dict[str, Any],
-        plan: Plan,
-        selected: Selected | None = None,
-    ) -> Self:
+    def _learn(self, fit: Fit, names: dict[str, Any]) -> Self:
         """Takes over what was found."""
-        result = solution.result
-        certificate = certify(
-            result if selected is None else result.within(task.features.mask),
-            learned["output_names_"],
-            task.features.names,
-            normalized=plan.solver.normalize,
-        )
-        for name, value in learned.items():
+        for name, value in names.items():
             if value is not None:
                 setattr(self, name, value)
             elif hasattr(self, name):
                 delattr(self, name)
-        self.field_ = HybridField(
-            task.features,
-            result.coefficients,
-            solution.basis,
-            result.weights,
-            result.correction,
-            None if plan.gate is None else plan.gate(task.samples.variables, task.samples.folds(5)),
-        )
-        self.certificate_ = certificate
-        self.training_ = solution.training
-        self.selection_ = selected
-        states = task.samples.variables[:, : len(self.state_names_)]
-        self.state_range_ = np.stack([states.min(axis=0), states.max(axis=0)])
+        self.field_ = fit.field
+        self.certificate_ = fit.certificate
+        self.training_ = fit.training
+        self.selection_ = fit.selection
+        self.state_range_ = fit.range[:, : len(self.state_names_)]
         self._publish()
         return self
 
@@ -150,8 +93,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         (["x0' = -1.000 x0"], ["x0' = -1.200 x0"])
         """
         check_is_fitted(self)
-        plan = self._plan()
-        samples, given = training_samples(self, plan.loss, X, y, t, u)
+        recipe = self.recipe()
+        rows, given = training_rows(self, recipe.loss, X, y, t, u)
         if t is None:
             self._variables(X, u)  # refuses other names
         for what, names in (("states", "state_names_"), ("inputs", "input_names_"),
@@ -159,13 +102,13 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             known, found = len(getattr(self, names)), len(given[names])
             if known != found:
                 raise InputError(f"The model has {known} {what}; the new data have {found}.")
-        targets = plan.loss.targets(samples, self.field_.values)
-        result = adapted(self.field_, replace(samples, targets=targets))
+        targets = recipe.loss.targets(rows, self.field_.values)
+        result = adapt(self.field_, replace(rows, targets=targets))
         model = copy(self)
         model.field_ = replace(self.field_, coefficients=result.coefficients)
         model.certificate_ = certify(
             result, self.output_names_, self.field_.features.names,
-            normalized=plan.solver.normalize,
+            normalized=recipe.solver.normalize,
         )  # fmt: skip
         model.training_ = None
         if self.selection_ is not None:  # its evidence is about the old system
@@ -225,8 +168,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     def target_derivatives(self, data: Dataset) -> np.ndarray:
         """The derivatives at the rows of a dataset that the model's loss measures it against."""
         check_is_fitted(self)
-        loss = self._plan().loss
-        return loss.targets(loss.samples(data), self.field_.values)
+        loss = self.recipe().loss
+        return loss.targets(loss.observe(data), self.field_.values)
 
     def simulate(
         self, x0: Any, t: Any, u: Any = None, *, throw: bool = False, rtol: float = 1e-8
@@ -372,55 +315,16 @@ def fit_together(
 ) -> list[Model]:
     """Fits several models to the same data, as `fit` does; returns them.
 
-    Models that differ only in their strengths and seeds share the samples, and a gradient solver
-    trains them in one batch. All must have the same loss, and the same solver.
+    Models that differ only in the weights of the objective and in their seeds are trained in one
+    batch by a gradient solver. All must have the same loss, and the same solver.
     """
     if not models:
         raise InputError("fit_together needs at least one model; the list is empty.")
     for model in models:
         if not isinstance(model, AbstractModel):
             raise InputError(f"fit_together takes models such as OrthoReg(); got {model!r}.")
-    plans = [model._plan() for model in models]
-    first, plan = models[0], plans[0]
-    for other in plans[1:]:
-        if (other.loss, other.solver) != (plan.loss, plan.solver):
-            raise InputError(
-                f"Models that are fitted together need the same loss and solver; got "
-                f"{plan.loss!r}, {plan.solver!r} and {other.loss!r}, {other.solver!r}."
-            )
-    samples, learned = training_samples(first, plan.loss, X, y, t, u)
-    if len(samples.targets) < 2:
-        raise InputError("A fit needs at least 2 samples; the data hold 1.")
-    tasks = [model._task(one, samples, learned) for model, one in zip(models, plans, strict=True)]
-    found = [_chosen(one, task) for one, task in zip(plans, tasks, strict=True)]
-    tasks = [
-        task if selected is None else _narrowed(task, selected)
-        for task, selected in zip(tasks, found, strict=True)
-    ]
-    solutions = plan.solver.fit_all(tasks)
-    # only now, so that a fit that fails leaves an earlier one whole
-    for model, task, solution, one, selected in zip(
-        models, tasks, solutions, plans, found, strict=True
-    ):
-        model._learn(task, solution, learned, one, selected)
-    return list(models)
-
-
-def _chosen(plan: Plan, task: Task) -> Selected | None:
-    """What the plan's selection finds among the terms that the task allows."""
-    if plan.selection is None:
-        return None
-    return select(plan.selection, task.features, task.samples, task.allowed)
-
-
-def _narrowed(task: Task, selected: Selected) -> Task:
-    """The task with the chosen terms only, and without the L1 norm that would choose again."""
-    strengths = replace(task.strengths, sparsity=0.0)
-    return replace(task, allowed=selected.support, strengths=strengths, is_chosen=True)
-
-
-def prepared(model: AbstractModel, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Task:
-    """What `fit` would ask the solver for."""
-    plan = model._plan()
-    samples, learned = training_samples(model, plan.loss, X, y, t, u)
-    return model._task(plan, samples, learned)
+    recipes = [model.recipe() for model in models]
+    rows, names = training_rows(models[0], recipes[0].loss, X, y, t, u)
+    # models change only when all fits are done: one that fails leaves earlier ones whole
+    fits = fit_all(recipes, rows)
+    return [model._learn(fit, names) for model, fit in zip(models, fits, strict=True)]

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 from . import penalties
 from .augmentations import Basis
 from .libraries import FeatureMap
-from .losses import AbstractLoss, Examples
+from .losses import AbstractLoss, Segments
 
 Arrays = np.ndarray | jax.Array
 PARTS = ("fit", "sparsity", "orthogonality", "magnitude", "ridge")
@@ -69,7 +69,7 @@ class Objective:
     Features are divided by `feature_scale`, the field is `target_scale` times what the parameters
     say, and errors are divided by `error_scale`; all are one unless the problem is normalised.
     `whitening` is there for the exact projection: the network then loses what the library can
-    say before it is used. Parts that are not `counted` are not computed.
+    represent before it is used. Parts that are not `counted` are not computed.
     """
 
     features: FeatureMap
@@ -95,14 +95,14 @@ class Objective:
     def correction(
         self,
         parameters: Parameters,
-        examples: Examples,
+        segments: Segments,
         theta: Float[Arrays, "N K"],
         psi: Float[Arrays, "N H"] | None = None,
     ) -> Float[Arrays, "K c"] | None:
-        """What the projection takes out of the network on these examples; None without one."""
+        """What the projection takes out of the network on these segments; None without one."""
         if self.whitening is None:
             return None
-        points = examples.points.reshape(theta.shape[0], -1)
+        points = segments.points.reshape(theta.shape[0], -1)
         values: Any = parameters.basis(points, jnp) if psi is None else psi
         return self._projected(theta, values @ parameters.weights)[1]
 
@@ -117,7 +117,7 @@ class Objective:
     def parts(
         self,
         parameters: Parameters,
-        examples: Examples,
+        segments: Segments,
         theta: Float[Arrays, "N K"],
         second: tuple[Float[Arrays, "M V"], Float[Arrays, "M K"]] | None = None,
         psi: Float[Arrays, "N H"] | None = None,
@@ -125,21 +125,18 @@ class Objective:
     ) -> Float[Arrays, " 5"]:
         """The parts of J, each without its weight, in the order of `PARTS`.
 
-        `theta` holds the scaled features at the points of the examples, and `psi` the network's
+        `theta` holds the scaled features at the points of the segments, and `psi` the network's
         basis functions where they do not change. `second` is an independent batch of points and
-        features for the penalty without bias. `correction` is that of other examples, if the
+        features for the penalty without bias. `correction` is that of other segments, if the
         projection is not to be made on these.
         """
-        B, P, _ = examples.points.shape
-        points = examples.points.reshape(B * P, -1)
+        B, P, _ = segments.points.shape
+        points = segments.points.reshape(B * P, -1)
         w = jnp.where(self.allowed.T, parameters.coefficients, 0.0)
         v, basis = parameters.weights, parameters.basis
         symbolic = theta @ w
 
-        def network(z: Any, said: Any) -> Any:
-            return basis(said * self.target_scale if basis.composed else z, jnp) @ v
-
-        residual = network(points, symbolic) if psi is None else psi @ v
+        residual = (basis(points, jnp) if psi is None else psi) @ v
         if correction is not None:
             residual = residual - theta @ correction
         elif self.whitening is not None:
@@ -147,17 +144,14 @@ class Objective:
         values = (symbolic + residual) * self.target_scale
 
         def field(z: Any) -> Any:
-            said = self.library(z)
             kept = w if correction is None else w - correction
-            return (said @ kept + network(z, said @ w)) * self.target_scale
+            return (self.library(z) @ kept + basis(z, jnp) @ v) * self.target_scale
 
         def overlap() -> Any:
-            # at the measured states, also for a network that is composed with the equations
-            here = basis(points, jnp) @ v if basis.composed else residual
             pair = None if second is None else (second[1], basis(second[0], jnp) @ v)
-            return penalties.orthogonality(theta, here, self.allowed, pair)
+            return penalties.orthogonality(theta, residual, self.allowed, pair)
 
-        errors = self.loss.errors(field, values.reshape(B, P, -1), examples, self.error_scale)
+        errors = self.loss.errors(field, values.reshape(B, P, -1), segments, self.error_scale)
         compute = (
             lambda: jnp.mean(errors),
             lambda: penalties.sparsity(w),

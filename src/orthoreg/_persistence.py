@@ -18,7 +18,7 @@ from ._errors import InputError, ModelFileError
 from ._field import HybridField
 from ._files import atomic_write
 from ._gate import Gate, Region
-from .augmentations import MLP, Basis, Composed, RandomFeatures, Zero
+from .augmentations import MLP, Basis, RandomFeatures, Zero
 from .differentiation import (
     Automatic,
     FiniteDifference,
@@ -43,8 +43,15 @@ from .libraries import (
     to_text,
 )
 from .losses import Informed, MultiStep, OneStep, VectorField
-from .selection import CrossValidation, Extrapolation, InformationCriterion, StabilitySelection
-from .solvers import Adam, Exact, Shrinkage, Thresholding, TwoStage
+from .selection import (
+    CrossValidation,
+    Extrapolation,
+    InformationCriterion,
+    Shrinkage,
+    StabilitySelection,
+    Thresholding,
+)
+from .solvers import Adam, Exact, TwoStage
 
 VERSION = 1
 _MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"
@@ -53,7 +60,7 @@ _RECIPES = {
     kind.__name__: kind
     for kind in (
         Polynomial, Fourier, Terms, PerState, Joined, Products, Empty,
-        RandomFeatures, MLP, Zero, Composed, VectorField, OneStep, MultiStep, Informed,
+        RandomFeatures, MLP, Zero, VectorField, OneStep, MultiStep, Informed,
         Exact, Adam, TwoStage, Shrinkage, Thresholding, Gate,
         Automatic, FiniteDifference, LocalPolynomial, SavitzkyGolay, SmoothedFiniteDifference,
         SmoothingSpline,
@@ -194,7 +201,6 @@ def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarra
         "terms": [to_text(term, names=names) for term in field.features.terms],
         "allowed": [list(row) for row in field.features.allowed],
         "layers": len(field.basis.weights),
-        "composed": field.basis.composed,
     }
     arrays = {
         "coefficients": field.coefficients,
@@ -225,7 +231,6 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
         arrays["scale"],
         tuple(arrays[f"layer{i}.weight"] for i in layers),
         tuple(arrays[f"layer{i}.bias"] for i in layers),
-        bool(manifest.get("composed", False)),
     )
     features = FeatureMap(variables, terms, tuple(tuple(row) for row in manifest["allowed"]))
     coefficients = arrays["coefficients"]

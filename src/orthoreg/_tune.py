@@ -8,12 +8,14 @@ from typing import Any, final
 import numpy as np
 from sklearn.base import clone
 
-from ._door import training_samples
 from ._errors import InputError
 from ._estimator import OrthoReg
+from ._validation import training_rows
+from .data import folds as folds_of
+from .fitting import finish, prepare
 from .moments import gather
-from .selection import StrengthPath, strength_path
-from .solvers import Exact, Solution, Strengths
+from .selection import RegularizationPath, regularization_path
+from .solvers import Exact, Regularization, Solution
 
 _GRID = 50
 _ORTHOGONALITIES = (*np.logspace(-4, 4, _GRID - 1), math.inf)
@@ -25,7 +27,7 @@ class Tuning:
     """The model, fitted to all data with the best strengths, and the errors of all others."""
 
     model: OrthoReg
-    path: StrengthPath
+    path: RegularizationPath
 
 
 def tune(
@@ -42,8 +44,8 @@ def tune(
     """Chooses `orthogonality` and `sparsity` where held-out runs are predicted best.
 
     The paper's protocol, over 50 x 50 pairs by default, each solved exactly from the moments of
-    one pass over the data: the folds are whole runs where there are enough. Needs `solver=Exact()`
-    without `refit`, whose objective the strengths belong to; scikit-learn's
+    one pass over the data: the folds are whole runs where there are enough. Needs `solver=Exact()`,
+    whose objective the strengths belong to; scikit-learn's
     `GridSearchCV(model, grid).fit(data)` does the same for any solver, one fit at a time, over
     whole runs as well. Where rho is to be chosen, the path has the one that is best at the model's
     own strengths; the model that is returned chooses its own.
@@ -56,35 +58,37 @@ def tune(
     ["x0' = 1.000 x1", "x1' = -1.000 x0"]
     """
     solver = getattr(model, "solver", None)
-    if not isinstance(model, OrthoReg) or not isinstance(solver, Exact) or solver.refit:
+    if not isinstance(model, OrthoReg) or not isinstance(solver, Exact):
         raise InputError(
             f"tune needs a model with solver=Exact() or Exact(normalize=True), whose objective "
-            f"the strengths belong to; got {model!r}. The default solver refits. Use "
-            f"scikit-learn's GridSearchCV for others."
+            f"the strengths belong to; got {model!r}. The default chooses terms in "
+            f"another way. Use scikit-learn's GridSearchCV for others."
         )
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
         raise InputError(f"folds must be a whole number of at least 2; got {folds!r}.")
     lams = _ORTHOGONALITIES if orthogonalities is None else tuple(orthogonalities)
     for lam, mu in [(lam, 0.0) for lam in lams] + [(0.0, mu) for mu in sparsities or ()]:
-        Strengths(mu, lam, 0.0)
+        Regularization(mu, lam, 0.0)
     copy: Any = clone(model)
     # the path does not depend on the sparsity, and the choice of rho little
     copy.set_params(sparsity=0.0 if copy.sparsity is None else copy.sparsity)
-    plan = copy._plan()
-    samples, learned = training_samples(copy, plan.loss, X, y, t, u)
-    task = copy._task(plan, samples, learned)
-    solver.check(task)
-    if len(samples.targets) < folds:
-        raise InputError(f"folds={folds} is more than the {len(samples.targets)} samples.")
-    parts = gather(task.features, task.basis, samples, folds=folds)
-    start = solver.solve(parts, task.allowed, task.strengths, task.ridge, samples.target_error)
+    recipe = copy.recipe()
+    observed, names = training_rows(copy, recipe.loss, X, y, t, u)
+    task = prepare(recipe, observed)
+    rows = task.linear_rows("Exact()")
+    if len(rows) < folds:
+        raise InputError(f"folds={folds} is more than the {len(rows)} samples.")
+    parts = gather(
+        task.features, task.basis, rows, folds=folds, fold_of_row=folds_of(rows, folds)
+    )
+    start = solver.solve(parts, task.support, task.regularization, task.ridge, rows.target_mse)
     scaled = [part.scaled(start.feature_scale, start.target_scale) for part in parts]
     if sparsities is None:
         largest = 2 * max(float(np.abs(start.moments.a).max(initial=0.0)), 1e-300)
         sparsities = tuple(largest * np.logspace(-6, 0, _GRID))
-    path = strength_path(
+    path = regularization_path(
         scaled,
-        task.allowed,
+        task.support,
         lams,
         sparsities,
         magnitude=float(model.magnitude),
@@ -92,6 +96,7 @@ def tune(
     )
     lam, mu = path.best
     copy.set_params(orthogonality=lam, sparsity=mu)
-    best = copy._plan()
-    result = solver.solve(parts, task.allowed, best.strengths, task.ridge, samples.target_error)
-    return Tuning(copy._learn(task, Solution(result, task.basis), learned, best), path)
+    best = copy.recipe()
+    result = solver.solve(parts, task.support, best.regularization, task.ridge, rows.target_mse)
+    fit = finish(best, task, Solution.of(result, task.basis), None)
+    return Tuning(copy._learn(fit, names), path)

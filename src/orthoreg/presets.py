@@ -6,11 +6,12 @@ The paper's follow its text: library, network, derivative targets, optimiser and
 import math
 
 from ._estimator import OrthoReg
-from .augmentations import MLP, Composed, Zero
+from .augmentations import MLP, Zero
 from .differentiation import SmoothedFiniteDifference
 from .libraries import Fourier, Polynomial
 from .losses import VectorField
-from .solvers import Adam, Exact, Thresholding, TwoStage
+from .selection import Thresholding
+from .solvers import Adam, Exact, TwoStage
 
 
 def recommended(seed: int = 0) -> OrthoReg:
@@ -48,13 +49,8 @@ def two_stage(orthogonality: float = 0.0, sparsity: float = 0.003, seed: int = 0
 
 def selection_refit(threshold: float = 0.045, seed: int = 0) -> OrthoReg:
     """STLSQ chooses and refits the terms; the residual is exactly orthogonal to them."""
-    solver = TwoStage(Thresholding(threshold), then=Adam())
-    return _with_paper_data(MLP(128, 3), 0.0, math.inf, 0.0, solver, seed)
-
-
-def compositional(orthogonality: float = 0.005, sparsity: float = 0.003, seed: int = 0) -> OrthoReg:
-    """T_w + N(T_w) with the penalty on N at the measured states: what it cannot control."""
-    return _paper(Composed(MLP(128, 3)), sparsity, orthogonality, 0.0, seed)
+    model = _with_paper_data(MLP(128, 3), None, math.inf, 0.0, TwoStage(then=Adam()), seed)
+    return model.set_params(selection=Thresholding(threshold))
 
 
 def _paper(augmentation, sparsity, orthogonality, magnitude, seed) -> OrthoReg:
@@ -79,7 +75,6 @@ PRESETS = {
     preset.__name__: preset
     for preset in (
         recommended, paper_orthoreg, paper_l2, paper_pure, lasso, two_stage, selection_refit,
-        compositional,
     )
 }  # fmt: skip
 """Every preset by its name."""

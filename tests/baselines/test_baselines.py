@@ -196,7 +196,7 @@ def test_a_constraint_without_weight_is_the_network_alone(fitted):
     free, alone = fitted("free PINN"), fitted("UniversalODE")
     assert_allclose(free.predict(X), alone.predict(X), atol=2e-3)
     assert_allclose(free.training_.history[:50], alone.training_.history[:50], rtol=1e-3)
-    assert og.PINN()._plan().loss == alone._plan().loss
+    assert og.PINN().recipe().loss == alone.recipe().loss
 
 
 def test_what_is_known_draws_the_network_towards_it(fitted):

@@ -313,18 +313,18 @@ def test_long_equations_stay_on_one_line(capsys):
 )
 def test_certificate_table_says_what_is_known(orthogonality, bound):
     value = math.inf if orthogonality == 0 else 0.125 / orthogonality
-    row = _certificate_row(orthogonality, fit_error=3e-10, sayable=0.123, bound=value)
+    row = _certificate_row(orthogonality, fit_error=3e-10, library_r2=0.123, bound=value)
     assert row == ["x'", "2", "<1e-8", "0.2", "12", "%", "0", "0", bound, "0"]
 
 
-@pytest.mark.parametrize(("sayable", "share", "said"), [(0.8, 0.2, True), (0.4, 0.2, False),
+@pytest.mark.parametrize(("library_r2", "share", "said"), [(0.8, 0.2, True), (0.4, 0.2, False),
                                                         (0.8, 0.001, False)])  # fmt: skip
 @pytest.mark.parametrize(("selection", "reason"), [
     (None, "; a lower sparsity lets them in."),
     ("found", ",\n  because they do not hold where they were not fitted."),
 ])  # fmt: skip
-def test_a_sayable_residual_is_pointed_out(capsys, sayable, share, said, selection, reason):
-    one = _equation(sayable=sayable, residual_share=share)
+def test_a_sayable_residual_is_pointed_out(capsys, library_r2, share, said, selection, reason):
+    one = _equation(library_r2=library_r2, residual_share=share)
     certificate = SimpleNamespace(orthogonality=math.inf, equations=[one], dependences=())
     print_certificate(terminal(), SimpleNamespace(certificate_=certificate, selection_=selection))
     line = "  80% of the residual of x' could be said by library terms that were left out"
@@ -375,10 +375,10 @@ def _assert_one_sentence(capsys, words):
         assert word in captured.err
 
 
-def _equation(*, fit_error=0.1, residual_share=0.2, sayable=0.0, bound=0.0):
+def _equation(*, fit_error=0.1, residual_share=0.2, library_r2=0.0, bound=0.0):
     return SimpleNamespace(
         equation="x", n_terms=2, fit_error=fit_error, residual_share=residual_share,
-        sayable=sayable, overlap=0.0, duality_gap=0.0,
+        library_r2=library_r2, overlap=0.0, duality_gap=0.0,
         penalty_bound=SimpleNamespace(observed=0.0, bound=bound, assumption_holds=True),
     )  # fmt: skip
 

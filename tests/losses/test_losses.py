@@ -23,7 +23,7 @@ STEPS = {"euler": 1, "rk4": 4}
 
 def errors(loss, data, field, scale=None):
     """The error of each example in double precision; `field` maps rows of variables to rows."""
-    examples = loss.examples(loss.samples(data))
+    examples = loss.segments(loss.samples(data))
     B, P, V = examples.points.shape
     scale = np.ones(data.n_states) if scale is None else scale
     with jax.enable_x64(True):
@@ -146,7 +146,7 @@ def test_a_step_with_inputs_follows_scipy(rng):
 def test_windows_tile_each_run(lengths, window):
     """Every transition of every run is in a window, no window leaves its run, none is idle."""
     data = walks(*lengths)
-    examples = og.MultiStep(window).examples(og.MultiStep(window).samples(data))
+    examples = og.MultiStep(window).segments(og.MultiStep(window).samples(data))
     row = {tuple(state): i for i, state in enumerate(data.states)}
     starts = np.array([[row[tuple(z)] for z in one] for one in examples.points])
     ends = np.array([[row[tuple(z)] for z in one] for one in examples.targets])
@@ -392,7 +392,7 @@ def test_the_projection_is_that_of_the_states_the_loss_sees(loss):
         og.Polynomial(2), og.MLP(8, 1), sparsity=0.0, loss=loss,
         solver=og.Adam(epochs=100, threshold=0.0, learning_rate=0.02),
     ).fit(runs, t=times)  # fmt: skip
-    examples = loss.examples(loss.samples(og.Dataset.from_arrays(runs, times)))
+    examples = loss.segments(loss.samples(og.Dataset.from_arrays(runs, times)))
     with jax.enable_x64(True):
 
         def field(z):

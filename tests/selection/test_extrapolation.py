@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import orthoreg as og
 from orthoreg._errors import InputError
-from orthoreg.data import Dataset, Samples
+from orthoreg.data import Dataset, Rows
 from orthoreg.libraries import bind
-from orthoreg.moments import gather_cells
+from orthoreg.moments import gather_partitioned
 from orthoreg.selection import select
 from orthoreg.selection._splits import splits
 from orthoreg.systems import SYSTEMS, Pendulum, Split
@@ -20,7 +20,7 @@ from orthoreg.systems import SYSTEMS, Pendulum, Split
 LIBRARY = og.Polynomial(2) + og.Fourier(1)
 
 
-def samples_of(data: Dataset) -> Samples:
+def samples_of(data: Dataset) -> Rows:
     return og.VectorField().samples(data)
 
 
@@ -42,7 +42,7 @@ def runs_of(system, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def swings() -> Samples:
+def swings() -> Rows:
     """Sixty runs of the pendulum, with terms that the library lacks."""
     system = Pendulum.of_difficulty("low")
     times, x = runs_of(system, 60)
@@ -52,7 +52,7 @@ def swings() -> Samples:
     return samples_of(data)
 
 
-def features_of(samples: Samples, library=LIBRARY):
+def features_of(samples: Rows, library=LIBRARY):
     return bind(library, samples.names, samples.outputs)
 
 
@@ -93,7 +93,7 @@ def test_a_beam_finds_what_all_supports_contain(swings, monkeypatch):
 def test_cells_add_up_to_the_moments_of_each_part(swings):
     features = features_of(swings)
     division = og.Extrapolation().divide(swings)
-    cells = gather_cells(features, swings, division)
+    cells = gather_partitioned(features, swings, division)
     z = np.hstack([features(swings.variables), swings.targets])
     parts = splits(cells, cells.outer)
     assert cells.count.sum() == len(z)
@@ -105,7 +105,7 @@ def test_cells_add_up_to_the_moments_of_each_part(swings):
 def test_groups_are_merged_where_cells_would_be_too_many(swings, monkeypatch):
     features, division = features_of(swings), og.Extrapolation().divide(swings)
     monkeypatch.setattr("orthoreg.moments._cells._MOST_NUMBERS", 120 * 12**2)
-    cells = gather_cells(features, swings, division)
+    cells = gather_partitioned(features, swings, division)
     assert len(cells.count) <= 120 and cells.count.sum() == len(swings.targets)
 
 

@@ -63,5 +63,5 @@ def test_the_certificate_tells_of_terms_that_the_selection_left_out():
     fitted = og.OrthoReg(library, og.RandomFeatures(80), selection=rule).fit(x, y)
     assert fitted.support_.tolist() == [[True, False, False]]
     (one,) = fitted.certificate_.equations
-    assert one.residual_share > 0.1 and one.sayable > 0.9
+    assert one.residual_share > 0.1 and one.library_r2 > 0.9
     assert len(fitted.certificate_.dependences) == 1

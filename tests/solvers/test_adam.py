@@ -18,11 +18,11 @@ from orthoreg import penalties
 from orthoreg._errors import DataError, InputError, TrainingError, TrainingWarning
 from orthoreg._objective import PARTS, Objective, Parameters, Weights
 from orthoreg.augmentations import Composed
-from orthoreg.data import Samples
+from orthoreg.data import Rows
 from orthoreg.libraries import bind
 from orthoreg.losses import Informed
 from orthoreg.moments import Moments, gather
-from orthoreg.solvers import EquationFit, Exact, Strengths, objective
+from orthoreg.solvers import EquationFit, Exact, Regularization, objective
 
 X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
 Y = X @ np.array([[0.0, -1.0], [1.0, -0.1]]) + 0.3 * np.cos(3 * X[:, :1])
@@ -81,7 +81,7 @@ def setting(loss, *, inputs=0, projects=False, composed=False, seed=0):
     parameters = Parameters(
         rng.standard_normal(features.mask.T.shape), basis, rng.standard_normal((basis.size, 2))
     )
-    examples = loss.examples(samples)
+    examples = loss.segments(samples)
     points = examples.points.reshape(-1, 2 + inputs)
     return built, parameters, examples, features(points) / scale, samples
 
@@ -135,7 +135,7 @@ def test_the_parts_sum_to_the_objective_of_the_moments(projects):
         parts = np.asarray(unit.parts(parameters, examples, theta)) * weights
     (moments,) = gather(built.features, parameters.basis, samples)
     moments = moments.scaled(built.feature_scale, np.ones(2))
-    strengths = Strengths(0.3, 0.7, 0.2)
+    strengths = Regularization(0.3, 0.7, 0.2)
     expected = 0.0
     for c, row in enumerate(built.allowed):
         w = np.where(row, parameters.coefficients[:, c], 0.0)
@@ -260,7 +260,7 @@ STRENGTHS = [(0.01, 0.0, 0), (0.0, 0.3, 1), (0.3, 5.0, 2), (0.02, 30.0, 2**40)]
 
 
 def test_together_is_one_by_one(trained):
-    """Strengths and seeds in one batch; a model that cannot join it keeps its place."""
+    """Regularization and seeds in one batch; a model that cannot join it keeps its place."""
     together = [hybrid(0.05, 2.0, 7), projecting(), *(hybrid(0.01, lam) for lam in (1.0, 4.0, 9.0))]
     alone = [hybrid(0.05, 2.0, 7), projecting(), *(hybrid(0.01, lam) for lam in (1.0, 4.0, 9.0))]
     result = og.fit_together(together, X, Y)
@@ -416,7 +416,7 @@ def test_adam_reaches_the_exact_optimum_and_never_passes_it():
 
 def of_trained_layers(model) -> tuple[Moments, np.ndarray, np.ndarray]:
     """Moments of features, trained hidden layers and targets; features; basis functions."""
-    samples = Samples(X, Y, np.zeros(60, np.int64), np.zeros(2), ("x0", "x1"))
+    samples = Rows(X, Y, np.zeros(60, np.int64), np.zeros(2), ("x0", "x1"))
     field = model.field_
     (moments,) = gather(field.features, field.basis, samples)
     return moments, field.features(X), field.basis(X)
@@ -429,11 +429,11 @@ def test_polish_is_the_exact_optimum_for_the_trained_layers():
         assert_array_equal(after.training_.history, before.training_.history)
         moments, _, _ = of_trained_layers(before)
         mask = np.ones((2, 6), bool)
-        best = Exact().solve([moments], mask, Strengths(mu, lam, 0.0), 0.0)
+        best = Exact().solve([moments], mask, Regularization(mu, lam, 0.0), 0.0)
         for c, (old, new) in enumerate(
             zip(before.certificate_.equations, after.certificate_.equations, strict=True)
         ):
-            least = objective(moments, c, best.equations[c], Strengths(mu, lam, 0.0))
+            least = objective(moments, c, best.equations[c], Regularization(mu, lam, 0.0))
             assert new.objective <= old.objective
             assert new.objective == pytest.approx(least, rel=1e-7, abs=1e-10)
             assert old.objective - new.objective <= old.duality_gap + 1e-12

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import Lasso
 
 from orthoreg.moments import Moments
-from orthoreg.solvers import Exact, Strengths, duality_gap, exact_path, lasso, objective
+from orthoreg.solvers import Exact, Regularization, duality_gap, exact_path, lasso, objective
 
 seeds = st.integers(0, 10_000)
 weights = st.sampled_from([0.0, 0.01, 0.1, 1.0, 10.0])
@@ -82,7 +82,7 @@ def convex_optimum(Phi, Psi, y, mu, lam, lam2, rho) -> float:
 def test_objective_agrees_with_a_generic_convex_solve(seed, mu, lam, lam2, rho):
     Phi, Psi, y = problem(seed)
     moments = moments_of(Phi, Psi, y)
-    strengths = Strengths(mu, lam, lam2)
+    strengths = Regularization(mu, lam, lam2)
     result = Exact().solve([moments], np.ones((1, 5), bool), strengths, rho)
     fit = result.equations[0]
     ours = J(fit.w, fit.v, Phi, Psi, y, mu, lam, lam2, rho)
@@ -97,7 +97,7 @@ def test_solution_meets_the_sub_gradient_conditions(seed, mu, lam):
     data = problem(seed)
     fit = (
         Exact()
-        .solve([moments_of(*data)], np.ones((1, 5), bool), Strengths(mu, lam, 0.1), 1e-3)
+        .solve([moments_of(*data)], np.ones((1, 5), bool), Regularization(mu, lam, 0.1), 1e-3)
         .equations[0]
     )
 
@@ -124,7 +124,7 @@ def test_solution_meets_the_sub_gradient_conditions(seed, mu, lam):
 def test_without_a_residual_it_is_the_lasso_at_half_mu(seed, mu):
     Phi, _, y = problem(seed)
     moments = moments_of(Phi, np.zeros((40, 0)), y)
-    w = Exact().solve([moments], np.ones((1, 5), bool), Strengths(mu, 1.0, 0.0), 0.0)
+    w = Exact().solve([moments], np.ones((1, 5), bool), Regularization(mu, 1.0, 0.0), 0.0)
     reference = Lasso(alpha=mu / 2, fit_intercept=False, tol=1e-14, max_iter=1_000_000)
     assert_allclose(w.coefficients[0], reference.fit(Phi, y[:, 0]).coef_, atol=1e-8)
 
@@ -135,7 +135,7 @@ def test_infinite_orthogonality_is_the_limit_and_leaves_no_overlap(seed, mu):
     moments = moments_of(Phi, Psi, y)
 
     def solve(lam):
-        return Exact().solve([moments], np.ones((1, 5), bool), Strengths(mu, lam, 0.0), 1e-3)
+        return Exact().solve([moments], np.ones((1, 5), bool), Regularization(mu, lam, 0.0), 1e-3)
 
     projected, nearly = solve(math.inf).equations[0], solve(1e9).equations[0]
     scale = np.sqrt(np.diag(moments.A).max() * np.diag(moments.D).max())
@@ -143,7 +143,7 @@ def test_infinite_orthogonality_is_the_limit_and_leaves_no_overlap(seed, mu):
     assert_allclose(nearly.w, projected.w, atol=1e-5)
     assert_allclose(Psi @ nearly.v, Psi @ projected.v, atol=1e-4)
     plain = Exact().solve(
-        [moments_of(Phi, Psi[:, :0], y)], np.ones((1, 5), bool), Strengths(mu, 0, 0), 0.0
+        [moments_of(Phi, Psi[:, :0], y)], np.ones((1, 5), bool), Regularization(mu, 0, 0), 0.0
     )
     assert_allclose(projected.w, plain.coefficients[0], atol=1e-10)
 
@@ -155,7 +155,7 @@ def test_overlap_falls_as_orthogonality_grows(seed):
     for lam in (0.0, 0.1, 1.0, 10.0, 1e3):
         fit = (
             Exact()
-            .solve([moments], np.ones((1, 5), bool), Strengths(0.1, lam, 0.0), 1e-3)
+            .solve([moments], np.ones((1, 5), bool), Regularization(0.1, lam, 0.0), 1e-3)
             .equations[0]
         )
         sizes.append(np.linalg.norm(moments.B @ fit.v))
@@ -198,7 +198,7 @@ def test_path_equals_single_solves():
     assert path.shape == (3, 3, 2, 5)
     for i, lam in enumerate(lams):
         for j, mu in enumerate(mus):
-            single = Exact().solve([moments], mask, Strengths(mu, lam, 0.0), 1e-3)
+            single = Exact().solve([moments], mask, Regularization(mu, lam, 0.0), 1e-3)
             assert_allclose(path[i, j], single.coefficients, atol=1e-9)
     assert not path[:, :, 1, [1, 4]].any()
 
@@ -207,8 +207,8 @@ def test_refit_removes_the_shrinkage():
     Phi, Psi, y = problem(3)
     moments = moments_of(Phi, Psi, y)
     mask = np.ones((1, 5), bool)
-    shrunk = Exact().solve([moments], mask, Strengths(4.0, math.inf, 0.0), 1e-3)
-    refitted = Exact(refit=True).solve([moments], mask, Strengths(4.0, math.inf, 0.0), 1e-3)
+    shrunk = Exact().solve([moments], mask, Regularization(4.0, math.inf, 0.0), 1e-3)
+    refitted = Exact(refit=True).solve([moments], mask, Regularization(4.0, math.inf, 0.0), 1e-3)
     active = np.flatnonzero(shrunk.coefficients[0])
     assert 0 < len(active) < 5
     assert np.array_equal(np.flatnonzero(refitted.coefficients[0]), active)
@@ -220,7 +220,7 @@ def test_refit_removes_the_shrinkage():
 def test_normalised_solution_does_not_depend_on_units(seed, feature_unit, target_unit):
     Phi, Psi, y = problem(seed)
     mask = np.ones((1, 5), bool)
-    strengths = Strengths(0.1, 2.0, 0.1)
+    strengths = Regularization(0.1, 2.0, 0.1)
     solver = Exact(normalize=True)
     one = solver.solve([moments_of(Phi, Psi, y)], mask, strengths, 1e-3)
     other = solver.solve(
@@ -236,6 +236,6 @@ def test_a_residual_that_only_fits_noise_is_dropped():
     Phi, Psi = rng.standard_normal((400, 2)), rng.standard_normal((400, 30))
     y = Phi @ [[1.0], [-2.0]] + 0.1 * rng.standard_normal((400, 1))
     folds = [moments_of(Phi[i::5], Psi[i::5], y[i::5]) for i in range(5)]
-    result = Exact().solve(folds, np.ones((1, 2), bool), Strengths(0.0, math.inf, 0.0), None)
+    result = Exact().solve(folds, np.ones((1, 2), bool), Regularization(0.0, math.inf, 0.0), None)
     assert result.equations[0].ridge == math.inf
     assert not result.weights.any()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from orthoreg._geometry import squared_norm
 from orthoreg.moments import Moments
-from orthoreg.solvers import Exact, FitResult, Strengths
+from orthoreg.solvers import Exact, FitResult, Regularization
 
 N = 30
 seeds = st.integers(0, 10_000)
@@ -87,6 +87,6 @@ def solve(
     block = np.hstack([Phi, Psi, y])
     moments = Moments(len(y), block.T @ block, Phi.shape[1], Psi.shape[1])
     mask = np.ones((y.shape[1], Phi.shape[1]), bool)
-    result = Exact().solve([moments], mask, Strengths(mu, lam, lam2), rho)
+    result = Exact().solve([moments], mask, Regularization(mu, lam, lam2), rho)
     w = result.coefficients
     return Solution(w, Phi @ w.T, Psi @ result.weights, result)

@@ -2,7 +2,6 @@
 
 from ._augmentation import MLP as MLP
 from ._augmentation import AbstractAugmentation as AbstractAugmentation
-from ._augmentation import Composed as Composed
 from ._augmentation import RandomFeatures as RandomFeatures
 from ._augmentation import Zero as Zero
 from ._basis import Basis as Basis

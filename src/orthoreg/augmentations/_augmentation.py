@@ -136,30 +136,6 @@ class MLP(AbstractAugmentation):
         return Basis(mean, scale, weights, biases)
 
 
-@final
-@dataclass(frozen=True)
-class Composed(AbstractAugmentation):
-    """A network of the values of f_phy instead of the state: f(x) = T_w(x) + N(T_w(x)).
-
-    A negative example: a penalty on N at the measured states does not control the overlap of
-    N(T_w(x)) with the library. [prop:seq_two_stage_failure] Needs a gradient solver and as many
-    variables as equations.
-    """
-
-    network: AbstractAugmentation = field(default_factory=MLP)
-    ridge: float | None = field(init=False, repr=False)
-    learns_hidden: bool = field(init=False, repr=False)
-
-    def __post_init__(self):
-        if not isinstance(self.network, AbstractAugmentation):
-            raise InputError(f"Composed(network=...) must be such as MLP(); got {self.network!r}.")
-        object.__setattr__(self, "ridge", self.network.ridge)
-        object.__setattr__(self, "learns_hidden", self.network.learns_hidden)
-
-    def init(self, mean, scale, *, rng) -> Basis:
-        return replace(self.network.init(mean, scale, rng=rng), composed=True)
-
-
 def _check_size(value: object, what: str) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
         raise InputError(f"{what} must be a whole number of at least 1; got {value!r}.")

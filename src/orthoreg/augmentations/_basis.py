@@ -14,27 +14,24 @@ Arrays = np.ndarray | jax.Array
 @partial(
     jax.tree_util.register_dataclass,
     data_fields=["mean", "scale", "weights", "biases"],
-    meta_fields=["composed"],
+    meta_fields=[],
 )
 @final
 @dataclass(frozen=True, eq=False)
 class Basis:
     """Standardised variables through tanh layers, and a constant: the functions that the last
-    layer of a network combines. Without layers there are none (H = 0).
-
-    `composed` says that they are functions of the values of f_phy instead of the variables."""
+    layer of a network combines. Without layers there are none (H = 0)."""
 
     mean: Float[Arrays, " V"]
     scale: Float[Arrays, " V"]
     weights: tuple[Float[Arrays, "_ _"], ...]
     biases: tuple[Float[Arrays, " _"], ...]
-    composed: bool = False
 
     @property
     def size(self) -> int:
         return self.biases[-1].shape[0] + 1 if self.biases else 0
 
-    def blind_to(self, variables: Bool[np.ndarray, " V"]) -> "Basis":
+    def mask_inputs(self, variables: Bool[np.ndarray, " V"]) -> "Basis":
         """The same layers without these variables: nothing is known of what they do."""
         if not self.weights or not variables.any():
             return self

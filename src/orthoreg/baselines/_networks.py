@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import final
 
 from .._model import AbstractModel
-from .._plan import Plan, checked_plan
 from ..augmentations import MLP
+from ..fitting import Recipe
 from ..libraries import Empty
 from ..losses import AbstractLoss, Informed, VectorField
-from ..solvers import AbstractSolver, Adam, Strengths
+from ..solvers import AbstractSolver, Adam, Regularization
 
 
 @final
@@ -34,12 +34,13 @@ class UniversalODE(AbstractModel):
         self.solver = solver
         self.seed = seed
 
-    def _plan(self) -> Plan:
-        return _network_plan(
+    def recipe(self) -> Recipe:
+        return _network_recipe(
             self.width,
             self.depth,
             VectorField() if self.loss is None else self.loss,
             self.solver,
+            self.seed,
         )
 
 
@@ -69,22 +70,24 @@ class PINN(AbstractModel):
         self.solver = solver
         self.seed = seed
 
-    def _plan(self) -> Plan:
-        return _network_plan(
+    def recipe(self) -> Recipe:
+        return _network_recipe(
             self.width,
             self.depth,
             VectorField() if self.known is None else Informed(self.known, self.weight),
             self.solver,
+            self.seed,
         )
 
 
-def _network_plan(
-    width: int, depth: int, loss: AbstractLoss, solver: AbstractSolver | None
-) -> Plan:
-    return checked_plan(
+def _network_recipe(
+    width: int, depth: int, loss: AbstractLoss, solver: AbstractSolver | None, seed: int
+) -> Recipe:
+    return Recipe(
         Empty(),
         MLP(width, depth),
-        Strengths(0.0, 0.0, 0.0),
+        Regularization(0.0, 0.0, 0.0),
         loss,
         Adam(normalize=True) if solver is None else solver,
+        seed=seed,
     )

@@ -3,11 +3,12 @@
 from typing import final
 
 from .._model import AbstractModel
-from .._plan import Plan, checked_plan
 from ..augmentations import Zero
+from ..fitting import Recipe
 from ..libraries import AbstractLibrary, Fourier, Polynomial
 from ..losses import AbstractLoss, VectorField
-from ..solvers import Strengths, Thresholding, TwoStage
+from ..selection import Thresholding
+from ..solvers import Exact, Regularization
 
 
 @final
@@ -42,11 +43,12 @@ class STLSQ(AbstractModel):
         self.rounds = rounds
         self.loss = loss
 
-    def _plan(self) -> Plan:
-        return checked_plan(
+    def recipe(self) -> Recipe:
+        return Recipe(
             Polynomial(2) + Fourier(1) if self.library is None else self.library,
             Zero(),
-            Strengths(0.0, 0.0, 0.0),
+            Regularization(0.0, 0.0, 0.0),
             VectorField() if self.loss is None else self.loss,
-            TwoStage(Thresholding(self.threshold, self.alpha, self.rounds)),
+            Exact(),
+            Thresholding(self.threshold, self.alpha, self.rounds),
         )

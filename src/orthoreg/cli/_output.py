@@ -129,7 +129,7 @@ def certificate_table(certificate: Any) -> Group:
             str(one.n_terms),
             "<1e-8" if one.fit_error < _LEAST_ERROR else number(one.fit_error),
             number(one.residual_share),
-            f"{100 * one.sayable:.0f} %",
+            f"{100 * one.library_r2:.0f} %",
             number(one.overlap),
             number(one.penalty_bound.observed),
             _bound(one.penalty_bound, certificate.orthogonality),
@@ -174,7 +174,7 @@ def print_certificate(console: Any, model: Any) -> None:
             style="dim",
         )
     for one in certificate.equations:
-        if one.sayable > 0.5 and one.residual_share > 0.01:
+        if one.library_r2 > 0.5 and one.residual_share > 0.01:
             if one.overlap >= _NEGLIGIBLE:
                 advice = "terms; a higher orthogonality keeps them out of it"
             elif model.selection_ is None:
@@ -185,7 +185,7 @@ def print_certificate(console: Any, model: Any) -> None:
                     "fitted"
                 )
             console.print(
-                f"  {one.sayable:.0%} of the residual of {one.equation}' could be said by library "
+                f"  {one.library_r2:.0%} of the residual of {one.equation}' could be said by library "
                 f"{advice}.",
                 markup=False,
             )

@@ -143,6 +143,6 @@ def term_entries(model: AbstractModel) -> dict[str, Any]:
             for k in shown
         }
     sentences = [
-        f"{model.output_names_[pair.equation]}': {pair.advice}" for pair in sure.lookalikes
+        f"{model.output_names_[pair.equation]}': {pair.advice}" for pair in sure.confounded
     ]
     return {"terms": terms, "lookalikes": sentences}

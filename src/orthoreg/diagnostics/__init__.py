@@ -6,10 +6,6 @@ from ._certificate import ErrorSplit as ErrorSplit
 from ._certificate import PenaltyBound as PenaltyBound
 from ._certificate import certify as certify
 from ._certificate import condition_number as condition_number
-from ._library import LibraryCondition as LibraryCondition
-from ._library import NearDependence as NearDependence
-from ._library import library_condition as library_condition
-from ._library import near_dependences as near_dependences
 from ._metrics import RolloutScores as RolloutScores
 from ._metrics import SupportScores as SupportScores
 from ._metrics import normalized_mse as normalized_mse

@@ -1,21 +1,16 @@
 """What can be proved about a fit, evaluated on the data it was made from."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float
-from scipy.linalg import cho_factor, cho_solve
 
+from ..quadratic import Dependence, QuadraticProblem, independent_terms
 from ..solvers import (
-    Dependence,
     EquationFit,
     FitResult,
-    duality_gap,
-    independent_terms,
-    lasso,
-    objective,
     residual_overlaps,
     residual_square,
     squared_error,
@@ -63,16 +58,16 @@ class ErrorSplit:
 class EquationCertificate:
     """One equation. Shares and errors are relative to the root mean square of its target.
 
-    `sayable` is the share of the residual's square that the library's other terms could say.
-    Objective, duality gap and bound belong to the error of derivatives and a residual that is
-    added; for other losses and for a composed network they are NaN.
+    `library_r2` is the share of the residual's square that the library's other terms explain.
+    Objective, duality gap and bound belong to the error of derivatives; for other losses they
+    are NaN.
     """
 
     equation: str
     n_terms: int
     fit_error: float
     residual_share: float
-    sayable: float
+    library_r2: float
     overlap: float
     objective: float
     duality_gap: float
@@ -145,9 +140,9 @@ def certify(
         for found in fit.dependences
     )
     return Certificate(
-        sparsity=float(result.strengths.sparsity),
-        orthogonality=float(result.strengths.orthogonality),
-        magnitude=float(result.strengths.magnitude),
+        sparsity=float(result.regularization.sparsity),
+        orthogonality=float(result.regularization.orthogonality),
+        magnitude=float(result.regularization.magnitude),
         normalized=normalized,
         n_samples=moments.count,
         condition_number=condition_number(moments.A),
@@ -165,17 +160,16 @@ def _certify_equation(
     moments, fit = result.moments, result.equations[c]
     size = max(float(moments.yy[c]), 1e-300)
     split = _split(result, c)
-    bound = _penalty_bound(result, c, fit)
-    if not result.literal:
-        bound = PenaltyBound(False, bound.observed, math.nan)
+    reached = math.nan if result.objectives is None else result.objectives[c]
+    bound = _penalty_bound(result, c, fit, reached)
     return EquationCertificate(
         equation=name,
         n_terms=int(np.count_nonzero(fit.w)),
         fit_error=float(np.sqrt(split.total / size)),
         residual_share=float(np.sqrt(residual_square(moments, fit) / size)),
-        sayable=_sayable(result, c),
+        library_r2=_library_r2(result, c),
         overlap=float(overlap[fit.terms].max(initial=0.0)),
-        objective=objective(moments, c, fit, result.strengths) if result.literal else math.nan,
+        objective=reached,
         duality_gap=fit.duality_gap,
         ridge=fit.ridge,
         penalty_bound=bound,
@@ -185,7 +179,7 @@ def _certify_equation(
     )
 
 
-def _sayable(result: FitResult, c: int) -> float:
+def _library_r2(result: FitResult, c: int) -> float:
     """|P f_aug|^2 / |f_aug|^2 with P the projection on all terms that the equation may use."""
     moments, fit = result.moments, result.equations[c]
     size = residual_square(moments, fit)
@@ -195,40 +189,44 @@ def _sayable(result: FitResult, c: int) -> float:
     independent, _ = independent_terms(moments.A[np.ix_(allowed, allowed)])
     terms = allowed[independent]
     overlap = residual_overlaps(moments, fit)[terms]
-    A = moments.A[np.ix_(terms, terms)]
-    inside = overlap @ np.linalg.lstsq(A, overlap, rcond=1e-14)[0] if len(terms) else 0.0
+    inside = overlap @ QuadraticProblem(moments.A[np.ix_(terms, terms)], overlap).solve()
     return float(np.clip(inside / size, 0.0, 1.0))
 
 
-def _penalty_bound(result: FitResult, c: int, fit: EquationFit) -> PenaltyBound:
-    moments, strengths = result.moments, result.strengths
-    A, a = moments.A[np.ix_(fit.terms, fit.terms)], moments.a[fit.terms, c]
-    independent, _ = independent_terms(A)
-    A, a = A[np.ix_(independent, independent)], a[independent]
-    w = lasso(A, a, fit.sparsity)
-    symbolic = float(moments.yy[c] - 2 * a @ w + w @ A @ w + fit.sparsity * np.abs(w).sum())
-    gap = duality_gap(A, a, float(moments.yy[c]), fit.sparsity, w)
-    reached = objective(moments, c, fit, strengths)
-    observed = residual_overlaps(moments, fit)[fit.terms]
+def _penalty_bound(result: FitResult, c: int, fit: EquationFit, reached: float) -> PenaltyBound:
+    """The bound, and whether the objective that was `reached` meets its assumption."""
+    moments = result.moments
+    overlap = residual_overlaps(moments, fit)[fit.terms]
+    observed = float(overlap @ overlap)
+    if math.isnan(reached):
+        return PenaltyBound(False, observed, math.nan)
+    _, problem = _symbolic_problem(result, c)
+    w = problem.solve()
+    symbolic = max(float(moments.yy[c]) + problem.value(w), 0.0)
+    gap = problem.duality_gap(w, float(moments.yy[c]))
+    lam = float(result.regularization.orthogonality)
     return PenaltyBound(
-        assumption_holds=bool(
-            reached <= symbolic + gap + 1e-12 * max(float(moments.yy[c]), 1e-300)
-        ),
-        observed=float(observed @ observed),
-        bound=symbolic / strengths.orthogonality if strengths.orthogonality > 0 else np.inf,
+        assumption_holds=reached <= symbolic + gap + 1e-12 * max(float(moments.yy[c]), 1e-300),
+        observed=observed,
+        bound=symbolic / lam if lam > 0 else np.inf,
     )
+
+
+def _symbolic_problem(result: FitResult, c: int) -> tuple[np.ndarray, QuadraticProblem]:
+    """The independent terms of an equation, and its problem without a residual."""
+    moments, fit = result.moments, result.equations[c]
+    independent, _ = independent_terms(moments.A[np.ix_(fit.terms, fit.terms)])
+    terms = fit.terms[independent]
+    A = moments.A[np.ix_(terms, terms)]
+    return terms, QuadraticProblem(A, moments.a[terms, c], fit.sparsity)
 
 
 def _split(result: FitResult, c: int) -> ErrorSplit:
     """The two halves of the squared error and what is missing to their sum."""
     moments, fit = result.moments, result.equations[c]
-    A, a = moments.A[np.ix_(fit.terms, fit.terms)], moments.a[fit.terms, c]
-    independent, _ = independent_terms(A)
-    terms = fit.terms[independent]
-    A, a = A[np.ix_(independent, independent)], a[independent]
-    projected = cho_solve(cho_factor(A), a) if len(a) else a
+    terms, problem = _symbolic_problem(result, c)
     difference = np.zeros(moments.n_features)
-    difference[terms] = projected
+    difference[terms] = replace(problem, l1=0.0).solve()
     inside = difference.copy()
     difference = difference - fit.w
     symbolic = max(float(difference @ moments.A @ difference), 0.0)

@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from .._errors import InputError
 from .._geometry import overlaps, squared_norm
-from ..solvers import independent_terms, lasso
+from ..quadratic import QuadraticProblem, independent_terms
 from ._certificate import ErrorSplit, PenaltyBound
 
 
@@ -85,7 +85,7 @@ def penalty_bound(
     kept, _ = independent_terms(A)
     alone = np.zeros_like(coefficients)
     for c in range(target.shape[1]):
-        alone[c, kept] = lasso(A[np.ix_(kept, kept)], a[kept, c], mu)
+        alone[c, kept] = QuadraticProblem(A[np.ix_(kept, kept)], a[kept, c], mu).solve()
     observed = float(np.sum(overlaps(features, neural) ** 2))
     baseline = squared_norm(target - features @ alone.T) + mu * float(np.abs(alone).sum())
     reached = (

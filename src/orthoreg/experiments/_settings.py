@@ -211,7 +211,7 @@ def _measured(
             step = float(data.step_of_run().mean())
             runs = [run.states for run in data]
             measured = Dataset.from_arrays(runs, step, names=data.state_names)
-        targets = VectorField(rule).samples(measured).targets
+        targets = VectorField(rule).observe(measured).targets
     return Rows(data.states, targets, data.run_of_row, data.state_names)
 
 

@@ -18,7 +18,7 @@ from ..diagnostics import (
     two_stage,
 )
 from ..moments import Moments
-from ..solvers import Exact, Strengths
+from ..solvers import Exact, Regularization
 from ._evidence import Part, Reading, Verdict
 
 _N = 30
@@ -249,7 +249,7 @@ def _solve(
     block = np.hstack([features, basis, y])
     moments = Moments(len(y), block.T @ block, features.shape[1], basis.shape[1])
     mask = np.ones((y.shape[1], features.shape[1]), bool)
-    result = Exact().solve([moments], mask, Strengths(mu, lam, lam2), 0.0)
+    result = Exact().solve([moments], mask, Regularization(mu, lam, lam2), 0.0)
     return _Fit(result.coefficients, features @ result.coefficients.T, basis @ result.weights)
 
 

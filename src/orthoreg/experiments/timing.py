@@ -8,9 +8,9 @@ import jax
 import numpy as np
 
 from .. import presets
-from .._model import prepared
 from ..data import Dataset
 from ..differentiation import SmoothedFiniteDifference
+from ..fitting import prepare
 from ..losses import VectorField
 from ..solvers._training import stretch
 from ..sweeps import Job, Record
@@ -76,13 +76,13 @@ def measure(spec: Timing) -> list[Record]:
     ]
 
 
-def batch(rows: int, seed: int = 0) -> Dataset:
+def batch(count: int, seed: int = 0) -> Dataset:
     """So many rows of the pendulum with their targets."""
     data = generate(Pendulum(), Split.train, runs=_RUNS, seed=seed)
-    samples = VectorField(SmoothedFiniteDifference()).samples(data)
-    chosen = np.random.default_rng(seed).permutation(len(samples.targets))[:rows]
+    rows = VectorField(SmoothedFiniteDifference()).observe(data)
+    chosen = np.random.default_rng(seed).permutation(len(rows))[:count]
     return Dataset.from_arrays(
-        samples.variables[chosen], 1.0, names=data.state_names, derivatives=samples.targets[chosen]
+        rows.variables[chosen], 1.0, names=data.state_names, derivatives=rows.targets[chosen]
     )
 
 
@@ -91,7 +91,9 @@ class Epochs:
     """The compiled training of one model, window by window."""
 
     def __init__(self, model: Any, data: Dataset) -> None:
-        _, _, self._loop = model.solver.prepared([prepared(model, data)])
+        recipe = model.recipe()
+        task = prepare(recipe, recipe.loss.observe(data))
+        _, _, self._loop = recipe.solver.prepared([task])
         self._state = self._loop.first_state()
 
     def window(self, index: int, epochs: int) -> float:

@@ -162,8 +162,7 @@ def _residual_source(field: HybridField, formulas: Sequence[str]) -> str:
             lines.append(f"residual[..., {c}] -= {correction}")
     basis = field.basis
     if basis.size:
-        inner = "result" if basis.composed else "z"
-        lines.append(f"hidden = ({inner} - {_literal(basis.mean)}) / {_literal(basis.scale)}")
+        lines.append(f"hidden = (z - {_literal(basis.mean)}) / {_literal(basis.scale)}")
         for weight, bias in zip(basis.weights, basis.biases, strict=True):
             lines.append(f"hidden = np.tanh(hidden @ {_literal(weight)} + {_literal(bias)})")
         lines.append(f"residual += hidden @ {_literal(field.weights[:-1])}")

@@ -2,7 +2,7 @@
 
 from ._informed import Informed as Informed
 from ._loss import AbstractLoss as AbstractLoss
-from ._loss import Examples as Examples
+from ._loss import Segments as Segments
 from ._prediction import MultiStep as MultiStep
 from ._prediction import OneStep as OneStep
 from ._vector_field import VectorField as VectorField

@@ -7,10 +7,10 @@ from typing import final
 import numpy as np
 
 from .._errors import InputError, quoted, suggestion
-from ..data import Dataset, Samples
+from ..data import Dataset, Rows
 from ..differentiation import AbstractDifferentiator, Automatic
 from ..libraries import evaluate, parse
-from ._loss import AbstractLoss, Examples
+from ._loss import AbstractLoss, Segments
 from ._vector_field import VectorField
 
 
@@ -26,7 +26,6 @@ class Informed(AbstractLoss):
     known: tuple[tuple[str, str], ...]
     weight: float
     differentiation: AbstractDifferentiator
-    is_quadratic = False
 
     def __init__(
         self,
@@ -44,13 +43,16 @@ class Informed(AbstractLoss):
         object.__setattr__(self, "weight", float(weight))
         object.__setattr__(self, "differentiation", differentiation or Automatic())
 
-    def samples(self, data: Dataset) -> Samples:
-        return VectorField(self.differentiation).samples(data)
+    def observe(self, data: Dataset) -> Rows:
+        return VectorField(self.differentiation).observe(data)
 
-    def examples(self, samples) -> Examples:
+    def linear_rows(self, observed) -> Rows | None:
+        return None  # two targets for each row
+
+    def segments(self, observed) -> Segments:
         """Targets are the derivatives, then g, then the weight of g, equation by equation."""
-        equations = samples.outputs
-        g, weight = np.zeros_like(samples.targets), np.zeros_like(samples.targets)
+        equations = observed.outputs
+        g, weight = np.zeros_like(observed.targets), np.zeros_like(observed.targets)
         for name, formula in self.known:
             if name not in equations:
                 raise InputError(
@@ -60,23 +62,23 @@ class Informed(AbstractLoss):
             column = equations.index(name)
             with np.errstate(all="ignore"):
                 g[:, column] = evaluate(
-                    parse(formula, samples.names), list(samples.variables.T), np
+                    parse(formula, observed.names), list(observed.variables.T), np
                 )
             weight[:, column] = self.weight
             if not np.isfinite(g).all():
                 raise InputError(
                     f"The known equation '{formula}' of '{name}' is not finite on the data."
                 )
-        plain = VectorField(self.differentiation).examples(samples)
-        return replace(plain, targets=np.concatenate([samples.targets, g, weight], axis=1)[:, None])
+        plain = VectorField(self.differentiation).segments(observed)
+        return replace(plain, targets=np.concatenate([observed.targets, g, weight], axis=1)[:, None])
 
-    def rows(self, samples) -> np.ndarray:
-        return np.arange(len(samples.targets))
+    def segment_rows(self, observed) -> np.ndarray:
+        return np.arange(len(observed.targets))
 
-    def errors(self, field, values, examples, scale):
+    def errors(self, field, values, segments, scale):
         c = values.shape[2]
-        y, g, weight = (examples.targets[:, :, i * c : (i + 1) * c] for i in range(3))
+        y, g, weight = (segments.targets[:, :, i * c : (i + 1) * c] for i in range(3))
         return ((((y - values) / scale) ** 2) + weight * ((g - values) / scale) ** 2).sum((1, 2))
 
-    def targets(self, samples, field) -> np.ndarray:
-        return samples.targets
+    def targets(self, observed, field) -> np.ndarray:
+        return observed.targets

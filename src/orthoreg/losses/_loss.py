@@ -1,4 +1,4 @@
-"""What a loss is: how runs become examples, and how far a field is from each of them."""
+"""What a loss is: how runs become rows or segments, and how far a field is from each of them."""
 
 import abc
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..data import Dataset, Samples
+from ..data import Dataset, Rows
 
 Arrays = np.ndarray | jax.Array
 Field = Callable[[Any], Any]
@@ -24,8 +24,8 @@ Field = Callable[[Any], Any]
 )
 @final
 @dataclass(frozen=True, eq=False)
-class Examples:
-    """B things to be fitted, each with P observed points of state space.
+class Segments:
+    """B pieces of runs to be fitted, each with P observed points of state space.
 
     `targets` belong to the points: derivatives, or for a prediction in time the states that
     follow. Then `steps` are the times until these, and `inputs_after` the inputs there.
@@ -41,33 +41,35 @@ class Examples:
 
 
 class AbstractLoss(abc.ABC):
-    """A data-fit term. `is_quadratic` says that it is |y - f|^2 at samples, which `Exact` needs."""
-
-    is_quadratic: bool
+    """A data-fit term: how runs become something to fit, and how far a field is from it."""
 
     @abc.abstractmethod
-    def samples(self, data: Dataset) -> Samples:
+    def observe(self, data: Dataset) -> Rows:
         """The rows of the runs, with a derivative at each."""
 
     @abc.abstractmethod
-    def examples(self, samples: Samples) -> Examples:
-        """What a field is fitted to."""
+    def linear_rows(self, observed: Rows) -> Rows | None:
+        """The rows of the linear least-squares problem that this loss is; None if it is none."""
 
     @abc.abstractmethod
-    def rows(self, samples: Samples) -> Int[np.ndarray, " M"]:
-        """The rows that the points of the examples are, one after the other."""
+    def segments(self, observed: Rows) -> Segments:
+        """What a field is fitted to by gradients."""
+
+    @abc.abstractmethod
+    def segment_rows(self, observed: Rows) -> Int[np.ndarray, " M"]:
+        """The rows that the points of the segments are, one after the other."""
 
     @abc.abstractmethod
     def errors(
         self,
         field: Field,
         values: Float[Arrays, "B P c"],
-        examples: Examples,
+        segments: Segments,
         scale: Float[Arrays, " c"],
     ) -> Float[Arrays, " B"]:
-        """The squared error of each example. `values` are the field's at its points; the errors
+        """The squared error of each segment. `values` are the field's at its points; the errors
         of each equation are divided by its `scale`."""
 
     @abc.abstractmethod
-    def targets(self, samples: Samples, field: Field) -> Float[np.ndarray, "N c"]:
+    def targets(self, observed: Rows, field: Field) -> Float[np.ndarray, "N c"]:
         """The derivative at each row that this fitted field is measured against."""

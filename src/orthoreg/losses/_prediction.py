@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Int
 
 from .._errors import DataError, InputError
-from ..data import Dataset, Samples
-from ._loss import AbstractLoss, Examples, Field
+from ..data import Dataset, Rows
+from ._loss import AbstractLoss, Segments, Field
 
 METHODS = {
     "euler": (1.0, (), ()),
@@ -32,25 +32,27 @@ class OneStep(AbstractLoss):
     """
 
     method: str = "rk4"
-    is_quadratic = False
 
     def __post_init__(self):
         _check_method(self.method, "OneStep")
 
-    def samples(self, data: Dataset) -> Samples:
+    def observe(self, data: Dataset) -> Rows:
         return _slopes(data, 1, "OneStep()")
 
-    def examples(self, samples) -> Examples:
-        return _windows(samples, 1, "OneStep()")
+    def linear_rows(self, observed) -> Rows | None:
+        return None  # a prediction is not linear in the field
 
-    def rows(self, samples) -> np.ndarray:
-        return _window_rows(samples, 1, "OneStep()").ravel()
+    def segments(self, observed) -> Segments:
+        return _windows(observed, 1, "OneStep()")
 
-    def errors(self, field, values, examples, scale):
-        return _errors(self.method, field, values, examples, scale)
+    def segment_rows(self, observed) -> np.ndarray:
+        return _window_rows(observed, 1, "OneStep()").ravel()
 
-    def targets(self, samples, field) -> np.ndarray:
-        return _implied_derivatives(self.method, samples, field)
+    def errors(self, field, values, segments, scale):
+        return _errors(self.method, field, values, segments, scale)
+
+    def targets(self, observed, field) -> np.ndarray:
+        return _implied_derivatives(self.method, observed, field)
 
 
 @final
@@ -64,7 +66,6 @@ class MultiStep(AbstractLoss):
 
     window: int = 10
     method: str = "rk4"
-    is_quadratic = False
 
     def __post_init__(self):
         valid = isinstance(self.window, int | np.integer) and not isinstance(self.window, bool)
@@ -74,20 +75,23 @@ class MultiStep(AbstractLoss):
             )
         _check_method(self.method, "MultiStep")
 
-    def samples(self, data: Dataset) -> Samples:
+    def observe(self, data: Dataset) -> Rows:
         return _slopes(data, self.window, f"MultiStep(window={self.window})")
 
-    def examples(self, samples) -> Examples:
-        return _windows(samples, self.window, f"MultiStep(window={self.window})")
+    def linear_rows(self, observed) -> Rows | None:
+        return None  # a prediction is not linear in the field
 
-    def rows(self, samples) -> np.ndarray:
-        return _window_rows(samples, self.window, f"MultiStep(window={self.window})").ravel()
+    def segments(self, observed) -> Segments:
+        return _windows(observed, self.window, f"MultiStep(window={self.window})")
 
-    def errors(self, field, values, examples, scale):
-        return _errors(self.method, field, values, examples, scale)
+    def segment_rows(self, observed) -> np.ndarray:
+        return _window_rows(observed, self.window, f"MultiStep(window={self.window})").ravel()
 
-    def targets(self, samples, field) -> np.ndarray:
-        return _implied_derivatives(self.method, samples, field)
+    def errors(self, field, values, segments, scale):
+        return _errors(self.method, field, values, segments, scale)
+
+    def targets(self, observed, field) -> np.ndarray:
+        return _implied_derivatives(self.method, observed, field)
 
 
 def _check_method(method: str, who: str) -> None:
@@ -95,7 +99,7 @@ def _check_method(method: str, who: str) -> None:
         raise InputError(f"{who}(method=...) must be 'rk4' or 'euler'; got {method!r}.")
 
 
-def _slopes(data: Dataset, window: int, who: str) -> Samples:
+def _slopes(data: Dataset, window: int, who: str) -> Rows:
     """Every row with the slope of the step that begins there, or, in a last row, that ends there.
 
     These start the scales of a fit; what a fitted field is measured against is `targets`.
@@ -113,7 +117,7 @@ def _slopes(data: Dataset, window: int, who: str) -> Samples:
     before = _step_starts(data.run_of_row)
     steps = np.diff(data.times)[before]
     slopes = np.diff(data.states, axis=0)[before] / steps[:, None]
-    return Samples(
+    return Rows(
         data.variables, slopes, data.run_of_row, np.zeros(data.n_states), data.variable_names,
         data.state_names, data.times,
     )  # fmt: skip
@@ -135,24 +139,24 @@ def _has_step(run_of_row: np.ndarray) -> np.ndarray:
     return np.bincount(run_of_row)[run_of_row] > 1
 
 
-def _windows(samples: Samples, window: int, who: str) -> Examples:
-    if samples.times is None:
+def _windows(observed: Rows, window: int, who: str) -> Segments:
+    if observed.times is None:
         raise InputError(
             f"loss={who} predicts in time and needs runs with times: fit(data) or fit(x, t=t)."
         )
-    n = samples.targets.shape[1]
-    rows = _window_rows(samples, window, who)
-    return Examples(
-        samples.variables[rows],
-        samples.variables[rows + 1, :n],
-        samples.times[rows + 1] - samples.times[rows],
-        samples.variables[rows + 1, n:],
+    n = observed.targets.shape[1]
+    rows = _window_rows(observed, window, who)
+    return Segments(
+        observed.variables[rows],
+        observed.variables[rows + 1, :n],
+        observed.times[rows + 1] - observed.times[rows],
+        observed.variables[rows + 1, n:],
     )
 
 
-def _window_rows(samples: Samples, window: int, who: str) -> Int[np.ndarray, "B P"]:
+def _window_rows(observed: Rows, window: int, who: str) -> Int[np.ndarray, "B P"]:
     """The rows of each window but its last."""
-    lengths = np.bincount(samples.run_of_row)
+    lengths = np.bincount(observed.run_of_row)
     offsets = np.cumsum(lengths) - lengths
     found = [
         offset + np.append(np.arange(0, length - 1 - window, window), length - 1 - window)
@@ -208,9 +212,9 @@ def _python_loop(body: Callable[..., Any], carry: Any, items: Any) -> tuple[Any,
     return carry, None
 
 
-def _errors(method: str, field: Field, values: Any, examples: Examples, scale: Any) -> Any:
+def _errors(method: str, field: Field, values: Any, segments: Segments, scale: Any) -> Any:
     """Mean over the window of |x - prediction|^2, each equation's divided by its scale."""
-    n = examples.targets.shape[2]
+    n = segments.targets.shape[2]
 
     def advance(x: Any, step: tuple[Any, ...], first: Any) -> tuple[Any, Any]:
         before, dt, after, target = step
@@ -221,30 +225,30 @@ def _errors(method: str, field: Field, values: Any, examples: Examples, scale: A
         return advance(x, step, field(jnp.concatenate([x, step[0]], axis=1)))
 
     steps = (
-        jnp.swapaxes(examples.points[:, :, n:], 0, 1),
-        examples.steps.T,
-        jnp.swapaxes(examples.inputs_after, 0, 1),
-        jnp.swapaxes(examples.targets, 0, 1),
+        jnp.swapaxes(segments.points[:, :, n:], 0, 1),
+        segments.steps.T,
+        jnp.swapaxes(segments.inputs_after, 0, 1),
+        jnp.swapaxes(segments.targets, 0, 1),
     )
-    start = examples.points[:, 0, :n]
-    if examples.points.shape[1] == 1:
+    start = segments.points[:, 0, :n]
+    if segments.points.shape[1] == 1:
         return advance(start, jax.tree.map(lambda part: part[0], steps), values[:, 0])[1]
     return jax.lax.scan(from_state, start, steps)[1].mean(0)
 
 
-def _implied_derivatives(method: str, samples: Samples, field: Field) -> np.ndarray:
+def _implied_derivatives(method: str, observed: Rows, field: Field) -> np.ndarray:
     """f(x) + (x_{t+1} - Psi_dt(x_t)) / dt: the field, corrected by what its prediction missed.
 
     A row that is a run of its own gives nothing to correct.
     """
-    assert samples.times is not None
-    n = samples.targets.shape[1]
-    inside = _has_step(samples.run_of_row)
-    rows = _step_starts(samples.run_of_row)[inside]
-    begin, end = samples.variables[rows], samples.variables[rows + 1]
-    dt = samples.times[rows + 1] - samples.times[rows]
+    assert observed.times is not None
+    n = observed.targets.shape[1]
+    inside = _has_step(observed.run_of_row)
+    rows = _step_starts(observed.run_of_row)[inside]
+    begin, end = observed.variables[rows], observed.variables[rows + 1]
+    dt = observed.times[rows + 1] - observed.times[rows]
     inputs = (begin[:, n:], end[:, n:])
     reached = _step(method, field, begin[:, :n], dt, field(begin), inputs, _python_loop)
-    implied = np.array(field(samples.variables))
+    implied = np.array(field(observed.variables))
     implied[inside] += (end[:, :n] - reached) / dt[:, None]
     return implied

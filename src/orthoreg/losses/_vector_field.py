@@ -4,11 +4,14 @@ from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from .._errors import DataError
-from ..data import Dataset, Samples
+from ..data import Dataset, Rows
 from ..differentiation import AbstractDifferentiator, Automatic, check_lengths
-from ._loss import AbstractLoss, Examples
+from ._loss import AbstractLoss, Segments
+
+_ROUNDING = 1e-10  # of a state's size: what changes by less over the longest run does not change
 
 
 @final
@@ -17,12 +20,12 @@ class VectorField(AbstractLoss):
     """1/N sum_i |y_i - f(x_i)|^2, with y the given derivatives or, without them, estimates.
 
     `differentiation` makes the estimates; the default lets the data choose a sliding polynomial.
+    A state that changes by less than rounding over the longest run has derivative zero.
     """
 
     differentiation: AbstractDifferentiator = field(default_factory=Automatic)
-    is_quadratic = True
 
-    def samples(self, data: Dataset) -> Samples:
+    def observe(self, data: Dataset) -> Rows:
         """A target for every row."""
         if data.n_samples == 0:
             raise DataError(f"{data.source} holds no runs; at least one is needed.")
@@ -33,9 +36,9 @@ class VectorField(AbstractLoss):
             targets = rule(data).derivatives
             error = rule.systematic_error(data)
         assert targets is not None
-        return Samples(
+        return Rows(
             data.variables,
-            targets,
+            np.where(_is_rounding(data, targets), 0.0, targets),
             data.run_of_row,
             error,
             data.variable_names,
@@ -43,17 +46,27 @@ class VectorField(AbstractLoss):
             data.times,
         )
 
-    def examples(self, samples) -> Examples:
-        n, none = len(samples.targets), np.zeros((len(samples.targets), 0))
-        return Examples(
-            samples.variables[:, None], samples.targets[:, None], none, none.reshape(n, 0, 0)
+    def linear_rows(self, observed) -> Rows | None:
+        return observed
+
+    def segments(self, observed) -> Segments:
+        n, none = len(observed.targets), np.zeros((len(observed.targets), 0))
+        return Segments(
+            observed.variables[:, None], observed.targets[:, None], none, none.reshape(n, 0, 0)
         )
 
-    def rows(self, samples) -> np.ndarray:
-        return np.arange(len(samples.targets))
+    def segment_rows(self, observed) -> np.ndarray:
+        return np.arange(len(observed.targets))
 
-    def errors(self, field, values, examples, scale):
-        return (((examples.targets - values) / scale) ** 2).sum((1, 2))
+    def errors(self, field, values, segments, scale):
+        return (((segments.targets - values) / scale) ** 2).sum((1, 2))
 
-    def targets(self, samples, field) -> np.ndarray:
-        return samples.targets
+    def targets(self, observed, field) -> np.ndarray:
+        return observed.targets
+
+
+def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.ndarray, " n"]:
+    """The states whose derivatives, over the longest run, add up to no more than rounding."""
+    longest = np.max(data.step_of_run() * (data.run_lengths - 1))
+    change, size = (np.sqrt(np.mean(values**2, axis=0)) for values in (slopes, data.states))
+    return (change * longest <= _ROUNDING * size) & (longest > 0)

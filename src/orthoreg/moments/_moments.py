@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 
 from .._errors import DataError
 from .._progress import track
-from ..data import Samples
+from ..data import Rows
 
 _BLOCK = 4096
 
@@ -101,37 +101,48 @@ class Moments:
         change[features, basis] = -projection
         return Moments(self.count, change.T @ self.total @ change, self.n_features, self.n_basis)
 
+    def without_basis(self) -> "Moments":
+        """The moments of features and targets alone."""
+        features, _, targets = self._parts
+        kept = np.r_[features, slice(targets.start, len(self.total))]
+        return Moments(self.count, self.total[np.ix_(kept, kept)], self.n_features, 0)
+
 
 def gather(
     features: Any,
     basis: Any,
-    samples: Samples,
+    rows: Rows,
     *,
     folds: int = 1,
     fold_of_row: Int[np.ndarray, " N"] | None = None,
 ) -> list[Moments]:
     """Moments of each fold, from one pass in blocks: memory does not grow with N.
 
-    `features` and `basis` map variables (N x V) to their values, as `FeatureMap` and `Basis` do.
+    `features` and `basis` map points (M x V) to their values, as `FeatureMap` and `Basis` do.
+    Without `fold_of_row` all rows are in the first.
     """
-    fold_of_row = samples.folds(folds) if fold_of_row is None else fold_of_row
-    n_features = features(samples.variables[:1]).shape[1]
-    n_basis = basis(samples.variables[:1]).shape[1]
-    size = n_features + n_basis + samples.targets.shape[1]
+    if fold_of_row is None:
+        fold_of_row = np.zeros(len(rows), dtype=np.int64)
+    n_features = features(rows.points[:1]).shape[1]
+    n_basis = basis(rows.points[:1]).shape[1]
+    size = n_features + n_basis + rows.targets.shape[1]
     totals = np.zeros((folds, size, size))
     blocks = [
-        (fold, rows[first : first + _BLOCK])
+        (fold, chosen[first : first + _BLOCK])
         for fold in range(folds)
-        for rows in [np.flatnonzero(fold_of_row == fold)]
-        for first in range(0, len(rows), _BLOCK)
+        for chosen in [np.flatnonzero(fold_of_row == fold)]
+        for first in range(0, len(chosen), _BLOCK)
     ]
-    for fold, rows in track(blocks, "Gathering moments"):
-        variables = samples.variables[rows]
-        block = np.hstack([features(variables), basis(variables), samples.targets[rows]])
+
+    def values(points: np.ndarray) -> np.ndarray:
+        return np.hstack([features(points), basis(points)])
+
+    for fold, chosen in track(blocks, "Gathering moments"):
         with np.errstate(all="ignore"):
+            block = np.hstack([rows.evaluate(values, chosen), rows.targets[chosen]])
             totals[fold] += block.T @ block
     if not np.isfinite(totals).all():
-        raise not_finite(features, samples)
+        raise not_finite(features, rows)
     counts = np.bincount(fold_of_row, minlength=folds)
     return [
         Moments(int(count), total, n_features, n_basis)
@@ -139,18 +150,22 @@ def gather(
     ]
 
 
-def not_finite(features: Any, samples: Samples) -> DataError:
-    """Names the first term and sample whose value is not finite, or is too large to square."""
-    for first in range(0, len(samples.variables), _BLOCK):
-        values = features(samples.variables[first : first + _BLOCK])
+def no_basis(points: Float[np.ndarray, "M V"]) -> Float[np.ndarray, "M 0"]:
+    """A basis without functions, for moments of the library alone."""
+    return points[:, :0]
+
+
+def not_finite(features: Any, rows: Rows) -> DataError:
+    """Names the first term and point whose value is not finite, or is too large to square."""
+    points = rows.points
+    for first in range(0, len(points), _BLOCK):
+        values = features(points[first : first + _BLOCK])
         bad = np.argwhere(~(np.abs(values) < 1e150))
         if bad.size:
             row, term = bad[0]
             at = ", ".join(
                 f"{name} = {value:g}"
-                for name, value in zip(
-                    features.variables, samples.variables[first + row], strict=True
-                )
+                for name, value in zip(features.variables, points[first + row], strict=True)
             )
             return DataError(
                 f"Library term '{features.names[term]}' is {values[row, term]:g} at row "

@@ -4,5 +4,4 @@ from ._penalties import magnitude as magnitude
 from ._penalties import orthogonality as orthogonality
 from ._penalties import projected as projected
 from ._penalties import sparsity as sparsity
-from ._penalties import unit_norm as unit_norm
 from ._penalties import whitening as whitening

@@ -28,12 +28,6 @@ def orthogonality(
     return jnp.sum(jnp.where(jnp.asarray(allowed).T, one * other, 0.0))
 
 
-def unit_norm(features: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N K"]:
-    """The features divided by |theta_k|_D, which makes the penalty independent of their units."""
-    size = np.sqrt(np.mean(features**2, axis=0))
-    return features / np.where(size > 0, size, 1.0)
-
-
 def whitening(
     A: Float[np.ndarray, "K K"], allowed: Bool[np.ndarray, "c K"], *, least: float = 1e-12
 ) -> Float[np.ndarray, "c K K"]:

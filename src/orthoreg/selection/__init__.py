@@ -1,17 +1,19 @@
-"""Choosing terms and strengths by data that were not fitted, from moments alone."""
+"""Every choice of terms, and of the weights of the objective, by rows that were not fitted."""
 
-from ._alike import Lookalike as Lookalike
-from ._alike import lookalikes as lookalikes
 from ._bootstrap import Inclusion as Inclusion
 from ._bootstrap import inclusion as inclusion
+from ._candidates import short_sines as short_sines
+from ._confounded import ConfoundedPair as ConfoundedPair
+from ._confounded import confounded_pairs as confounded_pairs
 from ._criteria import CrossValidation as CrossValidation
 from ._criteria import InformationCriterion as InformationCriterion
 from ._extrapolation import Extrapolation as Extrapolation
-from ._selected import EquationPath as EquationPath
-from ._selected import Evidence as Evidence
-from ._selected import Selected as Selected
+from ._result import EquationPath as EquationPath
+from ._result import Evidence as Evidence
+from ._result import SelectionResult as SelectionResult
 from ._selection import AbstractSelection as AbstractSelection
-from ._selection import select as select
+from ._shrinkage import Shrinkage as Shrinkage
 from ._stability import StabilitySelection as StabilitySelection
-from ._strengths import StrengthPath as StrengthPath
-from ._strengths import strength_path as strength_path
+from ._regularization_path import RegularizationPath as RegularizationPath
+from ._regularization_path import regularization_path as regularization_path
+from ._thresholding import Thresholding as Thresholding

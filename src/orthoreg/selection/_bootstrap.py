@@ -6,9 +6,9 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..moments import Cells
-from ._selected import Evidence, Selected
-from ._selection import error_floor, smallest_unbeaten
+from ..moments import CenteredTerms, PartitionedMoments
+from ._result import Evidence, SelectionResult
+from ._selection import error_floor, one_standard_error_choice
 from ._splits import Splits, least_squares
 
 _MOST_NUMBERS = 2**22  # of the moments of all resamples that are held at a time
@@ -29,7 +29,7 @@ class Inclusion:
 
 
 def inclusion(
-    selected: Selected,
+    selected: SelectionResult,
     evidence: Evidence,
     *,
     resamples: int = 300,
@@ -38,6 +38,7 @@ def inclusion(
     """Draws groups of runs with replacement, chooses again among the best supports of each size
     that the selection found, and solves again for the coefficients of the chosen terms."""
     cells, feature_scale, target_scale = evidence.cells.scaled()
+    gram = evidence.caution * cells.extrapolation_gram
     rng = np.random.default_rng(seed)
     n = cells.n_groups
     weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
@@ -45,7 +46,7 @@ def inclusion(
     n_splits = len(grouped[0]) // 2
     each = max(_MOST_NUMBERS // (2 * n_splits * cells.total[0].size), 1)
     blocks = [
-        _resampled(grouped, weights[first : first + each], cells)
+        _resampled(grouped, weights[first : first + each], gram, cells.centered)
         for first in range(0, resamples, each)
     ]
     probability = np.zeros(selected.support.shape)
@@ -65,7 +66,7 @@ def inclusion(
 
 
 def _by_group(
-    cells: Cells, outer: Bool[np.ndarray, "C S"]
+    cells: PartitionedMoments, outer: Bool[np.ndarray, "C S"]
 ) -> tuple[Float[np.ndarray, "S2 G"], Float[np.ndarray, "S2 G P P"]]:
     """Rows and moments of each group in the inner parts of all splits, then in the outer."""
     inside = np.concatenate([~outer, outer], axis=1).astype(float)  # (C, 2 S)
@@ -77,7 +78,10 @@ def _by_group(
 
 
 def _resampled(
-    grouped: tuple[np.ndarray, np.ndarray], weights: Float[np.ndarray, "R G"], cells: Cells
+    grouped: tuple[np.ndarray, np.ndarray],
+    weights: Float[np.ndarray, "R G"],
+    gram: Float[np.ndarray, "K K"],
+    centered: CenteredTerms,
 ) -> Splits:
     """The splits of every resample, one resample after the other."""
     counts, totals = grouped
@@ -92,7 +96,8 @@ def _resampled(
         means[:, :half].reshape(flat),
         means[:, half:].reshape(flat),
         everything,
-        cells.beyond,
+        gram,
+        centered,
     )
 
 
@@ -112,5 +117,5 @@ def _chosen(
         best = values.mean(axis=2).argmin(axis=0)
         masks.append(mine[best])
         logs.append(values[best, np.arange(len(best))])
-    chosen, _ = smallest_unbeaten(np.stack(logs, axis=1))
+    chosen, _ = one_standard_error_choice(np.stack(logs, axis=1))
     return np.stack(masks, axis=1)[np.arange(len(chosen)), chosen]

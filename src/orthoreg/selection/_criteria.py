@@ -8,18 +8,19 @@ from jaxtyping import Float
 
 from .._errors import InputError
 from .._typing import Mask
-from ..data import Samples
-from ..moments import Cells, Division
-from ._partitions import grouping
-from ._search import Found, search
-from ._selected import EquationPath, Selected
+from ..data import Partition, Rows, grouping
+from ..moments import PartitionedMoments
+from ..solvers import Task
+from ._result import EquationPath, SelectionResult
+from ._search import search
 from ._selection import (
     AbstractSelection,
     candidate_terms,
     check_whole,
     error_floor,
     path,
-    smallest_good_path,
+    select_from_cells,
+    smallest_good_paths,
 )
 from ._splits import Splits, folds, splits
 
@@ -47,21 +48,19 @@ class CrossValidation(AbstractSelection):
         check_whole("CrossValidation(folds=...)", self.folds, 2)
         check_whole("CrossValidation(most_terms=...)", self.most_terms, 1)
 
-    def divide(self, samples: Samples) -> Division:
-        return grouping(samples)
+    def select(self, task: Task) -> SelectionResult:
+        return select_from_cells(self, task)
 
-    def held_out(self, cells: Cells) -> np.ndarray:
+    def divide(self, rows: Rows) -> Partition:
+        return grouping(rows)
+
+    def held_out(self, cells: PartitionedMoments) -> np.ndarray:
         return folds(cells, self.folds)
 
-    def choose(self, cells: Cells, allowed: Mask) -> Selected:
+    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
         cells, _, _ = cells.scaled()
         parts = splits(cells, self.held_out(cells))
-        return Selected.of(
-            [
-                smallest_good_path(cells, parts, c, row, self.most_terms)
-                for c, row in enumerate(allowed)
-            ]
-        )
+        return smallest_good_paths(cells, parts, allowed, self.most_terms)
 
 
 @final
@@ -92,33 +91,37 @@ class InformationCriterion(AbstractSelection):
             raise InputError(f"InformationCriterion(kind) is 'bic' or 'aicc'; got {self.kind!r}.")
         check_whole("InformationCriterion(most_terms=...)", self.most_terms, 1)
 
-    def divide(self, samples: Samples) -> Division:
-        return grouping(samples)
+    def select(self, task: Task) -> SelectionResult:
+        return select_from_cells(self, task)
 
-    def held_out(self, cells: Cells) -> np.ndarray:
+    def divide(self, rows: Rows) -> Partition:
+        return grouping(rows)
+
+    def held_out(self, cells: PartitionedMoments) -> np.ndarray:
         return folds(cells)
 
-    def choose(self, cells: Cells, allowed: Mask) -> Selected:
+    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
         cells, _, _ = cells.scaled()
-        return Selected.of([self._path(cells, c, row) for c, row in enumerate(allowed)])
+        return SelectionResult.of([self._path(cells, c, row) for c, row in enumerate(allowed)])
 
-    def _path(self, cells: Cells, equation: int, allowed: np.ndarray) -> EquationPath:
+    def _path(self, cells: PartitionedMoments, equation: int, allowed: np.ndarray) -> EquationPath:
         everything = cells.all.total[None] / cells.all.count
-        parts = Splits(everything, everything, everything, cells.beyond)
+        none = np.zeros_like(cells.extrapolation_gram)
+        parts = Splits(everything, everything, everything, none, cells.centered)
         rows = cells.all.count
         most = max(min(self.most_terms, rows - 2), 0)
-        found: list[Found] = search(
-            lambda supports: parts.errors(supports, equation),
+        found = search(
+            parts,
             lambda outer: outer[:, 0],
             cells.all,
             candidate_terms(cells.all, allowed),
             equation,
             most,
         )
-        error = np.array([one.inner[0, 0] for one in found]) + error_floor(cells, equation)
+        error = np.array([one.outer[0, 0] for one in found]) + error_floor(cells, equation)
         outer = error * np.exp(self._penalty(np.arange(len(found)), rows) / rows)
-        none = np.zeros(len(found))
-        return path(found, cells.n_features, outer, none, int(np.argmin(outer)))
+        nothing = np.zeros(len(found))
+        return path(found, cells.n_features, outer, nothing, int(np.argmin(outer)))
 
     def _penalty(self, k: np.ndarray, rows: int) -> Float[np.ndarray, " M"]:
         if self.kind == "bic":

@@ -1,16 +1,22 @@
 """`Extrapolation`: terms by how they hold where they were not fitted."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
 from .._typing import Mask
-from ..data import Samples
-from ..moments import Cells, Division
-from ._partitions import extrapolations
-from ._selected import Selected
-from ._selection import AbstractSelection, check_number, check_whole, smallest_good_path
+from ..data import Partition, Rows, extrapolations
+from ..moments import PartitionedMoments
+from ..solvers import Task
+from ._result import SelectionResult
+from ._selection import (
+    AbstractSelection,
+    check_number,
+    check_whole,
+    select_from_cells,
+    smallest_good_paths,
+)
 from ._splits import folds, splits
 
 
@@ -26,7 +32,8 @@ class Extrapolation(AbstractSelection):
     times the squared disagreement of that fit with the fit to all rows at states `reach` times as
     far from the mean: terms that cancel each other inside the data rarely do so beyond. The
     smallest set is chosen, of `most_terms` at most, that no other beats by more than a standard
-    error of their difference.
+    error of their difference. Sets whose terms are more than 20 times larger than their sum, about
+    the mean of the data, are refused, here and in the other selections.
 
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 8, 200)
@@ -50,21 +57,23 @@ class Extrapolation(AbstractSelection):
         check_number("Extrapolation(caution=...)", self.caution, 0.0, float("inf"))
         check_whole("Extrapolation(most_terms=...)", self.most_terms, 1)
 
-    def divide(self, samples: Samples) -> Division:
-        return extrapolations(samples, float(self.inner), float(self.reach), float(self.caution))
+    def select(self, task: Task) -> SelectionResult:
+        return select_from_cells(self, task, caution=float(self.caution))
 
-    def held_out(self, cells: Cells) -> np.ndarray:
+    def divide(self, rows: Rows) -> Partition:
+        """Groups of runs, and the cuts into an inner and an outer part."""
+        partition = extrapolations(rows, float(self.inner), float(self.reach))
+        return partition if self.caution else replace(partition, extrapolated=None)
+
+    def held_out(self, cells: PartitionedMoments) -> np.ndarray:
+        """The cells that each split holds out."""
         has_both = cells.outer.any(axis=0) & ~cells.outer.all(axis=0)
         if has_both.any():
             return cells.outer[:, has_both]
         return folds(cells)  # all rows are in one place: nothing lies further out
 
-    def choose(self, cells: Cells, allowed: Mask) -> Selected:
+    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
+        """The terms of each equation, from moments alone."""
         cells, _, _ = cells.scaled()
-        parts = splits(cells, self.held_out(cells))
-        return Selected.of(
-            [
-                smallest_good_path(cells, parts, c, row, self.most_terms)
-                for c, row in enumerate(allowed)
-            ]
-        )
+        parts = splits(cells, self.held_out(cells), caution=float(self.caution))
+        return smallest_good_paths(cells, parts, allowed, self.most_terms)

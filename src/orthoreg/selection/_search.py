@@ -10,58 +10,62 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..moments import Moments
-from ..solvers import elimination, growth, lasso
+from ..quadratic import QuadraticProblem
+from ._splits import Splits
 
 _MOST_EXHAUSTIVE = 3000
 _BEAM = 10
 _CONTENDERS = 6
+_GROWN = 40  # supports of a size that are scored in full: some of them cancel
 _PATIENCE = 3  # sizes without a better score before the beam stops
 _LASSO_STEPS = 40
-
-Score = Callable[[Int[np.ndarray, "M k"]], tuple[np.ndarray, np.ndarray]]
-"""Supports of one size to their inner and outer errors, (M x S) each."""
+_REFRESH = 30  # removals after which the inverse is computed anew
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Found:
+class Candidates:
     """The best few supports of one size, best first, and their errors split by split."""
 
     supports: Int[np.ndarray, "M k"]
     inner: Float[np.ndarray, "M S"]
     outer: Float[np.ndarray, "M S"]
-    score: Float[np.ndarray, " M"]
 
 
 def search(
-    score: Score,
-    summary: Callable[[np.ndarray], np.ndarray],
+    parts: Splits,
+    score: Callable[[np.ndarray], np.ndarray],
     moments: Moments,
     terms: Int[np.ndarray, " k"],
     equation: int,
     most_terms: int,
-) -> list[Found]:
-    """For each number of terms, from none on, the best supports by `summary` of their outer errors.
+) -> list[Candidates]:
+    """For each number of terms, from none on, the best supports by `score` of their outer errors.
 
     Sizes are searched exhaustively while there are at most 3000 supports in all. From there on
     the best of one size grow by every other term; the Lasso path, forward growth and backward
     elimination on all rows add theirs.
     """
-    found: list[Found] = []
+    found: list[Candidates] = []
     seeds: list[np.ndarray] | None = None
     seen, best, since = 0, np.inf, 0
-    for size in range(min(len(terms), most_terms) + 1):
+    kept = max(_BEAM, _CONTENDERS)
+    most = min(len(terms), most_terms)
+    for size in range(most + 1):
         seen += math.comb(len(terms), size)
         if seen <= _MOST_EXHAUSTIVE:
             supports = np.array(list(itertools.combinations(terms, size)), dtype=np.int64)
             supports = supports.reshape(math.comb(len(terms), size), size)
         else:
-            seeds = _paths(moments, terms, equation) if seeds is None else seeds
-            supports = _grown(found[-1].supports[:_BEAM], terms, seeds)
-        inner, outer = score(supports)
-        value = summary(outer)
-        order = np.argsort(value, kind="stable")[: max(_BEAM, _CONTENDERS)]
-        found.append(Found(supports[order], inner[order], outer[order], value[order]))
+            seeds = _paths(moments, terms, equation, most) if seeds is None else seeds
+            supports = _grown(parts, score, found[-1].supports[:_BEAM], terms, equation)
+            own = {tuple(seed.tolist()) for seed in seeds if len(seed) == size}
+            both = own | {tuple(support) for support in supports.tolist()}
+            supports = np.array(sorted(both), dtype=np.int64)
+        inner, outer = parts.errors(supports, equation)
+        value = score(outer)
+        order = np.argsort(value, kind="stable")[:kept]
+        found.append(Candidates(supports[order], inner[order], outer[order]))
         since = 0 if value[order[0]] < best else since + 1
         best = min(best, value[order[0]])
         if seen > _MOST_EXHAUSTIVE and since >= _PATIENCE:
@@ -69,32 +73,81 @@ def search(
     return found
 
 
-def contenders(found: list[Found]) -> list[Int[np.ndarray, " k"]]:
+def contenders(found: list[Candidates]) -> list[Int[np.ndarray, " k"]]:
     """The best few supports of each size."""
     return [support for one in found for support in one.supports[:_CONTENDERS]]
 
 
 def _grown(
-    supports: Int[np.ndarray, "M k"], terms: Int[np.ndarray, " t"], seeds: list[np.ndarray]
+    parts: Splits,
+    score: Callable[[np.ndarray], np.ndarray],
+    supports: Int[np.ndarray, "M k"],
+    terms: Int[np.ndarray, " t"],
+    equation: int,
 ) -> Int[np.ndarray, "_ k1"]:
-    """Each support with one more term, and the seeds of that size."""
-    size = supports.shape[1] + 1
-    larger = {
-        tuple(sorted((*support, term)))
-        for support in supports.tolist()
-        for term in terms.tolist()
-        if term not in support
-    }
-    larger |= {tuple(seed.tolist()) for seed in seeds if len(seed) == size}
-    return np.array(sorted(larger), dtype=np.int64)
+    """The best of all supports that have one term more than one of these."""
+    values: dict[tuple[int, ...], float] = {}
+    for support in supports:
+        rest = np.setdiff1d(terms, support)
+        scores = score(parts.grown_errors(support, rest, equation))
+        for place in np.argsort(scores, kind="stable")[:_GROWN]:
+            larger = tuple(sorted((*support.tolist(), int(rest[place]))))
+            values[larger] = float(scores[place])
+    best = sorted(values, key=values.__getitem__)[:_GROWN]
+    return np.array(best, dtype=np.int64).reshape(len(best), supports.shape[1] + 1)
 
 
-def _paths(moments: Moments, terms: Int[np.ndarray, " k"], equation: int) -> list[np.ndarray]:
+def _paths(
+    moments: Moments, terms: Int[np.ndarray, " k"], equation: int, most: int
+) -> list[np.ndarray]:
     """Supports along the Lasso path, forward growth and backward elimination, on all rows."""
     A, a = moments.A[np.ix_(terms, terms)], moments.a[terms, equation]
     along = []
     w = np.zeros(len(terms))
     for mu in 2 * np.abs(a).max(initial=1e-300) * np.logspace(-0.1, -5, _LASSO_STEPS):
-        w = lasso(A, a, float(mu), start=w)
+        w = QuadraticProblem(A, a, float(mu)).solve(w)
         along.append(terms[np.flatnonzero(w)])
-    return along + growth(moments, terms, equation) + elimination(moments, terms, equation)
+        if np.count_nonzero(w) > 3 * most:  # it will hardly come back to sets that are looked for
+            break
+    grown = growth(moments, terms, equation, most)
+    return along + grown + elimination(moments, terms, equation)
+
+
+def elimination(
+    moments: Moments, terms: Int[np.ndarray, " k"], equation: int
+) -> list[Int[np.ndarray, " _"]]:
+    """All terms, then one fewer each time, down to none.
+
+    Least squares without term j has a squared error that is larger by w_j^2 / (A^-1)_jj. The
+    inverse without a term is that with it less a matrix of rank one.
+    """
+    path = [terms]
+    inverse = np.zeros((0, 0))
+    while len(terms):
+        if (len(path) - 1) % _REFRESH == 0:
+            inverse = np.linalg.pinv(moments.A[np.ix_(terms, terms)], hermitian=True)
+        w = inverse @ moments.a[terms, equation]
+        out = int(np.argmin(w**2 / np.maximum(np.diag(inverse), 1e-300)))
+        column = inverse[:, out] / np.sqrt(max(inverse[out, out], 1e-300))
+        inverse = np.delete(np.delete(inverse - np.outer(column, column), out, 0), out, 1)
+        terms = np.delete(terms, out)
+        path.append(terms)
+    return path
+
+
+def growth(
+    moments: Moments, terms: Int[np.ndarray, " k"], equation: int, most: int
+) -> list[Int[np.ndarray, " _"]]:
+    """No term, then one more each time, the one that lowers the squared error most."""
+    chosen = np.zeros(0, dtype=np.int64)
+    path: list[np.ndarray] = []
+    A, a = moments.A, moments.a[:, equation]
+    while len(chosen) < min(len(terms), most):
+        rest = np.setdiff1d(terms, chosen)
+        inner = np.linalg.pinv(A[np.ix_(chosen, chosen)], hermitian=True) @ A[np.ix_(chosen, rest)]
+        slope = a[rest] - inner.T @ a[chosen]
+        size = A[rest, rest] - np.einsum("kr,kr->r", A[np.ix_(chosen, rest)], inner)
+        gain = np.where(size > 1e-12 * A[rest, rest], slope**2 / np.maximum(size, 1e-300), 0.0)
+        chosen = np.sort(np.append(chosen, rest[np.argmax(gain)]))
+        path.append(chosen)
+    return path

@@ -1,52 +1,58 @@
-"""What a selection is: from moments of cells to the terms that each equation uses."""
+"""What a selection is, and the rules that all of them share."""
 
 import abc
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._errors import InputError
 from .._typing import Mask
-from ..data import Samples
-from ..moments import Cells, Division, Moments, gather_cells
-from ..solvers import independent_terms
-from ._search import Found, contenders, search
-from ._selected import EquationPath, Evidence, Selected
+from ..data import Partition, Rows
+from ..moments import Moments, PartitionedMoments, gather_partitioned
+from ..quadratic import independent_terms
+from ..solvers import Task
+from ._result import EquationPath, Evidence, SelectionResult
+from ._search import Candidates, contenders, search
 from ._splits import Splits, as_mask
 
-_TIE = 0.1  # errors that differ by less, relatively, are as good as each other
-_NEGLIGIBLE = 1e-8  # of the mean square of the target: not a reason for a term
+TIE = 0.1  # errors that differ by less, relatively, are as good as each other
+NEGLIGIBLE = 1e-8  # of the mean square of the target: not a reason for a term
 
 
 class AbstractSelection(abc.ABC):
-    """Chooses the terms of each equation. `divide` says which rows belong together, so that one
-    pass over the data can gather their moments; `choose` needs nothing but these."""
+    """Chooses the terms of each equation before a solver sees them."""
 
     @abc.abstractmethod
-    def divide(self, samples: Samples) -> Division:
-        """The groups and partitions that `choose` will ask for."""
-
-    @abc.abstractmethod
-    def held_out(self, cells: Cells) -> Bool[np.ndarray, "C S"]:
-        """For each split of the data that supports are compared on, the cells held out."""
-
-    @abc.abstractmethod
-    def choose(self, cells: Cells, allowed: Mask) -> Selected:
-        """The terms of each equation among those allowed, and the path to them."""
+    def select(self, task: Task) -> SelectionResult:
+        """The terms of each equation among those of the task."""
 
 
-def select(
-    selection: AbstractSelection, features: Any, samples: Samples, allowed: Mask
-) -> Selected:
-    """The terms that a selection chooses on these samples; `features` maps variables to terms."""
-    cells = gather_cells(features, samples, selection.divide(samples))
-    selected = selection.choose(cells, allowed)
-    variables = samples.variables
-    span = np.stack([variables.mean(axis=0), variables.min(axis=0), variables.max(axis=0)])
-    return replace(selected, evidence=Evidence(cells, selection.held_out(cells), allowed, span))
+@runtime_checkable
+class ChoosesFromCells(Protocol):
+    """`divide` says which rows belong together, so that one pass over the data can gather their
+    moments; `choose` needs nothing but these."""
+
+    def divide(self, rows: Rows) -> Partition: ...
+
+    def held_out(self, cells: PartitionedMoments) -> Bool[np.ndarray, "C S"]: ...
+
+    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult: ...
+
+
+def select_from_cells(
+    rule: ChoosesFromCells, task: Task, *, caution: float = 0.0
+) -> SelectionResult:
+    """The terms that a rule chooses from the moments of cells, and what it chose from."""
+    rows = task.linear_rows("selection=...")
+    cells = gather_partitioned(task.features, rows, rule.divide(rows))
+    chosen = rule.choose(cells, task.support)
+    extent = rows.extent
+    span = np.stack([extent.mean, extent.low, extent.high])
+    evidence = Evidence(cells, rule.held_out(cells), caution, task.support, span)
+    return replace(chosen, evidence=evidence, library=cells.all)
 
 
 def candidate_terms(moments: Moments, allowed: np.ndarray) -> Int[np.ndarray, " k"]:
@@ -56,40 +62,42 @@ def candidate_terms(moments: Moments, allowed: np.ndarray) -> Int[np.ndarray, " 
     return terms[independent]
 
 
-def smallest_good_path(
-    cells: Cells,
-    parts: Splits,
-    equation: int,
-    allowed: np.ndarray,
-    most_terms: int,
-) -> EquationPath:
-    """The path of one equation, and on it the smallest support that no other beats.
+def smallest_good_paths(
+    cells: PartitionedMoments, parts: Splits, allowed: Mask, most_terms: int
+) -> SelectionResult:
+    """For each equation the path, and on it the smallest support that no other beats.
 
     A support's outer error is the geometric mean over the splits, so that each split counts
     alike however large its errors are. What the targets are known to be wrong by is added, so
     that no term is needed to explain it.
     """
-    floor = error_floor(cells, equation)
-    found = search(
-        lambda supports: parts.errors(supports, equation),
-        lambda outer: np.log(outer + floor).mean(axis=1),
-        cells.all,
-        candidate_terms(cells.all, allowed),
-        equation,
-        most_terms,
-    )
-    logs = np.stack([np.log(one.outer[0] + floor) for one in found])
-    chosen, doubt = smallest_unbeaten(logs)
-    outer = np.exp(logs.mean(axis=1)) - floor
-    return path(found, cells.n_features, outer, outer * doubt, int(chosen))
+    known: dict[bytes, np.ndarray] = {}  # most equations may use the same terms
+    paths = []
+    for equation, row in enumerate(allowed):
+        if row.tobytes() not in known:
+            known[row.tobytes()] = candidate_terms(cells.all, row)
+        floor = error_floor(cells, equation)
+        found = search(
+            parts,
+            lambda outer, floor=floor: np.log(outer + floor).mean(axis=1),
+            cells.all,
+            known[row.tobytes()],
+            equation,
+            most_terms,
+        )
+        logs = np.stack([np.log(one.outer[0] + floor) for one in found])
+        chosen, standard_error = one_standard_error_choice(logs)
+        outer = np.exp(logs.mean(axis=1)) - floor
+        paths.append(path(found, cells.n_features, outer, outer * standard_error, int(chosen)))
+    return SelectionResult.of(paths)
 
 
-def error_floor(cells: Cells, equation: int) -> float:
+def error_floor(cells: PartitionedMoments, equation: int) -> float:
     """The relative squared error below which supports are not told apart."""
-    return max(float(cells.target_error[equation]), _NEGLIGIBLE)
+    return max(float(cells.target_mse[equation]), NEGLIGIBLE)
 
 
-def smallest_unbeaten(
+def one_standard_error_choice(
     logs: Float[np.ndarray, "*R M S"],
 ) -> tuple[Int[np.ndarray, "*R"], Float[np.ndarray, "*R M"]]:
     """The first of M supports that no other beats, and the standard errors against the best.
@@ -99,22 +107,21 @@ def smallest_unbeaten(
     """
     excess = logs[..., :, None, :] - logs[..., None, :, :]
     count = logs.shape[-1]
-    doubt = np.zeros(excess.shape[:-1])
+    error = np.zeros(excess.shape[:-1])
     if count > 1:
-        doubt = excess.std(axis=-1, ddof=1) / np.sqrt(count)
-    unbeaten = (excess.mean(axis=-1) <= np.maximum(doubt, math.log1p(_TIE))).all(axis=-1)
+        error = excess.std(axis=-1, ddof=1) / np.sqrt(count)
+    unbeaten = (excess.mean(axis=-1) <= np.maximum(error, math.log1p(TIE))).all(axis=-1)
     best = np.argmin(logs.mean(axis=-1), axis=-1)
     np.put_along_axis(unbeaten, best[..., None], True, axis=-1)
-    return np.argmax(unbeaten, axis=-1), np.take_along_axis(doubt, best[..., None, None], -1)[
-        ..., 0
-    ]
+    of_best = np.take_along_axis(error, best[..., None, None], -1)[..., 0]
+    return np.argmax(unbeaten, axis=-1), of_best
 
 
 def path(
-    found: list[Found],
+    found: list[Candidates],
     n_features: int,
     outer: Float[np.ndarray, " M"],
-    doubt: Float[np.ndarray, " M"],
+    standard_error: Float[np.ndarray, " M"],
     chosen: int,
 ) -> EquationPath:
     """What was found, as plain arrays."""
@@ -123,7 +130,7 @@ def path(
         supports=as_mask([one.supports[0] for one in found], n_features),
         inner=np.array([one.inner[0].mean() for one in found]),
         outer=outer,
-        doubt=doubt,
+        standard_error=standard_error,
         chosen=chosen,
         contenders=as_mask(contenders(found), n_features),
     )

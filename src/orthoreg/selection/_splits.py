@@ -7,8 +7,9 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ..moments import Cells
+from ..moments import CenteredTerms, PartitionedMoments
 
+_MOST_CANCELLATION = 20.0  # times that terms may be larger than their sum
 _ROUNDING = 1e-13  # added to the diagonal of matrices whose diagonal is about one
 
 
@@ -18,16 +19,18 @@ class Splits:
     """Mean second moments of the inner and the outer part of each split, and of all rows.
 
     There are as many `all` as there are data sets, each for the same number of splits in a row.
-    `beyond` weighs how far fits differ beyond the data.
+    `extrapolation_gram` weighs how far fits differ beyond the data, `centered` has the sizes of
+    terms.
     """
 
     inner: Float[np.ndarray, "S P P"]
     outer: Float[np.ndarray, "S P P"]
     all: Float[np.ndarray, "R P P"]
-    beyond: Float[np.ndarray, "K K"]
+    extrapolation_gram: Float[np.ndarray, "K K"]
+    centered: CenteredTerms
 
     def target(self, equation: int) -> int:
-        return len(self.beyond) + equation
+        return len(self.extrapolation_gram) + equation
 
     def errors(
         self, supports: Int[np.ndarray, "M k"], equation: int
@@ -35,21 +38,68 @@ class Splits:
         """Mean squared errors of fits to the inner parts, on the inner and on the outer parts.
 
         Outer errors include the squared distance, beyond the data, of each fit from the fit to
-        all rows.
+        all rows. A support whose terms cancel is worse than none at all: where they are more
+        than 20 times larger than their sum, in the fit to all rows, they hold together by their
+        last digits only.
         """
         y = self.target(equation)
         w = least_squares(self.inner, supports, y)
         inner = squared_errors(self.inner, supports, y, w)
         outer = squared_errors(self.outer, supports, y, w)
-        if self.beyond.any():
-            whole = least_squares(self.all, supports, y)
-            change = w - np.repeat(whole, len(w) // len(whole), axis=0)
-            outer += _quadratic(self.beyond[None], supports, change)
-        return inner.T, outer.T
+        whole = least_squares(self.all, supports, y)
+        each = len(w) // len(whole)
+        gram = self.extrapolation_gram
+        if gram.any():
+            outer += _quadratic(gram[None], supports, w - np.repeat(whole, each, axis=0))
+        excess = np.repeat(self._cancellation(supports, whole) / _MOST_CANCELLATION, each, axis=0)
+        refused = excess**2 * self.outer[:, y, y][:, None]  # an error of one is that of no terms
+        return inner.T, np.where(excess > 1, np.maximum(outer, refused), outer).T
+
+    def _cancellation(
+        self, supports: Int[np.ndarray, "M k"], w: Float[np.ndarray, "R M k"]
+    ) -> Float[np.ndarray, "R M"]:
+        """How many times larger than their sum the terms are; exact where that is too much."""
+        size = np.sqrt(np.maximum(_quadratic(self.all, supports, w), 0.0))
+        ratio = np.abs(w).sum(axis=2) / np.maximum(size, 1e-150)  # terms have mean square one
+        r, m = np.nonzero(ratio > _MOST_CANCELLATION)
+        coefficients = np.zeros((len(r), len(self.extrapolation_gram)))
+        np.put_along_axis(coefficients, supports[m], w[r, m], axis=1)
+        ratio[r, m] = self.centered.cancellation(coefficients, size[r, m])
+        return ratio
+
+    def grown_errors(
+        self, support: Int[np.ndarray, " k"], rest: Int[np.ndarray, " r"], equation: int
+    ) -> Float[np.ndarray, "r S"]:
+        """The outer errors of the support with one more term, for each of `rest`.
+
+        The fit with term j is that without it, moved by delta_j = (r_j - C_j'w) / (A_jj - C_j'M_j)
+        along (-M_j, 1) with M = A^-1 C, so that all of them cost one factorisation. What rounding
+        leaves of this serves to rank supports; the best are scored by `errors`.
+        """
+        w, delta = _grown_fits(self.inner, support, rest, self.target(equation))
+        y, O = self.target(equation), self.outer
+        errors = (
+            O[:, y, y, None]
+            - 2 * np.einsum("sk,skr->sr", O[:, support, y], w)
+            - 2 * O[:, rest, y] * delta
+            + _grown_quadratic(O, support, rest, w, delta)
+        )
+        if self.extrapolation_gram.any():
+            whole, shift = _grown_fits(self.all, support, rest, y)
+            each = len(w) // len(whole)
+            w, delta = w - np.repeat(whole, each, axis=0), delta - np.repeat(shift, each, axis=0)
+            gram = self.extrapolation_gram[None]
+            errors = errors + _grown_quadratic(gram, support, rest, w, delta)
+        return np.where(np.isfinite(errors), np.maximum(errors, 0.0), np.inf).T
 
 
-def splits(cells: Cells, outer: Bool[np.ndarray, "C S"]) -> Splits:
-    """The splits whose outer parts are these cells; those with an empty part are left out."""
+def splits(
+    cells: PartitionedMoments, outer: Bool[np.ndarray, "C S"], *, caution: float = 0.0
+) -> Splits:
+    """The splits whose outer parts are these cells; those with an empty part are left out.
+
+    `caution` is the weight of disagreement beyond the data.
+    """
     n = cells.count.astype(float)
     rows = n @ outer
     outer = outer[:, (rows > 0) & (rows < n.sum())]
@@ -57,10 +107,11 @@ def splits(cells: Cells, outer: Bool[np.ndarray, "C S"]) -> Splits:
     parts = np.tensordot(shares, cells.total, 1) / (shares @ n)[:, None, None]
     half = len(parts) // 2
     total = cells.total.sum(axis=0, keepdims=True) / n.sum()
-    return Splits(parts[:half], parts[half:], total, cells.beyond)
+    gram = caution * cells.extrapolation_gram
+    return Splits(parts[:half], parts[half:], total, gram, cells.centered)
 
 
-def folds(cells: Cells, most: int = 5) -> Bool[np.ndarray, "C F"]:
+def folds(cells: PartitionedMoments, most: int = 5) -> Bool[np.ndarray, "C F"]:
     """Groups dealt out to folds: for each cell the one it is in."""
     count = min(most, cells.n_groups)
     return cells.group[:, None] % count == np.arange(count)
@@ -69,7 +120,11 @@ def folds(cells: Cells, most: int = 5) -> Bool[np.ndarray, "C F"]:
 def least_squares(
     moments: Float[np.ndarray, "S P P"], supports: Int[np.ndarray, "M k"], target: int
 ) -> Float[np.ndarray, "S M k"]:
-    """The coefficients of each support's terms, from each split's moments."""
+    """The coefficients of each support's terms, from each split's moments.
+
+    NumPy's batched solver: thousands of systems of a few unknowns in one call, which one
+    `QuadraticProblem` after the other would take a hundred times longer for.
+    """
     A = _blocks(moments, supports) + _ROUNDING * np.eye(supports.shape[1])
     return np.linalg.solve(A, moments[:, supports, target][..., None])[..., 0]
 
@@ -84,6 +139,41 @@ def squared_errors(
     linear = np.einsum("smk,smk->sm", moments[:, supports, target], w)
     square = moments[:, target, target][:, None] + _quadratic(moments, supports, w)
     return np.maximum(square - 2 * linear, 0.0)
+
+
+def _grown_fits(
+    moments: Float[np.ndarray, "S P P"],
+    support: Int[np.ndarray, " k"],
+    rest: Int[np.ndarray, " r"],
+    target: int,
+) -> tuple[Float[np.ndarray, "S k r"], Float[np.ndarray, "S r"]]:
+    """Least squares with the support and one more term: the coefficients of both."""
+    A = moments[:, support[:, None], support] + _ROUNDING * np.eye(len(support))
+    C = moments[:, support[:, None], rest]
+    columns = np.concatenate([moments[:, support, target][..., None], C], axis=2)
+    solved = np.linalg.solve(A, columns) if len(support) else columns
+    w, M = solved[..., :1], solved[..., 1:]
+    left = moments[:, rest, rest] + _ROUNDING - np.einsum("skr,skr->sr", C, M)
+    slope = moments[:, rest, target] - np.einsum("skr,sk->sr", C, w[..., 0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        delta = np.where(left > _ROUNDING, slope / left, np.nan)
+    return w - M * delta[:, None], delta
+
+
+def _grown_quadratic(
+    moments: Float[np.ndarray, "_ P P"],
+    support: Int[np.ndarray, " k"],
+    rest: Int[np.ndarray, " r"],
+    w: Float[np.ndarray, "S k r"],
+    delta: Float[np.ndarray, "S r"],
+) -> Float[np.ndarray, "S r"]:
+    """The quadratic form of these moments in (w, delta)."""
+    inside = moments[:, support[:, None], support] @ w
+    cross = moments[:, support[:, None], rest]
+    return (
+        np.einsum("skr,skr->sr", w, inside + 2 * cross * delta[:, None])
+        + moments[:, rest, rest] * delta**2
+    )
 
 
 def _blocks(

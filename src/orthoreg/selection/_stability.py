@@ -8,12 +8,18 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._typing import Mask
-from ..data import Samples
-from ..moments import Cells, Division
-from ..solvers import lasso
-from ._partitions import grouping
-from ._selected import EquationPath, Selected
-from ._selection import AbstractSelection, candidate_terms, check_number, check_whole
+from ..data import Partition, Rows, grouping
+from ..moments import PartitionedMoments
+from ..quadratic import QuadraticProblem
+from ..solvers import Task
+from ._result import EquationPath, SelectionResult
+from ._selection import (
+    AbstractSelection,
+    candidate_terms,
+    check_number,
+    check_whole,
+    select_from_cells,
+)
 from ._splits import Splits, as_mask, splits
 
 _LASSO_STEPS = 30
@@ -45,22 +51,25 @@ class StabilitySelection(AbstractSelection):
         check_whole("StabilitySelection(halves=...)", self.halves, 10)
         check_whole("StabilitySelection(seed=...)", self.seed, 0)
 
-    def divide(self, samples: Samples) -> Division:
-        return grouping(samples)
+    def select(self, task: Task) -> SelectionResult:
+        return select_from_cells(self, task)
 
-    def held_out(self, cells: Cells) -> np.ndarray:
+    def divide(self, rows: Rows) -> Partition:
+        return grouping(rows)
+
+    def held_out(self, cells: PartitionedMoments) -> np.ndarray:
         """Random halves of the groups."""
         rng = np.random.default_rng(self.seed)
         half = np.tile(np.arange(cells.n_groups) % 2 == 0, (self.halves, 1))
         return rng.permuted(half, axis=1)[:, cells.group].T
 
-    def choose(self, cells: Cells, allowed: Mask) -> Selected:
+    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
         cells, _, _ = cells.scaled()
         parts = splits(cells, self.held_out(cells))
-        return Selected.of([self._path(cells, parts, c, row) for c, row in enumerate(allowed)])
+        return SelectionResult.of([self._path(cells, parts, c, row) for c, row in enumerate(allowed)])
 
     def _path(
-        self, cells: Cells, parts: Splits, equation: int, allowed: np.ndarray
+        self, cells: PartitionedMoments, parts: Splits, equation: int, allowed: np.ndarray
     ) -> EquationPath:
         """Terms in the order of their frequency; errors on the halves that were not fitted."""
         terms = candidate_terms(cells.all, allowed)
@@ -84,7 +93,7 @@ class StabilitySelection(AbstractSelection):
             supports=mask,
             inner=inner.mean(axis=1),
             outer=outer.mean(axis=1),
-            doubt=outer.std(axis=1) / math.sqrt(max(outer.shape[1], 1)),
+            standard_error=outer.std(axis=1) / math.sqrt(max(outer.shape[1], 1)),
             chosen=int((frequency >= self.threshold).sum()),
             contenders=mask,
         )
@@ -97,7 +106,7 @@ def _first_terms(
     first = np.zeros(0, dtype=np.int64)
     w = np.zeros(len(a))
     for mu in 2 * np.abs(a).max(initial=1e-300) * np.logspace(-0.01, -3, _LASSO_STEPS):
-        w = lasso(A, a, float(mu), start=w)
+        w = QuadraticProblem(A, a, float(mu)).solve(w)
         used = np.flatnonzero(w)
         if len(used) > most:
             break

@@ -13,15 +13,13 @@ from jaxtyping import Float
 from .._errors import DataError, InputError, TrainingError, TrainingWarning, quoted
 from .._field import HybridField
 from .._objective import PARTS, Objective, Parameters, Weights
-from ..data import Samples
-from ..losses import Examples
-from ..moments import Moments, gather
+from ..data import Rows, held_out_rows
+from ..losses import Segments
+from ..moments import Moments, gather, no_basis
 from ..penalties import whitening
-from ._equation import Problem, objective
-from ._exact import scales
-from ._rank import independent_terms
+from ._equation import EquationProblem, objective
 from ._reduction import Spectrum
-from ._result import EquationFit, FitResult
+from ._result import EquationFit, FitResult, dependences, scales
 from ._solver import AbstractSolver, Solution, Task, Training
 from ._training import EARLY, Loop, Pace, Schedule, TrainingData, ending, train
 
@@ -35,7 +33,7 @@ class Adam(AbstractSolver):
     """Trains coefficients and network together by Adam, in single precision. [Algorithm 1]
 
     `epochs` and `learning_rate` are the paper's. The rate falls on a cosine to `decay` times
-    its first value. `batch` is the number of examples of a step; None takes all of them, which
+    its first value. `batch` is the number of segments of a step; None takes all of them, which
     the projection (`orthogonality=math.inf`) needs. A batch squares its own estimate of the
     overlap, which is biased by its variance; `unbiased` multiplies two independent ones.
     `normalize` measures features and targets in units of their root mean square, as `Exact` does.
@@ -88,7 +86,7 @@ class Adam(AbstractSolver):
                 "Adam(unbiased=True) is about batches; the full batch has no bias. Give batch=..."
             )
 
-    def fit_all(self, tasks: Sequence[Task]) -> list[Solution]:
+    def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
         """Tasks that differ in strengths, seed and starting values alone train in one batch."""
         solutions: dict[int, Solution] = {}
         # all checks come before the first training
@@ -98,14 +96,14 @@ class Adam(AbstractSolver):
             solutions |= dict(zip(group, members, strict=True))
         return [solutions[i] for i in range(len(tasks))]
 
-    def prepared(self, tasks: list[Task]) -> tuple[Objective, Samples, Loop]:
-        """What one batch of tasks needs before its first epoch: objective, samples and loop."""
-        kept, held_out = self._split(tasks[0].samples)
+    def prepared(self, tasks: list[Task]) -> tuple[Objective, Rows, Loop]:
+        """What one batch of tasks needs before its first epoch: objective, rows and loop."""
+        kept, held_out = self._split(tasks[0].observed)
         setting = objective_of(tasks, kept, self.normalize)
         return setting, kept, self.loop(tasks, setting, kept, held_out)
 
     def _train(
-        self, tasks: list[Task], setting: Objective, kept: Samples, loop: Loop
+        self, tasks: list[Task], setting: Objective, kept: Rows, loop: Loop
     ) -> list[Solution]:
         with jax.enable_x64(False):
             state = train(loop)
@@ -134,19 +132,19 @@ class Adam(AbstractSolver):
         return solutions
 
     def loop(
-        self, tasks: list[Task], setting: Objective, kept: Samples, held_out: Samples | None
+        self, tasks: list[Task], setting: Objective, kept: Rows, held_out: Rows | None
     ) -> Loop:
-        """What is compiled and run: the examples, the starting values and how to train."""
+        """What is compiled and run: the segments, the starting values and how to train."""
         task = tasks[0]
-        examples = task.loss.examples(kept)
-        self._check(task, examples)
+        segments = task.loss.segments(kept)
+        self._check(task, segments)
         validation: tuple[Any, Any] = (None, None)
         if held_out is not None:
-            other = task.loss.examples(held_out)
+            other = task.loss.segments(held_out)
             validation = (other, _theta(setting, other, held_out))
         return Loop.of(
             setting,
-            TrainingData(examples, _theta(setting, examples, kept), *validation),
+            TrainingData(segments, _theta(setting, segments, kept), *validation),
             [_start(one, setting) for one in tasks],
             [_weights(one) for one in tasks],
             [one.seed % 2**32 for one in tasks],
@@ -164,49 +162,35 @@ class Adam(AbstractSolver):
             ),
         )
 
-    def _split(self, samples: Samples) -> tuple[Samples, Samples | None]:
-        """Training and validation rows: some whole runs, spread evenly over all; of a single run
-        the end; where rows have no times, some of them."""
+    def _split(self, rows: Rows) -> tuple[Rows, Rows | None]:
+        """Training and validation rows."""
         if self.validation == 0:
-            return samples, None
-        runs = int(samples.run_of_row[-1]) + 1
-        if samples.times is None or runs > 1:
-            unit = samples.run_of_row if runs > 1 else np.arange(len(samples.targets))
-            units = int(unit[-1]) + 1
-            count = min(max(1, round(self.validation * units)), units - 1)
-            chosen = ((np.arange(count) + 0.5) * units / count).astype(np.int64)
-            held_out = np.isin(unit, chosen)
-        else:
-            rows = np.arange(len(samples.targets))
-            held_out = rows >= len(rows) - max(1, round(self.validation * len(rows)))
-        return samples.only(~held_out), samples.only(held_out)
+            return rows, None
+        held_out = held_out_rows(rows, self.validation)
+        return rows.only(~held_out), rows.only(held_out)
 
-    def _check(self, task: Task, examples: Examples) -> None:
-        if self.batch is not None and self.batch > len(examples):
-            what = "samples" if task.loss.is_quadratic else "examples"
+    def _check(self, task: Task, segments: Segments) -> None:
+        if self.batch is not None and self.batch > len(segments):
+            what = "segments" if task.linear is None else "rows"
             raise InputError(
-                f"Adam(batch={self.batch}) is larger than the data: there are {len(examples)} "
+                f"Adam(batch={self.batch}) is larger than the data: there are {len(segments)} "
                 f"{what} to train on. Choose a smaller batch, or None for all of them."
             )
-        if self.batch is not None and math.isinf(task.strengths.orthogonality):
+        if self.batch is not None and task.regularization.projects:
             raise InputError(
                 "orthogonality=inf projects the network on all data at once, which "
                 f"Adam(batch={self.batch}) cannot; use batch=None, a finite orthogonality, or "
                 "solver=Exact()."
-            )
-        if task.basis.composed and math.isinf(task.strengths.orthogonality):
-            raise InputError(
-                "orthogonality=inf is not defined for a Composed network; give a finite number."
             )
         if self.validation > 0 and task.fixed is not None:
             raise InputError(
                 "Adam(validation=...) cannot judge the second of two stages: the first has seen "
                 "the rows that would be held out. Use validation=0."
             )
-        if self.polish and (not task.loss.is_quadratic or task.basis.composed):
+        if self.polish and task.linear is None:
             raise InputError(
-                "Adam(polish=True) solves a quadratic problem; it needs loss=VectorField() and a "
-                "network that is added to the equations. Use polish=False."
+                "Adam(polish=True) solves a linear problem; it needs loss=VectorField(). Use "
+                "polish=False."
             )
 
     def _solution(
@@ -214,7 +198,7 @@ class Adam(AbstractSolver):
         task: Task,
         parameters: Parameters,
         setting: Objective,
-        samples: Samples,
+        rows: Rows,
         training: Training,
     ) -> Solution:
         """The fit in double precision, from the moments of the trained network."""
@@ -234,46 +218,50 @@ class Adam(AbstractSolver):
         field = HybridField(
             task.features, w * in_units, basis, v * setting.target_scale, np.zeros_like(w)
         )
-        observed = samples.at(task.loss.rows(samples))
-        (moments,) = gather(task.features, field.residual_basis, observed)
+        observed = rows.at(task.loss.segment_rows(rows))
+        (moments,) = gather(task.features, basis, observed)
         moments = moments.scaled(*sizes)
-        projects = math.isinf(task.strengths.orthogonality)
+        projects = task.regularization.projects
         p = np.zeros_like(w)
         if projects:
-            allowed = enumerate(task.allowed)
+            allowed = enumerate(task.support)
             p = np.stack([_projection(moments, row) @ v[:, c] for c, row in allowed])
-        if not task.loss.is_quadratic:
+        if task.linear is None:
             field = replace(field, correction=p * in_units)
-            implied = replace(samples, targets=task.loss.targets(samples, field.values))
-            observed = implied.at(task.loss.rows(samples))
-            (moments,) = gather(task.features, field.residual_basis, observed)
+            implied = replace(rows, targets=task.loss.targets(rows, field.values))
+            observed = implied.at(task.loss.segment_rows(rows))
+            (moments,) = gather(task.features, basis, observed)
             moments = moments.scaled(*sizes)
         equations = tuple(
             self._equation(task, moments, c, w[c], v[:, c], p[c]) for c in range(len(mask))
         )
-        literal = task.loss.is_quadratic and not task.basis.composed
-        result = FitResult(moments, mask, task.strengths, *sizes, equations, literal)
-        return Solution(result, basis, training)
+        objectives = None
+        if task.linear is not None:
+            objectives = tuple(
+                objective(moments, c, fit, task.regularization) for c, fit in enumerate(equations)
+            )
+        result = FitResult(moments, mask, task.regularization, *sizes, equations, objectives)
+        return Solution.of(result, basis, training)
 
     def _equation(
         self, task: Task, moments: Moments, c: int, w: np.ndarray, v: np.ndarray, p: np.ndarray
     ) -> EquationFit:
         """One equation as trained, with its distance from the optimum for these hidden layers."""
-        terms = np.flatnonzero(task.allowed[c])
-        independent, dependences = independent_terms(moments.A[np.ix_(terms, terms)])
+        terms = np.flatnonzero(task.support[c])
         ridge = float(task.ridge or 0.0)
         trained = EquationFit(
-            terms=terms, w=w, v=v, p=p, sparsity=float(task.strengths.sparsity), ridge=ridge,
-            duality_gap=math.nan, dependences=tuple(one.of_library(terms) for one in dependences),
+            terms=terms, w=w, v=v, p=p, sparsity=float(task.regularization.sparsity), ridge=ridge,
+            duality_gap=math.nan, dependences=dependences(moments, terms),
         )  # fmt: skip
-        if task.basis.composed or not task.loss.is_quadratic:
+        if task.linear is None:
             return trained
-        projects = math.isinf(task.strengths.orthogonality)
-        M = _projection(moments, task.allowed[c]) if projects else None
+        projects = task.regularization.projects
+        M = _projection(moments, task.support[c]) if projects else None
         spectrum = Spectrum.of(moments if M is None else moments.with_basis_minus(M))
         # what is left of the network has no overlap, so that its penalty is nothing
-        strengths = replace(task.strengths, orthogonality=0.0) if projects else task.strengths
-        problem = Problem(c, terms, independent, strengths, False)
+        weights = task.regularization
+        weights = replace(weights, orthogonality=0.0) if projects else weights
+        problem = EquationProblem.of(moments, c, task.support[c], weights)
         exact = (
             problem.solve(spectrum, ridge)
             if task.fixed is None
@@ -282,7 +270,7 @@ class Adam(AbstractSolver):
         exact = replace(
             exact, dependences=trained.dependences, p=p * 0 if M is None else M @ exact.v
         )
-        reached, optimum = (objective(moments, c, fit, task.strengths) for fit in (trained, exact))
+        reached, optimum = (objective(moments, c, fit, task.regularization) for fit in (trained, exact))
         if self.polish and optimum <= reached:
             return exact
         return replace(trained, duality_gap=max(reached - optimum, 0.0) + exact.duality_gap)
@@ -294,20 +282,20 @@ def _alike(tasks: Sequence[Task]) -> list[list[int]]:
     for i, task in enumerate(tasks):
         shapes = tuple(layer.shape for layer in task.basis.weights)
         key = (
-            id(task.samples), task.features, task.loss, task.learns_hidden, shapes,
-            task.basis.composed, math.isinf(task.strengths.orthogonality), task.fixed is None,
-            task.allowed.tobytes(),
+            id(task.observed), task.features, task.loss, task.learns_hidden, shapes,
+            task.regularization.projects, task.fixed is None,
+            task.support.tobytes(),
         )  # fmt: skip
         groups.setdefault(key, []).append(i)
     return list(groups.values())
 
 
-def objective_of(tasks: list[Task], samples: Samples, normalize: bool) -> Objective:
+def objective_of(tasks: list[Task], rows: Rows, normalize: bool) -> Objective:
     """The objective's constants, in double precision."""
     task = tasks[0]
-    steps = task.loss.examples(samples).steps  # which also refuses samples that cannot be used
-    observed = samples.at(task.loss.rows(samples))
-    (moments,) = gather(task.features, lambda rows: rows[:, :0], observed)
+    steps = task.loss.segments(rows).steps  # which also refuses rows that cannot be used
+    observed = rows.at(task.loss.segment_rows(rows))
+    (moments,) = gather(task.features, no_basis, observed)
     feature_scale, target_scale = scales(moments, normalize)
     scaled = moments.scaled(feature_scale, target_scale)
     reach = 1.0
@@ -315,22 +303,22 @@ def objective_of(tasks: list[Task], samples: Samples, normalize: bool) -> Object
         reach = float(np.sqrt(np.mean(np.cumsum(steps, axis=1) ** 2)))
     weights = np.array([[getattr(_weights(one), name) for name in ("mu", "lam", "lam2", "rho")]
                         for one in tasks])  # fmt: skip
-    projects = math.isinf(task.strengths.orthogonality)
+    projects = task.regularization.projects
     return Objective(
         features=task.features,
         loss=task.loss,
         feature_scale=feature_scale,
         target_scale=target_scale,
         error_scale=target_scale * reach,
-        allowed=task.allowed,
-        whitening=whitening(scaled.A, task.allowed, least=_LEAST) if projects else None,
+        allowed=task.support,
+        whitening=whitening(scaled.A, task.support, least=_LEAST) if projects else None,
         counted=(True, *np.any(weights > 0, axis=0).tolist()),
     )
 
 
-def _theta(setting: Objective, examples: Examples, samples: Samples) -> np.ndarray:
-    """Scaled features at the points of the examples, if single precision can hold them."""
-    points = np.asarray(examples.points).reshape(-1, examples.points.shape[-1])
+def _theta(setting: Objective, segments: Segments, rows: Rows) -> np.ndarray:
+    """Scaled features at the points of the segments, if single precision can hold them."""
+    points = np.asarray(segments.points).reshape(-1, segments.points.shape[-1])
     theta = setting.features(points) / setting.feature_scale
     largest = np.abs(theta).max(axis=0, initial=0.0)
     if (largest > _LARGEST).any():
@@ -340,12 +328,12 @@ def _theta(setting: Objective, examples: Examples, samples: Samples) -> np.ndarr
             f"data, too much for Adam's single precision. Use Adam(normalize=True), rescale the "
             f"data, or use solver=Exact()."
         )
-    sizes = [np.abs(part).max(initial=0.0) for part in (points, examples.targets)]
-    if not setting.loss.is_quadratic:  # which evaluates the terms as they are
+    sizes = [np.abs(part).max(initial=0.0) for part in (points, segments.targets)]
+    if segments.steps.size:  # a prediction evaluates the terms as they are
         sizes.append(float(np.max(setting.feature_scale, initial=0.0)))
     if max(sizes) > _LARGEST or np.min(setting.target_scale) < 1 / _LARGEST:
         raise DataError(
-            f"The data ({quoted(samples.names)}) or their derivatives are too large or too small "
+            f"The data ({quoted(rows.names)}) or their derivatives are too large or too small "
             f"for Adam's single precision. Rescale them or use solver=Exact()."
         )
     return theta
@@ -366,11 +354,11 @@ def _start(task: Task, setting: Objective) -> Parameters:
 
 
 def _weights(task: Task) -> Weights:
-    lam = float(task.strengths.orthogonality)
+    lam = float(task.regularization.orthogonality)
     return Weights(
-        mu=float(task.strengths.sparsity) if task.fixed is None else 0.0,
+        mu=float(task.regularization.sparsity) if task.fixed is None else 0.0,
         lam=0.0 if math.isinf(lam) else lam,
-        lam2=float(task.strengths.magnitude),
+        lam2=float(task.regularization.magnitude),
         rho=float(task.ridge or 0.0),
     )
 

@@ -1,80 +1,76 @@
 """One equation's problem: solved for one rho, its error and its objective from moments."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from ..moments import Moments
-from ._lasso import duality_gap, lasso
+from ..quadratic import QuadraticProblem, independent_terms
 from ._reduction import Reduction, Spectrum
-from ._result import EquationFit, Strengths
-
-_DUST = 1e-9  # a term whose size relative to the target is below this is rounding
+from ._result import EquationFit, Regularization
 
 
 @final
 @dataclass(frozen=True)
-class Problem:
+class EquationProblem:
     """One equation: its terms, which of them are independent, and what to solve for."""
 
     equation: int
     terms: Int[np.ndarray, " k"]
     independent: Int[np.ndarray, " i"]
-    strengths: Strengths
-    refit: bool
+    regularization: Regularization
+
+    @classmethod
+    def of(
+        cls, moments: Moments, equation: int, support: np.ndarray, regularization: Regularization
+    ) -> "EquationProblem":
+        """The problem with these terms; those that others span on the data stay zero."""
+        terms = np.flatnonzero(support)
+        independent, _ = independent_terms(moments.A[np.ix_(terms, terms)])
+        return cls(equation, terms, independent, regularization)
 
     def solve(
         self, spectrum: Spectrum, ridge: float, start: Float[np.ndarray, " k"] | None = None
     ) -> EquationFit:
         """The minimiser; `start` holds the L1 solution of a similar problem, and is updated."""
-        lam, mu = float(self.strengths.orthogonality), float(self.strengths.sparsity)
-        reduction = Reduction.of(
-            spectrum, self.equation, self.terms, float(self.strengths.magnitude), ridge
-        )
+        lam, mu = float(self.regularization.orthogonality), float(self.regularization.sparsity)
+        reduction = self._reduction(spectrum, ridge)
         Q, r, constant = reduction.quadratic(lam)
-        Q, r = Q[np.ix_(self.independent, self.independent)], r[self.independent]
+        problem = QuadraticProblem(Q, r, mu).only(self.independent)
         w = np.zeros(len(self.terms))
-        w[self.independent] = lasso(Q, r, mu, None if start is None else start[self.independent])
+        w[self.independent] = problem.solve(None if start is None else start[self.independent])
         if start is not None:
             start[:] = w
-        if self.refit:
-            size = np.abs(w) * np.sqrt(spectrum.moments.A.diagonal()[self.terms])
-            used = size > _DUST * np.sqrt(spectrum.moments.yy[self.equation])
-            if mu > 0 or not used.all():
-                return replace(
-                    self,
-                    terms=self.terms[used],
-                    independent=np.arange(int(used.sum())),
-                    strengths=replace(self.strengths, sparsity=0.0),
-                ).solve(spectrum, ridge)
+        return self._fit(
+            spectrum, ridge, w, reduction.residual_weights(lam, w),
+            problem.duality_gap(w[self.independent], constant),
+        )  # fmt: skip
+
+    def residual(self, spectrum: Spectrum, ridge: float, w: Float[np.ndarray, " K"]) -> EquationFit:
+        """The best output layer for coefficients that are given."""
+        lam = float(self.regularization.orthogonality)
+        v = self._reduction(spectrum, ridge).residual_weights(lam, w[self.terms])
+        return self._fit(spectrum, ridge, w[self.terms], v, 0.0)
+
+    def _reduction(self, spectrum: Spectrum, ridge: float) -> Reduction:
+        magnitude = float(self.regularization.magnitude)
+        return Reduction.of(spectrum, self.equation, self.terms, magnitude, ridge)
+
+    def _fit(
+        self, spectrum: Spectrum, ridge: float, w: np.ndarray, v: np.ndarray, gap: float
+    ) -> EquationFit:
         everywhere = np.zeros(spectrum.moments.n_features)
         everywhere[self.terms] = w
         return EquationFit(
             terms=self.terms,
             w=everywhere,
-            v=reduction.residual_weights(lam, w),
-            p=np.zeros(spectrum.moments.n_features),
-            sparsity=mu,
+            v=v,
+            p=np.zeros_like(everywhere),
+            sparsity=float(self.regularization.sparsity),
             ridge=ridge,
-            duality_gap=duality_gap(Q, r, constant, mu, w[self.independent]),
-            dependences=(),
-        )
-
-    def residual(self, spectrum: Spectrum, ridge: float, w: Float[np.ndarray, " K"]) -> EquationFit:
-        """The best output layer for coefficients that are given."""
-        reduction = Reduction.of(
-            spectrum, self.equation, self.terms, float(self.strengths.magnitude), ridge
-        )
-        return EquationFit(
-            terms=self.terms,
-            w=w,
-            v=reduction.residual_weights(float(self.strengths.orthogonality), w[self.terms]),
-            p=np.zeros_like(w),
-            sparsity=float(self.strengths.sparsity),
-            ridge=ridge,
-            duality_gap=0.0,
+            duality_gap=gap,
             dependences=(),
         )
 
@@ -111,16 +107,16 @@ def objective(
     moments: Moments,
     equation: int,
     fit: EquationFit,
-    strengths: Strengths,
+    regularization: Regularization,
 ) -> float:
     """J for one equation; an infinite lam counts nothing, its constraint being met."""
     overlap = residual_overlaps(moments, fit)[fit.terms]
-    lam = 0.0 if np.isinf(strengths.orthogonality) else strengths.orthogonality
+    lam = 0.0 if np.isinf(regularization.orthogonality) else regularization.orthogonality
     rho = 0.0 if np.isinf(fit.ridge) else fit.ridge
     return float(
         squared_error(moments, equation, fit.w - fit.p, fit.v)
         + fit.sparsity * np.abs(fit.w).sum()
         + lam * overlap @ overlap
-        + strengths.magnitude * residual_square(moments, fit)
+        + regularization.magnitude * residual_square(moments, fit)
         + rho * fit.v @ fit.v
     )

@@ -8,18 +8,17 @@ import numpy as np
 from jaxtyping import Float
 
 from .._errors import InputError
-from .._progress import track
 from .._typing import Mask
-from ..moments import Moments, gather
-from ._equation import Problem, squared_error
-from ._held_out import RIDGES, HeldOut
-from ._lasso import lasso
-from ._rank import independent_terms
+from ..data import Rows, outward_folds, thinned
+from ..moments import Moments, gather, no_basis
+from ..quadratic import QuadraticProblem, independent_terms
+from ._equation import EquationProblem, objective, squared_error
 from ._reduction import Reduction, Spectrum
-from ._result import FitResult, Strengths
+from ._result import EquationFit, FitResult, Regularization, dependences, scales
+from ._ridge import RIDGES, HeldOut, explained_below
 from ._solver import AbstractSolver, Solution, Task
 
-_FOLDS = 5
+FOLDS = 5
 
 
 @final
@@ -31,124 +30,176 @@ class Exact(AbstractSolver):
     equation by equation. With the defaults that is J as it stands, in the units of the data.
 
     `normalize` measures every feature and target in units of its own root mean square, so that
-    mu, lam and lam2 mean the same for data in millimetres and in kilometres. `refit` solves a
-    second time with only the terms that the first solution used and without L1: coefficients
-    then carry no shrinkage, and the residual is kept orthogonal to the terms that are left. Where
-    held-out data show that the library needs no residual, they choose the terms as well.
+    mu, lam and lam2 mean the same for data in millimetres and in kilometres.
+
+    `most_rows` bounds the rows that a projected network (`orthogonality=math.inf`) is shaped on:
+    where the terms alone leave nothing to explain it is not even looked at, and of more rows than
+    these an even share of every run is taken. Coefficients come from all rows in any case, and
+    the residual is made orthogonal to the terms on all of them.
     """
 
     normalize: bool = False
-    refit: bool = False
+    most_rows: int | None = None
 
-    def fit_all(self, tasks: Sequence[Task]) -> list[Solution]:
-        """The minimiser for each task, from one pass over its samples."""
-        return [self._fit(task) for task in tasks]
-
-    def check(self, task: Task) -> None:
-        """Refuses what is not quadratic in what is learned."""
-        if not task.loss.is_quadratic:
-            raise InputError(
-                f"Exact() minimises the error of derivatives and cannot minimise "
-                f"loss={task.loss!r}. Use loss=VectorField() or solver=Adam()."
-            )
-        if task.basis.composed:
-            raise InputError(
-                "Exact() needs a residual that is added to the equations; a Composed network "
-                "needs solver=Adam()."
-            )
-
-    def _fit(self, task: Task) -> Solution:
-        self.check(task)
-        samples = task.samples
-        count = min(_FOLDS, len(samples.targets))
-        rule = samples.outward_folds if task.is_chosen else samples.folds
-        folds = gather(task.features, task.basis, samples, folds=count, fold_of_row=rule(count))
-        if task.fixed is not None:
-            return Solution(self._solve_residual(folds, task), task.basis)
-        solver = replace(self, refit=False) if task.is_chosen else self
-        result = solver.solve(folds, task.allowed, task.strengths, task.ridge, samples.target_error)
-        return Solution(result, task.basis)
-
-    def _solve_residual(self, folds: Sequence[Moments], task: Task) -> FitResult:
-        """The best output layer for coefficients that are given."""
-        total = sum(folds[1:], start=folds[0])
-        feature_scale, target_scale = scales(total, self.normalize)
-        total = total.scaled(feature_scale, target_scale)
-        assert task.fixed is not None
-        given = task.fixed * feature_scale / target_scale[:, None]
-        spectrum = Spectrum.of(total)
-        splits = _splits(folds, total, feature_scale, target_scale) if task.ridge is None else ()
-        equations = []
-        for c, (w, allowed) in enumerate(zip(given, task.allowed, strict=True)):
-            terms = np.flatnonzero(allowed)
-            problem = Problem(c, terms, np.arange(len(terms)), task.strengths, False)
-            ridge = task.ridge
-            if ridge is None:
-                errors = [
-                    sum(
-                        squared_error(fold, c, w, problem.residual(train, rho, w).v)
-                        for train, fold in splits
-                    )
-                    for rho in RIDGES
-                ]
-                ridge = float(RIDGES[int(np.argmin(errors))])
-            _, dependences = independent_terms(total.A[np.ix_(terms, terms)])
-            found = tuple(dependence.of_library(terms) for dependence in dependences)
-            equations.append(replace(problem.residual(spectrum, ridge, w), dependences=found))
-        return FitResult(
-            total, task.features.mask, task.strengths, feature_scale, target_scale, tuple(equations)
+    def __post_init__(self):
+        whole = isinstance(self.most_rows, int | np.integer) and not isinstance(
+            self.most_rows, bool
         )
+        if self.most_rows is not None and not (whole and self.most_rows >= 100):
+            raise InputError(
+                f"Exact(most_rows=...) must be None or a whole number of at least 100; "
+                f"got {self.most_rows!r}."
+            )
+
+    def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
+        """The minimiser for each task."""
+        return [self._solve(task) for task in tasks]
+
+    def _solve(self, task: Task) -> Solution:
+        rows = task.linear_rows("Exact()")
+        if not task.basis.size:
+            library = task.library or gather(task.features, no_basis, rows)[0]
+            result = self.solve(
+                [library], task.support, task.regularization, 0.0, rows.target_mse, task.fixed
+            )
+            return Solution.of(result, task.basis)
+        if self.most_rows is not None and task.regularization.projects and task.fixed is None:
+            return self._solve_thinned(task, rows, self.most_rows)
+        folds = task.folds or fold_moments(task, rows)
+        result = self.solve(
+            folds, task.support, task.regularization, task.ridge, rows.target_mse, task.fixed
+        )
+        return Solution.of(result, task.basis)
 
     def solve(
         self,
         folds: Sequence[Moments],
-        mask: Mask,
-        strengths: Strengths,
+        support: Mask,
+        regularization: Regularization,
         ridge: float | None,
-        target_error: Float[np.ndarray, " c"] | None = None,
+        target_mse: Float[np.ndarray, " c"] | None = None,
+        fixed: Float[np.ndarray, "c K"] | None = None,
+        may_need_residual: Sequence[bool] | None = None,
     ) -> FitResult:
-        """The minimiser for all samples in `folds`.
+        """The minimiser for all rows in `folds`, which choose rho where it is None.
 
-        Where there are several, they choose rho if it is None, and with `refit` whether the
-        library needs a residual. `target_error` is the squared error that the targets are known
-        to have: a smaller one is not worth a residual.
+        `target_mse` is the squared error that the targets are known to have: a smaller one is not
+        worth a residual, and equations that are known not to need one are given none.
         """
         total = sum(folds[1:], start=folds[0])
-        feature_scale, target_scale = scales(total, self.normalize)
-        total = total.scaled(feature_scale, target_scale)
-        blur = np.zeros(total.n_targets) if target_error is None else target_error
+        sizes = scales(total, self.normalize)
+        total = total.scaled(*sizes)
+        target_mse = np.zeros(total.n_targets) if target_mse is None else target_mse
         needs_ridge = ridge is None and total.n_basis > 0
-        held_out = HeldOut(
-            _splits(folds, total, feature_scale, target_scale) if needs_ridge or self.refit else (),
-            blur / target_scale**2,
-        )
         ridges = RIDGES if needs_ridge else (float(ridge or 0.0),)
+        scaled = [fold.scaled(*sizes) for fold in folds] if needs_ridge else []
+        held_out = HeldOut.of(scaled, target_mse / sizes[1] ** 2) if scaled else HeldOut((), target_mse)
         spectrum = Spectrum.of(total)
         equations = []
-        for c, allowed in enumerate(mask):
-            terms = np.flatnonzero(allowed)
-            independent, dependences = independent_terms(total.A[np.ix_(terms, terms)])
-            problem = Problem(c, terms, independent, strengths, self.refit)
-            problem, chosen = held_out.choose(problem, ridges)
-            fit = problem.solve(spectrum, chosen)
-            found = tuple(dependence.of_library(terms) for dependence in dependences)
-            equations.append(replace(fit, dependences=found))
-        return FitResult(total, mask, strengths, feature_scale, target_scale, tuple(equations))
+        for c, row in enumerate(support):
+            problem = EquationProblem.of(total, c, row, regularization)
+            given = None if fixed is None else fixed[c] * sizes[0] / sizes[1][c]
+            searched = may_need_residual is None or may_need_residual[c]
+            chosen = held_out.ridge(problem, ridges, given) if searched else np.inf
+            if given is None:
+                fit = problem.solve(spectrum, chosen)
+            else:
+                fit = problem.residual(spectrum, chosen, given)
+            equations.append(replace(fit, dependences=dependences(total, problem.terms)))
+        objectives = tuple(
+            objective(total, c, fit, regularization) for c, fit in enumerate(equations)
+        )
+        return FitResult(total, support, regularization, *sizes, tuple(equations), objectives)
+
+    def _solve_thinned(self, task: Task, rows: Rows, most_rows: int) -> Solution:
+        """The projected network, shaped on part of the rows where there are many, or not at all
+        where the terms explain the targets as far as these are known."""
+        library = task.library or gather(task.features, no_basis, rows)[0]
+        lacking = [
+            _unexplained(library, c, row) > explained_below(rows.target_mse[c], library.yy[c])
+            for c, row in enumerate(task.support)
+        ]
+        if not any(lacking) and task.ridge is None:
+            result = self.solve(
+                [library], task.support, task.regularization, np.inf, rows.target_mse
+            )
+            return replace(
+                Solution.of(result, task.basis),
+                weights=np.zeros((task.basis.size, len(task.support))),
+            )
+        kept = thinned(rows, most_rows)
+        part = rows if len(kept) == len(rows) else rows.at(kept)
+        folds = (task.folds if part is rows else None) or fold_moments(task, part)
+        result = self.solve(
+            folds, task.support, task.regularization, task.ridge, rows.target_mse, None, lacking
+        )
+        if part is rows:
+            return Solution.of(result, task.basis)
+        return self._on_all_rows(task, rows, result)
+
+    def _on_all_rows(self, task: Task, rows: Rows, shaped: FitResult) -> Solution:
+        """Coefficients by least squares on all rows, and the network less its projection there.
+
+        The moments of the result have the network's output in each equation as its basis.
+        """
+        weights = shaped.weights
+        (total,) = gather(task.features, lambda points: task.basis(points) @ weights, rows)
+        sizes = scales(total, self.normalize)
+        total = total.scaled(*sizes)
+        equations = []
+        for c, (fit, row) in enumerate(zip(shaped.equations, task.support, strict=True)):
+            problem = EquationProblem.of(total, c, row, task.regularization)
+            terms = problem.terms[problem.independent]
+            unit = np.zeros(len(task.support))
+            unit[c] = 1 / sizes[1][c]  # the basis is in the units of the data, the target is not
+            least_squares = QuadraticProblem(
+                total.A[np.ix_(terms, terms)], total.a[terms, c]
+            )
+            w, p = np.zeros(total.n_features), np.zeros(total.n_features)
+            w[terms] = least_squares.solve()
+            p[terms] = replace(least_squares, r=total.B[terms] @ unit).solve()
+            equations.append(
+                replace(
+                    fit, terms=problem.terms, w=w, v=unit, p=p,
+                    duality_gap=least_squares.duality_gap(w[terms], float(total.yy[c])),
+                    dependences=dependences(total, problem.terms),
+                )
+            )  # fmt: skip
+        objectives = tuple(
+            _objective_on_all_rows(total, c, fit, shaped) for c, fit in enumerate(equations)
+        )
+        result = FitResult(
+            total, task.support, task.regularization, *sizes, tuple(equations), objectives
+        )
+        return replace(Solution.of(result, task.basis), weights=weights)
 
 
-def _splits(
-    folds: Sequence[Moments],
-    total: Moments,
-    feature_scale: Float[np.ndarray, " K"],
-    target_scale: Float[np.ndarray, " c"],
-) -> tuple[tuple[Spectrum, Moments], ...]:
-    """Each fold, with the spectrum of all the others."""
-    scaled = [fold.scaled(feature_scale, target_scale) for fold in folds]
-    return tuple(
-        (Spectrum.of(total - fold), fold)
-        for fold in track(scaled, "Preparing held-out data")
-        if 0 < fold.count < total.count
+def fold_moments(task: Task, rows: Rows) -> tuple[Moments, ...]:
+    """Moments of terms and network for each outward fold of the rows."""
+    count = min(FOLDS, len(rows))
+    folds = gather(
+        task.features, task.basis, rows, folds=count, fold_of_row=outward_folds(rows, count)
     )
+    return tuple(folds)
+
+
+def _unexplained(moments: Moments, equation: int, support: np.ndarray) -> float:
+    """|y - Phi w|^2_D of least squares with these terms."""
+    terms = np.flatnonzero(support)
+    w = np.zeros(moments.n_features)
+    A = moments.A[np.ix_(terms, terms)]
+    w[terms] = QuadraticProblem(A, moments.a[terms, equation]).solve()
+    return squared_error(moments, equation, w, np.zeros(moments.n_basis))
+
+
+def _objective_on_all_rows(
+    moments: Moments, equation: int, fit: EquationFit, shaped: FitResult
+) -> float:
+    """J with the ridge's part taken from the network as it was shaped."""
+    rho = 0.0 if np.isinf(fit.ridge) else fit.ridge
+    v = shaped.equations[equation].v
+    without = objective(moments, equation, replace(fit, ridge=0.0), shaped.regularization)
+    return without + rho * float(v @ v)
 
 
 def exact_path(
@@ -174,22 +225,9 @@ def exact_path(
         reduction = Reduction.of(spectrum, c, terms, magnitude, ridge)
         for i, lam in enumerate(orthogonalities):
             Q, r, _ = reduction.quadratic(lam)
-            Q, r = Q[np.ix_(independent, independent)], r[independent]
+            problem = QuadraticProblem(Q, r).only(independent)
             w = None
             for j in order:
-                w = lasso(Q, r, float(sparsities[j]), start=w)
+                w = replace(problem, l1=float(sparsities[j])).solve(w)
                 result[i, j, c, terms[independent]] = w
     return result
-
-
-def scales(
-    moments: Moments, normalize: bool
-) -> tuple[Float[np.ndarray, " K"], Float[np.ndarray, " c"]]:
-    """The root mean squares of features and targets; ones, unless they are to be normalised."""
-    if not normalize:
-        return np.ones(moments.n_features), np.ones(moments.n_targets)
-    return _nonzero(np.sqrt(np.diag(moments.A))), _nonzero(np.sqrt(moments.yy))
-
-
-def _nonzero(scale: np.ndarray) -> np.ndarray:
-    return np.where(scale > 0, scale, 1.0)

@@ -8,35 +8,50 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
+from .._errors import InputError
 from .._typing import Mask
 from ..augmentations import Basis
-from ..data import Samples
+from ..data import Rows
 from ..libraries import FeatureMap
 from ..losses import AbstractLoss
-from ._result import FitResult, Strengths
+from ..moments import Moments
+from ._result import FitResult, Regularization
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A model to be fitted: its terms, its network as drawn, the objective and the samples.
+    """A model to be fitted: its terms, its network as drawn, the objective and the data.
 
-    `allowed` are the terms that each equation may use and that its residual is kept orthogonal
-    to. `is_chosen` says that these are the terms of the model, and none of them is to be left
-    out. `fixed` holds coefficients that are given and not to be learned.
+    `linear` are the rows of the linear problem that the loss is on the observed rows, or None.
+    `support` are the terms that each equation has and that its residual is kept orthogonal to.
+    `fixed` holds coefficients that are given and not to be learned. `library` are the moments of
+    all terms on the linear rows, and `folds` those of terms and network by outward fold, where the
+    choice of terms gathered them already.
     """
 
     features: FeatureMap
     basis: Basis
     learns_hidden: bool
     ridge: float | None
-    strengths: Strengths
+    regularization: Regularization
     loss: AbstractLoss
-    samples: Samples
+    observed: Rows
+    linear: Rows | None
     seed: int
-    allowed: Mask
+    support: Mask
     fixed: Float[np.ndarray, "c K"] | None = None
-    is_chosen: bool = False
+    library: Moments | None = None
+    folds: tuple[Moments, ...] | None = None
+
+    def linear_rows(self, who: str) -> Rows:
+        """The rows of the linear problem, which `who` cannot do without."""
+        if self.linear is None:
+            raise InputError(
+                f"{who} works on derivatives, which loss={self.loss!r} does not have. Use "
+                f"loss=VectorField(), or solver=Adam() without a selection."
+            )
+        return self.linear
 
 
 @final
@@ -62,11 +77,24 @@ class Training:
 @final
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The fit, and the network's hidden layers as they were left."""
+    """What was learned, in the units of the data, and what can be proved of it.
 
-    result: FitResult
+    f_phy = theta.w and f_aug = psi.v - theta.p; `basis` are the hidden layers as they were left.
+    """
+
+    coefficients: Float[np.ndarray, "c K"]
+    correction: Float[np.ndarray, "c K"]
+    weights: Float[np.ndarray, "H c"]
     basis: Basis
+    result: FitResult
     training: Training | None = None
+
+    @classmethod
+    def of(cls, result: FitResult, basis: Basis, training: Training | None = None) -> "Solution":
+        """The solution whose network is the one of the result's moments."""
+        return cls(
+            result.coefficients, result.correction, result.weights, basis, result, training
+        )
 
 
 class AbstractSolver(abc.ABC):
@@ -75,5 +103,5 @@ class AbstractSolver(abc.ABC):
     normalize: bool
 
     @abc.abstractmethod
-    def fit_all(self, tasks: Sequence[Task]) -> list[Solution]:
-        """A solution for each task; tasks on the same samples may be solved together."""
+    def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
+        """A solution for each task; tasks on the same rows may be solved together."""

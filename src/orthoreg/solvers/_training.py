@@ -19,7 +19,7 @@ from jax.flatten_util import ravel_pytree
 
 from .._objective import PARTS, Objective, Parameters, Weights
 from .._progress import progress
-from ..losses import Examples
+from ..losses import Segments
 
 RUNNING, EARLY = 0, 1
 _CAUSES = 2  # codes from here on: the part that was not finite, then gradient and validation
@@ -62,11 +62,11 @@ class Pace:
 @final
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """Examples with the scaled features at their points, to train on and to validate with."""
+    """Segments with the scaled features at their points, to train on and to validate with."""
 
-    train: Examples
+    train: Segments
     theta: Any
-    validation: Examples | None
+    validation: Segments | None
     validation_theta: Any
 
 
@@ -256,7 +256,7 @@ class _Model:
         self.pace, self.schedule = loop.pace, loop.schedule
         _, self.unravel = ravel_pytree(_learned(start, self.schedule))
         self.psi = None
-        if not self.schedule.learns_hidden and not start.basis.composed:
+        if not self.schedule.learns_hidden:
             points = self.data.train.points
             self.psi = start.basis(points.reshape(-1, points.shape[-1]), jnp)
 
@@ -264,7 +264,7 @@ class _Model:
         return _rebuilt(self.start, self.unravel(flat), self.schedule)
 
     def total(self, flat: Any, *batch: Any) -> tuple[Any, Any]:
-        """J and its weighted parts on a batch: examples, features, second batch, psi."""
+        """J and its weighted parts on a batch: segments, features, second batch, psi."""
         parts = self.objective.parts(self.parameters(flat), *batch)
         parts = jnp.where(self.weights > 0, self.weights * parts, 0.0)
         return jnp.sum(parts), parts
@@ -328,12 +328,12 @@ class _Model:
         order = jax.random.permutation(order_key, count)[: count // size * size]
 
         def rows_of(values: Any, rows: Any) -> Any:
-            """The values at the points of these examples."""
+            """The values at the points of these segments."""
             return values.reshape(count, -1, values.shape[-1])[rows].reshape(-1, values.shape[-1])
 
         def chosen(rows: Any) -> tuple[Any, Any]:
-            examples = jax.tree.map(lambda part: part[rows], self.data.train)
-            return examples, rows_of(self.data.theta, rows)
+            segments = jax.tree.map(lambda part: part[rows], self.data.train)
+            return segments, rows_of(self.data.theta, rows)
 
         def step(carry: tuple[Any, Any], rows_and_key: tuple[Any, Any]) -> tuple[Any, None]:
             rows, key = rows_and_key

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._typing import Mask
-from ..moments import Cells
+from ..moments import Moments, PartitionedMoments
 
 
 @final
@@ -16,16 +16,16 @@ class EquationPath:
     """For one equation, the best support of each size, with its errors.
 
     Errors are squared and relative to the mean square of the target. `inner` is on the rows that
-    were fitted, `outer` on those that were not; `doubt` is the standard error of `outer` compared
-    with the best. `chosen` is the place of the chosen support. `contenders` are the best few of
-    each size.
+    were fitted, `outer` on those that were not; `standard_error` is that of `outer` compared with
+    the best. `chosen` is the place of the chosen support. `contenders` are the best few of each
+    size.
     """
 
     n_terms: Int[np.ndarray, " M"]
     supports: Bool[np.ndarray, "M K"]
     inner: Float[np.ndarray, " M"]
     outer: Float[np.ndarray, " M"]
-    doubt: Float[np.ndarray, " M"]
+    standard_error: Float[np.ndarray, " M"]
     chosen: int
     contenders: Bool[np.ndarray, "R K"]
 
@@ -44,28 +44,35 @@ class EquationPath:
 class Evidence:
     """What terms were chosen from, so that they can be chosen again without the data.
 
-    `held_out` says for each cell which splits hold it out, `allowed` which terms there were to
-    choose from, `span` the mean, the least and the largest value of each variable.
+    `held_out` says for each cell which splits hold it out, `caution` how much disagreement beyond
+    the data counts, `allowed` which terms there were to choose from, `span` the mean, the least
+    and the largest value of each variable.
     """
 
-    cells: Cells
+    cells: PartitionedMoments
     held_out: Bool[np.ndarray, "C S"]
+    caution: float
     allowed: Mask
     span: Float[np.ndarray, "3 V"]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Selected:
+class SelectionResult:
     """The chosen terms, (equations x terms), and for each equation how they were chosen.
 
-    `evidence` is what they were chosen from, where it was kept.
+    `evidence` is what they were chosen from, where it was kept. `library` are the moments of all
+    terms, and `folds` those of terms and network, where the choice gathered them: a solver need
+    not do so again. `left_out` names the terms of the default library that were no candidates.
     """
 
     support: Mask
-    paths: tuple[EquationPath, ...]
+    paths: tuple[EquationPath, ...] = ()
     evidence: Evidence | None = None
+    library: Moments | None = None
+    folds: tuple[Moments, ...] | None = None
+    left_out: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, paths: list[EquationPath]) -> "Selected":
+    def of(cls, paths: list[EquationPath]) -> "SelectionResult":
         return cls(np.stack([path.support for path in paths]), tuple(paths))

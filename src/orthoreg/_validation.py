@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from ._errors import InputError, quoted
-from .data import Dataset, Samples, as_numbers, concatenate
+from .data import Dataset, Rows, as_numbers, concatenate
 from .losses import AbstractLoss
 
 
@@ -44,13 +44,13 @@ def as_dataset(X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
     return data
 
 
-def training_samples(
+def training_rows(
     model: BaseEstimator, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
-) -> tuple[Samples, dict[str, Any]]:
-    """Every kind of input becomes samples here, with the names that they bring to the model."""
+) -> tuple[Rows, dict[str, Any]]:
+    """Every kind of input becomes rows here, with the names that they bring to the model."""
     data = as_dataset(X, y, t, u)
     if data is not None:
-        return loss.samples(data), {
+        return loss.observe(data), {
             "state_names_": data.state_names,
             "input_names_": data.input_names,
             "output_names_": data.state_names,
@@ -80,10 +80,10 @@ def training_samples(
     outputs = states if targets.shape[1] == X.shape[1] else numbered
     runs = np.zeros(len(X), dtype=np.int64)
     variables = np.hstack([X, inputs])
-    samples = Samples(
+    rows = Rows(
         variables, targets, runs, np.zeros(targets.shape[1]), states + input_names, outputs
     )
-    return samples, {
+    return rows, {
         "state_names_": states,
         "input_names_": input_names,
         "output_names_": outputs,
@@ -164,12 +164,6 @@ def input_array(u: Any, rows: int) -> np.ndarray:
     if not np.isfinite(inputs).all():
         raise InputError("u must hold finite numbers only; it has NaN or infinity.")
     return inputs
-
-
-def generator(seed: Any) -> np.random.Generator:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be a whole number of at least 0; got {seed!r}.")
-    return np.random.default_rng(int(seed))
 
 
 def simulation_arrays(

@@ -5,19 +5,19 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
-from ._errors import InputError
-from ._field import HybridField
-from .data import Samples
-from .moments import Moments, gather
-from .solvers import EquationFit, FitResult, Strengths, independent_terms, scales
+from .._errors import InputError
+from .._field import HybridField
+from ..data import Rows, folds
+from ..moments import Moments, gather
+from ..solvers import EquationFit, FitResult, Regularization, dependences, scales
 
 _STRETCHES = 5
 _UNEXCITED = 1e-12  # of the largest eigenvalue: rounding
 _SPREADS = np.append(0.0, np.logspace(-4, 0, 161))  # tau, relative to the largest change
 
 
-def adapted(field: HybridField, samples: Samples) -> FitResult:
-    """The field's terms refitted to these samples, its residual as it is.
+def adapt(field: HybridField, rows: Rows) -> FitResult:
+    """The field's terms refitted to these rows, its residual as it is.
 
     The result describes the new coefficients on the new data, with the residual's values there as
     the only basis functions; it is the minimum of no objective.
@@ -28,16 +28,18 @@ def adapted(field: HybridField, samples: Samples) -> FitResult:
             "adapt() refits the coefficients of a model's terms; this model has no terms. Fit it "
             "to the new data instead."
         )
-    folds = gather(field.features, field.neural, samples, folds=_STRETCHES)
-    folds = [fold for fold in folds if fold.count]
-    total = sum(folds[1:], start=folds[0])
+    count = min(_STRETCHES, len(rows))
+    gathered = gather(
+        field.features, field.neural, rows, folds=count, fold_of_row=folds(rows, count)
+    )
+    parts = [part for part in gathered if part.count]
+    total = sum(parts[1:], start=parts[0])
     sizes = scales(total, True)
     equations = []
     for c, row in enumerate(old):
         used = np.flatnonzero(row)
         new = row.copy()
-        new[used] *= 1 + _relative_changes(*_normal_equations(folds, row, used, c), total.count)
-        _, found = independent_terms(total.A[np.ix_(used, used)])
+        new[used] *= 1 + _relative_changes(*_normal_equations(parts, row, used, c), total.count)
         equations.append(
             EquationFit(
                 terms=used,
@@ -47,12 +49,12 @@ def adapted(field: HybridField, samples: Samples) -> FitResult:
                 sparsity=0.0,
                 ridge=0.0,
                 duality_gap=np.nan,
-                dependences=tuple(dependence.of_library(used) for dependence in found),
+                dependences=dependences(total, used),
             )
         )
     return FitResult(
-        total.scaled(*sizes), field.features.mask, Strengths(0.0, 0.0, 0.0), *sizes,
-        tuple(equations), literal=False,
+        total.scaled(*sizes), field.features.mask, Regularization(0.0, 0.0, 0.0), *sizes,
+        tuple(equations), objectives=None,
     )  # fmt: skip
 
 

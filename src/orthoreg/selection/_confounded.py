@@ -6,19 +6,19 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..moments import Cells
-from ._selected import Evidence, Selected
-from ._selection import candidate_terms, error_floor, smallest_unbeaten
+from ..moments import PartitionedMoments
+from ._result import Evidence, SelectionResult
+from ._selection import candidate_terms, error_floor, one_standard_error_choice
 from ._splits import Splits, least_squares, splits, squared_errors
 
-_ALIKE = 0.99  # correlation of two terms, once the other terms are taken out of both
+_CONFOUNDED = 0.99  # correlation of two terms, once the other terms are taken out of both
 _STEPS = np.linspace(-3.0, 3.0, 61)  # multiples of the largest distance from the mean
 _TELLING = 0.1  # of the target's size, as is the error of the fit: a difference beyond both tells
 
 
 @final
 @dataclass(frozen=True)
-class Lookalike:
+class ConfoundedPair:
     """In one equation, `other` in place of the chosen `term` does as well on the data.
 
     `correlation` is theirs once the equation's other terms are taken out of both; `advice` says
@@ -32,10 +32,10 @@ class Lookalike:
     advice: str
 
 
-def lookalikes(selected: Selected, evidence: Evidence, features: Any) -> list[Lookalike]:
-    """Swaps of one chosen term for another that change the outer error by less than its doubt."""
+def confounded_pairs(selected: SelectionResult, evidence: Evidence, features: Any) -> list[ConfoundedPair]:
+    """Swaps of one chosen term for another that change the outer error by less than its standard error."""
     scaled, feature_scale, _ = evidence.cells.scaled()
-    parts = splits(scaled, evidence.held_out)
+    parts = splits(scaled, evidence.held_out, caution=evidence.caution)
     found = []
     for c, support in enumerate(selected.support):
         chosen = np.flatnonzero(support)
@@ -49,12 +49,12 @@ def lookalikes(selected: Selected, evidence: Evidence, features: Any) -> list[Lo
             telling = max(_TELLING, float(np.sqrt(error)))
             place = _parting(features, difference, telling, evidence.span)
             advice = _advice(features.names[term], features.names[other], place)
-            found.append(Lookalike(c, int(term), int(other), float(correlation), advice))
+            found.append(ConfoundedPair(c, int(term), int(other), float(correlation), advice))
     return found
 
 
 def _swaps(
-    cells: Cells, parts: Splits, equation: int, chosen: Int[np.ndarray, " k"], allowed: np.ndarray
+    cells: PartitionedMoments, parts: Splits, equation: int, chosen: Int[np.ndarray, " k"], allowed: np.ndarray
 ) -> list[tuple[int, int, float]]:
     """Chosen term, other term and their correlation, where the other does as well."""
     floor = error_floor(cells, equation)
@@ -65,12 +65,12 @@ def _swaps(
         rest = chosen[chosen != term]
         for other in np.setdiff1d(candidate_terms(cells.all, allowed), chosen):
             correlation = _partial_correlation(A, int(term), int(other), rest)
-            if abs(correlation) < _ALIKE:
+            if abs(correlation) < _CONFOUNDED:
                 continue
             swapped = np.sort(np.append(rest, other))
             _, outer = parts.errors(swapped[None], equation)
             logs = np.log(np.concatenate([outer, own]) + floor)
-            if smallest_unbeaten(logs)[0] == 0:  # the one that came first, though not chosen
+            if one_standard_error_choice(logs)[0] == 0:  # the one that came first, though not chosen
                 found.append((int(term), int(other), correlation))
     return found
 

@@ -19,7 +19,7 @@ from ..solvers import Reduction, Spectrum, exact_path
 
 @final
 @dataclass(frozen=True, eq=False)
-class StrengthPath:
+class RegularizationPath:
     """Held-out errors for every pair of strengths, summed over equations, fold by fold."""
 
     orthogonalities: tuple[float, ...]
@@ -37,7 +37,7 @@ class StrengthPath:
         return self.orthogonalities[i], self.sparsities[j]
 
 
-def strength_path(
+def regularization_path(
     folds: Sequence[Moments],
     mask: Mask,
     orthogonalities: Sequence[float],
@@ -45,7 +45,7 @@ def strength_path(
     *,
     magnitude: float = 0.0,
     ridges: Sequence[float],
-) -> StrengthPath:
+) -> RegularizationPath:
     """Errors on each fold of the exact solutions for all the others; one rho for each equation."""
     total = sum(folds[1:], start=folds[0])
     errors = np.zeros((len(orthogonalities), len(sparsities), len(folds)))
@@ -61,7 +61,7 @@ def strength_path(
             reduction = Reduction.of(spectrum, c, np.flatnonzero(allowed), magnitude, ridge)
             for i, lam in enumerate(orthogonalities):
                 errors[i, :, f] += rotated.errors(reduction, float(lam), w[i], c)
-    return StrengthPath(
+    return RegularizationPath(
         tuple(float(lam) for lam in orthogonalities), tuple(float(mu) for mu in sparsities), errors
     )
 

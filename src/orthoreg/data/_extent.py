@@ -1,0 +1,107 @@
+"""`Extent`: where rows lie, in sums that add up over chunks: the first pass over the data."""
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import final
+
+import numpy as np
+from jaxtyping import Float, UInt64
+
+_BLOCK = 65_536
+_SAMPLED = 2**17  # rows that are kept as a sample: all of them where they are fewer
+_FLAT = 1e-8  # a direction with less of the largest variance has no extent
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """Number, mean, second moments about it, range and a bounded sample of rows.
+
+    `a + b` is the extent of both, whatever the chunks were. The sample holds the rows whose
+    numbers, hashed, are least: a fair draw that does not depend on how the rows were cut. So
+    quantiles are exact up to 131,072 rows and those of that many draws beyond.
+    """
+
+    count: int
+    mean: Float[np.ndarray, " V"]
+    square: Float[np.ndarray, "V V"]
+    low: Float[np.ndarray, " V"]
+    high: Float[np.ndarray, " V"]
+    sample: Float[np.ndarray, "S V"]
+    priority: UInt64[np.ndarray, " S"]
+
+    @classmethod
+    def of(cls, variables: Float[np.ndarray, "N V"], first: int = 0) -> "Extent":
+        """That of these rows, whose numbers in the whole data begin with `first`."""
+        blocks = [
+            cls._of_block(variables[i : i + _BLOCK], first + i)
+            for i in range(0, len(variables), _BLOCK)
+        ]
+        return reduce(cls.__add__, blocks)
+
+    @classmethod
+    def _of_block(cls, variables: Float[np.ndarray, "N V"], first: int) -> "Extent":
+        mean = variables.mean(axis=0)
+        away = variables - mean
+        priority = _hashed(np.arange(first, first + len(variables), dtype=np.uint64))
+        return cls(
+            len(variables), mean, away.T @ away, variables.min(axis=0), variables.max(axis=0),
+            variables, priority,
+        )  # fmt: skip
+
+    def __add__(self, other: "Extent") -> "Extent":
+        count = self.count + other.count
+        step = other.mean - self.mean
+        sample = np.concatenate([self.sample, other.sample])
+        priority = np.concatenate([self.priority, other.priority])
+        if len(sample) > _SAMPLED:
+            kept = np.sort(np.argpartition(priority, _SAMPLED)[:_SAMPLED])
+            sample, priority = sample[kept], priority[kept]
+        return Extent(
+            count,
+            self.mean + step * (other.count / count),
+            self.square
+            + other.square
+            + np.outer(step, step) * (self.count * other.count / count),
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            sample,
+            priority,
+        )
+
+    @property
+    def varies(self) -> np.ndarray:
+        """Which variables have more than one value."""
+        return (self.high > self.low) & (np.diag(self.square) > 0)
+
+    @property
+    def spread(self) -> Float[np.ndarray, " V"]:
+        """Standard deviations; one for a variable that does not vary."""
+        deviation = np.sqrt(np.diag(self.square) / self.count)
+        return np.where(self.varies, deviation, 1.0)
+
+    @property
+    def range(self) -> Float[np.ndarray, "2 V"]:
+        """The least and the largest value of each variable."""
+        return np.stack([self.low, self.high])
+
+    def distance(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
+        """How far out each row is: the Mahalanobis distance from the mean."""
+        moving = np.flatnonzero(self.varies)
+        if not len(moving):
+            return np.zeros(len(variables))
+        scale = self.spread[moving]
+        covariance = self.square[np.ix_(moving, moving)] / self.count / np.outer(scale, scale)
+        values, vectors = np.linalg.eigh(covariance)
+        wide = values > _FLAT * values[-1]
+        turn = vectors[:, wide] / np.sqrt(values[wide]) / scale[:, None]
+        return np.sqrt((((variables[:, moving] - self.mean[moving]) @ turn) ** 2).sum(axis=1))
+
+
+def _hashed(numbers: UInt64[np.ndarray, " N"]) -> UInt64[np.ndarray, " N"]:
+    """Numbers spread evenly over 64 bits (the finaliser of SplitMix64)."""
+    with np.errstate(over="ignore"):
+        z = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))

@@ -1,0 +1,82 @@
+"""`Rows`: what a problem is made of, a target for each row and the points it is about."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ._extent import Extent
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Targets, row by row, with the points of state space (states, then inputs) they belong to.
+
+    Without `windows` row i is about point i. With them (N x M, sparse) it is about many: a function
+    of the points counts with the sum windows[i, j] f(points[j]), as in a weak form.
+
+    `target_mse` is the mean squared error that each target is known to have. `times` are there
+    when rows come from runs in time; they follow each other within a run. `names` are those of
+    the variables, `outputs` those of the targets.
+    """
+
+    points: Float[np.ndarray, "M V"]
+    targets: Float[np.ndarray, "N c"]
+    run_of_row: Int[np.ndarray, " N"]
+    target_mse: Float[np.ndarray, " c"]
+    names: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    times: Float[np.ndarray, " N"] | None = None
+    windows: Any = None
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @property
+    def n_runs(self) -> int:
+        return int(self.run_of_row.max()) + 1
+
+    @cached_property
+    def extent(self) -> Extent:
+        """Where the rows lie."""
+        return Extent.of(self.variables)
+
+    @cached_property
+    def variables(self) -> Float[np.ndarray, "N V"]:
+        """Where each row is: its point, or the centre of its window."""
+        if self.windows is None:
+            return self.points
+        share = abs(self.windows)
+        return np.asarray(share @ self.points) / np.asarray(share.sum(axis=1)).reshape(-1, 1)
+
+    def evaluate(
+        self, function: Callable[[np.ndarray], np.ndarray], rows: Int[np.ndarray, " B"]
+    ) -> Float[np.ndarray, "B k"]:
+        """A function of points (M x V -> M x k) at these rows."""
+        if self.windows is None:
+            return function(self.points[rows])
+        windows = self.windows[rows]
+        used = np.unique(windows.indices)
+        return np.asarray(windows[:, used] @ function(self.points[used]))
+
+    def at(self, rows: Int[np.ndarray, " M"]) -> "Rows":
+        """These rows, in this order, which may repeat; they no longer follow each other in time."""
+        return replace(
+            self,
+            points=self.points[rows] if self.windows is None else self.points,
+            targets=self.targets[rows],
+            run_of_row=self.run_of_row[rows],
+            times=None,
+            windows=None if self.windows is None else self.windows[rows],
+        )
+
+    def only(self, rows: Bool[np.ndarray, " N"]) -> "Rows":
+        """The rows that are marked, their runs numbered anew."""
+        _, runs = np.unique(self.run_of_row[rows], return_inverse=True)
+        chosen = self.at(np.flatnonzero(rows))
+        times = None if self.times is None else self.times[rows]
+        return replace(chosen, run_of_row=runs, times=times)

@@ -1,0 +1,10 @@
+"""From rows to a model, as pure functions on plain data."""
+
+from ._adapt import adapt as adapt
+from ._recipe import Recipe as Recipe
+from ._route import Fit as Fit
+from ._route import choose_terms as choose_terms
+from ._route import finish as finish
+from ._route import fit as fit
+from ._route import fit_all as fit_all
+from ._route import prepare as prepare

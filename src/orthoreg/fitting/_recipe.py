@@ -1,0 +1,55 @@
+"""`Recipe`: the parts that a model is made of, every default filled in."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from .._errors import InputError
+from .._gate import Gate
+from ..augmentations import AbstractAugmentation
+from ..libraries import AbstractLibrary
+from ..losses import AbstractLoss
+from ..selection import AbstractSelection
+from ..solvers import AbstractSolver, Regularization
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """The parts of a model.
+
+    `library_is_default` says that nobody chose the library. `fallback_sparsity` chooses the terms
+    where a loss has no rows for the selection to work on; without it that is refused.
+    """
+
+    library: AbstractLibrary
+    augmentation: AbstractAugmentation
+    regularization: Regularization
+    loss: AbstractLoss
+    solver: AbstractSolver
+    selection: AbstractSelection | None = None
+    gate: Gate | None = None
+    seed: Any = 0
+    library_is_default: bool = False
+    fallback_sparsity: float | None = None
+
+    def __post_init__(self):
+        for name, kind, example in (
+            ("library", AbstractLibrary, "Polynomial(2) + Fourier(1)"),
+            ("augmentation", AbstractAugmentation, "RandomFeatures(400) or Zero()"),
+            ("solver", AbstractSolver, "Exact() or Adam()"),
+            ("loss", AbstractLoss, "VectorField() or OneStep()"),
+        ):
+            part = getattr(self, name)
+            if not isinstance(part, kind):
+                raise InputError(f"{name} must be a part such as {example}; got {part!r}.")
+        if self.selection is not None and not isinstance(self.selection, AbstractSelection):
+            raise InputError(
+                f"selection must be a part such as Extrapolation() or None; got {self.selection!r}."
+            )
+        if self.gate is not None and not isinstance(self.gate, Gate):
+            raise InputError(f"gate must be Gate() or None; got {self.gate!r}.")
+        whole = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
+        if not whole or self.seed < 0:
+            raise InputError(f"seed must be a whole number of at least 0; got {self.seed!r}.")

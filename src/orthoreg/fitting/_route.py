@@ -1,0 +1,140 @@
+"""The route of every fit: rows -> terms -> solution -> gate -> certificate -> `Fit`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from jaxtyping import Float
+
+from .._errors import InputError
+from .._field import HybridField
+from .._gate import Region
+from ..data import Rows, folds
+from ..diagnostics import Certificate, certify
+from ..libraries import bind
+from ..selection import SelectionResult, short_sines
+from ..solvers import Solution, Task, Training
+from ._recipe import Recipe
+
+_PARTS = 5  # of the data, each of which the gate looks at as if it had not been measured
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a fit learned: the function, what can be proved of it, how its terms were chosen, how
+    training went, and the least and largest value of each variable."""
+
+    field: HybridField
+    certificate: Certificate
+    selection: SelectionResult | None
+    training: Training | None
+    range: Float[np.ndarray, "2 V"]
+
+
+def fit(recipe: Recipe, observed: Rows) -> Fit:
+    """The model of a recipe for these rows."""
+    return fit_all([recipe], observed)[0]
+
+
+def fit_all(recipes: Sequence[Recipe], observed: Rows) -> list[Fit]:
+    """The models of several recipes for the same rows.
+
+    All must have the same loss and solver; a gradient solver trains what it can in one batch.
+    """
+    first = recipes[0]
+    for other in recipes[1:]:
+        if (other.loss, other.solver) != (first.loss, first.solver):
+            raise InputError(
+                f"Models that are fitted together need the same loss and solver; got "
+                f"{first.loss!r}, {first.solver!r} and {other.loss!r}, {other.solver!r}."
+            )
+    if len(observed) < 2:
+        raise InputError("A fit needs at least 2 samples; the data hold 1.")
+    chosen = [choose_terms(recipe, prepare(recipe, observed)) for recipe in recipes]
+    solutions = first.solver.solve_all([task for task, _ in chosen])
+    return [
+        finish(recipe, task, solution, selection)
+        for recipe, (task, selection), solution in zip(recipes, chosen, solutions, strict=True)
+    ]
+
+
+def prepare(recipe: Recipe, observed: Rows) -> Task:
+    """What the solver is asked for, with all terms of the library still in it."""
+    features = bind(recipe.library, observed.names, observed.outputs)
+    extent = observed.extent
+    basis = recipe.augmentation.init(
+        extent.mean, extent.spread, rng=np.random.default_rng(int(recipe.seed))
+    )
+    return Task(
+        features=features,
+        basis=basis.mask_inputs(~extent.varies),
+        learns_hidden=recipe.augmentation.learns_hidden,
+        ridge=recipe.augmentation.ridge,
+        regularization=recipe.regularization,
+        loss=recipe.loss,
+        observed=observed,
+        linear=recipe.loss.linear_rows(observed),
+        seed=int(recipe.seed),
+        support=features.mask,
+    )
+
+
+def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | None]:
+    """The task with the terms that the recipe's selection chose, if it has one.
+
+    They are solved for without the L1 norm, which would choose again. Of a library that nobody
+    chose, sines and cosines of columns that cover little of a period are no candidates.
+    """
+    if recipe.selection is None:
+        return task, None
+    if task.linear is None and recipe.fallback_sparsity is not None:
+        sparsity = task.regularization.sparsity or recipe.fallback_sparsity
+        return replace(task, regularization=replace(task.regularization, sparsity=sparsity)), None
+    left_out = np.zeros(len(task.features.terms), dtype=bool)
+    if recipe.library_is_default:
+        left_out = short_sines(task.features, task.observed.extent.range)
+    selection = recipe.selection.select(replace(task, support=task.support & ~left_out))
+    names = tuple(task.features.names[k] for k in np.flatnonzero(left_out))
+    narrowed = replace(
+        task,
+        support=selection.support,
+        regularization=replace(task.regularization, sparsity=0.0),
+        library=selection.library,
+        folds=selection.folds,
+    )
+    return narrowed, replace(selection, left_out=names)
+
+
+def finish(
+    recipe: Recipe, task: Task, solution: Solution, selection: SelectionResult | None
+) -> Fit:
+    """The fitted function with its gate, and its certificate."""
+    result = solution.result if selection is None else solution.result.within(task.features.mask)
+    certificate = certify(
+        result, task.observed.outputs, task.features.names, normalized=recipe.solver.normalize
+    )
+    field = HybridField(
+        task.features,
+        solution.coefficients,
+        solution.basis,
+        solution.weights,
+        solution.correction,
+        _region(recipe, task),
+    )
+    has_path = selection is not None and selection.paths
+    return Fit(
+        field,
+        certificate,
+        selection if has_path else None,
+        solution.training,
+        task.observed.extent.range,
+    )
+
+
+def _region(recipe: Recipe, task: Task) -> Region | None:
+    """Where the training data lie, for a recipe with a gate."""
+    if recipe.gate is None:
+        return None
+    return recipe.gate(task.observed.variables, folds(task.observed, _PARTS))

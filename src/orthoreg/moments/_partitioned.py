@@ -1,0 +1,116 @@
+"""Moments of many disjoint cells of the data at once: what terms are chosen from."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from .._errors import DataError
+from ..data import Partition, Rows
+from ._centered import CenteredTerms
+from ._moments import Moments, not_finite
+
+_BLOCK = 16384
+_MOST_NUMBERS = 2**24  # of all cells together; groups are merged until they fit
+_LARGEST = 1e100
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PartitionedMoments:
+    """sum_i z_i z_i' over the rows of each cell, with z = (theta_1 ... theta_K, y_1 ... y_c).
+
+    A cell holds the rows of one group that lie on the same side of every cut, so that the moments
+    of any part are a sum of cells. `extrapolation_gram` is the mean of theta theta' over the
+    extrapolated rows; `target_mse` the squared error that targets are known to have; `centered`
+    the terms about the mean of the data.
+    """
+
+    count: Int[np.ndarray, " C"]
+    total: Float[np.ndarray, "C P P"]
+    group: Int[np.ndarray, " C"]
+    outer: Bool[np.ndarray, "C Q"]
+    cuts: tuple[str, ...]
+    extrapolation_gram: Float[np.ndarray, "K K"]
+    target_mse: Float[np.ndarray, " c"]
+    centered: CenteredTerms
+
+    @property
+    def n_features(self) -> int:
+        return len(self.extrapolation_gram)
+
+    @property
+    def n_groups(self) -> int:
+        return int(self.group.max()) + 1
+
+    @cached_property
+    def all(self) -> Moments:
+        """The moments of all rows."""
+        return Moments(int(self.count.sum()), self.total.sum(axis=0), self.n_features, 0)
+
+    def scaled(
+        self,
+    ) -> tuple["PartitionedMoments", Float[np.ndarray, " K"], Float[np.ndarray, " c"]]:
+        """The cells of terms and targets of mean square one, and the scales divided by."""
+        scale = np.sqrt(np.diag(self.all.total) / self.all.count)
+        scale = np.where(scale > 0, scale, 1.0)
+        terms, targets = scale[: self.n_features], scale[self.n_features :]
+        cells = replace(
+            self,
+            total=self.total / np.outer(scale, scale),
+            extrapolation_gram=self.extrapolation_gram / np.outer(terms, terms),
+            target_mse=self.target_mse / targets**2,
+            centered=self.centered.scaled(terms),
+        )
+        return cells, terms, targets
+
+
+def gather_partitioned(features: Any, rows: Rows, partition: Partition) -> PartitionedMoments:
+    """The moments of every cell, from one pass in blocks of rows sorted by cell."""
+    n_features = features(rows.points[:1]).shape[1]
+    size = n_features + rows.targets.shape[1]
+    cell_of_row, group, outer = _cells(partition, _MOST_NUMBERS // size**2)
+    order = np.argsort(cell_of_row, kind="stable")
+    total = np.zeros((len(group), size, size))
+    gram, n_far = np.zeros((n_features, n_features)), 0
+    for first in range(0, len(order), _BLOCK):
+        chosen = order[first : first + _BLOCK]
+        cells = cell_of_row[chosen]
+        starts = np.flatnonzero(np.diff(cells, prepend=-1))
+        with np.errstate(all="ignore"):
+            block = np.hstack([rows.evaluate(features, chosen), rows.targets[chosen]])
+            for a, b in zip(starts, [*starts[1:], len(chosen)], strict=True):
+                total[cells[a]] += block[a:b].T @ block[a:b]
+        if partition.extrapolated is not None:
+            far = features(partition.extrapolated[chosen])
+            far = far[(np.abs(far) < _LARGEST).all(axis=1)]  # a term may not be defined there
+            gram += far.T @ far
+            n_far += len(far)
+    if not np.isfinite(total).all():
+        raise not_finite(features, rows)
+    count = np.bincount(cell_of_row, minlength=len(group))
+    return PartitionedMoments(
+        count, total, group, outer, partition.cuts, gram / max(n_far, 1), rows.target_mse,
+        CenteredTerms.of(features, rows.points),
+    )  # fmt: skip
+
+
+def _cells(
+    partition: Partition, most: int
+) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " C"], Bool[np.ndarray, "C Q"]]:
+    """For each row its cell; for each cell its group and its side of every cut."""
+    width = partition.outer.shape[1]
+    if width > 40:
+        raise DataError(f"At most 40 cuts can be kept apart; there are {width}.")
+    bits = partition.outer @ (1 << np.arange(width, dtype=np.int64))
+    group = partition.group
+    while True:
+        code = (group.astype(np.int64) << width) | bits
+        kept, cell_of_row = np.unique(code, return_inverse=True)
+        if len(kept) <= most or not group.any():
+            break
+        group = group // 2
+    outer = (kept[:, None] >> np.arange(width)) & 1 == 1
+    return cell_of_row, kept >> width, outer
