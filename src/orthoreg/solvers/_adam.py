@@ -4,12 +4,12 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
+from .._arrays import register_pytrees
 from .._errors import DataError, InputError, TrainingError, TrainingWarning, quoted
 from .._field import HybridField
 from .._objective import PARTS, Objective, Parameters, Weights
@@ -23,7 +23,11 @@ from ._rank import independent_terms
 from ._reduction import Spectrum
 from ._result import EquationFit, FitResult
 from ._solver import AbstractSolver, Solution, Task, Training
-from ._training import EARLY, Loop, Pace, Schedule, TrainingData, ending, train
+
+if TYPE_CHECKING:
+    from ._training import Loop
+else:
+    Loop = Any  # its module imports JAX and Optax, and waits until a training begins
 
 _LEAST = 1e-9  # of the largest variance: what single precision can still project on
 _LARGEST = 1e18  # the square of a larger number does not fit single precision
@@ -107,6 +111,10 @@ class Adam(AbstractSolver):
     def _train(
         self, tasks: list[Task], setting: Objective, kept: Samples, loop: Loop
     ) -> list[Solution]:
+        import jax
+
+        from ._training import EARLY, ending, train
+
         with jax.enable_x64(False):
             state = train(loop)
         validates = loop.data.validation is not None
@@ -137,6 +145,9 @@ class Adam(AbstractSolver):
         self, tasks: list[Task], setting: Objective, kept: Samples, held_out: Samples | None
     ) -> Loop:
         """What is compiled and run: the examples, the starting values and how to train."""
+        from ._training import Loop, Pace, Schedule, TrainingData
+
+        register_pytrees()
         task = tasks[0]
         examples = task.loss.examples(kept)
         self._check(task, examples)
