@@ -12,12 +12,14 @@ CHECKED = [
     )
 ]  # fmt: skip
 
-with install_import_hook(CHECKED, "beartype.beartype"):
-    import orthoreg
+# stays in place: orthoreg imports its parts when they are first used
+install_import_hook(CHECKED, "beartype.beartype")
 
 import hypothesis
 import numpy as np
 import pytest
+
+import orthoreg
 
 hypothesis.settings.register_profile("orthoreg", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.load_profile("orthoreg")

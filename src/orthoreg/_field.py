@@ -2,27 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, final
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from ._arrays import Arrays, pytree
 from ._gate import Region
 from .augmentations import Basis
 from .libraries import FeatureMap
 
-Arrays = np.ndarray | jax.Array
 _BLOCK = 4096
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["coefficients", "basis", "weights", "correction", "region"],
-    meta_fields=["features"],
-)
+@pytree(meta=["features"])
 @final
 @dataclass(frozen=True, eq=False)
 class HybridField:
@@ -62,6 +56,8 @@ class HybridField:
 
     def __call__(self, t: Any, x: Any, u: Any = None) -> Any:
         """f at one state and input, traced by JAX."""
+        import jax.numpy as jnp
+
         z = x if u is None else jnp.concatenate([x, u])
         columns = self.features.columns(z, jnp)
         theta = jnp.stack([jnp.asarray(column, z.dtype) for column in columns] or [z[0]])
@@ -127,6 +123,8 @@ class HybridField:
 
 def _where_used(coefficients: Any, theta: Any) -> Any:
     """The values of the terms that some equation uses, and zero for the others, in JAX."""
+    import jax.numpy as jnp
+
     return jnp.where(jnp.any(coefficients != 0, axis=0), theta, 0.0)
 
 

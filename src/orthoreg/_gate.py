@@ -1,17 +1,15 @@
 """How far a state is from the training data, and the residual's share there."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, final
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial import KDTree
 
+from ._arrays import Arrays, pytree
 from ._errors import InputError
 
-Arrays = np.ndarray | jax.Array
 _SEARCHED = 20_000  # rows among which landmarks are sought
 _ROWS_EACH = 10  # a landmark stands for at least so many rows
 _INSIDE = 0.95  # the part of a left-out run's rows that count as inside
@@ -20,9 +18,7 @@ _MARGIN = 1e-6  # the edge is a hair beyond the farthest row, so that rounding l
 _BLOCK = 4096
 
 
-@partial(
-    jax.tree_util.register_dataclass, data_fields=["rate", "landmarks", "fade"], meta_fields=[]
-)
+@pytree()
 @final
 @dataclass(frozen=True, eq=False)
 class Region:

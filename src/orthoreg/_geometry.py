@@ -1,10 +1,9 @@
 """The empirical inner product of the paper's section 3, on sampled values."""
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
-Arrays = np.ndarray | jax.Array
+from ._arrays import Arrays
 
 
 def overlaps(

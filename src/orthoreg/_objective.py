@@ -5,28 +5,20 @@ summed over equations. [eq:orthoreg_objective]
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, final
 
-import jax
-import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Bool, Float
 
 from . import penalties
+from ._arrays import Arrays, pytree
 from .augmentations import Basis
 from .libraries import FeatureMap
 from .losses import AbstractLoss, Segments
 
-Arrays = np.ndarray | jax.Array
 PARTS = ("fit", "sparsity", "orthogonality", "magnitude", "ridge")
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["coefficients", "basis", "weights"],
-    meta_fields=[],
-)
+@pytree()
 @final
 @dataclass(frozen=True, eq=False)
 class Parameters:
@@ -37,11 +29,7 @@ class Parameters:
     weights: Float[Arrays, "H c"]
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["mu", "lam", "lam2", "rho"],
-    meta_fields=[],
-)
+@pytree()
 @final
 @dataclass(frozen=True, eq=False)
 class Weights:
@@ -53,14 +41,12 @@ class Weights:
     rho: Any
 
     def of_parts(self) -> Any:
+        import jax.numpy as jnp
+
         return jnp.stack([jnp.ones_like(self.mu), self.mu, self.lam, self.lam2, self.rho])
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["feature_scale", "target_scale", "error_scale", "allowed", "whitening"],
-    meta_fields=["features", "loss", "counted"],
-)
+@pytree(meta=["features", "loss", "counted"])
 @final
 @dataclass(frozen=True, eq=False)
 class Objective:
@@ -83,6 +69,8 @@ class Objective:
 
     def library(self, variables: Float[Arrays, "N V"]) -> Float[Arrays, "N K"]:
         """The scaled features, traced by JAX."""
+        import jax.numpy as jnp
+
         shape = variables.shape[:1]
         columns = [
             jnp.broadcast_to(jnp.asarray(column, variables.dtype), shape)
@@ -100,6 +88,8 @@ class Objective:
         psi: Float[Arrays, "N H"] | None = None,
     ) -> Float[Arrays, "K c"] | None:
         """What the projection takes out of the network on these segments; None without one."""
+        import jax.numpy as jnp
+
         if self.whitening is None:
             return None
         points = segments.points.reshape(theta.shape[0], -1)
@@ -110,6 +100,8 @@ class Objective:
         self, theta: Float[Arrays, "N K"], network: Float[Arrays, "N c"]
     ) -> tuple[Float[Arrays, "N c"], Float[Arrays, "K c"]]:
         """The network without its projection on the library, and that projection's weights."""
+        import jax.numpy as jnp
+
         orthonormal = jnp.einsum("nk,ckl->cnl", theta, self.whitening)
         rest, weights = penalties.projected(orthonormal, network)
         return rest, jnp.einsum("ckl,cl->kc", self.whitening, weights)
@@ -130,6 +122,8 @@ class Objective:
         features for the penalty without bias. `correction` is that of other segments, if the
         projection is not to be made on these.
         """
+        import jax.numpy as jnp
+
         B, P, _ = segments.points.shape
         points = segments.points.reshape(B * P, -1)
         w = jnp.where(self.allowed.T, parameters.coefficients, 0.0)

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from ._errors import InputError
 from ._field import HybridField
-from .simulation import Rollout, integrate
+from .simulation import Rollout
 
 _ESCAPE = 1e6
 
@@ -23,6 +23,8 @@ def rollouts(
     rtol: float,
 ) -> Rollout:
     """A batch of rollouts; a state a million times its size in training has diverged."""
+    from .simulation import integrate
+
     if not (isinstance(rtol, float) and 0 < rtol < 1):
         raise InputError(f"rtol must be a number between 0 and 1; got {rtol!r}.")
     size = np.abs(state_range).max(axis=0)

@@ -1,18 +1,23 @@
 """Habits of the code base that a machine can watch over."""
 
+import ast
 import importlib
 import inspect
 import pkgutil
 
+import pytest
+
 import orthoreg
 
 FRONT_DOOR = {
-    "MLP", "PINN", "STLSQ", "Adam", "Automatic", "CrossValidation", "Dataset", "Exact",
-    "Extrapolation", "FiniteDifference", "Fourier", "Gate", "InformationCriterion",
-    "LocalPolynomial", "MultiStep", "OneStep", "OrthoReg", "OrthoregError", "PerState",
-    "Polynomial", "RandomFeatures", "SavitzkyGolay", "SmoothedFiniteDifference",
-    "SmoothingSpline", "StabilitySelection", "Terms", "UniversalODE", "VectorField", "Zero",
-    "bootstrap", "fit_together", "load", "read_table", "tune",
+    "MLP", "PINN", "STLSQ", "Adam", "Automatic", "CrossValidation", "DataError", "DataWarning",
+    "Dataset", "Exact", "Extrapolation", "FiniteDifference", "Fourier", "Gate",
+    "InformationCriterion", "InputError", "LocalPolynomial", "ModelFileError", "MultiStep",
+    "OneStep", "OrthoReg", "OrthoregError", "PerState", "Polynomial", "RandomFeatures",
+    "SavitzkyGolay", "SimulationError", "SmoothedFiniteDifference", "SmoothingSpline",
+    "StabilitySelection", "Terms", "TrainingError", "TrainingWarning", "UniversalODE",
+    "VectorField", "Zero", "__version__", "bootstrap", "fit_together", "load", "presets",
+    "read_table", "tune",
 }  # fmt: skip
 
 
@@ -48,12 +53,31 @@ def test_only_interfaces_and_outside_classes_are_subclassed():
 
 
 def test_the_front_door_is_frozen():
-    public = {
-        name
-        for name, item in vars(orthoreg).items()
-        if not name.startswith("_") and not inspect.ismodule(item)
+    assert set(orthoreg.__all__) == FRONT_DOOR
+    assert set(dir(orthoreg)) >= FRONT_DOOR
+    for name in FRONT_DOOR:
+        getattr(orthoreg, name)
+    public = {name for name in vars(orthoreg) if not name.startswith("_")}
+    opened = {module.name for module in pkgutil.iter_modules(orthoreg.__path__)}
+    assert public - opened - {"TYPE_CHECKING", "Any", "import_module"} <= FRONT_DOOR
+
+
+def test_type_checkers_and_the_interpreter_see_the_same_names():
+    tree = ast.parse(inspect.getsource(orthoreg))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    declared = {
+        alias.asname: f".{statement.module or ''}"
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
     }
-    assert public == FRONT_DOOR
+    assert declared == orthoreg._HOMES | {"presets": "."}
+
+
+def test_a_public_folder_is_imported_when_it_is_named():
+    assert orthoreg.plotting.__name__ == "orthoreg.plotting"
+    with pytest.raises(AttributeError, match="no attribute 'polynomials'"):
+        orthoreg.polynomials  # noqa: B018
 
 
 def test_the_version_is_that_of_the_installed_package():

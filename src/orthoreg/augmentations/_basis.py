@@ -1,21 +1,15 @@
 """`Basis`: the hidden layers of a network, psi_1 ... psi_H; the residual is linear in them."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, final
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Float
 
-Arrays = np.ndarray | jax.Array
+from .._arrays import Arrays, pytree
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["mean", "scale", "weights", "biases"],
-    meta_fields=[],
-)
+@pytree()
 @final
 @dataclass(frozen=True, eq=False)
 class Basis:

@@ -3,25 +3,19 @@
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, final
 
-import jax
 import numpy as np
 from jaxtyping import Float, Int
 
+from .._arrays import Arrays, pytree
 from ..data import Dataset, Rows
 
-Arrays = np.ndarray | jax.Array
 Field = Callable[[Any], Any]
 """Variables (B x V) to derivatives (B x c)."""
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["points", "targets", "steps", "inputs_after"],
-    meta_fields=[],
-)
+@pytree()
 @final
 @dataclass(frozen=True, eq=False)
 class Segments:

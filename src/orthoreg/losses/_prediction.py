@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
+from .._arrays import namespace
 from .._errors import DataError, InputError
 from ..data import Dataset, Rows
 from ._loss import AbstractLoss, Segments, Field
@@ -194,7 +193,7 @@ def _step(
         z = x + place * dt * slope
         if before.shape[1]:
             here = before + place * (after - before)
-            z = (jnp if isinstance(z, jax.Array) else np).concatenate([z, here], axis=1)
+            z = namespace(z, here).concatenate([z, here], axis=1)
         slope = field(z)
         return (slope, mean + weight * slope), None
 
@@ -214,6 +213,9 @@ def _python_loop(body: Callable[..., Any], carry: Any, items: Any) -> tuple[Any,
 
 def _errors(method: str, field: Field, values: Any, segments: Segments, scale: Any) -> Any:
     """Mean over the window of |x - prediction|^2, each equation's divided by its scale."""
+    import jax
+    import jax.numpy as jnp
+
     n = segments.targets.shape[2]
 
     def advance(x: Any, step: tuple[Any, ...], first: Any) -> tuple[Any, Any]:

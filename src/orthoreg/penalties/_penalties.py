@@ -1,13 +1,11 @@
 """Orthogonality, sparsity and magnitude, and the exact projection. NumPy or JAX arrays."""
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
+from .._arrays import Arrays, namespace
 from .._geometry import overlaps
 
-Arrays = np.ndarray | jax.Array
 Scalar = Float[Arrays, ""] | float
 
 
@@ -25,7 +23,8 @@ def orthogonality(
     """
     one = overlaps(features, residual)
     other = one if second is None else overlaps(*second)
-    return jnp.sum(jnp.where(jnp.asarray(allowed).T, one * other, 0.0))
+    xp = namespace(one, other, allowed)
+    return xp.sum(xp.where(allowed.T, one * other, 0.0))
 
 
 def whitening(
@@ -55,15 +54,16 @@ def projected(
 
     `orthonormal` holds theta R of `whitening` at the samples, for each equation.
     """
-    weights = jnp.einsum("cnk,nc->ck", orthonormal, network) / network.shape[0]
-    return network - jnp.einsum("cnk,ck->nc", orthonormal, weights), weights
+    xp = namespace(orthonormal, network)
+    weights = xp.einsum("cnk,nc->ck", orthonormal, network) / network.shape[0]
+    return network - xp.einsum("cnk,ck->nc", orthonormal, weights), weights
 
 
 def sparsity(coefficients: Float[Arrays, "K c"]) -> Scalar:
     """|w|_1."""
-    return jnp.sum(jnp.abs(coefficients))
+    return abs(coefficients).sum()
 
 
 def magnitude(residual: Float[Arrays, "N c"]) -> Scalar:
     """|f_aug|^2_D. [eq:l2_loss]"""
-    return jnp.sum(residual**2) / residual.shape[0]
+    return (residual**2).sum() / residual.shape[0]

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from .._arrays import register_pytrees
 from .._progress import track
 from ._rollout import Rollout, Status
 
@@ -52,6 +53,7 @@ def integrate(
     again by an implicit one, so stiff fields work. A state beyond `bound` counts as diverged.
     Inputs are interpolated linearly between the given times. Never raises for a failure.
     """
+    register_pytrees()
     # plain numbers in a field become arrays: another value is then no reason to compile again
     field = jax.tree.map(lambda leaf: np.asarray(leaf) if type(leaf) is float else leaf, field)
     with jax.enable_x64(True):

@@ -4,12 +4,12 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-import jax
 import numpy as np
 from jaxtyping import Float
 
+from .._arrays import register_pytrees
 from .._errors import DataError, InputError, TrainingError, TrainingWarning, quoted
 from .._field import HybridField
 from .._objective import PARTS, Objective, Parameters, Weights
@@ -21,7 +21,11 @@ from ._equation import EquationProblem, objective
 from ._reduction import Spectrum
 from ._result import EquationFit, FitResult, dependences, scales
 from ._solver import AbstractSolver, Solution, Task, Training
-from ._training import EARLY, Loop, Pace, Schedule, TrainingData, ending, train
+
+if TYPE_CHECKING:
+    from ._training import Loop
+else:
+    Loop = Any  # its module imports JAX and Optax, and waits until a training begins
 
 _LEAST = 1e-9  # of the largest variance: what single precision can still project on
 _LARGEST = 1e18  # the square of a larger number does not fit single precision
@@ -105,6 +109,10 @@ class Adam(AbstractSolver):
     def _train(
         self, tasks: list[Task], setting: Objective, kept: Rows, loop: Loop
     ) -> list[Solution]:
+        import jax
+
+        from ._training import EARLY, ending, train
+
         with jax.enable_x64(False):
             state = train(loop)
         validates = loop.data.validation is not None
@@ -135,6 +143,9 @@ class Adam(AbstractSolver):
         self, tasks: list[Task], setting: Objective, kept: Rows, held_out: Rows | None
     ) -> Loop:
         """What is compiled and run: the segments, the starting values and how to train."""
+        from ._training import Loop, Pace, Schedule, TrainingData
+
+        register_pytrees()
         task = tasks[0]
         segments = task.loss.segments(kept)
         self._check(task, segments)
