@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy.optimize import LinearConstraint, minimize
+from scipy.optimize import minimize
 
 import orthoreg as og
 from orthoreg.quadratic import Bounds, Equalities, QuadraticProblem, coupled
@@ -83,16 +83,19 @@ def test_constrained_minimum_is_that_of_an_independent_solver(seed):
     problem = constrained(seed)
     unit = 1 / np.sqrt(np.diag(problem.Q))
     E, e = problem.equalities.matrix * unit, problem.equalities.values
+    low, high = problem.bounds.low / unit, problem.bounds.high / unit
     reference = minimize(
         lambda s: problem.value(s * unit),
-        problem.solve() / unit * 0,
+        np.clip(0.0, low, high),
         jac=lambda s: 2 * unit * (problem.Q @ (s * unit) - problem.r),
-        method="trust-constr",
-        bounds=list(zip(problem.bounds.low / unit, problem.bounds.high / unit, strict=True)),
-        constraints=[LinearConstraint(E, e, e)] if len(e) else [],
-        options={"gtol": 1e-10, "xtol": 1e-12, "maxiter": 3000},
+        method="SLSQP",
+        bounds=list(zip(low, high, strict=True)),
+        constraints=[{"type": "eq", "fun": lambda s: E @ s - e, "jac": lambda s: E}]
+        if len(e)
+        else [],
+        options={"ftol": 1e-15, "maxiter": 2000},
     )
-    assert_allclose(problem.value(problem.solve()), reference.fun, rtol=1e-5, atol=1e-5)
+    assert_allclose(problem.value(problem.solve()), reference.fun, rtol=1e-9, atol=1e-9)
 
 
 def test_equalities_couple_equations():
@@ -129,6 +132,44 @@ def test_duality_gap_vanishes_at_the_minimum_and_bounds_other_points(seed, l1):
     assert problem.duality_gap(w, constant) <= 1e-9 * constant
     other = w + rng.standard_normal(len(w)) / np.sqrt(np.diag(problem.Q))
     assert problem.duality_gap(other, constant) >= constant + problem.value(other) - best - 1e-9
+
+
+@given(seeds, st.sampled_from([0.0, 0.01, 0.5]), st.floats(0.0, 1.0))
+def test_duality_gap_bounds_the_distance_to_the_optimum(seed, l1, wrong):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 5)) * rng.uniform(0.3, 3, 5)
+    y = X @ rng.standard_normal(5) + rng.standard_normal(40)
+    problem, constant = QuadraticProblem(X.T @ X / 40, X.T @ y / 40, l1), float(y @ y / 40)
+    best = problem.solve()
+    other = best + wrong * rng.standard_normal(5)
+    gap = problem.duality_gap(other, constant)
+    assert gap >= problem.value(other) - problem.value(best) - 1e-10
+    assert problem.duality_gap(best, constant) < 1e-10 * max(1.0, constant)
+
+
+@pytest.mark.parametrize("K", [1, 3, 12, 60])
+def test_l1_handles_ill_conditioned_and_larger_problems(K):
+    rng = np.random.default_rng(K)
+    base = rng.standard_normal((80, K))
+    X = base @ np.diag(np.logspace(0, -4, K)) @ np.linalg.qr(rng.standard_normal((K, K)))[0]
+    X /= np.sqrt((X**2).mean(axis=0))
+    y = rng.standard_normal(80)
+    for l1 in (1e-4, 1e-2, 0.1):
+        problem = QuadraticProblem(X.T @ X / 80, X.T @ y / 80, l1)
+        assert problem.duality_gap(problem.solve(), float(y @ y / 80)) < 1e-10
+
+
+@given(seeds, st.sampled_from([0.0, 0.1]))
+def test_only_solves_with_all_other_coefficients_zero(seed, l1):
+    problem, rng = random_problem(seed, l1)
+    K = len(problem.r)
+    terms = np.sort(rng.permutation(K)[: int(rng.integers(1, K))])
+    w = np.zeros(K)
+    w[terms] = problem.only(terms).solve()
+    others = np.setdiff1d(np.arange(K), terms)
+    none = Equalities(np.eye(K)[others], np.zeros(len(others)))
+    held = QuadraticProblem(problem.Q, problem.r, l1, none)
+    assert problem.value(w) == pytest.approx(held.value(held.solve()), rel=1e-8, abs=1e-10)
 
 
 @given(seeds, st.floats(1e-2, 10))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from orthoreg.solvers import independent_terms
+from orthoreg.quadratic import independent_terms
 
 
 @given(st.integers(0, 10_000), st.integers(1, 6), st.integers(0, 4))

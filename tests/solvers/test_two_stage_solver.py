@@ -12,7 +12,8 @@ from sklearn.linear_model import Lasso
 import orthoreg as og
 from orthoreg._errors import InputError
 from orthoreg.diagnostics import two_stage
-from orthoreg.solvers import Shrinkage, Thresholding, TwoStage
+from orthoreg.selection import Thresholding
+from orthoreg.solvers import TwoStage
 
 seeds = st.integers(0, 10_000)
 X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
@@ -64,8 +65,10 @@ def test_normalised_stages_do_not_depend_on_units(seed, threshold, unit):
     units = np.array([unit, 1.0])
 
     def fit(scale):
-        solver = TwoStage(Thresholding(threshold), og.Exact(normalize=True))
-        return og.OrthoReg(og.Polynomial(1), og.Zero(), solver=solver).fit(x * scale, y * scale)
+        rule = Thresholding(threshold, normalize=True)
+        solver = TwoStage(og.Exact(normalize=True))
+        model = og.OrthoReg(og.Polynomial(1), og.Zero(), selection=rule, solver=solver)
+        return model.fit(x * scale, y * scale)
 
     one, other = fit(1.0), fit(units)
     assert_array_equal(other.support_, one.support_)
@@ -79,9 +82,8 @@ def test_normalised_stages_do_not_depend_on_units(seed, threshold, unit):
 @pytest.fixture(scope="module")
 def refitted():
     """Selected by thresholds, then a network that may say what the other terms could."""
-    return og.OrthoReg(
-        og.Polynomial(2), NET, sparsity=0.0, solver=TwoStage(Thresholding(0.3), QUICK)
-    ).fit(X, Y)
+    rule = Thresholding(0.3)
+    return og.OrthoReg(og.Polynomial(2), NET, selection=rule, solver=TwoStage(QUICK)).fit(X, Y)
 
 
 @pytest.fixture(scope="module")
@@ -91,9 +93,9 @@ def selected():
 
 @pytest.fixture(scope="module")
 def exactly_refitted():
-    solver = TwoStage(Thresholding(0.3), og.Exact())
     net = og.RandomFeatures(20, ridge=1e-6)
-    return og.OrthoReg(og.Polynomial(2), net, sparsity=0.0, solver=solver).fit(X, Y)
+    rule = Thresholding(0.3)
+    return og.OrthoReg(og.Polynomial(2), net, selection=rule, solver=TwoStage()).fit(X, Y)
 
 
 @pytest.mark.parametrize("kind", ["refitted", "exactly_refitted"])
@@ -119,8 +121,9 @@ def test_what_the_second_stage_trained_is_what_was_kept(refitted):
 
 
 def test_polish_solves_the_second_stage_for_the_same_coefficients(refitted):
-    solver = TwoStage(Thresholding(0.3), og.Adam(epochs=400, learning_rate=0.02, polish=True))
-    model = og.OrthoReg(og.Polynomial(2), NET, sparsity=0.0, solver=solver).fit(X, Y)
+    solver = TwoStage(og.Adam(epochs=400, learning_rate=0.02, polish=True))
+    rule = Thresholding(0.3)
+    model = og.OrthoReg(og.Polynomial(2), NET, selection=rule, solver=solver).fit(X, Y)
     assert_array_equal(model.coefficients_, refitted.coefficients_)
     psi, features = refitted.field_.basis(X), refitted.field_.features(X)
     for c, used in enumerate(refitted.support_):
@@ -134,7 +137,7 @@ def test_polish_solves_the_second_stage_for_the_same_coefficients(refitted):
 def test_a_trained_second_stage_does_not_move_the_first():
     """Lasso first; the network's overlap lies between none and all of what shrinkage took."""
     model = og.OrthoReg(
-        og.Polynomial(2), NET, sparsity=0.2, orthogonality=2.0, solver=TwoStage(then=QUICK)
+        og.Polynomial(2), NET, sparsity=0.2, orthogonality=2.0, solver=TwoStage(QUICK)
     ).fit(X, Y)
     lasso = og.OrthoReg(og.Polynomial(2), og.Zero(), sparsity=0.2, solver=og.Exact()).fit(X, Y)
     assert_allclose(model.coefficients_, lasso.coefficients_, rtol=1e-9, atol=1e-12)
@@ -162,14 +165,13 @@ REFUSED = {
     "threshold": (lambda: Thresholding(-0.1), "threshold must be finite and at least 0; got -0.1"),
     "alpha": (lambda: Thresholding(alpha=math.inf), "alpha must be finite.*got inf"),
     "a stage in a stage": (lambda: TwoStage(then=TwoStage()), "TwoStage.then=.* must be Exact"),
-    "a refit": (lambda: TwoStage(then=og.Exact(refit=True)), "Exact.. without refit"),
     "no iterations": (lambda: Thresholding(rounds=0), "rounds must be.*at least 1; got 0"),
     "prediction in time": (
         lambda: og.OrthoReg(loss=og.OneStep(), solver=TwoStage()).fit(X, t=np.arange(60.0)),
-        r"cannot use loss=OneStep.*Use loss=VectorField\(\)",
+        r"TwoStage\(\) works on derivatives, which loss=OneStep.*Use loss=VectorField\(\)",
     ),
     "sparsity": (
-        lambda: og.OrthoReg(sparsity=-1.0, solver=TwoStage(Shrinkage())).fit(X, Y), "got -1",
+        lambda: og.OrthoReg(sparsity=-1.0, solver=TwoStage()).fit(X, Y), "got -1",
     ),
 }  # fmt: skip
 
