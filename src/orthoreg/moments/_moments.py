@@ -10,7 +10,7 @@ from .._errors import DataError
 from .._progress import track
 from ..data import Rows
 
-_BLOCK = 4096
+_BLOCK = 512
 
 
 @final

@@ -23,8 +23,8 @@ class PartitionedMoments:
     """sum_i z_i z_i' over the rows of each cell, with z = (theta_1 ... theta_K, y_1 ... y_c).
 
     A cell holds the rows of one group that lie on the same side of every cut, so that the moments
-    of any part are a sum of cells. `extrapolation_gram` is the mean of theta theta' over the
-    extrapolated rows; `target_mse` the squared error that targets are known to have; `centered`
+    of any part are a sum of cells; `a + b` has the cells of two chunks of rows. `extrapolation_gram`
+    is the mean of theta theta' over the `n_extrapolated` extrapolated rows; `target_mse` the squared error that targets are known to have; `centered`
     the terms about the mean of the data.
     """
 
@@ -34,8 +34,25 @@ class PartitionedMoments:
     outer: Bool[np.ndarray, "C Q"]
     cuts: tuple[str, ...]
     extrapolation_gram: Float[np.ndarray, "K K"]
+    n_extrapolated: int
     target_mse: Float[np.ndarray, " c"]
     centered: CenteredTerms
+
+    def __add__(self, other: "PartitionedMoments") -> "PartitionedMoments":
+        n, m = self.n_extrapolated, other.n_extrapolated
+        rows = self.all.count + other.all.count
+        return replace(
+            self,
+            count=np.concatenate([self.count, other.count]),
+            total=np.concatenate([self.total, other.total]),
+            group=np.concatenate([self.group, other.group]),
+            outer=np.concatenate([self.outer, other.outer]),
+            extrapolation_gram=(n * self.extrapolation_gram + m * other.extrapolation_gram)
+            / max(n + m, 1),
+            n_extrapolated=n + m,
+            target_mse=(self.all.count * self.target_mse + other.all.count * other.target_mse)
+            / rows,
+        )
 
     @property
     def n_features(self) -> int:
@@ -92,7 +109,7 @@ def gather_partitioned(features: Any, rows: Rows, partition: Partition) -> Parti
         raise not_finite(features, rows)
     count = np.bincount(cell_of_row, minlength=len(group))
     return PartitionedMoments(
-        count, total, group, outer, partition.cuts, gram / max(n_far, 1), rows.target_mse,
+        count, total, group, outer, partition.cuts, gram / max(n_far, 1), n_far, rows.target_mse,
         CenteredTerms.of(features, rows.points),
     )  # fmt: skip
 

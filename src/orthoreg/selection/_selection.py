@@ -114,7 +114,7 @@ def one_standard_error_choice(
     best = np.argmin(logs.mean(axis=-1), axis=-1)
     np.put_along_axis(unbeaten, best[..., None], True, axis=-1)
     of_best = np.take_along_axis(error, best[..., None, None], -1)[..., 0]
-    return np.argmax(unbeaten, axis=-1), of_best
+    return np.asarray(np.argmax(unbeaten, axis=-1)), of_best
 
 
 def path(
