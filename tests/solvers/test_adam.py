@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -15,9 +16,9 @@ from sklearn.linear_model import Lasso
 
 import orthoreg as og
 from orthoreg import penalties
+from orthoreg._arrays import register_pytrees
 from orthoreg._errors import DataError, InputError, TrainingError, TrainingWarning
 from orthoreg._objective import PARTS, Objective, Parameters, Weights
-from orthoreg.augmentations import Composed
 from orthoreg.data import Rows
 from orthoreg.libraries import bind
 from orthoreg.losses import Informed
@@ -58,32 +59,32 @@ def J_trained(model) -> float:
 # -- the objective -----------------------------------------------------------------------------
 
 
-def setting(loss, *, inputs=0, projects=False, composed=False, seed=0):
-    """An objective with scales, its examples and features, and parameters that are not zero."""
+def setting(loss, *, inputs=0, projects=False, seed=0):
+    """An objective with scales, its segments and features, and parameters that are not zero."""
+    register_pytrees()
     rng = np.random.default_rng(seed)
     states, u = rng.standard_normal((14, 2)), rng.standard_normal((14, inputs))
     times = np.cumsum(rng.uniform(0.1, 0.5, 14))
     data = og.Dataset.from_arrays(
         states, times, u if inputs else None, derivatives=rng.standard_normal((14, 2))
     )
-    samples = loss.samples(data)
+    rows = loss.observe(data)
     features = bind(OWN, data.variable_names, data.state_names)
     scale = rng.uniform(0.5, 2, len(features.terms))
-    theta = features(samples.variables) / scale
+    theta = features(rows.variables) / scale
     built = Objective(
         features=features, loss=loss, feature_scale=scale,
         target_scale=np.array([0.5, 2.0]), error_scale=np.array([3.0, 0.7]),
         allowed=features.mask,
         whitening=penalties.whitening(theta.T @ theta / 14, features.mask) if projects else None,
     )  # fmt: skip
-    drawn = og.MLP(5, 1).init(np.zeros(2 + inputs), np.ones(2 + inputs), rng=rng)
-    basis = Composed(og.MLP(5, 1)).init(np.zeros(2), np.ones(2), rng=rng) if composed else drawn
+    basis = og.MLP(5, 1).init(np.zeros(2 + inputs), np.ones(2 + inputs), rng=rng)
     parameters = Parameters(
         rng.standard_normal(features.mask.T.shape), basis, rng.standard_normal((basis.size, 2))
     )
-    examples = loss.segments(samples)
-    points = examples.points.reshape(-1, 2 + inputs)
-    return built, parameters, examples, features(points) / scale, samples
+    segments = loss.segments(rows)
+    points = segments.points.reshape(-1, 2 + inputs)
+    return built, parameters, segments, features(points) / scale, rows
 
 
 WEIGHTS = Weights(mu=0.3, lam=0.7, lam2=0.2, rho=0.05)
@@ -94,13 +95,13 @@ WEIGHTS = Weights(mu=0.3, lam=0.7, lam2=0.2, rho=0.05)
     [
         (og.VectorField(), {"projects": True}),
         (og.OneStep(), {"inputs": 1}),
-        (Informed({"x1": "x0**2"}, 0.5), {"composed": True}),
+        (Informed({"x1": "x0**2"}, 0.5), {}),
     ],
-    ids=["projected", "steps with an input", "composed with a known equation"],
+    ids=["projected", "steps with an input", "a known equation"],
 )
 def test_the_gradient_agrees_with_finite_differences(case, rng):
     loss, options = case
-    built, parameters, examples, theta, _ = setting(loss, **options)
+    built, parameters, segments, theta, _ = setting(loss, **options)
     with jax.enable_x64(True):
         learned = (parameters.coefficients, parameters.basis.weights, parameters.weights)
         flat, unravel = ravel_pytree(jax.tree.map(jnp.asarray, learned))
@@ -110,11 +111,8 @@ def test_the_gradient_agrees_with_finite_differences(case, rng):
         @jax.value_and_grad
         def total(flat):
             w, hidden, v = unravel(flat)
-            basis = type(parameters.basis)(
-                parameters.basis.mean, parameters.basis.scale, hidden, parameters.basis.biases,
-                parameters.basis.composed,
-            )  # fmt: skip
-            return jnp.sum(weights * built.parts(Parameters(w, basis, v), examples, theta))
+            basis = replace(parameters.basis, weights=hidden)
+            return jnp.sum(weights * built.parts(Parameters(w, basis, v), segments, theta))
 
         gradient = total(flat)[1]
         for _ in range(4):
@@ -127,57 +125,40 @@ def test_the_gradient_agrees_with_finite_differences(case, rng):
 @pytest.mark.parametrize("projects", [False, True])
 def test_the_parts_sum_to_the_objective_of_the_moments(projects):
     """Two ways to the same number: values at samples here, second moments there."""
-    built, parameters, examples, theta, samples = setting(og.VectorField(), projects=projects)
+    built, parameters, segments, theta, rows = setting(og.VectorField(), projects=projects)
     unit = Objective(built.features, built.loss, built.feature_scale, np.ones(2), np.ones(2),
                      built.allowed, built.whitening)  # fmt: skip
     with jax.enable_x64(True):
         weights = np.asarray(jax.tree.map(jnp.asarray, WEIGHTS).of_parts())
-        parts = np.asarray(unit.parts(parameters, examples, theta)) * weights
-    (moments,) = gather(built.features, parameters.basis, samples)
+        parts = np.asarray(unit.parts(parameters, segments, theta)) * weights
+    (moments,) = gather(built.features, parameters.basis, rows)
     moments = moments.scaled(built.feature_scale, np.ones(2))
-    strengths = Regularization(0.3, 0.7, 0.2)
+    regularization = Regularization(0.3, 0.7, 0.2)
     expected = 0.0
     for c, row in enumerate(built.allowed):
         w = np.where(row, parameters.coefficients[:, c], 0.0)
         v, p = np.asarray(parameters.weights)[:, c], np.zeros(len(w))
         if projects:
             span = theta[:, row]
-            p[row] = np.linalg.lstsq(span, parameters.basis(samples.variables) @ v, rcond=None)[0]
+            p[row] = np.linalg.lstsq(span, parameters.basis(rows.variables) @ v, rcond=None)[0]
         fit = EquationFit(np.flatnonzero(row), w, v, p, 0.3, 0.05, 0.0, ())
-        expected += objective(moments, c, fit, strengths)
+        expected += objective(moments, c, fit, regularization)
     assert parts.sum() == pytest.approx(expected, rel=1e-9)
     assert (parts[2] < 1e-20) == projects and (parts[[0, 1, 3, 4]] > 1e-3).all()
 
 
 def test_a_second_batch_takes_the_place_of_one_factor_of_the_penalty():
-    built, parameters, examples, theta, _ = setting(og.VectorField())
+    built, parameters, segments, theta, _ = setting(og.VectorField())
     other = np.random.default_rng(9).standard_normal((6, 2))
     other_theta = built.features(other) / built.feature_scale
-    network = [parameters.basis(z) @ parameters.weights for z in (examples.points[:, 0], other)]
+    network = [parameters.basis(z) @ parameters.weights for z in (segments.points[:, 0], other)]
     one, two = theta.T @ network[0] / 14, other_theta.T @ network[1] / 6
     with jax.enable_x64(True):
-        parts = built.parts(parameters, examples, theta, (other, other_theta))
-        alone = built.parts(parameters, examples, theta)
+        parts = built.parts(parameters, segments, theta, (other, other_theta))
+        alone = built.parts(parameters, segments, theta)
     assert float(parts[2]) == pytest.approx(np.sum((one * two)[built.allowed.T]), rel=1e-10)
     assert float(alone[2]) == pytest.approx(np.sum((one**2)[built.allowed.T]), rel=1e-10)
     assert_array_equal(np.delete(parts, 2), np.delete(alone, 2))
-
-
-def test_a_composed_network_is_penalised_at_the_measured_states():
-    """sum_j <N(x), phi_j>^2 although the model adds N(T_w(x))."""
-    built, parameters, examples, theta, _ = setting(og.VectorField(), composed=True)
-    states = examples.points[:, 0]
-    at_states = parameters.basis(states) @ parameters.weights
-    symbolic = theta @ np.where(built.allowed.T, parameters.coefficients, 0.0)
-    inner = parameters.basis(symbolic * built.target_scale) @ parameters.weights
-    values = (symbolic + inner) * built.target_scale
-    with jax.enable_x64(True):
-        parts = np.asarray(built.parts(parameters, examples, theta))
-    error = np.sum(((examples.targets[:, 0] - values) / built.error_scale) ** 2) / 14
-    assert parts[0] == pytest.approx(error, rel=1e-10)
-    assert parts[3] == pytest.approx(np.sum(inner**2) / 14, rel=1e-10)
-    overlap = (theta.T @ at_states / 14)[built.allowed.T]
-    assert parts[2] == pytest.approx(np.sum(overlap**2), rel=1e-10)
 
 
 # -- training ----------------------------------------------------------------------------------
@@ -416,9 +397,9 @@ def test_adam_reaches_the_exact_optimum_and_never_passes_it():
 
 def of_trained_layers(model) -> tuple[Moments, np.ndarray, np.ndarray]:
     """Moments of features, trained hidden layers and targets; features; basis functions."""
-    samples = Rows(X, Y, np.zeros(60, np.int64), np.zeros(2), ("x0", "x1"))
+    rows = Rows(X, Y, np.zeros(60, np.int64), np.zeros(2), ("x0", "x1"))
     field = model.field_
-    (moments,) = gather(field.features, field.basis, samples)
+    (moments,) = gather(field.features, field.basis, rows)
     return moments, field.features(X), field.basis(X)
 
 
@@ -498,14 +479,14 @@ REFUSED = {
         lambda: hybrid(lam=math.inf, batch=10).fit(X, Y), "orthogonality=inf.*batch=None",
     ),
     "batch too large": (
-        lambda: hybrid(batch=61).fit(X, Y), r"batch=61\) is larger.*there are 60 samples.*smaller",
+        lambda: hybrid(batch=61).fit(X, Y), r"batch=61\) is larger.*there are 60 rows.*smaller",
     ),
     "batch too large beside validation": (
-        lambda: hybrid(batch=50, validation=0.25).fit(X, Y), "there are 45 samples",
+        lambda: hybrid(batch=50, validation=0.25).fit(X, Y), "there are 45 rows",
     ),
     "batch of windows too large": (
         lambda: og.OrthoReg(loss=og.MultiStep(6), solver=adam(batch=11)).fit(X, t=np.arange(60.0)),
-        "there are 10 examples",
+        "there are 10 segments",
     ),
     "patience alone": (lambda: og.Adam(patience=5), "needs validation=..., such as 0.2; it is 0"),
     "unbiased alone": (lambda: og.Adam(unbiased=True), "the full batch has no bias"),
@@ -519,26 +500,6 @@ REFUSED = {
     "most held out": (lambda: og.Adam(validation=0.9), "validation=.*at most 0.5; got 0.9"),
     "less than none held out": (lambda: og.Adam(validation=-0.1), "at least 0.*got -0.1"),
     "threshold": (lambda: og.Adam(threshold=-1.0), "threshold=.*at least 0; got -1"),
-    "projection of a composition": (
-        lambda: og.OrthoReg(og.Polynomial(1), Composed(NET), solver=adam()).fit(X, Y),
-        "not defined for a Composed network; give a finite number",
-    ),
-    "polished composition": (
-        lambda: og.OrthoReg(
-            og.Polynomial(1), Composed(NET), orthogonality=1.0, solver=adam(polish=True)
-        ).fit(X, Y),
-        "polish=False",
-    ),
-    "exact composition": (
-        lambda: og.OrthoReg(augmentation=Composed(NET), solver=og.Exact()).fit(X, Y),
-        r"needs solver=Adam\(\)",
-    ),
-    "composition of one equation": (
-        lambda: og.OrthoReg(
-            augmentation=Composed(NET), orthogonality=1.0, solver=adam()
-        ).fit(X, Y[:, 0]),
-        "as many variables as equations; there are 2 and 1",
-    ),
     "no models": (lambda: og.fit_together([], X, Y), "at least one model; the list is empty"),
     "different solvers": (
         lambda: og.fit_together([hybrid(), hybrid(epochs=61)], X, Y),
