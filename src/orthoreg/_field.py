@@ -25,6 +25,7 @@ class HybridField:
     The second part is the residual f_aug. The correction P is what an exact projection takes out
     of the network, so that the residual is orthogonal to the library; without one P is zero. The
     share g is 1 on the training data and fades out beyond their region; without one g is 1.
+    `parameters` are the values of the features' parameters, as data: another compiles nothing.
     """
 
     features: FeatureMap
@@ -33,6 +34,7 @@ class HybridField:
     weights: Float[Arrays, "H c"]
     correction: Float[Arrays, "c K"]
     region: Region | None = None
+    parameters: Float[Arrays, " q"] | None = None
 
     def symbolic(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f_phy at samples. Terms that no equation uses are not evaluated."""
@@ -59,7 +61,7 @@ class HybridField:
         import jax.numpy as jnp
 
         z = x if u is None else jnp.concatenate([x, u])
-        columns = self.features.columns(z, jnp)
+        columns = self.features.columns(z, jnp, self.parameters)
         theta = jnp.stack([jnp.asarray(column, z.dtype) for column in columns] or [z[0]])
         theta = theta[: len(columns)]
         # a term that no equation uses may well be infinite here; which ones those are is not

@@ -27,6 +27,7 @@ from ._validation import as_dataset, known_variables, simulation_arrays, trainin
 from .data import Dataset
 from .diagnostics import Certificate, certify
 from .fitting import Fit, Recipe, adapt, fit_all
+from .libraries import parameters_of
 from .selection import SelectionResult
 from .simulation import Rollout
 from .solvers import Training
@@ -121,6 +122,13 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self.coefficients_ = np.asarray(self.field_.coefficients)
         self.feature_names_ = list(self.field_.features.names)
         self.support_ = self.coefficients_ != 0
+        used = self.field_.features.only(np.flatnonzero(self.support_.any(axis=0)).tolist())
+        in_use = frozenset().union(*(parameters_of(term) for term in used.terms))
+        self.parameters_ = {
+            name: value
+            for name, value in zip(used.parameters, used.values, strict=True)
+            if name in in_use
+        }
         self.n_features_in_ = len(self.state_names_)
 
     # -- using ---------------------------------------------------------------------------

@@ -66,6 +66,7 @@ class Objective:
     allowed: Bool[Arrays, "c K"]
     whitening: Float[Arrays, "c K K"] | None
     counted: tuple[bool, ...] = (True,) * len(PARTS)
+    term_parameters: Float[Arrays, " q"] | None = None
 
     def library(self, variables: Float[Arrays, "N V"]) -> Float[Arrays, "N K"]:
         """The scaled features, traced by JAX."""
@@ -74,7 +75,7 @@ class Objective:
         shape = variables.shape[:1]
         columns = [
             jnp.broadcast_to(jnp.asarray(column, variables.dtype), shape)
-            for column in self.features.columns(variables.T, jnp)
+            for column in self.features.columns(variables.T, jnp, self.term_parameters)
         ]
         if not columns:
             return jnp.zeros((*shape, 0), variables.dtype)

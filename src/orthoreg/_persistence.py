@@ -6,7 +6,7 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -195,11 +195,12 @@ def encode_library(library: AbstractLibrary | None, variables: tuple[str, ...]) 
 
 def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """A field as manifest entries and arrays."""
-    names = [f"v{i}" for i in range(len(field.features.variables))]
+    names = _symbols(len(field.features.variables), field.features.parameters)
     manifest = {
         "variables": list(field.features.variables),
         "terms": [to_text(term, names=names) for term in field.features.terms],
         "allowed": [list(row) for row in field.features.allowed],
+        "parameters": list(field.features.parameters),
         "layers": len(field.basis.weights),
     }
     arrays = {
@@ -208,6 +209,7 @@ def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarra
         "correction": field.correction,
         "mean": field.basis.mean,
         "scale": field.basis.scale,
+        "parameters": np.array(field.features.values),
     }
     for i, (weight, bias) in enumerate(zip(field.basis.weights, field.basis.biases, strict=True)):
         arrays[f"layer{i}.weight"], arrays[f"layer{i}.bias"] = weight, bias
@@ -221,9 +223,10 @@ def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarra
 def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> HybridField:
     """The field that `field_parts` described; its formulas are parsed, never run."""
     variables = tuple(manifest["variables"])
+    parameters = tuple(manifest.get("parameters", ()))
+    symbols = _symbols(len(variables), parameters)
     terms = tuple(
-        rename(parse(text, [f"v{i}" for i in range(len(variables))]), variables)
-        for text in manifest["terms"]
+        rename(parse(text, symbols, parameters), variables) for text in manifest["terms"]
     )
     layers = range(manifest["layers"])
     basis = Basis(
@@ -232,16 +235,29 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
         tuple(arrays[f"layer{i}.weight"] for i in layers),
         tuple(arrays[f"layer{i}.bias"] for i in layers),
     )
-    features = FeatureMap(variables, terms, tuple(tuple(row) for row in manifest["allowed"]))
+    values = arrays.get("parameters", np.zeros(0))
+    check_array("parameters", values, (len(parameters),))
+    features = FeatureMap(
+        variables, terms, tuple(tuple(row) for row in manifest["allowed"]), parameters,
+        tuple(values.tolist()),
+    )  # fmt: skip
     coefficients = arrays["coefficients"]
     correction = arrays.get("correction", np.zeros_like(coefficients))
     region = None
     if "fade" in manifest:
         fade = Gate(manifest["fade"]).fade  # which checks it
         region = Region(arrays["region.rate"], arrays["region.landmarks"], fade)
-    field = HybridField(features, coefficients, basis, arrays["weights"], correction, region)
+    field = HybridField(features, coefficients, basis, arrays["weights"], correction, region, values)
     _check_field(field)
     return field
+
+
+def _symbols(count: int, parameters: Sequence[str]) -> list[str]:
+    """What variables are called in a file's formulas: v0, v1, ..., or vv0, ... beside such names."""
+    prefix = "v"
+    while any(f"{prefix}{i}" in parameters for i in range(count)):
+        prefix += "v"
+    return [f"{prefix}{i}" for i in range(count)]
 
 
 def _check_field(field: HybridField) -> None:

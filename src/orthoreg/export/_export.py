@@ -15,10 +15,11 @@ from ..libraries import evaluate, to_text
 def equations(field: HybridField, outputs: Sequence[str], precision: int = 4) -> list[str]:
     """One line per equation, "omega' = -1.042 sin(theta) + residual"."""
     check_precision(precision)
+    names = field.features.resolved(precision).names
     lines = []
     for c, output in enumerate(outputs):
         text = ""
-        for name, value in zip(field.features.names, field.coefficients[c], strict=True):
+        for name, value in zip(names, field.coefficients[c], strict=True):
             if value == 0:
                 continue
             size = significant(abs(value), precision)
@@ -48,7 +49,7 @@ def to_sympy(field: HybridField) -> list[Any]:
     import sympy
 
     symbols = [sympy.Symbol(name) for name in field.features.variables]
-    terms = [evaluate(term, symbols, sympy) for term in field.features.terms]
+    terms = [evaluate(term, symbols, sympy) for term in field.features.resolved().terms]
     return [
         sympy.Add(
             *(
@@ -128,7 +129,7 @@ def to_python(field: HybridField, outputs: Sequence[str]) -> str:
     """
     field = field.without_idle_terms().without_idle_basis()
     names = [f"columns[{i}]" for i in range(len(field.features.variables))]
-    formulas = [to_text(term, functions="np.", names=names) for term in field.features.terms]
+    formulas = [to_text(term, functions="np.", names=names) for term in field.features.resolved().terms]
     equations = _sums(field.coefficients, formulas)
     described = [
         f"    Column {i} is {name!r}." for i, name in enumerate(field.features.variables)

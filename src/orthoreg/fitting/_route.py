@@ -10,11 +10,13 @@ from jaxtyping import Float
 from .._errors import InputError
 from .._field import HybridField
 from .._gate import Region
+from .._typing import Mask
 from ..data import Rows, folds
 from ..diagnostics import Certificate, certify
-from ..libraries import bind
+from ..libraries import bind, parameter_bounds
 from ..selection import SelectionResult, short_sines
 from ..solvers import Solution, Task, Training
+from ._parameters import estimate_parameters
 from ._recipe import Recipe
 
 _PARTS = 5  # of the data, each of which the gate looks at as if it had not been measured
@@ -87,6 +89,7 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
     They are solved for without the L1 norm, which would choose again. Of a library that nobody
     chose, sines and cosines of columns that cover little of a period are no candidates.
     """
+    task = with_parameters(recipe, task, task.support)
     if recipe.selection is None:
         return task, None
     if task.linear is None and recipe.fallback_sparsity is not None:
@@ -95,7 +98,11 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
     left_out = np.zeros(len(task.features.terms), dtype=bool)
     if recipe.library_is_default:
         left_out = short_sines(task.features, task.observed.extent.range)
-    selection = recipe.selection.select(replace(task, support=task.support & ~left_out))
+    candidates = task.support & ~left_out
+    selection = recipe.selection.select(replace(task, support=candidates))
+    if task.features.parameters:  # which are now estimated with the chosen terms alone
+        task = with_parameters(recipe, task, selection.support)
+        selection = recipe.selection.select(replace(task, support=candidates))
     names = tuple(task.features.names[k] for k in np.flatnonzero(left_out))
     narrowed = replace(
         task,
@@ -105,6 +112,17 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
         folds=selection.folds,
     )
     return narrowed, replace(selection, left_out=names)
+
+
+def with_parameters(recipe: Recipe, task: Task, support: Mask) -> Task:
+    """The task with the parameters inside its terms estimated for the terms of `support`."""
+    if not task.features.parameters:
+        return task
+    rows = task.linear_rows("A parameter inside a term")
+    bounds = parameter_bounds(recipe.library)
+    return replace(
+        task, features=estimate_parameters(task.features, rows, support, bounds)
+    )
 
 
 def finish(
@@ -122,6 +140,7 @@ def finish(
         solution.weights,
         solution.correction,
         _region(recipe, task),
+        np.array(task.features.values),
     )
     has_path = selection is not None and selection.paths
     return Fit(

@@ -1,6 +1,7 @@
 """Libraries of candidate terms: monomials, Fourier terms, formulas, sums and products."""
 
 from ._expression import Expression as Expression
+from ._expression import Number as Number
 from ._expression import evaluate as evaluate
 from ._expression import quote_name as quote_name
 from ._expression import rename as rename
@@ -13,11 +14,14 @@ from ._families import Terms as Terms
 from ._features import FeatureMap as FeatureMap
 from ._features import bind as bind
 from ._features import feature_names as feature_names
+from ._features import parameter_bounds as parameter_bounds
 from ._formula import parse as parse
 from ._library import AbstractLibrary as AbstractLibrary
 from ._library import Joined as Joined
 from ._library import Products as Products
 from ._spec import parse_library as parse_library
 from ._structure import monomial as monomial
+from ._structure import parameters_of as parameters_of
 from ._structure import sine_argument as sine_argument
+from ._structure import substitute as substitute
 from ._structure import variables_of as variables_of

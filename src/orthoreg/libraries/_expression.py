@@ -41,6 +41,14 @@ class Variable:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number that is not known yet, by its name: estimated from data, and held beside them."""
+
+    name: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Sum:
     terms: tuple["Expression", ...]
 
@@ -65,7 +73,7 @@ class Call:
     argument: "Expression"
 
 
-Expression = Number | Variable | Sum | Product | Power | Call
+Expression = Number | Variable | Parameter | Sum | Product | Power | Call
 ONE = Number(1.0)
 ZERO = Number(0.0)
 
@@ -177,6 +185,8 @@ def _order(item: Expression) -> tuple:
             return (1, index, 1.0, "")
         case Power(Variable(index, _), Number(exponent)):
             return (1, index, exponent, "")
+        case Parameter(name):
+            return (2, 0, 0.0, name)
         case Product(factors):
             return (2, len(factors), 0.0, to_text(item))
         case _:
@@ -186,9 +196,11 @@ def _order(item: Expression) -> tuple:
 # -- reading -------------------------------------------------------------------------------
 
 
-def evaluate(item: Expression, variables: Any, xp: Any) -> Any:
+def evaluate(
+    item: Expression, variables: Any, xp: Any, parameters: Mapping[str, Any] | None = None
+) -> Any:
     """The value in the arithmetic of `xp`: `numpy`, `jax.numpy` or `sympy`."""
-    return run(compiled([item]), variables, xp)[0]
+    return run(compiled([item]), variables, xp, parameters)[0]
 
 
 @final
@@ -197,7 +209,7 @@ class Program:
     """Formulas as a list of steps, each part that several share computed once.
 
     A step is (operation, operands); operands are the numbers of earlier steps, except for the
-    value of a "number", the index of a "variable" and the name of a "call".
+    value of a "number", the index of a "variable" and the name of a "call" or a "parameter".
     """
 
     steps: tuple[tuple[str, tuple[Any, ...]], ...]
@@ -217,6 +229,8 @@ def compiled(items: Sequence[Expression]) -> Program:
                 step = ("number", (value,))
             case Variable(index, _):
                 step = ("variable", (index,))
+            case Parameter(name):
+                step = ("parameter", (name,))
             case Sum(terms):
                 step = ("add", tuple(place_of(term) for term in terms))
             case Product(factors):
@@ -237,8 +251,11 @@ def compiled(items: Sequence[Expression]) -> Program:
     return Program(tuple(steps), results)
 
 
-def run(program: Program, variables: Any, xp: Any) -> list[Any]:
-    """One value per formula, from one value per variable, in the arithmetic of `xp`."""
+def run(
+    program: Program, variables: Any, xp: Any, parameters: Mapping[str, Any] | None = None
+) -> list[Any]:
+    """One value per formula, from one value per variable and the values of the parameters by name,
+    in the arithmetic of `xp`."""
     is_sympy = xp.__name__ == "sympy"
     values: list[Any] = []
     for operation, operands in program.steps:
@@ -256,6 +273,8 @@ def run(program: Program, variables: Any, xp: Any) -> list[Any]:
             value = values[operands[0]]
             for place in operands[1:]:
                 value = value + values[place]
+        elif operation == "parameter":
+            value = (parameters or {})[operands[0]]
         elif operation == "power":
             value = values[operands[0]] ** values[operands[1]]
         else:
@@ -296,6 +315,8 @@ def to_text(item: Expression, *, functions: str = "", names: Sequence[str] | Non
                 level = 4 if value >= 0 else 1
             case Variable(index, name):
                 text, level = quote_name(name) if names is None else names[index], 5
+            case Parameter(name):
+                text, level = name, 5
             case Sum(terms):
                 text, level = write(terms[0], 1), 1
                 for term in terms[1:]:

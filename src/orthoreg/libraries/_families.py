@@ -7,9 +7,18 @@ from math import comb
 from typing import final
 
 from .._errors import FormulaError, InputError
-from ._expression import ONE, ZERO, Expression, Number, Variable, call, multiply
+from ._expression import (
+    ONE,
+    ZERO,
+    Expression,
+    Number,
+    Variable,
+    call,
+    multiply,
+)
 from ._formula import parse
 from ._library import AbstractLibrary, distinct, positive_integer
+from ._structure import parameters_of, parameters_of_factors, variables_of
 
 MOST_TERMS = 5000
 """More terms than this are a mistake: their Gram matrix alone would fill 200 MB."""
@@ -34,7 +43,7 @@ class Polynomial(AbstractLibrary):
         if not (degree or self.include_constant):
             raise InputError("Polynomial(0, include_constant=False) has no terms.")
 
-    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
+    def terms(self, variables, equation=None) -> tuple[Expression, ...]:
         nodes = [Variable(i, name) for i, name in enumerate(variables)]
         count = comb(len(nodes) + self.degree, self.degree)
         if count > MOST_TERMS:
@@ -49,6 +58,9 @@ class Polynomial(AbstractLibrary):
             for chosen in combinations_with_replacement(nodes, degree)
         )
 
+    def parts(self) -> tuple[AbstractLibrary, ...]:
+        return ()
+
 
 @final
 @dataclass(frozen=True)
@@ -61,7 +73,7 @@ class Fourier(AbstractLibrary):
         count = positive_integer(self.n_frequencies, "Fourier(n_frequencies=...)")
         object.__setattr__(self, "n_frequencies", count)
 
-    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
+    def terms(self, variables, equation=None) -> tuple[Expression, ...]:
         return tuple(
             call(function, multiply(Number(float(k)), Variable(i, name)))
             for k in range(1, self.n_frequencies + 1)
@@ -69,22 +81,34 @@ class Fourier(AbstractLibrary):
             for function in ("sin", "cos")
         )
 
+    def parts(self) -> tuple[AbstractLibrary, ...]:
+        return ()
+
 
 @final
 @dataclass(frozen=True)
 class Empty(AbstractLibrary):
     """No terms at all: the field is the residual alone."""
 
-    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
+    def terms(self, variables, equation=None) -> tuple[Expression, ...]:
+        return ()
+
+    def parts(self) -> tuple[AbstractLibrary, ...]:
         return ()
 
 
 @final
 @dataclass(frozen=True)
 class Terms(AbstractLibrary):
-    """Terms written as formulas: `Terms(["sin(3*theta)", "x**2*y"])`."""
+    """Terms written as formulas: `Terms(["sin(3*theta)", "x**2*y"])`.
+
+    A word that is no variable is a parameter inside a term, which a fit estimates:
+    `Terms(["S/(K + S)"])` finds K. It is positive unless `bounds` say otherwise, as in
+    `Terms(["exp(-p*x)"], bounds={"p": (-2, 2)})`.
+    """
 
     formulas: Sequence[str]
+    bounds: Mapping[str, tuple[float, float]] | Sequence[tuple[str, tuple[float, float]]] = ()
 
     def __post_init__(self):
         if isinstance(self.formulas, str):
@@ -95,12 +119,38 @@ class Terms(AbstractLibrary):
         object.__setattr__(self, "formulas", tuple(self.formulas))
         if not self.formulas:
             raise FormulaError("Terms needs at least one formula; the list is empty.")
+        object.__setattr__(self, "bounds", _checked_bounds(self.bounds))
 
-    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
-        terms = distinct([parse(formula, variables) for formula in self.formulas])
+    def terms(self, variables, equation=None) -> tuple[Expression, ...]:
+        bounded = dict(self.bounds)
+        terms = distinct([self._term(formula, variables, bounded) for formula in self.formulas])
         if ZERO in terms:
             raise FormulaError(f"A formula of {list(self.formulas)} is zero for all values.")
+        for name in bounded:
+            if not any(name in parameters_of(term) for term in terms):
+                raise FormulaError(
+                    f"Terms(bounds=...) names '{name}', which is no parameter of "
+                    f"{list(self.formulas)}."
+                )
         return terms
+
+    def parts(self) -> tuple[AbstractLibrary, ...]:
+        return ()
+
+    def _term(
+        self, formula: str, variables: Sequence[str], bounded: Mapping[str, object]
+    ) -> Expression:
+        term = parse(formula, variables, bounded, free=True)
+        free = parameters_of(term)
+        if free and not variables_of(term):
+            return parse(formula, variables)  # which names the word that is no variable
+        for name in free:
+            if name in parameters_of_factors(term):
+                raise FormulaError(
+                    f"Formula '{formula}': '{name}' only multiplies the term, and the term's "
+                    f"coefficient does so already. Leave it out."
+                )
+        return term
 
 
 @final
@@ -109,7 +159,8 @@ class PerState(AbstractLibrary):
     """A library of its own for some equations: `PerState({"omega": Fourier(1)}, default=...)`.
 
     The table of coefficients stays rectangular: an equation has zeros for terms that only
-    others may use. Equations without an entry take `default`.
+    others may use. Equations without an entry take `default`. Added to another library it extends
+    single equations: `Polynomial(2) + PerState({"S": Terms(["S/(K + S)"])})`.
     """
 
     by_state: tuple[tuple[str, AbstractLibrary], ...]
@@ -132,19 +183,33 @@ class PerState(AbstractLibrary):
         object.__setattr__(self, "by_state", pairs)
         object.__setattr__(self, "default", default)
 
-    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
+    def terms(self, variables, equation=None) -> tuple[Expression, ...]:
         libraries = [library for _, library in self.by_state]
         if self.default is not None:
             libraries.append(self.default)
+        if equation is not None:
+            own = self.of(equation)
+            libraries = [] if own is None else [own]
         return distinct([term for library in libraries for term in library.terms(variables)])
+
+    def parts(self) -> tuple[AbstractLibrary, ...]:
+        own = tuple(library for _, library in self.by_state)
+        return own if self.default is None else (*own, self.default)
 
     def of(self, state: str) -> AbstractLibrary | None:
         """The library of one equation, if it has one."""
         return dict(self.by_state).get(state, self.default)
 
-    def __add__(self, other: AbstractLibrary) -> AbstractLibrary:
-        raise InputError(
-            "PerState cannot be joined with '+' or '*': change each of its entries instead."
-        )
 
-    __mul__ = __radd__ = __rmul__ = __add__
+def _checked_bounds(given: object) -> tuple[tuple[str, tuple[float, float]], ...]:
+    """Lower and upper ends by name, as something that can be hashed."""
+    pairs = dict(given).items() if given else ()  # type: ignore[call-overload]
+    found = []
+    for name, ends in pairs:
+        low, high = (float(end) for end in ends)
+        if not low < high:
+            raise InputError(
+                f"Terms(bounds=...) needs a lower and a higher end for '{name}'; got {ends!r}."
+            )
+        found.append((str(name), (low, high)))
+    return tuple(found)

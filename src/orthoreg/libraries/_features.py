@@ -1,7 +1,7 @@
 """`FeatureMap`: the terms of a library bound to variables, ready to be evaluated."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -10,9 +10,10 @@ from jaxtyping import Float
 
 from .._errors import InputError, quoted, suggestion
 from .._typing import Mask
-from ._expression import Expression, Program, compiled, run, to_text
-from ._families import MOST_TERMS, PerState
+from ._expression import Expression, Number, Program, compiled, run, to_text
+from ._families import MOST_TERMS, Empty, PerState, Terms
 from ._library import AbstractLibrary
+from ._structure import parameters_of, substitute
 
 
 @final
@@ -20,13 +21,16 @@ from ._library import AbstractLibrary
 class FeatureMap:
     """theta_1 ... theta_K as functions of the variables, and which equation may use which.
 
-    `allowed[c][k]` says whether equation c may use term k. Hashable, so that a compiled
-    simulation is reused for every model with the same terms.
+    `allowed[c][k]` says whether equation c may use term k. `parameters` are the names of the
+    numbers inside terms, `values` what they are. Hashable without the values, so that a compiled
+    simulation, which is handed these, is reused for every model with the same terms.
     """
 
     variables: tuple[str, ...]
     terms: tuple[Expression, ...]
     allowed: tuple[tuple[bool, ...], ...]
+    parameters: tuple[str, ...] = ()
+    values: tuple[float, ...] = field(default=(), compare=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -36,9 +40,14 @@ class FeatureMap:
     def mask(self) -> Mask:
         return np.array(self.allowed, dtype=bool).reshape(len(self.allowed), len(self.terms))
 
-    def columns(self, variables: Any, xp: Any) -> list[Any]:
-        """One value per term, from one value per variable, in the arithmetic of `xp`."""
-        return run(self._program, variables, xp)
+    def columns(self, variables: Any, xp: Any, values: Any = None) -> list[Any]:
+        """One value per term, from one value per variable, in the arithmetic of `xp`.
+
+        Under JAX the parameters' `values` must be given: those held here are compiled in.
+        """
+        values = self.values if values is None else values
+        named = {name: values[i] for i, name in enumerate(self.parameters)}
+        return run(self._program, variables, xp, named)
 
     @cached_property
     def _program(self) -> Program:
@@ -54,45 +63,74 @@ class FeatureMap:
 
     def only(self, chosen: Sequence[int]) -> "FeatureMap":
         """The map with only these terms."""
-        return FeatureMap(
-            self.variables,
-            tuple(self.terms[k] for k in chosen),
-            tuple(tuple(row[k] for k in chosen) for row in self.allowed),
+        return replace(
+            self,
+            terms=tuple(self.terms[k] for k in chosen),
+            allowed=tuple(tuple(row[k] for k in chosen) for row in self.allowed),
         )
+
+    def resolved(self, digits: int | None = None) -> "FeatureMap":
+        """The terms with the parameters' values written into them, rounded to so many digits."""
+        shown = {
+            name: Number(value if digits is None else float(f"{value:.{digits}g}"))
+            for name, value in zip(self.parameters, self.values, strict=True)
+        }
+        terms = tuple(substitute(term, shown) for term in self.terms)
+        return replace(self, terms=terms, parameters=(), values=())
+
+    def with_values(self, values: Sequence[float]) -> "FeatureMap":
+        """The same terms with other values of the parameters."""
+        return replace(self, values=tuple(float(value) for value in values))
 
 
 def bind(
     library: AbstractLibrary, variables: Sequence[str], equations: Sequence[str]
 ) -> FeatureMap:
-    """The library's terms for these variables and equations."""
+    """The library's terms for these variables and equations; parameters have no values yet."""
     if not isinstance(library, AbstractLibrary):
         raise InputError(
             f"library must be a library such as Polynomial(2) + Fourier(1); got {library!r}."
         )
-    terms = library.terms(tuple(variables))
+    names = tuple(variables)
+    terms = library.terms(names)
     if len(terms) > MOST_TERMS:
         raise InputError(f"The library has {len(terms)} terms; at most {MOST_TERMS} are allowed.")
-    if isinstance(library, PerState):
-        for state, _ in library.by_state:
+    for part in _parts(library):
+        for state, _ in part.by_state if isinstance(part, PerState) else ():
             if state not in equations:
                 raise InputError(
                     f"PerState names '{state}', which is not an equation."
                     f"{suggestion(state, equations)} The equations are {quoted(equations)}."
                 )
-        allowed = []
-        for equation in equations:
-            own = library.of(equation)
-            if own is None:
-                raise InputError(
-                    f"PerState gives no library for '{equation}'. Add an entry or a default."
-                )
-            own_terms = set(own.terms(tuple(variables)))
-            allowed.append(tuple(term in own_terms for term in terms))
-    else:
-        allowed = [(True,) * len(terms) for _ in equations]
-    return FeatureMap(tuple(variables), terms, tuple(allowed))
+    allowed = []
+    for equation in equations:
+        own = set(library.terms(names, equation))
+        if not own and not isinstance(library, Empty):
+            raise InputError(
+                f"PerState gives no library for '{equation}'. Add an entry or a default."
+            )
+        allowed.append(tuple(term in own for term in terms))
+    parameters = sorted(frozenset().union(*(parameters_of(term) for term in terms)))
+    return FeatureMap(names, terms, tuple(allowed), tuple(parameters))
+
+
+def parameter_bounds(library: AbstractLibrary) -> dict[str, tuple[float, float]]:
+    """The bounds that the library's formulas give for their parameters."""
+    return {
+        name: ends
+        for part in _parts(library)
+        if isinstance(part, Terms)
+        for name, ends in dict(part.bounds).items()
+    }
 
 
 def feature_names(library: AbstractLibrary, variables: Sequence[str]) -> tuple[str, ...]:
     """The names of the library's terms in these variables."""
     return tuple(to_text(term) for term in library.terms(tuple(variables)))
+
+
+def _parts(library: AbstractLibrary) -> Iterator[AbstractLibrary]:
+    """The library and all that it is made of."""
+    yield library
+    for part in library.parts():
+        yield from _parts(part)

@@ -1,12 +1,22 @@
 """Text -> formula. A small grammar of its own: nothing of the text is ever run."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import isfinite
 from typing import final
 
 from .._errors import FormulaError, quoted, suggestion
-from ._expression import FUNCTIONS, Expression, Number, Variable, add, call, multiply, power
+from ._expression import (
+    FUNCTIONS,
+    Expression,
+    Number,
+    Parameter,
+    Variable,
+    add,
+    call,
+    multiply,
+    power,
+)
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
@@ -17,18 +27,21 @@ _CONSTANTS = {"pi": 3.141592653589793}
 _DEPTH_LIMIT = 60
 
 
-def parse(text: str, variables: Sequence[str]) -> Expression:
+def parse(
+    text: str, variables: Sequence[str], parameters: Collection[str] = (), *, free: bool = False
+) -> Expression:
     """The formula that `text` writes in these variables.
 
     Knows + - * / ** ^, brackets, numbers, pi and the usual functions; a variable whose name is
-    not a plain word stands in backticks.
+    not a plain word stands in backticks. `parameters` are names that stand for numbers not known
+    yet; with `free` so does every other word that is no variable and not nearly one.
     """
     if not isinstance(text, str):
         raise FormulaError(f"A formula must be text; got {type(text).__name__}.")
     if len(text) > 10_000:
         raise FormulaError(f"A formula may have at most 10000 characters; got {len(text)}.")
     try:
-        return _Parser(text, tuple(variables)).parse()
+        return _Parser(text, tuple(variables), parameters, free).parse()
     except FormulaError as error:
         shown = text if len(text) <= 80 else text[:77] + "..."
         raise FormulaError(f"Formula '{shown}': {error}") from None
@@ -38,8 +51,11 @@ def parse(text: str, variables: Sequence[str]) -> Expression:
 class _Parser:
     """Recursive descent over tokens (kind, text)."""
 
-    def __init__(self, text: str, variables: tuple[str, ...]):
+    def __init__(
+        self, text: str, variables: tuple[str, ...], parameters: Collection[str], free: bool
+    ):
         self.variables = variables
+        self.parameters, self.free = parameters, free
         self.tokens = list(_tokens(text))
         self.place = 0
         self.depth = 0
@@ -125,10 +141,14 @@ class _Parser:
     def _variable(self, name: str) -> Expression:
         if name in self.variables:
             return Variable(self.variables.index(name), name)
+        if name in self.parameters:
+            return Parameter(name)
         if name in _CONSTANTS:
             return Number(_CONSTANTS[name])
         if name in FUNCTIONS:
             raise FormulaError(f"function '{name}' needs its argument in brackets.")
+        if self.free and name.isidentifier() and not suggestion(name, self.variables):
+            return Parameter(name)
         raise FormulaError(
             f"unknown variable '{name}'.{suggestion(name, self.variables)} "
             f"Known are {quoted(self.variables)}."

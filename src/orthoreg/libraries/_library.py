@@ -18,14 +18,21 @@ class AbstractLibrary(abc.ABC):
     """
 
     @abc.abstractmethod
-    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
-        """The candidate terms in these variables, without repetition."""
+    def terms(
+        self, variables: Sequence[str], equation: str | None = None
+    ) -> tuple[Expression, ...]:
+        """The candidate terms in these variables, without repetition: all of them, or those that
+        one equation may use."""
+
+    @abc.abstractmethod
+    def parts(self) -> "tuple[AbstractLibrary, ...]":
+        """The libraries that this one is made of."""
 
     def __add__(self, other: "AbstractLibrary") -> "AbstractLibrary":
-        return Joined(self, other) if _joinable(other) else NotImplemented
+        return Joined(self, other) if isinstance(other, AbstractLibrary) else NotImplemented
 
     def __mul__(self, other: "AbstractLibrary") -> "AbstractLibrary":
-        return Products(self, other) if _joinable(other) else NotImplemented
+        return Products(self, other) if isinstance(other, AbstractLibrary) else NotImplemented
 
 
 @final
@@ -36,8 +43,13 @@ class Joined(AbstractLibrary):
     first: AbstractLibrary
     second: AbstractLibrary
 
-    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
-        return distinct([*self.first.terms(variables), *self.second.terms(variables)])
+    def terms(self, variables, equation=None) -> tuple[Expression, ...]:
+        return distinct(
+            [*self.first.terms(variables, equation), *self.second.terms(variables, equation)]
+        )
+
+    def parts(self) -> tuple[AbstractLibrary, ...]:
+        return (self.first, self.second)
 
     def __repr__(self) -> str:
         return f"{self.first!r} + {self.second!r}"
@@ -51,14 +63,17 @@ class Products(AbstractLibrary):
     first: AbstractLibrary
     second: AbstractLibrary
 
-    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
+    def terms(self, variables, equation=None) -> tuple[Expression, ...]:
         return distinct(
             [
                 multiply(left, right)
-                for left in self.first.terms(variables)
-                for right in self.second.terms(variables)
+                for left in self.first.terms(variables, equation)
+                for right in self.second.terms(variables, equation)
             ]
         )
+
+    def parts(self) -> tuple[AbstractLibrary, ...]:
+        return (self.first, self.second)
 
     def __repr__(self) -> str:
         sides = [
@@ -66,11 +81,6 @@ class Products(AbstractLibrary):
             for side in (self.first, self.second)
         ]
         return " * ".join(sides)
-
-
-def _joinable(other: object) -> bool:
-    """Whether the other side leaves joining to us: it does not if it answers from the right."""
-    return isinstance(other, AbstractLibrary) and not hasattr(other, "__radd__")
 
 
 def distinct(terms: Sequence[Expression]) -> tuple[Expression, ...]:

@@ -1,6 +1,21 @@
-"""What kind of function a formula is: its variables, its exponents, its period."""
+"""What kind of function a formula is: its variables and parameters, its exponents, its period."""
 
-from ._expression import Call, Expression, Number, Power, Product, Sum, Variable
+from collections.abc import Mapping
+
+from ._expression import (
+    Call,
+    Expression,
+    Number,
+    Parameter,
+    Power,
+    Product,
+    Sum,
+    Variable,
+    add,
+    call,
+    multiply,
+    power,
+)
 
 _LARGEST_EXPONENT = 12
 
@@ -45,3 +60,52 @@ def sine_argument(item: Expression) -> Expression | None:
             return argument
         case _:
             return None
+
+
+def parameters_of(item: Expression) -> frozenset[str]:
+    """The names of the parameters in the formula."""
+    match item:
+        case Parameter(name):
+            return frozenset({name})
+        case Sum(parts) | Product(parts):
+            return frozenset().union(*(parameters_of(part) for part in parts))
+        case Power(base, exponent):
+            return parameters_of(base) | parameters_of(exponent)
+        case Call(_, argument):
+            return parameters_of(argument)
+        case _:
+            return frozenset()
+
+
+def parameters_of_factors(item: Expression) -> frozenset[str]:
+    """The parameters that stand as a factor of their own, or as a power of one."""
+    found = set()
+    for part in item.factors if isinstance(item, Product) else (item,):
+        base = part.base if isinstance(part, Power) else part
+        if isinstance(base, Parameter):
+            found.add(base.name)
+    others = frozenset().union(
+        *(
+            parameters_of(part)
+            for part in (item.factors if isinstance(item, Product) else ())
+            if not isinstance(part.base if isinstance(part, Power) else part, Parameter)
+        )
+    )
+    return frozenset(found) - others
+
+
+def substitute(item: Expression, values: Mapping[str, Expression]) -> Expression:
+    """The formula with these parameters replaced."""
+    match item:
+        case Parameter(name) if name in values:
+            return values[name]
+        case Sum(terms):
+            return add(*(substitute(term, values) for term in terms))
+        case Product(factors):
+            return multiply(*(substitute(factor, values) for factor in factors))
+        case Power(base, exponent):
+            return power(substitute(base, values), substitute(exponent, values))
+        case Call(function, argument):
+            return call(function, substitute(argument, values))
+        case _:
+            return item

@@ -324,6 +324,7 @@ def objective_of(tasks: list[Task], rows: Rows, normalize: bool) -> Objective:
         allowed=task.support,
         whitening=whitening(scaled.A, task.support, least=_LEAST) if projects else None,
         counted=(True, *np.any(weights > 0, axis=0).tolist()),
+        term_parameters=np.array(task.features.values),
     )
 
 

@@ -116,7 +116,8 @@ class Exact(AbstractSolver):
         where the terms explain the targets as far as these are known."""
         library = task.library or gather(task.features, no_basis, rows)[0]
         lacking = [
-            _unexplained(library, c, row) > explained_below(rows.target_mse[c], library.yy[c])
+            _unexplained(library, c, row)
+            > explained_below(float(rows.target_mse[c]), float(library.yy[c]))
             for c, row in enumerate(task.support)
         ]
         if not any(lacking) and task.ridge is None:

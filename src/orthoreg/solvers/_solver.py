@@ -48,8 +48,8 @@ class Task:
         """The rows of the linear problem, which `who` cannot do without."""
         if self.linear is None:
             raise InputError(
-                f"{who} works on derivatives, which loss={self.loss!r} does not have. Use "
-                f"loss=VectorField(), or solver=Adam() without a selection."
+                f"{who} needs a loss that is linear in what is learned, which loss={self.loss!r} "
+                f"is not. Use loss=VectorField(), or solver=Adam() without a selection."
             )
         return self.linear
 

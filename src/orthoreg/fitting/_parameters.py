@@ -1,0 +1,162 @@
+"""Parameters inside terms, K in S/(K + S), by variable projection.
+
+For given parameters the best coefficients are least squares; what that leaves unexplained is a
+function of the parameters alone, which is minimised: over a grid of the data's own scales first,
+then by Gauss-Newton steps.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float
+from scipy.optimize import least_squares
+
+from .._errors import InputError
+from .._typing import Mask
+from ..data import Rows, thinned
+from ..libraries import FeatureMap, parameters_of, variables_of
+
+_MOST_ROWS = 4000
+_MULTIPLES = (0.03, 0.1, 0.3, 0.6, 1.0, 1.7, 3.0, 10.0, 30.0)
+_SWEEPS = 2
+_STARTS = 3
+_CUTOFF = 1e-11  # singular values below this share of the largest count as zero
+
+
+def estimate_parameters(
+    features: FeatureMap,
+    rows: Rows,
+    support: Mask,
+    bounds: Mapping[str, tuple[float, float]],
+) -> FeatureMap:
+    """The features with the parameters that serve the terms of `support` best.
+
+    Parameters of other terms keep their values, or get those of a start. Without bounds a
+    parameter is positive.
+    """
+    problem = _Projection(features, rows, support)
+    low, high = np.array([bounds.get(name, (0.0, np.inf)) for name in features.parameters]).T
+    values = np.array(features.values or [np.nan] * len(features.parameters))
+    grids = [_grid(features, rows, i, low[i], high[i]) for i in range(len(values))]
+    values = np.where(np.isfinite(values), values, [grid[len(grid) // 2] for grid in grids])
+    free = np.array([name in problem.used for name in features.parameters])
+    if not free.any():
+        return features.with_values(values)
+    starts = [values] if features.values else []
+    starts += _searched(problem, values, grids, free)
+    best, least = values, np.inf
+    for start in starts[:_STARTS]:
+        found, error = _polished(problem, start, free, low, high)
+        if error < least:
+            best, least = found, error
+    if not np.isfinite(least):
+        raise InputError(
+            f"The terms {[features.names[k] for k in problem.terms]} are not finite on the data "
+            f"for any value tried of {', '.join(features.parameters)}. Give bounds, as in "
+            f"Terms([...], bounds={{'{features.parameters[0]}': (0.1, 10)}})."
+        )
+    return features.with_values(best)
+
+
+class _Projection:
+    """What least squares leaves of the targets, as a function of the parameters."""
+
+    def __init__(self, features: FeatureMap, rows: Rows, support: Mask):
+        self.features, self.support = features, support
+        depends = np.array([bool(parameters_of(term)) for term in features.terms])
+        self.terms = np.flatnonzero(depends & support.any(axis=0))
+        self.equations = np.flatnonzero((support & depends).any(axis=1))
+        self.used = frozenset().union(*(parameters_of(features.terms[k]) for k in self.terms))
+        self.rows, self.chosen = rows, thinned(rows, _MOST_ROWS)
+        size = np.sqrt(np.mean(rows.targets**2, axis=0))
+        self.targets = (rows.targets / np.where(size > 0, size, 1.0))[self.chosen]
+        self._fixed = self._values(features.with_values(np.ones(len(features.parameters))))
+
+    def _values(self, features: FeatureMap) -> Float[np.ndarray, "M K"]:
+        return self.rows.evaluate(features, self.chosen)
+
+    def __call__(self, values: Float[np.ndarray, " q"]) -> Float[np.ndarray, " R"]:
+        """The unexplained parts of all targets, one after the other; large where not finite."""
+        phi = self._fixed
+        phi[:, self.terms] = self.rows.evaluate(
+            self.features.with_values(values).only(self.terms.tolist()), self.chosen
+        )
+        left = []
+        for c in self.equations:
+            columns, target = phi[:, self.support[c]], self.targets[:, c]
+            if not np.isfinite(columns).all():
+                return np.full(len(self.equations) * len(self.chosen), 1e6)
+            size = np.sqrt(np.mean(columns**2, axis=0))
+            scaled = columns / np.where(size > 0, size, 1.0)
+            w = np.linalg.lstsq(scaled, target, rcond=_CUTOFF)[0]
+            left.append(target - scaled @ w)
+        return np.concatenate(left)
+
+    def error(self, values: Float[np.ndarray, " q"]) -> float:
+        """The squared size of what is left."""
+        left = self(values)
+        return float(left @ left)
+
+
+def _grid(
+    features: FeatureMap, rows: Rows, place: int, low: float, high: float
+) -> Float[np.ndarray, " g"]:
+    """Multiples of one, and of the sizes of the variables beside the parameter or their inverses,
+    within its bounds; of all signs that these allow."""
+    name = features.parameters[place]
+    beside = frozenset().union(
+        *(variables_of(term) for term in features.terms if name in parameters_of(term))
+    )
+    extent = rows.extent
+    sizes = [float(np.hypot(extent.mean[v], extent.spread[v])) for v in beside]
+    units = [1.0, *sizes, *(1 / size for size in sizes if size > 0)]
+    positive = np.outer(units, _MULTIPLES).ravel()
+    values = np.concatenate([positive, -positive])
+    if np.isfinite(low) and np.isfinite(high):
+        values = np.append(values, np.linspace(low, high, 11)[1:-1])
+    inside = np.unique(values[(values > low) & (values < high)])
+    if not len(inside):
+        inside = np.array([low + 1.0 if np.isfinite(low) else high - 1.0])
+    return inside
+
+
+def _searched(
+    problem: _Projection,
+    values: Float[np.ndarray, " q"],
+    grids: list[np.ndarray],
+    free: np.ndarray,
+) -> list[np.ndarray]:
+    """Good starts, best first: each parameter over its grid in turn, the others held."""
+    tried: dict[tuple[float, ...], float] = {}
+    for _ in range(_SWEEPS if free.sum() > 1 else 1):
+        for place in np.flatnonzero(free):
+            for value in grids[place]:
+                point = values.copy()
+                point[place] = value
+                if tuple(point) not in tried:
+                    tried[tuple(point)] = problem.error(point)
+            values = np.array(min(tried, key=tried.__getitem__))
+    return [np.array(point) for point in sorted(tried, key=tried.__getitem__)]
+
+
+def _polished(
+    problem: _Projection,
+    start: Float[np.ndarray, " q"],
+    free: np.ndarray,
+    low: Float[np.ndarray, " q"],
+    high: Float[np.ndarray, " q"],
+) -> tuple[Float[np.ndarray, " q"], float]:
+    """The nearest minimum, and what it leaves."""
+
+    def left(part: np.ndarray) -> np.ndarray:
+        values = start.copy()
+        values[free] = part
+        return problem(values)
+
+    found = least_squares(
+        left, start[free], bounds=(low[free], high[free]), x_scale=np.abs(start[free]) + 1e-12,
+        xtol=1e-14, ftol=1e-14, gtol=1e-14, max_nfev=60,
+    )  # fmt: skip
+    values = start.copy()
+    values[free] = found.x
+    return values, 2 * float(found.cost)
