@@ -18,3 +18,6 @@ from ._library import AbstractLibrary as AbstractLibrary
 from ._library import Joined as Joined
 from ._library import Products as Products
 from ._spec import parse_library as parse_library
+from ._structure import monomial as monomial
+from ._structure import sine_argument as sine_argument
+from ._structure import variables_of as variables_of

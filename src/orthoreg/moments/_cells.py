@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 
 from .._errors import DataError
 from ..data import Samples
+from ._centered import CenteredTerms
 from ._moments import Moments, not_finite
 
 _BLOCK = 16384
@@ -38,7 +39,8 @@ class Cells:
 
     A cell holds the rows of one group that lie on the same side of every partition, so that the
     moments of any part are a sum of cells. `beyond` is `caution` times the mean of theta theta'
-    over the pushed rows; `target_error` the squared error that targets are known to have.
+    over the pushed rows; `target_error` the squared error that targets are known to have;
+    `centered` the terms about the mean of the data.
     """
 
     count: Int[np.ndarray, " C"]
@@ -48,6 +50,7 @@ class Cells:
     partitions: tuple[str, ...]
     beyond: Float[np.ndarray, "K K"]
     target_error: Float[np.ndarray, " c"]
+    centered: CenteredTerms
 
     @property
     def n_features(self) -> int:
@@ -75,6 +78,7 @@ class Cells:
             self.partitions,
             self.beyond / np.outer(terms, terms),
             self.target_error / targets**2,
+            self.centered.scaled(terms),
         )
         return cells, terms, targets
 
@@ -104,7 +108,10 @@ def gather_cells(features: Any, samples: Samples, division: Division) -> Cells:
         raise not_finite(features, samples)
     count = np.bincount(cell_of_row, minlength=len(group))
     beyond = division.caution * beyond / max(n_beyond, 1)
-    return Cells(count, total, group, outer, division.partitions, beyond, samples.target_error)
+    centered = CenteredTerms.of(features, samples.variables)
+    return Cells(
+        count, total, group, outer, division.partitions, beyond, samples.target_error, centered
+    )
 
 
 def _cells(

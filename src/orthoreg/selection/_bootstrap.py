@@ -93,6 +93,7 @@ def _resampled(
         means[:, half:].reshape(flat),
         everything,
         cells.beyond,
+        cells.centered,
     )
 
 

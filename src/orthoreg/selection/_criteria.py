@@ -104,7 +104,7 @@ class InformationCriterion(AbstractSelection):
 
     def _path(self, cells: Cells, equation: int, allowed: np.ndarray) -> EquationPath:
         everything = cells.all.total[None] / cells.all.count
-        parts = Splits(everything, everything, everything, cells.beyond)
+        parts = Splits(everything, everything, everything, cells.beyond, cells.centered)
         rows = cells.all.count
         most = max(min(self.most_terms, rows - 2), 0)
         found: list[Found] = search(
@@ -115,7 +115,7 @@ class InformationCriterion(AbstractSelection):
             equation,
             most,
         )
-        error = np.array([one.inner[0, 0] for one in found]) + error_floor(cells, equation)
+        error = np.array([one.outer[0, 0] for one in found]) + error_floor(cells, equation)
         outer = error * np.exp(self._penalty(np.arange(len(found)), rows) / rows)
         none = np.zeros(len(found))
         return path(found, cells.n_features, outer, none, int(np.argmin(outer)))

@@ -7,8 +7,9 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ..moments import Cells
+from ..moments import Cells, CenteredTerms
 
+_MOST_CANCELLATION = 20.0  # times that terms may be larger than their sum
 _ROUNDING = 1e-13  # added to the diagonal of matrices whose diagonal is about one
 
 
@@ -18,13 +19,14 @@ class Splits:
     """Mean second moments of the inner and the outer part of each split, and of all rows.
 
     There are as many `all` as there are data sets, each for the same number of splits in a row.
-    `beyond` weighs how far fits differ beyond the data.
+    `beyond` weighs how far fits differ beyond the data, `centered` has the sizes of terms.
     """
 
     inner: Float[np.ndarray, "S P P"]
     outer: Float[np.ndarray, "S P P"]
     all: Float[np.ndarray, "R P P"]
     beyond: Float[np.ndarray, "K K"]
+    centered: CenteredTerms
 
     def target(self, equation: int) -> int:
         return len(self.beyond) + equation
@@ -35,17 +37,33 @@ class Splits:
         """Mean squared errors of fits to the inner parts, on the inner and on the outer parts.
 
         Outer errors include the squared distance, beyond the data, of each fit from the fit to
-        all rows.
+        all rows. A support whose terms cancel is worse than none at all: where they are more
+        than 20 times larger than their sum, in the fit to all rows, they hold together by their
+        last digits only.
         """
         y = self.target(equation)
         w = least_squares(self.inner, supports, y)
         inner = squared_errors(self.inner, supports, y, w)
         outer = squared_errors(self.outer, supports, y, w)
+        whole = least_squares(self.all, supports, y)
+        each = len(w) // len(whole)
         if self.beyond.any():
-            whole = least_squares(self.all, supports, y)
-            change = w - np.repeat(whole, len(w) // len(whole), axis=0)
-            outer += _quadratic(self.beyond[None], supports, change)
-        return inner.T, outer.T
+            outer += _quadratic(self.beyond[None], supports, w - np.repeat(whole, each, axis=0))
+        excess = np.repeat(self._cancellation(supports, whole) / _MOST_CANCELLATION, each, axis=0)
+        refused = excess**2 * self.outer[:, y, y][:, None]  # an error of one is that of no terms
+        return inner.T, np.where(excess > 1, np.maximum(outer, refused), outer).T
+
+    def _cancellation(
+        self, supports: Int[np.ndarray, "M k"], w: Float[np.ndarray, "R M k"]
+    ) -> Float[np.ndarray, "R M"]:
+        """How many times larger than their sum the terms are; exact where that is too much."""
+        size = np.sqrt(np.maximum(_quadratic(self.all, supports, w), 0.0))
+        ratio = np.abs(w).sum(axis=2) / np.maximum(size, 1e-150)  # terms have mean square one
+        r, m = np.nonzero(ratio > _MOST_CANCELLATION)
+        coefficients = np.zeros((len(r), len(self.beyond)))
+        np.put_along_axis(coefficients, supports[m], w[r, m], axis=1)
+        ratio[r, m] = self.centered.cancellation(coefficients, size[r, m])
+        return ratio
 
 
 def splits(cells: Cells, outer: Bool[np.ndarray, "C S"]) -> Splits:
@@ -57,7 +75,7 @@ def splits(cells: Cells, outer: Bool[np.ndarray, "C S"]) -> Splits:
     parts = np.tensordot(shares, cells.total, 1) / (shares @ n)[:, None, None]
     half = len(parts) // 2
     total = cells.total.sum(axis=0, keepdims=True) / n.sum()
-    return Splits(parts[:half], parts[half:], total, cells.beyond)
+    return Splits(parts[:half], parts[half:], total, cells.beyond, cells.centered)
 
 
 def folds(cells: Cells, most: int = 5) -> Bool[np.ndarray, "C F"]:
