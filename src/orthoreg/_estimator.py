@@ -21,7 +21,8 @@ class OrthoReg(AbstractModel):
 
     Parameters
     ----------
-    library : candidate terms; `Polynomial(2) + Fourier(1)` if None.
+    library : candidate terms; `Polynomial(2) + Fourier(1)` if None, of which `selection` takes no
+        sine or cosine of a column that covers less than a quarter of a period.
     augmentation : the residual; `RandomFeatures(400)` if None, `Zero()` for equations alone.
     sparsity : mu, the weight of the L1 norm of the coefficients, which then chooses the terms;
         None leaves that to `selection`.
@@ -104,4 +105,5 @@ class OrthoReg(AbstractModel):
             Exact(normalize=True, refit=True) if self.solver is None else self.solver,
             selection,
             Gate() if self.gate is True else self.gate or None,
+            library_is_default=self.library is None,
         )

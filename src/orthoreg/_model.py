@@ -410,7 +410,13 @@ def _chosen(plan: Plan, task: Task) -> Selected | None:
     """What the plan's selection finds among the terms that the task allows."""
     if plan.selection is None:
         return None
-    return select(plan.selection, task.features, task.samples, task.allowed)
+    return select(
+        plan.selection,
+        task.features,
+        task.samples,
+        task.allowed,
+        without_short_sines=plan.library_is_default,
+    )
 
 
 def _narrowed(task: Task, selected: Selected) -> Task:

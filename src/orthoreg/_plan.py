@@ -24,6 +24,7 @@ class Plan:
     solver: AbstractSolver
     selection: AbstractSelection | None = None
     gate: Gate | None = None
+    library_is_default: bool = False
 
 
 def checked_plan(
@@ -34,6 +35,8 @@ def checked_plan(
     solver: Any,
     selection: Any = None,
     gate: Any = None,
+    *,
+    library_is_default: bool = False,
 ) -> Plan:
     """The plan, after a look at the kind of each part."""
     for name, part, kind, example in (
@@ -50,4 +53,4 @@ def checked_plan(
         )
     if gate is not None and not isinstance(gate, Gate):
         raise InputError(f"gate must be Gate() or None; got {gate!r}.")
-    return Plan(library, augmentation, strengths, loss, solver, selection, gate)
+    return Plan(library, augmentation, strengths, loss, solver, selection, gate, library_is_default)

@@ -106,3 +106,16 @@ def test_cancellation_does_not_depend_on_units_and_for_polynomials_not_on_the_or
     assert 3 < here < 10
     assert_allclose(cancellation(x * [1e3, 1e-4]), here, rtol=1e-6)
     assert_allclose(cancellation(x + [30.0, -5.0]), here, rtol=1e-5)
+
+
+def test_sines_of_columns_that_are_no_angles_are_no_candidates_by_default(rng):
+    x = np.column_stack([rng.uniform(-0.5, 0.5, 300), rng.uniform(4.0, 6.0, 300)])
+    y = np.column_stack([-np.sin(x[:, 0]), -np.sin(x[:, 1])])
+    default = fitted(x, y, None)
+    assert default.selection_.left_out == ("sin(x0)", "cos(x0)")
+    assert default.equations()[1] == "x1' = -1.000 sin(x1)"
+    assert "sin" not in default.equations()[0]
+    for library in (LIBRARY, og.Polynomial(2) + og.Terms(["sin(x0)", "sin(x1)"])):
+        asked = fitted(x, y, library)
+        assert asked.selection_.left_out == ()
+        assert asked.equations()[0] == "x0' = -1.000 sin(x0)"

@@ -59,12 +59,15 @@ class Evidence:
 class Selected:
     """The chosen terms, (equations x terms), and for each equation how they were chosen.
 
-    `evidence` is what they were chosen from, where it was kept.
+    `evidence` is what they were chosen from, where it was kept. `left_out` names the terms of the
+    default library that were no candidates: sines and cosines of columns that cover less than a
+    quarter of a period, where they cannot be told from polynomials.
     """
 
     support: Mask
     paths: tuple[EquationPath, ...]
     evidence: Evidence | None = None
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, paths: list[EquationPath]) -> "Selected":

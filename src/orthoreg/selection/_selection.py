@@ -13,6 +13,7 @@ from .._typing import Mask
 from ..data import Samples
 from ..moments import Cells, Division, Moments, gather_cells
 from ..solvers import independent_terms
+from ._candidates import short_sines
 from ._search import Found, contenders, search
 from ._selected import EquationPath, Evidence, Selected
 from ._splits import Splits, as_mask
@@ -39,14 +40,31 @@ class AbstractSelection(abc.ABC):
 
 
 def select(
-    selection: AbstractSelection, features: Any, samples: Samples, allowed: Mask
+    selection: AbstractSelection,
+    features: Any,
+    samples: Samples,
+    allowed: Mask,
+    *,
+    without_short_sines: bool = False,
 ) -> Selected:
-    """The terms that a selection chooses on these samples; `features` maps variables to terms."""
+    """The terms that a selection chooses on these samples; `features` maps variables to terms.
+
+    `without_short_sines` leaves out the sines and cosines of columns that cover too little of a
+    period, which is for libraries that nobody chose.
+    """
+    variables = samples.variables
+    left_out = np.zeros(allowed.shape[1], dtype=bool)
+    if without_short_sines:
+        left_out = short_sines(features, variables)
+        allowed = allowed & ~left_out
     cells = gather_cells(features, samples, selection.divide(samples))
     selected = selection.choose(cells, allowed)
-    variables = samples.variables
     span = np.stack([variables.mean(axis=0), variables.min(axis=0), variables.max(axis=0)])
-    return replace(selected, evidence=Evidence(cells, selection.held_out(cells), allowed, span))
+    return replace(
+        selected,
+        evidence=Evidence(cells, selection.held_out(cells), allowed, span),
+        left_out=tuple(features.names[k] for k in np.flatnonzero(left_out)),
+    )
 
 
 def candidate_terms(moments: Moments, allowed: np.ndarray) -> Int[np.ndarray, " k"]:
