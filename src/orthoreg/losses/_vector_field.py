@@ -4,11 +4,14 @@ from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
+from jaxtyping import Bool, Float
 
 from .._errors import DataError
 from ..data import Dataset, Samples
 from ..differentiation import AbstractDifferentiator, Automatic, check_lengths
 from ._loss import AbstractLoss, Examples
+
+_ROUNDING = 1e-10  # of a state's size: what changes by less over the longest run does not change
 
 
 @final
@@ -17,6 +20,7 @@ class VectorField(AbstractLoss):
     """1/N sum_i |y_i - f(x_i)|^2, with y the given derivatives or, without them, estimates.
 
     `differentiation` makes the estimates; the default lets the data choose a sliding polynomial.
+    A state that changes by less than rounding over the longest run has derivative zero.
     """
 
     differentiation: AbstractDifferentiator = field(default_factory=Automatic)
@@ -35,7 +39,7 @@ class VectorField(AbstractLoss):
         assert targets is not None
         return Samples(
             data.variables,
-            targets,
+            np.where(_is_rounding(data, targets), 0.0, targets),
             data.run_of_row,
             error,
             data.variable_names,
@@ -57,3 +61,10 @@ class VectorField(AbstractLoss):
 
     def targets(self, samples, field) -> np.ndarray:
         return samples.targets
+
+
+def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.ndarray, " n"]:
+    """The states whose derivatives, over the longest run, add up to no more than rounding."""
+    longest = np.max(data.step_of_run() * (data.run_lengths - 1))
+    change, size = (np.sqrt(np.mean(values**2, axis=0)) for values in (slopes, data.states))
+    return (change * longest <= _ROUNDING * size) & (longest > 0)
