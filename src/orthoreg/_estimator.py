@@ -38,8 +38,8 @@ class OrthoReg(AbstractModel):
         features and targets, coefficients without shrinkage, and held-out data that decide
         whether the library needs a residual. `Exact()` minimises the objective as it stands, in
         the units of the data.
-    gate : lets the residual fade out beyond the training data; `Gate()` if True, and None lets it
-        go on.
+    gate : holds the residual beyond the training data at what it is near their edge; `Gate()` if
+        True, and None lets it go on.
     seed : of the random numbers that the augmentation starts from.
 
     Attributes

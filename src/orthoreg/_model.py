@@ -114,14 +114,17 @@ class AbstractModel(RegressorMixin, BaseEstimator):
                 setattr(self, name, value)
             elif hasattr(self, name):
                 delattr(self, name)
-        self.field_ = HybridField(
+        field = HybridField(
             task.features,
             result.coefficients,
             solution.basis,
             result.weights,
             result.correction,
-            None if plan.gate is None else plan.gate(task.samples.variables, task.samples.folds(5)),
         )
+        if plan.gate is not None:
+            variables, folds = task.samples.variables, task.samples.folds(5)
+            field = replace(field, region=plan.gate(variables, folds, field.neural))
+        self.field_ = field
         self.certificate_ = certificate
         self.training_ = solution.training
         self.selection_ = selected

@@ -8,14 +8,11 @@ from jaxtyping import Bool, Float
 
 from ..libraries import evaluate, sine_argument
 
-LEAST_PERIOD = 0.25
-"""The share of a period that a column must cover for its sine and cosine to be candidates."""
+_LEAST_PERIOD = 0.25  # that a column must cover for its sine and cosine to be candidates
 
 
-def short_sines(
-    features: Any, variables: Float[np.ndarray, "N V"], share: float = LEAST_PERIOD
-) -> Bool[np.ndarray, " K"]:
-    """The sines and cosines whose argument covers less than `share` of a period on the data.
+def short_sines(features: Any, variables: Float[np.ndarray, "N V"]) -> Bool[np.ndarray, " K"]:
+    """The sines and cosines whose argument covers less than a quarter of a period on the data.
 
     There sin(x) is x and a little of x**3, and the data say next to nothing of an angle.
     """
@@ -25,5 +22,5 @@ def short_sines(
         if argument is not None:
             with np.errstate(all="ignore"):
                 values = evaluate(argument, variables.T, np)
-            short[k] = np.ptp(values) < share * 2 * math.pi
+            short[k] = np.ptp(values) < _LEAST_PERIOD * 2 * math.pi
     return short
