@@ -12,15 +12,14 @@ import numpy as np
 
 import orthoreg as og
 from orthoreg._field import HybridField
-from orthoreg._gate import Region
 from orthoreg._model import prepared
 from orthoreg.augmentations import AbstractAugmentation
 from orthoreg.diagnostics import relative_error, support_scores
 from orthoreg.moments import gather
-from orthoreg.selection import AbstractSelection, _selection, select
+from orthoreg.selection import AbstractSelection, _candidates, _selection, _splits, select
 from orthoreg.solvers import FitResult, Task
 
-from .development import SYSTEMS, Development, Runs, generate
+from .development import DEFAULT_LIBRARY, SYSTEMS, Development, Runs, generate
 
 _SEEDS = (0, 1)
 _NOISE = 0.01
@@ -43,6 +42,8 @@ class Choice:
     selection: AbstractSelection = og.Extrapolation()
     floor: float | None = None
     compare_with_best: bool = False
+    most_cancellation: float | None = None
+    least_period: float | None = None
     augmentation: AbstractAugmentation = og.RandomFeatures()
     outward: bool = True
     gate: og.Gate | None = og.Gate()
@@ -78,6 +79,12 @@ TERMS = {
     "errors below 1e-7 are alike": Choice(floor=1e-7),
     "errors below 1e-6 are alike": Choice(floor=1e-6),
     "compared with the best alone": Choice(compare_with_best=True),
+    "terms may cancel": Choice(most_cancellation=np.inf),
+    "terms 5 times their sum are refused": Choice(most_cancellation=5.0),
+    "terms 20 times their sum are refused": Choice(most_cancellation=20.0),
+    "sines of any column": Choice(least_period=0.0),
+    "sines from a third of a period on": Choice(least_period=1 / 3),
+    "sines from half a period on": Choice(least_period=0.5),
 }
 RESIDUAL = {
     "no residual": _residual(augmentation=og.Zero()),
@@ -101,6 +108,7 @@ RESIDUAL = {
         seeds=_SEEDS[:1],
     ),
     "rho by folds of mixed runs": _residual(outward=False),
+    "`Gate(hold=False)`": _residual(gate=og.Gate(hold=False)),
     "`Gate(fade=0.25)`": _residual(gate=og.Gate(0.25)),
     "`Gate(fade=1)`": _residual(gate=og.Gate(1.0)),
     "`Gate(landmarks=25)`": _residual(gate=og.Gate(landmarks=25)),
@@ -149,21 +157,21 @@ class Case:
             return model.fit(list(self.runs.train), t=self.runs.times).field_
         task = self.task(choice.augmentation)
         support = self.once(
-            (choice.selection, choice.floor, choice.compare_with_best),
-            lambda: _support(choice, task),
+            replace(choice, augmentation=og.Zero(), outward=True, gate=None, only=(), seeds=()),
+            lambda: _support(choice, task, self.system.library == DEFAULT_LIBRARY),
         )
         result = self.once(
             (choice.augmentation, choice.outward, support.tobytes()),
             lambda: self._solve(choice, task, support),
         )
-        return HybridField(
-            task.features,
-            result.coefficients,
-            task.basis,
-            result.weights,
-            result.correction,
-            self.once(("region", choice.gate), lambda: _region(choice.gate, task)),
+        found = HybridField(
+            task.features, result.coefficients, task.basis, result.weights, result.correction
         )
+        if choice.gate is None:
+            return found
+        samples = task.samples
+        region = choice.gate(samples.variables, samples.folds(_FOLDS), found.neural)
+        return replace(found, region=region)
 
     def _solve(self, choice: Choice, task: Task, support: np.ndarray) -> FitResult:
         samples = task.samples
@@ -193,7 +201,7 @@ class Case:
         return scores
 
 
-def _support(choice: Choice, task: Task) -> np.ndarray:
+def _support(choice: Choice, task: Task, library_is_default: bool) -> np.ndarray:
     with ExitStack() as stack:
         if choice.floor is not None:
             stack.enter_context(mock.patch.object(_selection, "_NEGLIGIBLE", choice.floor))
@@ -201,7 +209,19 @@ def _support(choice: Choice, task: Task) -> np.ndarray:
             stack.enter_context(
                 mock.patch.object(_selection, "smallest_unbeaten", _as_good_as_the_best)
             )
-        return select(choice.selection, task.features, task.samples, task.allowed).support
+        if choice.most_cancellation is not None:
+            limit = choice.most_cancellation
+            stack.enter_context(mock.patch.object(_splits, "_MOST_CANCELLATION", limit))
+        if choice.least_period is not None:
+            share = choice.least_period
+            stack.enter_context(mock.patch.object(_candidates, "_LEAST_PERIOD", share))
+        return select(
+            choice.selection,
+            task.features,
+            task.samples,
+            task.allowed,
+            without_short_sines=library_is_default,
+        ).support
 
 
 def _as_good_as_the_best(logs: np.ndarray) -> tuple[np.intp, np.ndarray]:
@@ -211,10 +231,6 @@ def _as_good_as_the_best(logs: np.ndarray) -> tuple[np.intp, np.ndarray]:
     doubt = excess.std(axis=-1, ddof=1) / np.sqrt(logs.shape[-1])
     good = excess.mean(axis=-1) <= np.maximum(doubt, np.log(1.1))
     return np.argmax(good), doubt
-
-
-def _region(gate: og.Gate | None, task: Task) -> Region | None:
-    return None if gate is None else gate(task.samples.variables, task.samples.folds(_FOLDS))
 
 
 def measure() -> dict[str, Any]:

@@ -15,7 +15,7 @@ import orthoreg as og
 from orthoreg.libraries import AbstractLibrary
 
 _RUNS, _FRESH, _POINTS = 60, 20, 61
-_DEFAULT = og.Polynomial(2) + og.Fourier(1)
+DEFAULT_LIBRARY = og.Polynomial(2) + og.Fourier(1)
 
 Field = Callable[..., tuple[np.ndarray, ...]]
 Point = tuple[float, ...]
@@ -146,26 +146,26 @@ SYSTEMS = {
         (("1", "x0", "x1", "x0**3"), ("1", "x0", "x1")),
     ),
     "two sines": Development(
-        _sines, *_square(1.2, 3.0), 8.0, _DEFAULT, (("x0", "sin(x1)"), ("sin(x0)", "x1"))
+        _sines, *_square(1.2, 3.0), 8.0, DEFAULT_LIBRARY, (("x0", "sin(x1)"), ("sin(x0)", "x1"))
     ),
     "chain of reactions": Development(
-        _chain, (0.2,) * 3, (1.0,) * 3, (0.2,) * 3, (2.5,) * 3, 5.0, _DEFAULT,
+        _chain, (0.2,) * 3, (1.0,) * 3, (0.2,) * 3, (2.5,) * 3, 5.0, DEFAULT_LIBRARY,
         (("x0", "x1*x2"), ("x0", "x1*x2", "x1**2"), ("x1**2",)),
     ),
     "thermostat": Development(
-        _thermostat, *_square(1.0, 4.0, 3), 6.0, _DEFAULT,
+        _thermostat, *_square(1.0, 4.0, 3), 6.0, DEFAULT_LIBRARY,
         (("x1",), ("x0", "x1*x2"), ("1", "x1**2")),
     ),
-    "dry friction": Development(_friction, *_square(1.0, 3.0), 6.0, _DEFAULT),
-    "rotor with drag": Development(_rotor, *_square(1.2, 3.0), 8.0, _DEFAULT),
-    "spring with a bump": Development(_bump, *_square(1.2, 3.0), 8.0, _DEFAULT),
+    "dry friction": Development(_friction, *_square(1.0, 3.0), 6.0, DEFAULT_LIBRARY),
+    "rotor with drag": Development(_rotor, *_square(1.2, 3.0), 8.0, DEFAULT_LIBRARY),
+    "spring with a bump": Development(_bump, *_square(1.2, 3.0), 8.0, DEFAULT_LIBRARY),
     "bumpy track": Development(
-        _track, (-1.0, 1.0), (3.0, 3.0), (-3.0, 0.0), (6.0, 5.0), 12.0, _DEFAULT
+        _track, (-1.0, 1.0), (3.0, 3.0), (-3.0, 0.0), (6.0, 5.0), 12.0, DEFAULT_LIBRARY
     ),
     "growth that saturates": Development(
-        _growth, (0.1,) * 2, (1.0,) * 2, (0.1,) * 2, (3.0,) * 2, 5.0, _DEFAULT
+        _growth, (0.1,) * 2, (1.0,) * 2, (0.1,) * 2, (3.0,) * 2, 5.0, DEFAULT_LIBRARY
     ),
     "two tanks": Development(
-        _tanks, (0.4,) * 2, (1.5,) * 2, (0.2,) * 2, (4.0,) * 2, 4.0, _DEFAULT
+        _tanks, (0.4,) * 2, (1.5,) * 2, (0.2,) * 2, (4.0,) * 2, 4.0, DEFAULT_LIBRARY
     ),
 }  # fmt: skip

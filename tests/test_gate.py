@@ -1,4 +1,4 @@
-"""The gate: the residual is whole on the training data, fades beyond, and is gone far away."""
+"""The gate: the residual is whole on the training data, and held or gone beyond them."""
 
 import json
 import zipfile
@@ -15,6 +15,7 @@ from test_persistence import rewritten
 
 import orthoreg as og
 from orthoreg._errors import InputError
+from orthoreg._field import HybridField
 from orthoreg.augmentations import Composed
 
 GATE = og.Gate()
@@ -118,24 +119,71 @@ def test_nothing_changes_on_the_training_data(pair, data):
     assert np.abs(overlap.T[gated.support_]).max() < 1e-11
 
 
-def test_between_edge_and_nothing_the_residual_has_its_share(pair, data, rng):
+def fading(model: og.OrthoReg) -> HybridField:
+    """The field with a residual that vanishes beyond the data, as `Gate(hold=False)` makes it."""
+    return replace(model.field_, region=replace(model.field_.region, held=None))
+
+
+def test_between_the_edge_and_beyond_the_residual_has_its_share(pair, data, rng):
     gated, free = pair
     x = around(data, rng)
-    share = gated.field_.region.share(x)
+    region = gated.field_.region
+    share = region.share(x)
     assert (share == 0).any() and ((share > 0) & (share < 1)).any() and (share == 1).any()
-    assert_allclose(gated.decompose(x)[1], share[:, None] * free.decompose(x)[1], atol=1e-13)
+    own = share[:, None] * free.decompose(x)[1]
+    assert_allclose(fading(gated).neural(x), own, atol=1e-13)
+    away = np.linalg.norm((x * region.rate)[:, None] - region.landmarks, axis=2)
+    weight = np.exp(-4 * np.maximum(away, 1.0))
+    held = weight @ region.held / weight.sum(axis=1, keepdims=True)
+    assert_allclose(gated.decompose(x)[1], own + (1 - share)[:, None] * held, atol=1e-12)
     assert_array_equal(gated.decompose(x)[0], free.decompose(x)[0])
     assert_array_equal(gated.distance(x) > 1, share < 1)
 
 
-def test_far_away_the_equations_rule_even_where_the_residual_is_infinite(pair):
+def test_far_away_the_residual_is_none_or_of_the_size_it_has_on_the_data(pair, data):
     gated, free = pair
-    far = np.array([[1e200, 1.0], [40.0, -40.0]])
+    far = np.array([[1e200, 1.0], [40.0, -40.0], [-1e7, 1e-7]])
     with np.errstate(all="ignore"):
         assert not np.isfinite(free.predict(far)).all()
-        symbolic, neural = gated.decompose(far)
-    assert_array_equal(neural, 0.0)
-    assert_array_equal(gated.predict(far[1:]), symbolic[1:])
+        neural = gated.decompose(far)[1]
+        assert_array_equal(fading(gated).neural(far), 0.0)
+    on_data = free.decompose(data)[1]
+    assert (neural >= on_data.min(axis=0)).all() and (neural <= on_data.max(axis=0)).all()
+    assert np.abs(neural).max() > 0.01
+
+
+def test_what_is_held_has_no_jumps(pair, data):
+    field = pair[0].field_
+    centre, reach = data.states.mean(axis=0), np.ptp(data.states, axis=0)
+    angle = np.linspace(0, 2 * np.pi, 20_001)
+    for radius in (0.5, 1.0, 3.0, 30.0):
+        ring = centre + radius * reach * np.column_stack([np.cos(angle), np.sin(angle)])
+        jumps = np.abs(np.diff(field.neural(ring), axis=0))
+        assert jumps.max() < 0.01 * np.abs(field.region.held).max()
+
+
+def test_an_equation_that_is_all_residual_does_not_stand_still_beyond_the_data():
+    s = np.linspace(0, 3, 600)[:, None]
+    model = og.OrthoReg(og.Terms(["exp(-9*x0)"]), og.RandomFeatures(60)).fit(s, -s / (0.3 + s))
+    assert model.equations() == ["x0' = residual"]
+    far = np.array([[4.0], [6.0], [60.0]])
+    assert_allclose(model.predict(far), -3 / 3.3, atol=0.03)
+    assert_array_equal(fading(model).values(far), 0.0)
+    still = model.set_params(gate=og.Gate(hold=False)).fit(s, -s / (0.3 + s))
+    assert_array_equal(still.predict(far), 0.0)
+
+
+def test_a_file_from_before_residuals_were_held_lets_them_vanish(pair, data, rng, tmp_path):
+    gated = clone(pair[0]).fit(data)
+    path = tmp_path / "old.orthoreg"
+    gated.save(path)
+
+    def older(manifest, arrays):
+        del arrays["region.held"], manifest["params"]["gate"]["hold"]
+
+    loaded, x = og.load(rewritten(path, older)), around(data, rng)
+    assert loaded.gate == og.Gate(hold=False)
+    assert_array_equal(loaded.decompose(x)[1], fading(gated).neural(x))
 
 
 MODELS = {
@@ -225,7 +273,7 @@ def test_a_file_from_before_there_were_gates_is_read(pair, data, tmp_path):
     assert_array_equal(loaded.predict(data), free.predict(data))
 
 
-@pytest.mark.parametrize("change", ["rate", "landmarks", "fade"])
+@pytest.mark.parametrize("change", ["rate", "landmarks", "held", "fade"])
 def test_a_forged_region_is_refused(pair, change, tmp_path):
     path = tmp_path / "m.orthoreg"
     pair[0].save(path)

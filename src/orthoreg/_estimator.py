@@ -22,7 +22,8 @@ class OrthoReg(AbstractModel):
 
     Parameters
     ----------
-    library : candidate terms; `Polynomial(2) + Fourier(1)` if None.
+    library : candidate terms; `Polynomial(2) + Fourier(1)` if None, of which `selection` takes no
+        sine or cosine of a column that covers less than a quarter of a period.
     augmentation : the residual; `RandomFeatures(400)` if None, `Zero()` for equations alone.
     sparsity : mu, the weight of the L1 norm of the coefficients, which then chooses the terms;
         None leaves that to `selection`.
@@ -38,8 +39,8 @@ class OrthoReg(AbstractModel):
         features and targets, coefficients without shrinkage (also of terms that `sparsity`
         chose), a residual that is shaped on at most so many rows. `Exact()` minimises the
         objective as it stands, in the units of the data.
-    gate : lets the residual fade out beyond the training data; `Gate()` if True, and None lets it
-        go on.
+    gate : holds the residual beyond the training data at what it is near their edge; `Gate()` if
+        True, and None lets it go on.
     seed : of the random numbers that the augmentation starts from.
 
     Attributes

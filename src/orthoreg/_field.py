@@ -20,11 +20,11 @@ _BLOCK = 4096
 @final
 @dataclass(frozen=True, eq=False)
 class HybridField:
-    """f(z) = C theta(z) + g(z) [V' psi(z) - P theta(z)] with z the states, then the inputs.
+    """f(z) = C theta(z) + [V' psi(z) - P theta(z)] with z the states, then the inputs.
 
     The second part is the residual f_aug. The correction P is what an exact projection takes out
     of the network, so that the residual is orthogonal to the library; without one P is zero. The
-    share g is 1 on the training data and fades out beyond their region; without one g is 1.
+    region, if there is one, says what becomes of the residual beyond the training data.
     `parameters` are the values of the features' parameters, as data: another compiles nothing.
     """
 
@@ -49,8 +49,9 @@ class HybridField:
             residual = residual - _in_blocks(lambda rows: features(rows) @ correction.T, variables)
         if self.region is None:
             return residual
-        share = _in_blocks(self.region.share, variables)[:, None]
-        return share * np.where(share > 0, residual, 0.0)
+        starts = range(0, max(len(variables), 1), _BLOCK)
+        rows = [slice(i, i + _BLOCK) for i in starts]
+        return np.concatenate([self.region.gated(variables[r], residual[r]) for r in rows])
 
     def values(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f at samples."""
@@ -73,7 +74,7 @@ class HybridField:
         residual = -self.correction @ inside
         if self.basis.size:
             residual = residual + self.basis(z[None], jnp)[0] @ self.weights
-        return symbolic + jnp.where(share > 0, share * residual, 0.0)
+        return symbolic + (residual if self.region is None else self.region.gated(z, residual, jnp))
 
     @cached_property
     def _used(self) -> tuple[FeatureMap, np.ndarray]:

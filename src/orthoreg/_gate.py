@@ -1,5 +1,6 @@
-"""How far a state is from the training data, and the residual's share there."""
+"""How far a state is from the training data, and what the residual is there."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -15,6 +16,8 @@ _ROWS_EACH = 10  # a landmark stands for at least so many rows
 _INSIDE = 0.95  # the part of a left-out run's rows that count as inside
 _NEAREST = 0.1  # standard deviations: a state as near as this to a landmark is inside
 _MARGIN = 1e-6  # the edge is a hair beyond the farthest row, so that rounding leaves none outside
+SHARPNESS = 4.0  # of the choice among landmarks whose residual is held, per unit of distance
+FARTHEST = 1e6  # distances along one variable that are told apart
 _BLOCK = 4096
 
 
@@ -25,38 +28,65 @@ class Region:
     """Where the training data lie; what `Gate` finds.
 
     The distance of z is min_j |rate z - landmark_j|. A variable that never varied has rate 0.
+    `held` are the residual's values at the landmarks, if they are to be held beyond the data.
     """
 
     rate: Float[Arrays, " V"]
     landmarks: Float[Arrays, "L V"]
     fade: Any
+    held: Float[Arrays, "L c"] | None = None
 
     def distance(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
         """1 at the edge of the training data, less inside."""
         starts = range(0, len(variables), _BLOCK)
-        blocks = [self._square(variables[i : i + _BLOCK], np) for i in starts]
+        blocks = [self._squares(variables[i : i + _BLOCK], np).min(axis=-1) for i in starts]
         return np.sqrt(np.concatenate(blocks))
 
     def share(self, variables: Any, xp: Any = np) -> Any:
         """The residual's share at each state (... V -> ...): 1 inside, 0 from 1 + fade on."""
-        # the root is taken of nothing below 1, where its slope may be infinite
-        excess = xp.sqrt(xp.maximum(self._square(variables, xp), 1.0)) - 1.0
-        step = xp.minimum(excess / self.fade, 1.0)
+        return self._share(xp.min(self._beyond(variables, xp), axis=-1), xp)
+
+    def gated(self, variables: Any, residual: Any, xp: Any = np) -> Any:
+        """What the gate makes of the residual's values (... c) at these states (... V).
+
+        r(z) -> g r(z) + (1 - g) sum_j a_j r_j, with g the share, r_j the values held at the
+        landmarks and a_j proportional to exp(-4 distance_j), which add up to one.
+        """
+        beyond = self._beyond(variables, xp)
+        nearest = xp.min(beyond, axis=-1)
+        share = self._share(nearest, xp)[..., None]
+        # the residual need not be finite where it has no share
+        inside = share * xp.where(share > 0, residual, 0.0)
+        if self.held is None:
+            return inside
+        weights = xp.exp(SHARPNESS * (nearest[..., None] - beyond))
+        mean = (weights @ self.held) / xp.sum(weights, axis=-1)[..., None]
+        return inside + (1.0 - share) * mean
+
+    def _share(self, nearest: Any, xp: Any) -> Any:
+        step = xp.minimum((nearest - 1.0) / self.fade, 1.0)
         return 1.0 - step * step * (3.0 - 2.0 * step)
 
-    def _square(self, variables: Any, xp: Any) -> Any:
+    def _beyond(self, variables: Any, xp: Any) -> Any:
+        """Distances from the landmarks (... V -> ... L), those below 1 as 1."""
+        # the root is taken of nothing below 1, where its slope may be infinite
+        return xp.sqrt(xp.maximum(self._squares(variables, xp, FARTHEST), 1.0))
+
+    def _squares(self, variables: Any, xp: Any, farthest: float = np.inf) -> Any:
         with np.errstate(over="ignore"):
             scaled = variables * self.rate
             # variable by variable: NumPy is slow in sums over a short last axis
-            columns = range(scaled.shape[-1])
-            parts = [(scaled[..., i, None] - self.landmarks[:, i]) ** 2 for i in columns]
-            return xp.min(sum(parts[1:], start=parts[0]), axis=-1)
+            parts = [
+                xp.clip(scaled[..., i, None] - self.landmarks[:, i], -farthest, farthest) ** 2
+                for i in range(scaled.shape[-1])
+            ]
+            return sum(parts[1:], start=parts[0])
 
 
 @final
 @dataclass(frozen=True)
 class Gate:
-    """Lets the residual fade out beyond the training data, so that far away the equations rule.
+    """Keeps the residual from going on beyond the training data, where nothing was fitted.
 
     The distance of a state from the data is that to the nearest of some landmarks. 1 is the edge
     of the data: it is chosen so that all training rows are inside, and so would be 95 % of the
@@ -68,7 +98,11 @@ class Gate:
     and at most one for ten rows. They follow data of any shape; more of them, more closely.
 
     The residual counts in full up to distance 1 and not at all from 1 + `fade` on, with a smooth
-    step between. On the training rows it is what it is without a gate.
+    step between. On the training rows it is what it is without a gate. In its place comes what it
+    is at the landmarks nearest to the state (`hold`), a mean of values that it takes on the
+    training rows and so of their size; with `hold=False`, nothing. Far away the equations rule,
+    since their terms grow and what is held does not; but an equation that is all residual would
+    stand still if that vanished.
 
     >>> import numpy as np, orthoreg as og
     >>> circle = np.linspace(0, 20 * np.pi, 1000)  # ten times round
@@ -82,6 +116,7 @@ class Gate:
 
     fade: int | float | np.number = 0.5
     landmarks: int | np.integer = 100
+    hold: bool = True
 
     def __post_init__(self):
         if isinstance(self.fade, bool) or not 0 < self.fade < np.inf:
@@ -90,12 +125,18 @@ class Gate:
             raise InputError(
                 f"Gate(landmarks=...) must be a whole number of at least 1; got {self.landmarks!r}."
             )
+        if not isinstance(self.hold, bool):
+            raise InputError(f"Gate(hold=...) must be True or False; got {self.hold!r}.")
 
     def __call__(
-        self, variables: Float[np.ndarray, "N V"], parts: Int[np.ndarray, " N"] | None = None
+        self,
+        variables: Float[np.ndarray, "N V"],
+        parts: Int[np.ndarray, " N"] | None = None,
+        residual: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> Region:
         """The region that these training rows fill. `parts` numbers groups of runs, or stretches
-        of a run, that are left out in turn; a fifth of the rows each if None."""
+        of a run, that are left out in turn; a fifth of the rows each if None. `residual` gives
+        the values that are held; without it none are."""
         if parts is None:
             parts = np.arange(len(variables)) * 5 // len(variables)
         varies = (np.ptp(variables, axis=0) > 0) & (variables.std(axis=0) > 0)
@@ -103,20 +144,22 @@ class Gate:
         rows = variables * rate
         count = max(1, min(int(self.landmarks), len(rows) // _ROWS_EACH))
         few = slice(None, None, -(-len(rows) // _SEARCHED))
-        landmarks = _spread_out(rows[few], count)
+        chosen = _spread_out(rows[few], count)
+        landmarks = rows[few][chosen]
         farthest = float(np.max(KDTree(landmarks).query(rows)[0]))
         unit = max(farthest * (1 + _MARGIN) + _gap(rows[few], parts[few]), _NEAREST)
-        return Region(rate / unit, landmarks / unit, float(self.fade))
+        held = residual(variables[few][chosen]) if self.hold and residual is not None else None
+        return Region(rate / unit, landmarks / unit, float(self.fade), held)
 
 
-def _spread_out(rows: Float[np.ndarray, "N V"], count: int) -> Float[np.ndarray, "L V"]:
+def _spread_out(rows: Float[np.ndarray, "N V"], count: int) -> list[int]:
     """The row nearest to the mean, then again and again the one farthest from all before."""
     chosen = [int(np.square(rows - rows.mean(axis=0)).sum(axis=1).argmin())]
     distance = np.full(len(rows), np.inf)
     while len(chosen) < count:
         np.minimum(distance, np.square(rows - rows[chosen[-1]]).sum(axis=1), out=distance)
         chosen.append(int(distance.argmax()))
-    return rows[chosen]
+    return chosen
 
 
 def _gap(rows: Float[np.ndarray, "N V"], parts: Int[np.ndarray, " N"]) -> float:

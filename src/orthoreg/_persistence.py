@@ -175,6 +175,8 @@ def decode(value: Any) -> Any:
         fields = {name: decode(item) for name, item in value.items() if name != "$kind"}
         if value["$kind"] == "RandomFeatures":
             fields.setdefault("alone", 0.0)  # files from before there were such units
+        if value["$kind"] == "Gate":
+            fields.setdefault("hold", False)  # files from before residuals were held
         if value["$kind"] == "PerState":
             fields["by_state"] = dict(fields["by_state"])
         return _RECIPES[value["$kind"]](**fields)
@@ -217,6 +219,8 @@ def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarra
         manifest["fade"] = float(field.region.fade)
         arrays["region.rate"] = field.region.rate
         arrays["region.landmarks"] = field.region.landmarks
+        if field.region.held is not None:
+            arrays["region.held"] = field.region.held
     return manifest, {name: np.asarray(array) for name, array in arrays.items()}
 
 
@@ -246,7 +250,8 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
     region = None
     if "fade" in manifest:
         fade = Gate(manifest["fade"]).fade  # which checks it
-        region = Region(arrays["region.rate"], arrays["region.landmarks"], fade)
+        held = arrays.get("region.held")  # files from before residuals were held have none
+        region = Region(arrays["region.rate"], arrays["region.landmarks"], fade, held)
     field = HybridField(features, coefficients, basis, arrays["weights"], correction, region, values)
     _check_field(field)
     return field
@@ -276,6 +281,8 @@ def _check_field(field: HybridField) -> None:
         rate, landmarks = field.region.rate, field.region.landmarks
         expected["rate"] = (rate, (n_variables,))
         expected["landmarks"] = (landmarks, (max(1, len(landmarks)), n_variables))
+        if field.region.held is not None:
+            expected["held"] = (field.region.held, (len(landmarks), n_outputs))
     for i, weight in enumerate(basis.weights):
         expected[f"layer {i}"] = (weight, tuple(widths[i : i + 2]))
     for name, (array, shape) in expected.items():

@@ -64,6 +64,23 @@ def test_vector_field_is_the_squared_distance_of_derivatives(rng):
     assert_allclose(found, expected, rtol=1e-12)
 
 
+def test_a_state_that_does_not_change_has_no_derivative_but_a_slow_one_has():
+    times = np.linspace(0, 10, 201)
+    held = 9.81 * (1 + 1e-16 * np.sin(40 * times))
+    slow = 5.0 + 1e-7 * times
+    data = og.Dataset.from_arrays(np.column_stack([held, slow, np.cos(times)]), times)
+    targets = og.VectorField().samples(data).targets
+    assert_array_equal(targets[:, 0], 0.0)
+    assert_allclose(targets[:, 1], 1e-7, rtol=1e-3)
+    model = og.OrthoReg(og.Polynomial(1)).fit(data)
+    assert model.equations()[0] == "x0' = 0"
+    assert og.bootstrap(model, resamples=20).probability[0].max() == 0
+    single = og.Dataset.from_arrays(
+        [[[1.0]], [[2.0]]], [[0.0], [0.0]], derivatives=[[[3.0]], [[4.0]]]
+    )
+    assert_array_equal(og.VectorField().samples(single).targets, [[3.0], [4.0]])
+
+
 @pytest.mark.parametrize("method, order", STEPS.items())
 def test_one_step_of_a_linear_field_is_the_taylor_series_of_its_exponential(method, order):
     data = walks(7, 4)

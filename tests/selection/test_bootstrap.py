@@ -28,7 +28,7 @@ def test_true_terms_are_sure_and_others_are_not():
     found = og.bootstrap(model().fit(x, y))
     assert (found.probability[1, [1, 2]] > 0.9).all()
     assert (found.probability[1, [0, 3]] < 0.3).all()
-    assert found.lookalikes == ()
+    assert found.confounded == ()
 
 
 def test_intervals_hold_the_truth_and_have_the_width_of_theory():
@@ -47,9 +47,9 @@ def test_intervals_hold_the_truth_and_have_the_width_of_theory():
 def test_small_angles_cannot_tell_theta_from_its_sine():
     x, y = pendulum(reach=0.2, noise=0.01)
     found = og.bootstrap(model().fit(x, y))
-    pairs = {frozenset((pair.term, pair.other)) for pair in found.lookalikes}
+    pairs = {frozenset((pair.term, pair.other)) for pair in found.confounded}
     assert pairs == {frozenset((0, 2))}
-    pair = found.lookalikes[0]
+    pair = found.confounded[0]
     assert pair.equation == 1 and pair.correlation > 0.999
     assert "'x0' and 'sin(x0)'" in pair.advice or "'sin(x0)' and 'x0'" in pair.advice
     assert "part at x0 = " in pair.advice
@@ -92,7 +92,7 @@ def test_data_that_would_tell_terms_apart_lie_beyond_the_data():
     rng = np.random.default_rng(0)
     x = rng.uniform(-1.2, 1.2, (400, 2))
     y = np.column_stack([x[:, 1], -np.sin(x[:, 0]) + 0.5 * np.sin(7 * x[:, 1])])
-    (pair,) = og.bootstrap(model().fit(x, y)).lookalikes
+    (pair,) = og.bootstrap(model().fit(x, y)).confounded
     place = float(pair.advice.split("part at x0 = ")[1].split(",")[0])
     assert abs(place) > np.abs(x[:, 0]).max()
 

@@ -13,15 +13,27 @@ from orthoreg._errors import InputError
 from orthoreg.data import Dataset, Rows
 from orthoreg.libraries import bind
 from orthoreg.moments import gather_partitioned
-from orthoreg.selection import select
+from orthoreg.selection import SelectionResult
 from orthoreg.selection._splits import splits
+from orthoreg.solvers import Regularization, Task
 from orthoreg.systems import SYSTEMS, Pendulum, Split
 
 LIBRARY = og.Polynomial(2) + og.Fourier(1)
 
 
-def samples_of(data: Dataset) -> Rows:
-    return og.VectorField().samples(data)
+def rows_of(data: Dataset) -> Rows:
+    return og.VectorField().observe(data)
+
+
+def select(rule, features, rows: Rows) -> SelectionResult:
+    """What a rule chooses among these terms on these rows."""
+    return rule.select(
+        Task(
+            features=features, basis=og.Zero().init(np.zeros(2), np.ones(2), rng=None),
+            learns_hidden=False, ridge=0.0, regularization=Regularization(0.0, 0.0, 0.0),
+            loss=og.VectorField(), observed=rows, linear=rows, seed=0, support=features.mask,
+        )
+    )  # fmt: skip
 
 
 def runs_of(system, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -49,11 +61,11 @@ def swings() -> Rows:
     data = Dataset.from_arrays(
         list(x), times, names=system.state_names, derivatives=list(system.slope(0.0, x, np))
     )
-    return samples_of(data)
+    return rows_of(data)
 
 
-def features_of(samples: Rows, library=LIBRARY):
-    return bind(library, samples.names, samples.outputs)
+def features_of(rows: Rows, library=LIBRARY):
+    return bind(library, rows.names, rows.outputs)
 
 
 def names(features, selected) -> list[set[str]]:
@@ -64,7 +76,7 @@ def test_the_best_support_of_each_size_is_that_of_brute_force_on_the_rows(swings
     library = og.Polynomial(1) + og.Fourier(1)
     features = features_of(swings, library)
     rule = og.Extrapolation(caution=0.0)
-    path = select(rule, features, swings, features.mask).paths[1]
+    path = select(rule, features, swings).paths[1]
     phi, y = features(swings.variables), swings.targets[:, 1]
     outer_rows = rule.divide(swings).outer.T
     for k in range(len(features.names) + 1):
@@ -84,50 +96,50 @@ def test_the_best_support_of_each_size_is_that_of_brute_force_on_the_rows(swings
 def test_a_beam_finds_what_all_supports_contain(swings, monkeypatch):
     features = features_of(swings)
     rule = og.Extrapolation()
-    everything = select(rule, features, swings, features.mask)
+    everything = select(rule, features, swings)
     monkeypatch.setattr("orthoreg.selection._search._MOST_EXHAUSTIVE", 1)
-    beam = select(rule, features, swings, features.mask)
+    beam = select(rule, features, swings)
     assert_array_equal(beam.support, everything.support)
 
 
 def test_cells_add_up_to_the_moments_of_each_part(swings):
     features = features_of(swings)
-    division = og.Extrapolation().divide(swings)
-    cells = gather_partitioned(features, swings, division)
+    partition = og.Extrapolation().divide(swings)
+    cells = gather_partitioned(features, swings, partition)
     z = np.hstack([features(swings.variables), swings.targets])
     parts = splits(cells, cells.outer)
     assert cells.count.sum() == len(z)
-    for p, outer in enumerate(division.outer.T):
+    for p, outer in enumerate(partition.outer.T):
         assert_allclose(parts.inner[p], z[~outer].T @ z[~outer] / (~outer).sum(), atol=1e-10)
         assert_allclose(parts.outer[p], z[outer].T @ z[outer] / outer.sum(), atol=1e-10)
 
 
 def test_groups_are_merged_where_cells_would_be_too_many(swings, monkeypatch):
-    features, division = features_of(swings), og.Extrapolation().divide(swings)
-    monkeypatch.setattr("orthoreg.moments._cells._MOST_NUMBERS", 120 * 12**2)
-    cells = gather_partitioned(features, swings, division)
+    features, partition = features_of(swings), og.Extrapolation().divide(swings)
+    monkeypatch.setattr("orthoreg.moments._partitioned._MOST_NUMBERS", 120 * 12**2)
+    cells = gather_partitioned(features, swings, partition)
     assert len(cells.count) <= 120 and cells.count.sum() == len(swings.targets)
 
 
 def test_the_pendulum_keeps_its_sine_and_damping_where_the_library_lacks_terms(swings):
     features = features_of(swings)
-    found = select(og.Extrapolation(), features, swings, features.mask)
+    found = select(og.Extrapolation(), features, swings)
     assert names(features, found) == [{"omega"}, {"omega", "sin(theta)"}]
 
 
 def test_cross_validation_falls_for_terms_that_only_hold_inside(swings):
     features = features_of(swings)
-    found = select(og.CrossValidation(), features, swings, features.mask)
+    found = select(og.CrossValidation(), features, swings)
     assert "theta**2" in names(features, found)[1]
 
 
 def test_units_do_not_matter(swings):
     library = og.Polynomial(2)
     data = swings.variables * [1e3, 1e-4], swings.targets * [1e3, 1e-4]
-    scaled = replace(swings, variables=data[0], targets=data[1])
+    scaled = replace(swings, points=data[0], targets=data[1])
     features = features_of(swings, library)
-    here = select(og.Extrapolation(), features, swings, features.mask)
-    there = select(og.Extrapolation(), features, scaled, features.mask)
+    here = select(og.Extrapolation(), features, swings)
+    there = select(og.Extrapolation(), features, scaled)
     assert_array_equal(here.support, there.support)
     for a, b in zip(here.paths, there.paths, strict=True):
         assert_allclose(a.outer, b.outer, rtol=1e-5, atol=1e-9)
@@ -138,14 +150,14 @@ def test_the_order_of_runs_does_not_matter(swings):
     rows = np.concatenate([np.flatnonzero(swings.run_of_row == run) for run in order])
     mixed = replace(
         swings,
-        variables=swings.variables[rows],
+        points=swings.points[rows],
         targets=swings.targets[rows],
         run_of_row=np.repeat(np.arange(60), np.bincount(swings.run_of_row)[order]),
         times=swings.times[rows],
     )
     features = features_of(swings)
-    here = select(og.Extrapolation(), features, swings, features.mask)
-    there = select(og.Extrapolation(), features, mixed, features.mask)
+    here = select(og.Extrapolation(), features, swings)
+    there = select(og.Extrapolation(), features, mixed)
     for a, b in zip(here.paths, there.paths, strict=True):
         assert_allclose(a.outer, b.outer, rtol=1e-5, atol=1e-9)
 
@@ -164,11 +176,11 @@ def test_the_order_of_rows_without_times_does_not_matter(rng):
 @pytest.mark.parametrize("rule", [og.Extrapolation(), og.CrossValidation()])
 def test_more_terms_never_fit_worse_inside(swings, rule):
     features = features_of(swings)
-    path = select(rule, features, swings, features.mask).paths[1]
+    path = select(rule, features, swings).paths[1]
     assert_array_equal(path.n_terms, path.supports.sum(axis=1))
     assert (path.inner[-1] <= path.inner * (1 + 1e-9)).all()
     assert path.outer[path.chosen] >= path.outer[path.best]
-    assert (path.doubt >= 0).all() and path.doubt[path.best] == 0
+    assert (path.standard_error >= 0).all() and path.standard_error[path.best] == 0
 
 
 def test_only_allowed_and_independent_terms_are_chosen(swings):
@@ -177,7 +189,7 @@ def test_only_allowed_and_independent_terms_are_chosen(swings):
         default=og.Terms(["theta", "2*omega", "omega"]),
     )
     features = features_of(swings, library)
-    found = select(og.Extrapolation(), features, swings, features.mask)
+    found = select(og.Extrapolation(), features, swings)
     assert not (found.support & ~features.mask).any()
     assert names(features, found)[0] == {"omega"}
     twice = [features.names.index("2*omega"), features.names.index("omega")]
@@ -191,9 +203,9 @@ def test_a_complete_library_gives_the_exact_support(key, noise):
     times, x = runs_of(system, 60)
     spread = x.std(axis=(0, 1))
     x = x + noise * spread * np.random.default_rng(2).standard_normal(x.shape)
-    samples = samples_of(Dataset.from_arrays(list(x), times, names=system.state_names))
-    features = features_of(samples)
-    found = select(og.Extrapolation(), features, samples, features.mask)
+    rows = rows_of(Dataset.from_arrays(list(x), times, names=system.state_names))
+    features = features_of(rows)
+    found = select(og.Extrapolation(), features, rows)
     assert names(features, found) == [set(system.true_support[s]) for s in system.state_names]
 
 

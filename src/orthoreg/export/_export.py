@@ -8,7 +8,7 @@ import numpy as np
 
 from .._errors import InputError
 from .._field import HybridField
-from .._gate import Region
+from .._gate import FARTHEST, SHARPNESS, Region
 from ..libraries import evaluate, to_text
 
 
@@ -177,14 +177,23 @@ def _residual_source(field: HybridField, formulas: Sequence[str]) -> str:
 
 
 def _gate_source(region: Region) -> list[str]:
-    """`Region.share` as source, in which the residual fades out."""
-    return [
+    """`Region.gated` as source."""
+    lines = [
         f"away = (z * {_literal(region.rate)})[..., None, :] - {_literal(region.landmarks)}",
-        "square = np.min(np.sum(away**2, axis=-1), axis=-1)",
-        "excess = np.sqrt(np.maximum(square, 1.0)) - 1.0",
-        f"step = np.minimum(excess / {float(region.fade)!r}, 1.0)[..., None]",
-        "residual = np.where(step < 1.0, residual, 0.0) * (1.0 - step**2 * (3.0 - 2.0 * step))",
+        f"away = np.clip(away, -{FARTHEST!r}, {FARTHEST!r})",
+        "beyond = np.sqrt(np.maximum(np.sum(away**2, axis=-1), 1.0))",
+        "nearest = np.min(beyond, axis=-1, keepdims=True)",
+        f"step = np.minimum((nearest - 1.0) / {float(region.fade)!r}, 1.0)",
+        "share = 1.0 - step**2 * (3.0 - 2.0 * step)",
+        "residual = np.where(share > 0.0, residual, 0.0) * share",
     ]
+    if region.held is not None:
+        lines += [
+            f"weights = np.exp({SHARPNESS!r} * (nearest - beyond))",
+            "weights = weights / np.sum(weights, axis=-1, keepdims=True)",
+            f"residual = residual + (1.0 - share) * (weights @ {_literal(region.held)})",
+        ]
+    return lines
 
 
 def _literal(array: Any) -> str:

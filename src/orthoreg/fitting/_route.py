@@ -9,7 +9,6 @@ from jaxtyping import Float
 
 from .._errors import InputError
 from .._field import HybridField
-from .._gate import Region
 from .._typing import Mask
 from ..data import Rows, folds
 from ..diagnostics import Certificate, certify
@@ -139,9 +138,11 @@ def finish(
         solution.basis,
         solution.weights,
         solution.correction,
-        _region(recipe, task),
-        np.array(task.features.values),
+        parameters=np.array(task.features.values),
     )
+    if recipe.gate is not None:
+        variables, parts = task.observed.variables, folds(task.observed, _PARTS)
+        field = replace(field, region=recipe.gate(variables, parts, field.neural))
     has_path = selection is not None and selection.paths
     return Fit(
         field,
@@ -150,10 +151,3 @@ def finish(
         solution.training,
         task.observed.extent.range,
     )
-
-
-def _region(recipe: Recipe, task: Task) -> Region | None:
-    """Where the training data lie, for a recipe with a gate."""
-    if recipe.gate is None:
-        return None
-    return recipe.gate(task.observed.variables, folds(task.observed, _PARTS))

@@ -32,7 +32,7 @@ class Extrapolation(AbstractSelection):
     times the squared disagreement of that fit with the fit to all rows at states `reach` times as
     far from the mean: terms that cancel each other inside the data rarely do so beyond. The
     smallest set is chosen, of `most_terms` at most, that no other beats by more than a standard
-    error of their difference. Sets whose terms are more than 20 times larger than their sum, about
+    error of their difference. Sets whose terms are more than ten times larger than their sum, about
     the mean of the data, are refused, here and in the other selections.
 
     >>> import numpy as np, orthoreg as og

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from ..moments import CenteredTerms, PartitionedMoments
 
-_MOST_CANCELLATION = 20.0  # times that terms may be larger than their sum
+_MOST_CANCELLATION = 10.0  # times that terms may be larger than their sum
 _ROUNDING = 1e-13  # added to the diagonal of matrices whose diagonal is about one
 
 
@@ -39,7 +39,7 @@ class Splits:
 
         Outer errors include the squared distance, beyond the data, of each fit from the fit to
         all rows. A support whose terms cancel is worse than none at all: where they are more
-        than 20 times larger than their sum, in the fit to all rows, they hold together by their
+        than ten times larger than their sum, in the fit to all rows, they hold together by their
         last digits only.
         """
         y = self.target(equation)
