@@ -14,6 +14,7 @@ from orthoreg.data import Dataset, Rows
 from orthoreg.libraries import bind
 from orthoreg.moments import gather_partitioned
 from orthoreg.selection import SelectionResult
+from orthoreg.selection._selection import check_number
 from orthoreg.selection._splits import splits
 from orthoreg.solvers import Regularization, Task
 from orthoreg.systems import SYSTEMS, Pendulum, Split
@@ -227,7 +228,8 @@ def test_without_a_selection_there_is_no_record_of_one(swings):
     model = og.OrthoReg(augmentation=og.Zero(), selection=og.Extrapolation())
     model.fit(swings.variables, swings.targets)
     assert model.selection_ is not None
-    assert model.set_params(sparsity=0.1).fit(swings.variables, swings.targets).selection_ is None
+    model.set_params(selection=None, sparsity=0.1).fit(swings.variables, swings.targets)
+    assert model.selection_ is None
 
 
 @pytest.mark.parametrize("rows", [2, 3, 7])
@@ -245,9 +247,12 @@ def test_terms_that_are_not_defined_further_out_can_be_chosen(rng):
 
 
 def test_what_cannot_be_is_refused_in_a_sentence(rng):
-    for bad in (0.0, 1.5, "half", True):
+    for bad in (0.0, 1.5, math.nan):
         with pytest.raises(InputError, match=r"Extrapolation\(inner=\.\.\.\) must be a number"):
             og.Extrapolation(inner=bad)
+    for bad in ("half", True, None):
+        with pytest.raises(InputError, match=r"^inner must be a number between 0.05 and 0.95; got"):
+            check_number("inner", bad, 0.05, 0.95)
     with pytest.raises(InputError, match=r"most_terms=\.\.\.\) must be a whole number"):
         og.Extrapolation(most_terms=0)
     x = rng.uniform(-1, 1, (30, 2))
@@ -259,7 +264,10 @@ def test_a_selection_is_not_used_where_the_sparsity_is_given_or_there_is_nothing
     x = rng.uniform(-1, 1, (60, 2))
     by_l1 = og.OrthoReg(og.Polynomial(1), og.Zero(), sparsity=0.3)
     assert by_l1.fit(x, x).selection_ is None
-    assert by_l1.certificate_.sparsity == 0.3
+    assert by_l1.certificate_.sparsity == 0  # what L1 left is solved for again without it
+    as_it_stands = og.OrthoReg(og.Polynomial(1), og.Zero(), sparsity=0.3, solver=og.Exact())
+    assert as_it_stands.fit(x, x).selection_ is None
+    assert as_it_stands.certificate_.sparsity == 0.3
     quick = og.Adam(epochs=2)
     model = og.OrthoReg(og.Polynomial(1), og.Zero(), loss=og.OneStep(), solver=quick)
     assert model.fit(x, t=0.1).selection_ is None

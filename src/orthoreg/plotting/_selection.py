@@ -51,7 +51,7 @@ def plot_selection(model: AbstractModel) -> Figure:
 
 def _draw_path(axes: Axes, path: EquationPath) -> None:
     outer = _root(path.outer)
-    factor = np.exp(path.doubt / np.maximum(path.outer, _LEAST**2) / 2)  # of the root
+    factor = np.exp(path.standard_error / np.maximum(path.outer, _LEAST**2) / 2)  # of the root
     axes.fill_between(
         path.n_terms, outer / factor, outer * factor, color=RESIDUAL, alpha=0.2, linewidth=0
     )
