@@ -1,27 +1,42 @@
-"""The path of a selection: what one more term brings, on the data that it was not fitted to."""
+"""The path of a selection: what one more term brings."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 from sklearn.utils.validation import check_is_fitted
 
 from .._errors import InputError
 from .._model import AbstractModel
-from ..selection import EquationPath
-from ._style import DATA, MODEL, RESIDUAL, labelled, new_figure, tidy
+from ..selection import EquationPath, InformationCriterion
+from ._choice import chosen_names, largest, share_shown
+from ._panels import open_panels
+from ._style import FITTED, GRID, INK, NOTE, RESIDUAL, SMALL, as_written, shortened, tick, tidy
 
 _MOST_EQUATIONS = 6
 _COLUMNS = 3
-_LONGEST = 45
+_LONGEST = 40
+_MOST_TICKS = 6
 _LEAST = 1e-7  # relative error that is drawn; below it is rounding
 
 
-def plot_selection(model: AbstractModel) -> Figure:
-    """Error against the number of terms, where they were fitted and where they were not.
+def plot_selection(
+    model: AbstractModel, *, states: Sequence[str] | None = None, ax: Any = None
+) -> Figure:
+    """The figure: error against the number of terms, on the rows that were fitted and on those that
+    were not, a panel per equation with a ring around the chosen number.
 
-    One panel per equation, with a mark at the chosen number. The band around the outer error is
-    a standard error of its comparison with the best.
+    The band around the error on rows that were not fitted is a standard error of its comparison
+    with the best; an `InformationCriterion` holds no rows out and has its penalised error there.
+    Of many equations those with the largest error are shown, unless `states` names others.
+
+    `ax` takes Axes of your own, as many as there are panels, row by row. A figure that is made
+    here does not enter pyplot: it is the return value, which a notebook shows.
     """
     check_is_fitted(model)
     selected = model.selection_
@@ -30,53 +45,89 @@ def plot_selection(model: AbstractModel) -> Figure:
             "plot_selection needs a model whose fit chose terms by a selection, as that of "
             "OrthoReg() does; a model file does not keep it."
         )
-    paths = selected.paths[:_MOST_EQUATIONS]
-    columns = min(len(paths), _COLUMNS)
-    rows = -(-len(paths) // columns)
-    figure = new_figure(4.4 * columns, 3.5 * rows + 0.4)
-    grid = figure.subplots(rows, columns, squeeze=False)
-    for axes in grid.flat[len(paths) :]:
-        axes.set_axis_off()
-    for i, (axes, path) in enumerate(zip(grid.flat, paths, strict=False)):
-        _draw_path(axes, path)
-        axes.set_title(_title(model, i), fontsize=10)
-        if i % columns == 0:
+    names = model.output_names_
+    shown = chosen_names(states, names, "plot_selection", "equations")
+    which = ", as asked"
+    if shown is None:
+        errors = np.array([path.outer[path.chosen] for path in selected.paths])
+        shown, which = largest(errors, _MOST_EQUATIONS), ": those with the largest error"
+    columns = min(len(shown), _COLUMNS)
+    panels = open_panels(
+        ax, len(shown), columns, who="plot_selection",
+        what=f"one for each of {len(shown)} equations",
+    )  # fmt: skip
+    # the one rule that fits all rows: what it compares is no error on others
+    is_penalised = isinstance(getattr(model, "selection", None), InformationCriterion)
+    outer = "error with the penalty for terms" if is_penalised else "rows that were not fitted"
+    for i, (axes, c) in enumerate(zip(panels.axes, shown, strict=True)):
+        _draw_path(axes, selected.paths[c], outer)
+        as_written(axes.set_title(_title(model, c), fontsize=SMALL, color=NOTE, y=1.0, pad=5))
+        if i % columns == 0 or not panels.is_own:
             axes.set_ylabel("relative error")
-        if i + columns >= len(paths):
+        if i + columns >= len(shown) or not panels.is_own:
             axes.set_xlabel("number of terms")
-    grid[0, 0].legend(frameon=False, fontsize=9)
-    figure.suptitle("Does one more term hold where it was not fitted?", fontsize=11)
-    return figure
+        tidy(axes)
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    handles = [
+        Line2D([], [], color=RESIDUAL, marker="o", markersize=4, linewidth=1.4, label=outer),
+        Line2D([], [], color=FITTED, marker="s", markersize=3.5, linewidth=1.1, linestyle="--",
+               label="rows that were fitted"),
+        Line2D([], [], linestyle="none", marker="o", color=INK, markersize=9,
+               markerfacecolor="none", markeredgewidth=1.4, label="chosen"),
+    ]  # fmt: skip
+    note = share_shown(len(shown), len(names), "equations", which)
+    size = (4.6, 2.8) if len(shown) == 1 else (2.9, 2.3)
+    sizes = [size] * -(-len(shown) // columns)
+    title = "Error of each equation by its number of terms"
+    return panels.finish(title, [note], handles, sizes=sizes)
 
 
-def _draw_path(axes: Axes, path: EquationPath) -> None:
+def _draw_path(axes: Axes, path: EquationPath, label: str) -> None:
     outer = _root(path.outer)
     factor = np.exp(path.standard_error / np.maximum(path.outer, _LEAST**2) / 2)  # of the root
     axes.fill_between(
         path.n_terms, outer / factor, outer * factor, color=RESIDUAL, alpha=0.2, linewidth=0
     )
     axes.plot(
-        path.n_terms, outer, color=RESIDUAL, marker="o", markersize=5, linewidth=1.5,
-        label="outer part, not fitted",
+        path.n_terms, outer, color=RESIDUAL, marker="o", markersize=4, linewidth=1.4, label=label
+    )
+    axes.plot(
+        path.n_terms, _root(path.inner), color=FITTED, marker="s", markersize=3.5, linewidth=1.1,
+        linestyle="--", label="rows that were fitted",
     )  # fmt: skip
     axes.plot(
-        path.n_terms, _root(path.inner), color=MODEL, marker="s", markersize=4, linewidth=1.2,
-        linestyle="--", label="inner part, fitted",
+        path.n_terms[path.chosen], outer[path.chosen], "o", color=INK, markersize=11,
+        markerfacecolor="none", markeredgewidth=1.5, linestyle="none", label="chosen",
     )  # fmt: skip
-    axes.plot(
-        path.n_terms[path.chosen], outer[path.chosen], "o", color=DATA, markersize=13,
-        markerfacecolor="none", markeredgewidth=1.8, linestyle="none", label="chosen",
-    )  # fmt: skip
+    values = np.concatenate([outer, _root(path.inner)])
+    low = max((outer / factor).min(), values.min() / 3) / 1.6  # a wide band may be cut
+    high = min((outer * factor).max(), values.max() * 3) * 1.6
+    low, high = min(low, values.min() / 1.6), max(high, values.max() * 1.6)
     axes.set_yscale("log")
-    low, high = axes.get_ylim()
-    if high < 100 * low:  # powers of ten alone would be too few
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(axis="y", color="#DDDDDD", linewidth=0.6)
+    axes.set_ylim(low, high)
+    axes.yaxis.set_major_locator(FixedLocator(_ticks(low, high)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(tick)
+    axes.set_xlim(-0.4, float(path.n_terms[-1]) + 0.4)
+    axes.grid(axis="y", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
-    tidy(axes)
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Powers of ten, some of them, or with others between; at most six or so.
+
+    >>> _ticks(0.3, 4.0), _ticks(2e-7, 2.0)
+    ([0.5, 1.0, 2.0], [1e-06, 0.0001, 0.01, 1.0])
+    """
+    first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
+    powers = range(first, last + 1)
+    if high < 1000 * low:
+        parts = (1, 2, 5) if high < 30 * low else (1, 3)
+        every = [float(f"{part}e{power}") for power in powers for part in parts]
+    else:
+        step = -(-len(powers) // _MOST_TICKS)
+        every = [float(f"1e{power}") for power in powers if power % step == 0]
+    return [tick for tick in every if low <= tick <= high]
 
 
 def _title(model: AbstractModel, equation: int) -> str:
@@ -85,9 +136,9 @@ def _title(model: AbstractModel, equation: int) -> str:
              if used]  # fmt: skip
     text = ", ".join(terms)
     if not terms or len(text) > _LONGEST:
-        text = f"{len(terms)} terms"
-    return labelled(f"{model.output_names_[equation]}': {text}", {})
+        text = f"{len(terms)} term{'' if len(terms) == 1 else 's'}"
+    return f"{shortened(model.output_names_[equation])}': {text}"
 
 
-def _root(squares: np.ndarray) -> np.ndarray:
+def _root(squares: Float[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:
     return np.sqrt(np.maximum(squares, _LEAST**2))

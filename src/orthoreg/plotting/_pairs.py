@@ -1,0 +1,85 @@
+"""Which two states belong against each other: positions and velocities, then the most coupled."""
+
+from itertools import combinations
+
+import numpy as np
+from jaxtyping import Float
+
+from .._model import AbstractModel
+from ..data import Dataset
+from ._choice import at_states, evenly
+
+_MOST_PAIRS = 6
+_ROWS = 400  # at which couplings are measured
+_COUPLED = 0.01  # share of a rate that goes when the other state is held
+_NEAR_ONE = 0.1  # of the coefficient in x' = v, which noise moves
+
+
+def choose_pairs(
+    model: AbstractModel, data: Dataset, among: list[int] | None
+) -> tuple[list[tuple[int, int]], str]:
+    """Pairs of states for a phase portrait, (horizontal, vertical), and why these.
+
+    Positions against their velocities come first, each other state then against the one that it
+    is most coupled to. Without positions: all pairs of up to three states, or the most coupled.
+    """
+    states = list(range(data.n_states)) if among is None else among
+    every = list(combinations(states, 2))
+    pairs: list[tuple[int, int]] = []
+    for i, j in velocities(model).items():
+        if i in states and j in states and (j, i) not in pairs:  # x' = v, v' = x are one pair
+            pairs.append((i, j))
+    if not pairs and len(states) <= 3:
+        return every, ""
+    some = f"{_MOST_PAIRS} of {len(pairs)} " * (len(pairs) > _MOST_PAIRS)
+    why = f": {some}positions against their velocities" if pairs else ""
+    if len(pairs) < _MOST_PAIRS:
+        strength = couplings(model, data)
+        strength = np.maximum(strength, strength.T)
+        ranked = sorted(every, key=lambda pair: -strength[pair])
+        ranked = [pair for pair in ranked if strength[pair] > _COUPLED]
+        if not pairs:
+            return ranked[:_MOST_PAIRS] or every[:1], ": those most strongly coupled"
+        known = {k for pair in pairs for k in pair}
+        for pair in ranked:
+            if not known.issuperset(pair):
+                pairs.append(pair)
+                known |= set(pair)
+                why = ": positions against their velocities, then the most coupled"
+    return pairs[:_MOST_PAIRS], why
+
+
+def velocities(model: AbstractModel) -> dict[int, int]:
+    """For each state whose learned equation is another state alone (theta' = omega), or whose name
+    says so (x and x_dot), the place of that other state."""
+    names = model.state_names_
+    has_residual = np.any(model.field_.weights, axis=0) | np.any(model.field_.correction, axis=1)
+    found: dict[int, int] = {}
+    for i, name in enumerate(names):
+        terms = np.flatnonzero(model.support_[i])
+        alone = ""
+        if len(terms) == 1 and not has_residual[i]:
+            is_one = abs(model.coefficients_[i, terms[0]] - 1) <= _NEAR_ONE
+            alone = model.feature_names_[terms[0]].strip("`") if is_one else ""
+        for other in (alone, f"{name}_dot"):
+            if other in names and other != name:
+                found.setdefault(i, names.index(other))
+    return found
+
+
+def couplings(model: AbstractModel, data: Dataset) -> Float[np.ndarray, "n n"]:
+    """How much of each state's rate (row) goes when another state (column) is held at its mean, as
+    a share of the rate's size."""
+    states = data.states[evenly(data.n_samples, _ROWS)]
+    centre = data.states.mean(axis=0)
+    result = np.zeros((data.n_states, data.n_states))
+    with np.errstate(invalid="ignore", over="ignore"):
+        rates = np.asarray(model.predict(at_states(data, states)))
+        size = np.sqrt(np.square(rates).mean(axis=0))
+        for j in range(data.n_states):
+            held = states.copy()
+            held[:, j] = centre[j]
+            change = np.asarray(model.predict(at_states(data, held))) - rates
+            result[:, j] = np.sqrt(np.square(change).mean(axis=0)) / np.where(size > 0, size, 1.0)
+    np.fill_diagonal(result, 0.0)
+    return np.nan_to_num(result)
