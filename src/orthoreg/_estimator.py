@@ -3,11 +3,12 @@
 import math
 from typing import final
 
+from ._errors import InputError
 from ._gate import Gate
 from ._model import AbstractModel
 from ._plan import Plan, checked_plan
 from .augmentations import AbstractAugmentation, RandomFeatures
-from .libraries import AbstractLibrary, Fourier, Polynomial
+from .libraries import AbstractLibrary, Fourier, Polynomial, as_library
 from .losses import AbstractLoss, VectorField
 from .selection import AbstractSelection, Extrapolation
 from .solvers import AbstractSolver, Exact, Strengths
@@ -19,9 +20,13 @@ _SPARSITY = 0.05  # where a loss on states leaves nothing to select by
 class OrthoReg(AbstractModel):
     """dx/dt = f_phy(x) + f_aug(x): sparse equations plus a residual orthogonal to their terms.
 
+    Give states and derivatives in their own units. Features and targets are scaled inside; a
+    `StandardScaler` in front would scale the states but not the derivatives that belong to them.
+
     Parameters
     ----------
-    library : candidate terms; `Polynomial(2) + Fourier(1)` if None.
+    library : candidate terms, as a library or as text such as "poly(2) + fourier(1) + exp(-x)";
+        `Polynomial(2) + Fourier(1)` if None.
     augmentation : the residual; `RandomFeatures(400)` if None, `Zero()` for equations alone.
     sparsity : mu, the weight of the L1 norm of the coefficients, which then chooses the terms;
         None leaves that to `selection`.
@@ -31,8 +36,8 @@ class OrthoReg(AbstractModel):
     loss : how runs become targets; `VectorField()` if None.
     selection : chooses the terms of each equation before the solver sees them; `Extrapolation()`
         if None: those that still hold where they were not fitted. They are solved for without
-        L1, and the residual is kept orthogonal to them alone. Not used where `sparsity` is given;
-        a loss on states, which has no derivatives to select by, takes sparsity 0.05.
+        L1, and the residual is kept orthogonal to them alone. Cannot be given with `sparsity`, nor
+        with a loss on states, which has no derivatives to select by and takes sparsity 0.05.
     solver : `Exact(normalize=True, refit=True)` if None: strengths relative to the size of
         features and targets, coefficients without shrinkage, and held-out data that decide
         whether the library needs a residual. `Exact()` minimises the objective as it stands, in
@@ -64,7 +69,7 @@ class OrthoReg(AbstractModel):
 
     def __init__(
         self,
-        library: AbstractLibrary | None = None,
+        library: AbstractLibrary | str | None = None,
         augmentation: AbstractAugmentation | None = None,
         *,
         sparsity: float | None = None,
@@ -90,14 +95,15 @@ class OrthoReg(AbstractModel):
     def _plan(self) -> Plan:
         loss = VectorField() if self.loss is None else self.loss
         selection, sparsity = self.selection, self.sparsity
-        if sparsity is None and getattr(loss, "is_quadratic", False):
+        has_derivatives = getattr(loss, "is_quadratic", False)
+        self._check_one_choice(loss, has_derivatives)
+        if sparsity is None and has_derivatives:
             selection = Extrapolation() if selection is None else selection
             sparsity = 0.0
-        else:
-            selection = None
-            sparsity = _SPARSITY if sparsity is None else sparsity
+        elif sparsity is None:
+            sparsity = _SPARSITY
         return checked_plan(
-            Polynomial(2) + Fourier(1) if self.library is None else self.library,
+            Polynomial(2) + Fourier(1) if self.library is None else as_library(self.library),
             RandomFeatures() if self.augmentation is None else self.augmentation,
             Strengths(sparsity, self.orthogonality, self.magnitude),
             loss,
@@ -105,3 +111,16 @@ class OrthoReg(AbstractModel):
             selection,
             Gate() if self.gate is True else self.gate or None,
         )
+
+    def _check_one_choice(self, loss: object, has_derivatives: bool) -> None:
+        """Refuses a selection that would not be used."""
+        if self.selection is not None and self.sparsity is not None:
+            raise InputError(
+                f"selection and sparsity both choose the terms; got selection={self.selection!r} "
+                f"and sparsity={self.sparsity!r}. Give one of them and leave the other out."
+            )
+        if self.selection is not None and isinstance(loss, AbstractLoss) and not has_derivatives:
+            raise InputError(
+                f"selection chooses terms by derivatives, which loss={loss!r} does not have; got "
+                f"selection={self.selection!r}. Leave selection out, or use loss=VectorField()."
+            )

@@ -288,13 +288,16 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return export.equations(self.field_, self.output_names_, precision)
 
-    def to_sympy(self) -> list[Any]:
-        """The symbolic part as SymPy expressions, one per equation, without the residual."""
+    def to_sympy(self, *, residual: bool = True) -> list[Any]:
+        """One SymPy expression per equation. A residual stands in it as a function of all
+        variables, `residual_<name>(...)`; with `residual=False` it is left out.
+
+        `sympy.lambdify(symbols, expression, [{"residual_v": f}, "numpy"])` gives it a value."""
         check_is_fitted(self)
-        return export.to_sympy(self.field_)
+        return export.to_sympy(self.field_, self.output_names_, residual=residual)
 
     def to_latex(self, precision: int = 4) -> list[str]:
-        """One line of LaTeX per equation."""
+        """One line of LaTeX per equation; a residual is a function r of all variables."""
         check_is_fitted(self)
         return export.to_latex(self.field_, self.output_names_, precision)
 
@@ -302,6 +305,12 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         """Source of a NumPy function `vector_field(variables)`, the residual included."""
         check_is_fitted(self)
         return export.to_python(self.field_, self.output_names_)
+
+    def to_c(self) -> str:
+        """Source of a C99 function `void vector_field(const double *z, double *dxdt)`, the
+        residual included; `z` holds the states, then the inputs."""
+        check_is_fitted(self)
+        return export.to_c(self.field_, self.output_names_)
 
     # -- files ---------------------------------------------------------------------------
 
@@ -338,6 +347,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         params = decode(manifest["params"])
         if "gate" in cls._get_param_names():
             params = {"gate": None} | params  # a file from before there were gates
+        if params.get("selection") is not None and params.get("sparsity") is not None:
+            params["selection"] = None  # from before the two excluded each other: it had no effect
         model = cls(**params)
         model.field_ = field_from_parts(manifest["field"], arrays)
         model.state_names_ = tuple(manifest["states"])

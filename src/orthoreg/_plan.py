@@ -37,7 +37,7 @@ def checked_plan(
 ) -> Plan:
     """The plan, after a look at the kind of each part."""
     for name, part, kind, example in (
-        ("library", library, AbstractLibrary, "Polynomial(2) + Fourier(1)"),
+        ("library", library, AbstractLibrary, "Polynomial(2) or text such as 'poly(2)'"),
         ("augmentation", augmentation, AbstractAugmentation, "RandomFeatures(400) or Zero()"),
         ("solver", solver, AbstractSolver, "Exact() or Adam()"),
         ("loss", loss, AbstractLoss, "VectorField() or OneStep()"),

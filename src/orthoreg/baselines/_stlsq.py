@@ -5,7 +5,7 @@ from typing import final
 from .._model import AbstractModel
 from .._plan import Plan, checked_plan
 from ..augmentations import Zero
-from ..libraries import AbstractLibrary, Fourier, Polynomial
+from ..libraries import AbstractLibrary, Fourier, Polynomial, as_library
 from ..losses import AbstractLoss, VectorField
 from ..solvers import Strengths, Thresholding, TwoStage
 
@@ -16,7 +16,8 @@ class STLSQ(AbstractModel):
 
     Terms below `threshold` leave, `alpha` is the ridge weight on the sum of squares meanwhile, and
     the coefficients of the terms that stay are refitted without it. Computed from the Gram matrix:
-    the cost does not grow with the number of samples after one pass.
+    the cost does not grow with the number of samples after one pass. `library` may be text, as for
+    `OrthoReg`.
 
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 6, 200)
@@ -30,7 +31,7 @@ class STLSQ(AbstractModel):
     def __init__(
         self,
         threshold: float = 0.045,
-        library: AbstractLibrary | None = None,
+        library: AbstractLibrary | str | None = None,
         *,
         alpha: float = 0.05,
         rounds: int = 20,
@@ -44,7 +45,7 @@ class STLSQ(AbstractModel):
 
     def _plan(self) -> Plan:
         return checked_plan(
-            Polynomial(2) + Fourier(1) if self.library is None else self.library,
+            Polynomial(2) + Fourier(1) if self.library is None else as_library(self.library),
             Zero(),
             Strengths(0.0, 0.0, 0.0),
             VectorField() if self.loss is None else self.loss,
