@@ -94,3 +94,55 @@ def test_a_column_may_be_called_as_a_family():
     data = og.Dataset.from_arrays(X, 1.0, names=["poly", "v"], derivatives=X @ [[0, 0], [2, 3]])
     model = og.OrthoReg("`poly` + v", og.Zero()).fit(data)
     assert model.equations() == ["poly' = 2.000 v", "v' = 3.000 v"]
+
+
+# -- printing ------------------------------------------------------------------------------
+
+
+def test_a_fitted_model_prints_its_equations_below_its_constructor():
+    model = og.OrthoReg("poly(1) + S/(0.5 + S)", og.Zero())
+    assert str(model) == repr(model)
+    model.fit(DATA)
+    assert str(model).splitlines() == [
+        "OrthoReg(augmentation=Zero(), library='poly(1) + S/(0.5 + S)')",
+        "S' = 1.000 v",
+        "v' = -1.000 S/(0.5 + S)",
+    ]
+    assert eval(repr(model), vars(og)).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("view", ["_repr_html_", "_repr_mimebundle_"])
+def test_a_notebook_shows_the_equations_with_names_that_run_no_code(view):
+    names = ["<script>alert(1)</script>", "a&b"]
+    data = og.Dataset.from_arrays(X, 1.0, names=names, derivatives=X[:, ::-1])
+    model = og.OrthoReg(og.Polynomial(1), og.Zero())
+    unfitted = getattr(model, view)()
+    shown = getattr(model.fit(data), view)()
+    if isinstance(shown, dict):
+        unfitted, shown = unfitted["text/html"], shown["text/html"]
+    line = "a&amp;b&#x27; = 1.000 `&lt;script&gt;alert(1)&lt;/script&gt;`"
+    assert line in shown and line not in unfitted
+    assert "<script>alert" not in shown
+    assert "sk-container" in shown  # scikit-learn's own view is still there
+
+
+def test_a_bootstrap_prints_terms_intervals_probabilities_and_confounded_pairs():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-0.2, 0.2, (400, 2))
+    y = np.column_stack([x[:, 1], -np.sin(x[:, 0]) - 0.3 * x[:, 1]])
+    y[:, 1] += 0.01 * rng.standard_normal(400)
+    data = og.Dataset.from_arrays(x, 1.0, names=["theta", "g"], derivatives=y * [0, 1])
+    found = og.bootstrap(og.OrthoReg("poly(1) + sin(theta)", og.Zero()).fit(data))
+    header, empty, *terms, pair = str(found).splitlines()
+    assert header.split("  ")[0] == "equation" and "95 % interval" in header
+    assert empty.split() == ["theta'", "no", "terms"]
+    chosen = [k for k in (1, 2, 3) if found.support[1, k] or found.probability[1, k] >= 0.05]
+    assert len(terms) == len(chosen)
+    for k, line in zip(chosen, terms, strict=True):
+        assert f" {found.feature_names[k]} " in line
+        assert line.endswith(f"{100 * found.probability[1, k]:.0f} %")
+        low, high = found.interval[1, k]
+        assert (f"{low:#.4g} to {high:#.4g}" if found.support[1, k] else "left out") in line
+    assert any("left out" in line for line in terms)
+    assert pair == f"g': {found.lookalikes[0].advice}"
+    assert repr(found) == str(found)

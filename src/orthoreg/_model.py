@@ -312,6 +312,17 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return export.to_c(self.field_, self.output_names_)
 
+    def __str__(self) -> str:
+        """The constructor's call and, once fitted, the equations. `repr` is the call alone."""
+        return "\n".join([repr(self), *(self.equations() if hasattr(self, "field_") else [])])
+
+    def _html_repr(self) -> str:
+        """What scikit-learn shows in a notebook, under the equations once there are some."""
+        from sklearn.utils import estimator_html_repr
+
+        lines = self.equations() if hasattr(self, "field_") else []
+        return export.to_html(lines) + estimator_html_repr(self)
+
     # -- files ---------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:

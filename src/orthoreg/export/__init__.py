@@ -7,3 +7,4 @@ from ._sympy import sympy_source as sympy_source
 from ._sympy import to_sympy as to_sympy
 from ._text import equations as equations
 from ._text import significant as significant
+from ._text import to_html as to_html

@@ -1,5 +1,6 @@
 """A fitted field as lines that people read, and how their numbers are written."""
 
+import html
 from collections.abc import Sequence
 
 import numpy as np
@@ -30,6 +31,11 @@ def equations(field: HybridField, outputs: Sequence[str], precision: int = 4) ->
             text = f"{text} + residual" if text else "residual"
         lines.append(f"{output}' = {text or '0'}")
     return lines
+
+
+def to_html(lines: Sequence[str]) -> str:
+    """Lines of text for a notebook, as they are; nothing for none."""
+    return f"<pre>{html.escape(chr(10).join(lines))}</pre>" if lines else ""
 
 
 def has_residual(field: HybridField, equation: int) -> bool:
