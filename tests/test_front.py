@@ -1,11 +1,13 @@
 """What `OrthoReg` takes and shows: libraries as text, warnings at the door, printing."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 import orthoreg as og
-from orthoreg._errors import FormulaError, InputError
+from orthoreg._errors import DataError, DataWarning, FormulaError, InputError
 
 X = np.random.default_rng(0).uniform(0.2, 1.8, (120, 2))
 Y = np.column_stack([X[:, 1], -X[:, 0] / (0.5 + X[:, 0])])
@@ -94,6 +96,70 @@ def test_a_column_may_be_called_as_a_family():
     data = og.Dataset.from_arrays(X, 1.0, names=["poly", "v"], derivatives=X @ [[0, 0], [2, 3]])
     model = og.OrthoReg("`poly` + v", og.Zero()).fit(data)
     assert model.equations() == ["poly' = 2.000 v", "v' = 3.000 v"]
+
+
+# -- warnings at the door ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rows, library, enough",
+    [(5, "poly(2)+fourier(1)", 20), (19, "poly(2)+fourier(1)", 20), (9, "poly(1)", 10)],
+)
+def test_few_rows_are_named_against_what_is_asked_of_them(rows, library, enough):
+    model = og.OrthoReg(library, og.Zero())
+    terms = {20: 10, 10: 3}[enough]
+    said = f"{rows} rows, few for {terms} candidate terms .* at least {enough} rows"
+    with pytest.warns(DataWarning, match=said) as caught:
+        model.fit(X[:rows], Y[:rows])
+    assert caught[0].filename == __file__
+    model.fit(X[:enough], Y[:enough])  # warnings are errors here
+
+
+def test_the_terms_of_the_largest_equation_count():
+    library = og.PerState({"x0": "poly(1)"}, "poly(2)")
+    with pytest.warns(DataWarning, match="few for 6 candidate terms"):
+        og.OrthoReg(library, og.Zero()).fit(X[:11], Y[:11])
+    og.OrthoReg(library, og.Zero()).fit(X[:12], Y[:12])
+
+
+def test_transposed_data_are_noticed():
+    t = np.linspace(0, 3, 120)
+    x = np.column_stack([np.cos(t), -np.sin(t)])
+    model = og.OrthoReg("poly(1)", og.Zero())
+    with pytest.warns(DataWarning, match="2 rows of 120 states.* did you mean x.T"):
+        model.fit(x.T, x.T)
+    with pytest.raises(DataError, match=r"t has shape \(120,\) and x has 2 rows. Did you mean x.T"):
+        model.fit(x.T, t=t)
+    with pytest.raises(DataError, match="x has 119 rows.$"):
+        model.fit(x[1:], t=t)
+
+
+# -- frames --------------------------------------------------------------------------------
+
+
+def test_names_come_from_the_columns_of_frames_of_every_run():
+    t = np.linspace(0, 3, 60)
+    runs = [
+        pd.DataFrame({"angle": a * np.cos(t), "speed": -a * np.sin(t)}, index=t) for a in (1.0, 2.0)
+    ]
+    inputs = [pd.DataFrame({"push": np.sin(3 * t)})] * 2
+    times = pd.Series(t)
+    model = og.OrthoReg("poly(1)", og.Zero())
+    assert model.fit(runs, t=times).state_names_ == ("angle", "speed")
+    assert model.equations() == ["angle' = 1.000 speed", "speed' = -1.000 angle"]
+    assert model.fit(runs, t=[times, times], u=inputs).input_names_ == ("push",)
+    assert model.fit(runs[0], t=0.05, u=inputs[0]).input_names_ == ("push",)
+
+
+def test_names_of_inputs_come_from_a_frame_beside_derivatives_too():
+    u = pd.DataFrame({"push": X[:, 1]})
+    model = og.OrthoReg("poly(1)", og.Zero()).fit(X[:, :1], -X[:, :1] + 2 * X[:, 1:], u=u)
+    assert model.equations() == ["x0' = -1.000 x0 + 2.000 push"]
+    assert_array_equal(model.predict(X[:, :1], u), model.predict(X[:, :1], X[:, 1:]))
+    with pytest.raises(InputError, match="u must have the columns 'push'.* it has 'pull'"):
+        model.predict(X[:, :1], u.rename(columns={"push": "pull"}))
+    with pytest.raises(InputError, match="different names"):
+        model.fit(pd.DataFrame(X[:, :1], columns=["push"]), X[:, :1], u=u)
 
 
 # -- printing ------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from ._door import (
     known_variables,
     simulation_arrays,
     training_samples,
+    warn_of_few_rows,
 )
 from ._errors import InputError, ModelFileError
 from ._field import HybridField
@@ -414,6 +415,8 @@ def fit_together(
     if len(samples.targets) < 2:
         raise InputError("A fit needs at least 2 samples; the data hold 1.")
     tasks = [model._task(one, samples, learned) for model, one in zip(models, plans, strict=True)]
+    n_terms = max(int(task.allowed.sum(axis=1).max(initial=0)) for task in tasks)
+    warn_of_few_rows(len(samples.targets), len(learned["state_names_"]), n_terms)
     found = [_chosen(one, task) for one, task in zip(plans, tasks, strict=True)]
     tasks = [
         task if selected is None else _narrowed(task, selected)
