@@ -333,7 +333,7 @@ REFUSED_FITS = {
     "inputs named like states": (
         dict(X=pd.DataFrame(X, columns=["u0", "b"]), y=Y, u=X[:, :1]), "different names",
     ),
-    "library": (dict(X=X, y=Y, library="poly"), "library must be.*Polynomial"),
+    "library": (dict(X=X, y=Y, library=["x0"]), "library must be.*Polynomial.*text"),
     "augmentation": (dict(X=X, y=Y, augmentation=og.Zero), "augmentation must be.*Zero"),
     "solver": (dict(X=X, y=Y, solver="exact"), "solver must be.*Exact"),
     "loss": (dict(X=X, y=Y, loss="mse"), "loss must be.*VectorField"),

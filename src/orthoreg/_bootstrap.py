@@ -9,23 +9,54 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._errors import InputError
 from ._model import AbstractModel
+from .export import significant
 from .selection import ConfoundedPair, confounded_pairs, inclusion
+
+NOTABLE = 0.05
+"""The probability of a term that was left out, from which on it is shown."""
 
 
 @final
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Bootstrap:
     """For each equation and term: how often resamples of the runs choose it (`probability`), and
     the 95 % interval of its coefficient (`interval`), zero for terms that are not chosen.
 
     `support` are the terms chosen on all data, `confounded` the pairs that these cannot tell
-    apart.
+    apart. `output_names` name the equations, `feature_names` the terms. Printed, it is a table.
     """
 
     support: np.ndarray
     probability: Float[np.ndarray, "c K"]
     interval: Float[np.ndarray, "c K 2"]
     confounded: tuple[ConfoundedPair, ...]
+    output_names: tuple[str, ...]
+    feature_names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """The terms in use, and those that resamples chose now and then; then confounded pairs."""
+        rows = [("equation", "term", "95 % interval", "probability")]
+        for c, output in enumerate(self.output_names):
+            shown = np.flatnonzero(self.support[c] | (self.probability[c] >= NOTABLE))
+            for place, k in enumerate(shown):
+                low, high = (f"{'-' * (end < 0)}{significant(abs(end), 4)}"
+                             for end in self.interval[c, k].tolist())  # fmt: skip
+                rows.append((
+                    "" if place else f"{output}'",
+                    self.feature_names[k],
+                    f"{low} to {high}" if self.support[c, k] else "left out",
+                    f"{100 * self.probability[c, k]:.0f} %",
+                ))  # fmt: skip
+            if not len(shown):
+                rows.append((f"{output}'", "no terms", "", ""))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            f"{equation:<{widths[0]}}  {term:<{widths[1]}}  {interval:>{widths[2]}}  "
+            f"{probability:>{widths[3]}}".rstrip()
+            for equation, term, interval, probability in rows
+        ]
+        pairs = [f"{self.output_names[pair.equation]}': {pair.advice}" for pair in self.confounded]
+        return "\n".join([*lines, *pairs])
 
 
 def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> Bootstrap:
@@ -40,8 +71,13 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     >>> t = np.linspace(0, 6, 100)
     >>> runs = [np.column_stack([a * np.cos(t), -a * np.sin(t)]) for a in np.linspace(0.5, 2, 9)]
     >>> model = og.OrthoReg(og.Polynomial(2), og.Zero()).fit(runs, t=t)
-    >>> og.bootstrap(model, resamples=100).probability[0].tolist()
+    >>> found = og.bootstrap(model, resamples=100)
+    >>> found.probability[0].tolist()
     [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+    >>> print(found)
+    equation  term     95 % interval  probability
+    x0'       x1      1.000 to 1.000        100 %
+    x1'       x0    -1.000 to -1.000        100 %
     """
     if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 20:
         raise InputError(f"resamples must be a whole number of at least 20; got {resamples!r}.")
@@ -59,4 +95,11 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
         )
     sure = inclusion(selected, selected.evidence, resamples=resamples, seed=seed)
     pairs = confounded_pairs(selected, selected.evidence, model.field_.features)
-    return Bootstrap(selected.support, sure.probability, sure.interval, tuple(pairs))
+    return Bootstrap(
+        selected.support,
+        sure.probability,
+        sure.interval,
+        tuple(pairs),
+        tuple(model.output_names_),
+        tuple(model.feature_names_),
+    )

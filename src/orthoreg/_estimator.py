@@ -3,11 +3,12 @@
 import math
 from typing import final
 
+from ._errors import InputError
 from ._gate import Gate
 from ._model import AbstractModel
 from .augmentations import AbstractAugmentation, RandomFeatures
 from .fitting import Recipe
-from .libraries import AbstractLibrary, Fourier, Polynomial
+from .libraries import AbstractLibrary, Fourier, Polynomial, as_library
 from .losses import AbstractLoss, VectorField
 from .selection import AbstractSelection, Extrapolation, Shrinkage
 from .solvers import AbstractSolver, Exact, Regularization
@@ -20,10 +21,14 @@ _MOST_ROWS = 2**15  # that the default residual is shaped on
 class OrthoReg(AbstractModel):
     """dx/dt = f_phy(x) + f_aug(x): sparse equations plus a residual orthogonal to their terms.
 
+    Give states and derivatives in their own units. Features and targets are scaled inside; a
+    `StandardScaler` in front would scale the states but not the derivatives that belong to them.
+
     Parameters
     ----------
-    library : candidate terms; `Polynomial(2) + Fourier(1)` if None, of which `selection` takes no
-        sine or cosine of a column that covers less than a quarter of a period.
+    library : candidate terms, as a library or as text such as "poly(2) + fourier(1) + exp(-x)";
+        `Polynomial(2) + Fourier(1)` if None, of which `selection` takes no sine or cosine of a
+        column that covers less than a quarter of a period.
     augmentation : the residual; `RandomFeatures(400)` if None, `Zero()` for equations alone.
     sparsity : mu, the weight of the L1 norm of the coefficients, which then chooses the terms;
         None leaves that to `selection`.
@@ -33,8 +38,8 @@ class OrthoReg(AbstractModel):
     loss : how runs become targets; `VectorField()` if None.
     selection : chooses the terms of each equation before the solver sees them; `Extrapolation()`
         if None: those that still hold where they were not fitted. They are solved for without
-        L1, and the residual is kept orthogonal to them alone. Not used where `sparsity` is given;
-        a loss on states, which has no derivatives to select by, takes sparsity 0.05.
+        L1, and the residual is kept orthogonal to them alone. Cannot be given with `sparsity`, nor
+        with a loss on states, which has no derivatives to select by and takes sparsity 0.05.
     solver : `Exact(normalize=True, most_rows=32768)` if None: weights relative to the size of
         features and targets, coefficients without shrinkage (also of terms that `sparsity`
         chose), a residual that is shaped on at most so many rows. `Exact()` minimises the
@@ -66,7 +71,7 @@ class OrthoReg(AbstractModel):
 
     def __init__(
         self,
-        library: AbstractLibrary | None = None,
+        library: AbstractLibrary | str | None = None,
         augmentation: AbstractAugmentation | None = None,
         *,
         sparsity: float | None = None,
@@ -91,14 +96,20 @@ class OrthoReg(AbstractModel):
 
     def recipe(self) -> Recipe:
         selection = self.selection
+        if selection is not None and self.sparsity is not None:
+            raise InputError(
+                f"selection and sparsity both choose the terms; got selection={selection!r} "
+                f"and sparsity={self.sparsity!r}. Give one of them and leave the other out."
+            )
         if selection is None and self.sparsity is None:
             selection = Extrapolation()
         elif selection is None and self.solver is None:
             selection = Shrinkage()  # what L1 leaves is solved for again, without shrinkage
+        sparsity = 0.0 if self.sparsity is None else self.sparsity
         return Recipe(
-            Polynomial(2) + Fourier(1) if self.library is None else self.library,
+            Polynomial(2) + Fourier(1) if self.library is None else as_library(self.library),
             RandomFeatures() if self.augmentation is None else self.augmentation,
-            Regularization(0.0 if self.sparsity is None else self.sparsity, self.orthogonality, self.magnitude),
+            Regularization(sparsity, self.orthogonality, self.magnitude),
             VectorField() if self.loss is None else self.loss,
             Exact(normalize=True, most_rows=_MOST_ROWS) if self.solver is None else self.solver,
             selection,

@@ -97,6 +97,10 @@ class HybridField:
             correction=self.correction[:, chosen],
         )
 
+    def resolved(self, digits: int | None = None) -> "HybridField":
+        """The same function with the parameters' values written into the terms."""
+        return replace(self, features=self.features.resolved(digits), parameters=None)
+
     def without_idle_basis(self) -> "HybridField":
         """The same function; a basis whose weights are all zero is dropped, and with it the
         region of a residual that is zero."""

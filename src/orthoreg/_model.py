@@ -23,7 +23,13 @@ from ._persistence import (
     write_model,
 )
 from ._rollouts import rollouts
-from ._validation import as_dataset, known_variables, simulation_arrays, training_rows
+from ._validation import (
+    as_dataset,
+    known_variables,
+    simulation_arrays,
+    training_rows,
+    warn_of_few_rows,
+)
 from .data import Dataset
 from .diagnostics import Certificate, certify
 from .fitting import Fit, Recipe, adapt, fit_all
@@ -239,13 +245,16 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return export.equations(self.field_, self.output_names_, precision)
 
-    def to_sympy(self) -> list[Any]:
-        """The symbolic part as SymPy expressions, one per equation, without the residual."""
+    def to_sympy(self, *, residual: bool = True) -> list[Any]:
+        """One SymPy expression per equation. A residual stands in it as a function of all
+        variables, `residual_<name>(...)`; with `residual=False` it is left out.
+
+        `sympy.lambdify(symbols, expression, [{"residual_v": f}, "numpy"])` gives it a value."""
         check_is_fitted(self)
-        return export.to_sympy(self.field_)
+        return export.to_sympy(self.field_, self.output_names_, residual=residual)
 
     def to_latex(self, precision: int = 4) -> list[str]:
-        """One line of LaTeX per equation."""
+        """One line of LaTeX per equation; a residual is a function r of all variables."""
         check_is_fitted(self)
         return export.to_latex(self.field_, self.output_names_, precision)
 
@@ -253,6 +262,23 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         """Source of a NumPy function `vector_field(variables)`, the residual included."""
         check_is_fitted(self)
         return export.to_python(self.field_, self.output_names_)
+
+    def to_c(self) -> str:
+        """Source of a C99 function `void vector_field(const double *z, double *dxdt)`, the
+        residual included; `z` holds the states, then the inputs."""
+        check_is_fitted(self)
+        return export.to_c(self.field_, self.output_names_)
+
+    def __str__(self) -> str:
+        """The constructor's call and, once fitted, the equations. `repr` is the call alone."""
+        return "\n".join([repr(self), *(self.equations() if hasattr(self, "field_") else [])])
+
+    def _html_repr(self) -> str:
+        """What scikit-learn shows in a notebook, under the equations once there are some."""
+        from sklearn.utils import estimator_html_repr
+
+        lines = self.equations() if hasattr(self, "field_") else []
+        return export.to_html(lines) + estimator_html_repr(self)
 
     # -- files ---------------------------------------------------------------------------
 
@@ -289,6 +315,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         params = decode(manifest["params"])
         if "gate" in cls._get_param_names():
             params = {"gate": None} | params  # a file from before there were gates
+        if params.get("selection") is not None and params.get("sparsity") is not None:
+            params["selection"] = None  # from before the two excluded each other: it had no effect
         model = cls(**params)
         model.field_ = field_from_parts(manifest["field"], arrays)
         model.state_names_ = tuple(manifest["states"])
@@ -335,4 +363,6 @@ def fit_together(
     rows, names = training_rows(models[0], recipes[0].loss, X, y, t, u)
     # models change only when all fits are done: one that fails leaves earlier ones whole
     fits = fit_all(recipes, rows)
+    n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
+    warn_of_few_rows(len(rows), len(names["state_names_"]), n_terms)
     return [model._learn(fit, names) for model, fit in zip(models, fits, strict=True)]

@@ -64,6 +64,11 @@ def tune(
             f"the strengths belong to; got {model!r}. The default chooses terms in "
             f"another way. Use scikit-learn's GridSearchCV for others."
         )
+    if model.selection is not None:
+        raise InputError(
+            f"tune chooses the terms by sparsity; got a model with selection={model.selection!r}. "
+            f"Leave selection out."
+        )
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
         raise InputError(f"folds must be a whole number of at least 2; got {folds!r}.")
     lams = _ORTHOGONALITIES if orthogonalities is None else tuple(orthogonalities)

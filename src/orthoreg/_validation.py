@@ -1,5 +1,6 @@
 """What users hand over, checked and turned into what the layers below work on."""
 
+import warnings
 from collections.abc import Sequence
 from copy import copy
 from typing import Any
@@ -8,9 +9,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from ._errors import InputError, quoted
+from ._errors import DataWarning, InputError, quoted
 from .data import Dataset, Rows, as_numbers, concatenate
 from .losses import AbstractLoss
+
+_ROWS_PER_TERM = 2  # fewer than this can hardly tell the terms of an equation apart
+_FEWEST_ROWS = 10  # whatever the library
+_STANDARD = 1e-6  # how near to 0 and 1 mean and standard deviation are after a StandardScaler
 
 
 def given_dataset(X: Any) -> Dataset | None:
@@ -70,7 +75,7 @@ def training_rows(
     names = [f"x{i}" for i in range(X.shape[1])] if given_names is None else given_names
     inputs = input_array(u, len(X))
     states = tuple(str(name) for name in names)
-    input_names = tuple(f"u{i}" for i in range(inputs.shape[1]))
+    input_names = _frame_columns(u) or _numbered_inputs(inputs.shape[1])
     if set(states) & set(input_names):
         raise InputError(
             f"States and inputs must have different names; X has columns among "
@@ -80,6 +85,8 @@ def training_rows(
     outputs = states if targets.shape[1] == X.shape[1] else numbered
     runs = np.zeros(len(X), dtype=np.int64)
     variables = np.hstack([X, inputs])
+    if outputs == states:
+        _warn_of_a_scaler(X)
     rows = Rows(
         variables, targets, runs, np.zeros(targets.shape[1]), states + input_names, outputs
     )
@@ -92,6 +99,40 @@ def training_rows(
         "target_is_flat_": y.ndim == 1,
         "feature_names_in_": given_names,
     }
+
+
+def warn_of_few_rows(rows: int, n_states: int, n_terms: int) -> None:
+    """Warns of fewer rows than states, which is how a transposed array looks, and of fewer than
+    the terms of an equation need."""
+    sentence = None
+    if rows < n_states:
+        sentence = (
+            f"The data hold {rows} rows of {n_states} states. Rows are times and columns are "
+            f"states: did you mean x.T, the transposed data?"
+        )
+    elif rows < (enough := max(_ROWS_PER_TERM * n_terms, _FEWEST_ROWS)):
+        smaller = " or choose a smaller library" if enough > _FEWEST_ROWS else ""
+        sentence = (
+            f"The data hold {rows} rows, few for {n_terms} candidate terms in each equation: many "
+            f"equations fit such data. Measure at least {enough} rows{smaller}."
+        )
+    if sentence:
+        warnings.warn(sentence, DataWarning, stacklevel=4)
+
+
+def _warn_of_a_scaler(X: np.ndarray) -> None:
+    """Warns of states that were standardised: their derivatives may not have been."""
+    with np.errstate(all="ignore"):
+        standard = np.abs(X.mean(axis=0)).max() < _STANDARD
+        standard &= np.abs(X.std(axis=0) - 1).max() < _STANDARD
+    if standard and len(X) > 2:
+        warnings.warn(
+            "Every column of X has mean 0 and standard deviation 1, as after a StandardScaler. y "
+            "must hold the derivatives of these scaled states, not of the measured ones. A "
+            "scaler is not needed: fit the states as they were measured.",
+            DataWarning,
+            stacklevel=5,
+        )
 
 
 def known_variables(model: Any, X: Any, u: Any) -> np.ndarray:
@@ -139,6 +180,15 @@ def _unnamed(model: Any, X: Any) -> Any:
     return X
 
 
+def _frame_columns(u: Any) -> tuple[str, ...]:
+    """The names of a frame's columns; none of anything else."""
+    return tuple(str(name) for name in getattr(u, "columns", ()))
+
+
+def _numbered_inputs(count: int) -> tuple[str, ...]:
+    return tuple(f"u{i}" for i in range(count))
+
+
 def _known_inputs(model: Any, u: Any, rows: int) -> np.ndarray:
     inputs = input_array(u, rows)
     if inputs.shape[1] != len(model.input_names_):
@@ -147,6 +197,12 @@ def _known_inputs(model: Any, u: Any, rows: int) -> np.ndarray:
             f"it has {inputs.shape[1]}."
             if model.input_names_
             else "The model was fitted without inputs; leave u out."
+        )
+    names = _frame_columns(u) or model.input_names_
+    if model.input_names_ not in (names, _numbered_inputs(len(names))):
+        raise InputError(
+            f"u must have the columns {quoted(model.input_names_)}, in this order; "
+            f"it has {quoted(names)}."
         )
     return inputs
 

@@ -85,7 +85,8 @@ def test_every_model_predicts_decomposes_simulates_and_reads(kind, fitted):
     assert [line.split("'")[0] for line in lines] == ["x0", "x1"]
     for line, part in zip(lines, neural.T, strict=True):
         assert line.endswith("residual") == bool(part.any())
-    assert model.score(X, Y) > 0.6 or kind == "PINN"
+    target = np.column_stack([X[:, 1] + 0.5, Y[:, 1]]) if kind == "PINN" else Y
+    assert model.score(X, target) > 0.6
     assert model.certificate_.n_samples == 60
 
 

@@ -1,20 +1,24 @@
 """The scikit-learn contract: every check of `parametrize_with_checks`, and its tools at work."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import orthoreg as og
+from orthoreg._errors import DataWarning
 
 MODELS = [og.OrthoReg(), og.OrthoReg(augmentation=og.Zero()), og.STLSQ()]
 TRAINED = og.UniversalODE(8, 1, solver=og.Adam(epochs=30, normalize=True))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore:The data hold:orthoreg._errors.DataWarning")
 @parametrize_with_checks(MODELS)
 def test_every_scikit_learn_check(estimator, check):
     check(estimator)
@@ -22,6 +26,7 @@ def test_every_scikit_learn_check(estimator, check):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore:The data hold:orthoreg._errors.DataWarning")
 @parametrize_with_checks([TRAINED])
 def test_every_scikit_learn_check_of_a_trained_network(estimator, check):
     check(estimator)
@@ -32,10 +37,24 @@ def linear_field(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return x, x @ np.array([[0.0, -1.0], [1.0, -0.1]])
 
 
-def test_works_behind_a_scaler(rng):
+def test_a_scaler_in_front_is_noticed(rng):
+    """It scales states and not the derivatives: an equation of neither."""
     x, y = linear_field(rng)
-    model = make_pipeline(StandardScaler(), og.OrthoReg(og.Polynomial(1), og.Zero())).fit(x, y)
-    assert model.score(x, y) > 1 - 1e-10
+    x, y = x * [100, 0.01], y * [100, 0.01]
+    plain = og.OrthoReg("poly(1)", og.Zero())
+    with pytest.warns(DataWarning, match="as after a StandardScaler.* fit the states as they were"):
+        make_pipeline(StandardScaler(), clone(plain)).fit(x, y)
+    # what the warning and the documentation say instead: units need no scaler
+    assert plain.fit(x, y).score(x, y) > 1 - 1e-10
+    assert plain.equations() == ["x0' = 10000 x1", "x1' = -0.0001000 x0 - 0.1000 x1"]
+
+
+def test_steps_that_keep_the_units_work_in_a_pipeline(rng):
+    x, y = linear_field(rng)
+    frame = pd.DataFrame(np.hstack([x, x**2]), columns=["a", "b", "c", "d"])
+    chosen = make_column_transformer(("passthrough", ["b", "a"]), remainder="drop")
+    model = make_pipeline(chosen, og.OrthoReg("poly(1)", og.Zero())).fit(frame, y[:, ::-1])
+    assert model.score(frame, y[:, ::-1]) > 1 - 1e-10
 
 
 def test_grid_search_reaches_every_strength(rng):

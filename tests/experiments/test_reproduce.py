@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -180,22 +181,30 @@ if __name__ == "__main__":
 """
 
 
+def written_at(folder: Path) -> dict[Path, int]:
+    """The moment at which each finished job's file was written."""
+    return {path: path.stat().st_mtime_ns for path in folder.glob("jobs/*.json")}
+
+
 @pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path):
     driver = tmp_path / "driver.py"
     driver.write_text(DRIVER)
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     subprocess.run([sys.executable, str(driver), str(whole)], check=True)
-    rng = np.random.default_rng(0)
-    kept = []
-    for delay in rng.uniform(10, 60, 2):
+    kept: dict[Path, int] = {}
+    for _ in range(2):
         process = subprocess.Popen([sys.executable, str(driver), str(broken)])
-        time.sleep(delay)
+        while len(finished := written_at(broken)) <= len(kept):  # one more job than before
+            assert process.poll() is None, "it ended before it could be killed"
+            time.sleep(0.02)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        kept.append(len(list((broken / "jobs").glob("*.json"))) if broken.exists() else 0)
+        assert kept.items() <= finished.items(), "a finished job was run again"
+        kept = written_at(broken)
+    assert len(kept) < len(written_at(whole)), "nothing was left to do"
     subprocess.run([sys.executable, str(driver), str(broken)], check=True)
-    assert kept == sorted(kept)
+    assert kept.items() < written_at(broken).items(), "a finished job was run again"
     for path in whole.rglob("*.*"):
         if path.is_file():
             assert path.read_bytes() == (broken / path.relative_to(whole)).read_bytes(), path

@@ -1,4 +1,4 @@
-"""Fitted models as text, SymPy, LaTeX and stand-alone Python, under any names."""
+"""Fitted models as text, SymPy and stand-alone Python, under any names."""
 
 import builtins
 import re
@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import orthoreg as og
 from orthoreg._errors import InputError
+from orthoreg.export import significant, sympy_source
 from orthoreg.libraries._expression import FUNCTIONS
 
 X = np.random.default_rng(0).uniform(0.1, 0.9, (200, 2))
@@ -111,18 +112,35 @@ def test_every_kind_of_formula_leaves_as_it_came_in(formula):
     model = fitted(["a", "b"], np.outer(truth, [2, -0.5]), library, sparsity=0.0)
     symbolic = model.decompose(X)[0]
     assert_allclose(symbolic, np.outer(truth, [2, -0.5]), rtol=1e-9)
-    expressions = model.to_sympy()
+    expressions = model.to_sympy(residual=False)
     compiled = sympy.lambdify(sympy.symbols("a b"), expressions, "numpy")
     assert_allclose(np.transpose(compiled(*X.T)), symbolic, rtol=1e-12)
     assert_allclose(executed(model.to_python())(X), model.predict(X), rtol=1e-12, atol=1e-12)
 
 
-def test_sympy_holds_the_symbolic_part_alone():
+def test_sympy_says_where_there_is_a_residual():
     model = fitted(["theta", "a b"])
     symbols = [sympy.Symbol("theta"), sympy.Symbol("a b")]
-    compiled = sympy.lambdify(symbols, model.to_sympy(), "numpy")
-    assert_allclose(np.transpose(compiled(*X.T)), model.decompose(X)[0], rtol=1e-12)
-    assert np.abs(model.decompose(X)[1]).max() > 1e-3
+    neural = model.decompose(X)[1]
+    assert np.abs(neural).max(axis=0)[0] > 1e-3 and not neural[:, 1].any()
+    expressions = model.to_sympy()
+    assert expressions[0].has(sympy.Function("residual_theta")(*symbols))
+    assert not expressions[1].atoms(sympy.core.function.AppliedUndef)
+    values = {"residual_theta": lambda *columns: model.decompose(np.column_stack(columns))[1][:, 0]}
+    compiled = sympy.lambdify(symbols, expressions, [values, "numpy"])
+    assert_allclose(np.transpose(compiled(*X.T)), model.predict(X), rtol=1e-10)
+    alone = sympy.lambdify(symbols, model.to_sympy(residual=False), "numpy")
+    assert_allclose(np.transpose(alone(*X.T)), model.decompose(X)[0], rtol=1e-10)
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("it's", 'a "b"\n'), ("lambda", "z")])
+def test_sympy_source_makes_the_same_expressions(names):
+    library = og.Terms(["`{}`*abs(`{}`)".format(*names), f"arctan(`{names[1]}`)", "1"])
+    model = fitted(names, library=library)
+    namespace = {}
+    exec(compile(sympy_source(model.field_, model.output_names_), "exported", "exec"), namespace)
+    assert list(namespace["equations"]) == list(names)
+    assert list(namespace["equations"].values()) == model.to_sympy()
 
 
 def test_equations_are_signed_sums_with_significant_digits():
@@ -143,28 +161,33 @@ def test_equations_put_sums_in_brackets_and_name_the_residual():
     assert second == "y' = residual"
 
 
+def test_brackets_stand_where_a_coefficient_would_seem_to_belong_to_a_part():
+    terms = ["1/(x + y)", "x/(1 + y)", "2*x", "-y", "(x + y)**2", "sin(x + y)"]
+    truth = np.column_stack([1 / X.sum(1), X[:, 0] / (1 + X[:, 1]), 2 * X[:, 0], -X[:, 1],
+                             X.sum(1) ** 2, np.sin(X.sum(1))])  # fmt: skip
+    model = fitted(slopes=truth @ np.outer(np.arange(2, 8), [1, 0]), library=og.Terms(terms),
+                   augmentation=og.Zero(), sparsity=0.0)  # fmt: skip
+    assert model.equations()[0] == (
+        "x' = 2.000 (1/(x + y)) + 3.000 x/(1 + y) + 4.000 (2*x) + 5.000 (-y) + 6.000 (x + y)**2 "
+        "+ 7.000 sin(x + y)"
+    )
+
+
+@pytest.mark.parametrize(
+    "value, precision, text",
+    [
+        (1e-9, 4, "1.000e-09"), (1e9, 4, "1.000e+09"), (988.5, 4, "988.5"), (12345.6, 4, "12346"),
+        (999999.4, 4, "1.000e+06"), (1e6, 4, "1.000e+06"), (0.00012346, 4, "0.0001235"),
+        (9.99999, 4, "10.00"), (0.09999999, 2, "0.10"), (3.0, 1, "3"), (95.0, 1, "95"),
+        (5e-324, 3, "4.94e-324"), (0.0999, 1, "0.1"),
+    ],
+)  # fmt: skip
+def test_numbers_have_the_digits_that_were_asked_for(value, precision, text):
+    assert significant(value, precision) == text
+
+
 @pytest.mark.parametrize("precision", [0, -1])
 @pytest.mark.parametrize("method", ["equations", "to_latex"])
 def test_a_senseless_precision_is_refused(method, precision):
     with pytest.raises(InputError, match="precision"):
         getattr(fitted(), method)(precision)
-
-
-def test_latex_shows_names_coefficients_and_residual():
-    model = fitted(["theta", "omega_1"], SLOPES)
-    first, second = model.to_latex()
-    assert first.startswith(r"\dot{\theta} = ") and second.startswith(r"\dot{\omega_{1}} = ")
-    assert (
-        r"- 1.0 \omega_{1} \theta" in second
-        and r"r_{\theta}\left(\theta, \omega_{1}\right)" in first
-    )
-    lines = fitted(["x", "lambda"], X @ [[0, 2.5], [-1, 0]], augmentation=og.Zero()).to_latex(3)
-    assert lines == [r"\dot{x} = - 1.0 \lambda", r"\dot{\lambda} = 2.5 x"]
-
-
-@pytest.mark.parametrize("name", ["a b", "50%", "#1", "$x$", "a&b", "new\nline", "back\\slash"])
-def test_latex_of_a_name_that_is_no_symbol_is_escaped_text(name):
-    line = fitted([name, "y"], X @ [[0, 2.5], [-1, 0]], augmentation=og.Zero()).to_latex()[1]
-    assert not re.search(r"(?<!\\)[%#$&\n]", line)
-    assert "a b" not in line or re.search(r"\\(text|mathrm|mathit|operatorname)\{a b\}", line)
-    assert r"\slash" not in line

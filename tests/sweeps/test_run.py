@@ -33,6 +33,12 @@ def runs_of(folder: Path) -> list[int]:
     return [int(seed) for seed, _, _ in sorted(traces, key=lambda trace: int(trace[2]))]
 
 
+def seeds_kept(wanted: list[Job], folder: Path) -> set[int]:
+    """The seeds of the jobs whose results are there."""
+    kept = contents(folder / "results")
+    return {job.spec.seed for job in wanted if f"{job.digest}.json" in kept}
+
+
 def processes_of(folder: Path) -> set[int]:
     return {int(file.name.split("-")[1]) for file in (folder / "traces").iterdir()}
 
@@ -192,26 +198,25 @@ def test_a_killed_sweep_continues_and_gives_the_same_bytes(tmp_path, workers, ki
     count, seconds = 24, 0.15
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     command = [sys.executable, sweep_jobs.__file__, str(count), str(broken), str(seconds)]
-    finished = [0]
+    # jobs name the folder of their traces: the whole sweep is run with the same ones
+    same = sweep_jobs.traced(count, broken, seconds)
     for _ in range(kills):
+        before, begun = seeds_kept(same, broken), runs_of(broken)
         sweep = subprocess.Popen([*command, str(workers)], stdout=subprocess.PIPE)
         assert sweep.stdout.readline() == b"ready\n"
-        begun = len(list((broken / "traces").iterdir()))
-        wait_for(lambda: len(list((broken / "traces").iterdir())) > begun)  # noqa: B023
+        wait_for(lambda: seeds_kept(same, broken) > before)  # noqa: B023
         time.sleep(rng.uniform(0.0, 0.4))
         sweep.kill()
         sweep.wait()  # not for the pipe, which a process that outlives its parent would hold open
         sweep.stdout.close()
         wait_for(lambda: not any(map(is_alive, processes_of(broken))))
-        finished.append(len(contents(broken / "results")))
-    assert finished == sorted(finished) and 0 < finished[-1] < count
-    # jobs name the folder of their traces: the whole sweep is run with the same ones
-    same = sweep_jobs.traced(count, broken, seconds)
+        assert before.isdisjoint(runs_of(broken)[len(begun) :]), "a finished job was run again"
+    kept, begun = seeds_kept(same, broken), runs_of(broken)
+    assert len(kept) < count, "nothing was left to do"
     resumed = run(same, broken / "results", workers=min(workers, 1))
+    assert sorted(runs_of(broken)[len(begun) :]) == sorted(set(range(count)) - kept)
     assert repr(resumed) == repr(run(same, whole, workers=min(workers, 1)))
     assert contents(broken / "results") == contents(whole)
-    # nothing that had finished was run again: only what was under way at a kill
-    assert len(runs_of(broken)) <= 2 * count + kills * max(workers, 1)
 
 
 # -- failure -------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import final
 from .._model import AbstractModel
 from ..augmentations import Zero
 from ..fitting import Recipe
-from ..libraries import AbstractLibrary, Fourier, Polynomial
+from ..libraries import AbstractLibrary, Fourier, Polynomial, as_library
 from ..losses import AbstractLoss, VectorField
 from ..selection import Thresholding
 from ..solvers import Exact, Regularization
@@ -17,7 +17,8 @@ class STLSQ(AbstractModel):
 
     Terms below `threshold` leave, `alpha` is the ridge weight on the sum of squares meanwhile, and
     the coefficients of the terms that stay are refitted without it. Computed from the Gram matrix:
-    the cost does not grow with the number of samples after one pass.
+    the cost does not grow with the number of samples after one pass. `library` may be text, as for
+    `OrthoReg`.
 
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 6, 200)
@@ -31,7 +32,7 @@ class STLSQ(AbstractModel):
     def __init__(
         self,
         threshold: float = 0.045,
-        library: AbstractLibrary | None = None,
+        library: AbstractLibrary | str | None = None,
         *,
         alpha: float = 0.05,
         rounds: int = 20,
@@ -45,7 +46,7 @@ class STLSQ(AbstractModel):
 
     def recipe(self) -> Recipe:
         return Recipe(
-            Polynomial(2) + Fourier(1) if self.library is None else self.library,
+            Polynomial(2) + Fourier(1) if self.library is None else as_library(self.library),
             Zero(),
             Regularization(0.0, 0.0, 0.0),
             VectorField() if self.loss is None else self.loss,

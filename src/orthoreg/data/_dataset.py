@@ -69,8 +69,8 @@ class Dataset:
         runs = _split(x, "x")
         names = _column_names(x) if names is None else names
         lengths = [len(run) for run in runs]
-        times = _times(t, lengths)
         n_states = runs[0].shape[1]
+        times = _times(t, lengths, n_states)
         state_names = check_names(
             [f"x{i}" for i in range(n_states)] if names is None else names, "names"
         )
@@ -312,8 +312,8 @@ def _split(value: Any, what: str) -> list[np.ndarray]:
     return runs
 
 
-def _times(t: Any, lengths: list[int]) -> list[np.ndarray]:
-    """One array of times for each run."""
+def _times(t: Any, lengths: list[int], n_columns: int) -> list[np.ndarray]:
+    """One array of times for each run of so many rows and columns."""
     if not isinstance(t, list | tuple) and np.ndim(t) == 0:
         step = float(as_numbers(t, "t"))
         if not step > 0:
@@ -336,6 +336,7 @@ def _times(t: Any, lengths: list[int]) -> list[np.ndarray]:
             raise DataError(
                 f"t and x must have the same number of rows; in run {i} t has shape "
                 f"{np.shape(time)} and x has {length} rows."
+                + (" Did you mean x.T?" if np.shape(time) == (n_columns,) else "")
             )
     return times
 

@@ -1,7 +1,10 @@
-"""Fitted fields as text, SymPy, LaTeX and Python."""
+"""Fitted fields as text, SymPy, LaTeX, Python and C."""
 
-from ._export import equations as equations
-from ._export import significant as significant
-from ._export import to_latex as to_latex
+from ._c import to_c as to_c
 from ._export import to_python as to_python
-from ._export import to_sympy as to_sympy
+from ._latex import to_latex as to_latex
+from ._sympy import sympy_source as sympy_source
+from ._sympy import to_sympy as to_sympy
+from ._text import equations as equations
+from ._text import significant as significant
+from ._text import to_html as to_html

@@ -1,103 +1,13 @@
-"""A fitted field as text, SymPy, LaTeX and stand-alone Python."""
+"""A fitted field as a stand-alone Python function."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .._errors import InputError
 from .._field import HybridField
 from .._gate import FARTHEST, SHARPNESS, Region
-from ..libraries import evaluate, to_text
-
-
-def equations(field: HybridField, outputs: Sequence[str], precision: int = 4) -> list[str]:
-    """One line per equation, "omega' = -1.042 sin(theta) + residual"."""
-    check_precision(precision)
-    names = field.features.resolved(precision).names
-    lines = []
-    for c, output in enumerate(outputs):
-        text = ""
-        for name, value in zip(names, field.coefficients[c], strict=True):
-            if value == 0:
-                continue
-            size = significant(abs(value), precision)
-            body = size if name == "1" else f"{size} {_grouped(name)}"
-            if text:
-                text += f" - {body}" if value < 0 else f" + {body}"
-            else:
-                text = f"-{body}" if value < 0 else body
-        if np.any(field.weights[:, c]):
-            text = f"{text} + residual" if text else "residual"
-        lines.append(f"{output}' = {text or '0'}")
-    return lines
-
-
-def significant(value: float, precision: int) -> str:
-    """The number with so many significant digits, trailing zeros kept: 1.000, 0.0860."""
-    return f"{value:#.{precision}g}".removesuffix(".")
-
-
-def _grouped(name: str) -> str:
-    """Brackets around a term that is a sum, so that the coefficient applies to all of it."""
-    return f"({name})" if " + " in name or " - " in name else name
-
-
-def to_sympy(field: HybridField) -> list[Any]:
-    """f_phy as SymPy expressions in symbols named as the variables; the residual is not in them."""
-    import sympy
-
-    symbols = [sympy.Symbol(name) for name in field.features.variables]
-    terms = [evaluate(term, symbols, sympy) for term in field.features.resolved().terms]
-    return [
-        sympy.Add(
-            *(
-                sympy.Float(float(value)) * term
-                for value, term in zip(row, terms, strict=True)
-                if value != 0
-            )
-        )
-        for row in np.asarray(field.coefficients)
-    ]
-
-
-def to_latex(field: HybridField, outputs: Sequence[str], precision: int = 4) -> list[str]:
-    r"""One line per equation, \dot{\theta} = 1.0 \omega; r marks a residual."""
-    import sympy
-
-    check_precision(precision)
-    names = {sympy.Symbol(name): latex_name(name) for name in field.features.variables}
-    lines = []
-    for c, (output, expression) in enumerate(zip(outputs, to_sympy(field), strict=True)):
-        left = latex_name(output)
-        right = sympy.latex(expression.evalf(precision), symbol_names=names)
-        if np.any(field.weights[:, c]):
-            mark = rf"r_{{{left}}}\left({', '.join(names.values())}\right)"
-            right = mark if expression == 0 else f"{right} + {mark}"
-        lines.append(rf"\dot{{{left}}} = {right}")
-    return lines
-
-
-def latex_name(name: str) -> str:
-    """A variable's name in mathematics: Greek letters and indices as such, the rest as text."""
-    import sympy
-
-    if re.fullmatch(r"[A-Za-z]+(_?[A-Za-z0-9]+)?", name):
-        return sympy.latex(sympy.Symbol(name))
-    escapes = {"\\": r"\backslash{}", "^": r"\hat{}", "~": r"\sim{}"}
-    text = "".join(
-        escapes.get(letter, f"\\{letter}" if letter in "#$%&_{}" else letter)
-        for letter in " ".join(name.split())
-    )
-    return rf"\mathrm{{{text.replace(' ', '~')}}}"
-
-
-def check_precision(precision: int) -> None:
-    """Refuses a number of digits that is not a whole number of at least 1."""
-    if isinstance(precision, bool) or not isinstance(precision, int) or precision < 1:
-        raise InputError(f"precision must be a whole number of at least 1; got {precision!r}.")
-
+from ..libraries import to_text
 
 _PYTHON = '''"""{title}"""
 
@@ -127,7 +37,7 @@ def to_python(field: HybridField, outputs: Sequence[str]) -> str:
 
     The residual is included, its weights written out in full precision.
     """
-    field = field.without_idle_terms().without_idle_basis()
+    field = field.resolved().without_idle_terms().without_idle_basis()
     names = [f"columns[{i}]" for i in range(len(field.features.variables))]
     formulas = [to_text(term, functions="np.", names=names) for term in field.features.resolved().terms]
     equations = _sums(field.coefficients, formulas)

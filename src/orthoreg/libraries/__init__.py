@@ -1,8 +1,19 @@
 """Libraries of candidate terms: monomials, Fourier terms, formulas, sums and products."""
 
+from ._expression import SYMPY_NAMES as SYMPY_NAMES
+from ._expression import Call as Call
 from ._expression import Expression as Expression
 from ._expression import Number as Number
+from ._expression import Parameter as Parameter
+from ._expression import Power as Power
+from ._expression import Product as Product
+from ._expression import Program as Program
+from ._expression import Sum as Sum
+from ._expression import Variable as Variable
+from ._expression import compiled as compiled
 from ._expression import evaluate as evaluate
+from ._expression import multiply as multiply
+from ._expression import power as power
 from ._expression import quote_name as quote_name
 from ._expression import rename as rename
 from ._expression import to_text as to_text
@@ -19,6 +30,7 @@ from ._formula import parse as parse
 from ._library import AbstractLibrary as AbstractLibrary
 from ._library import Joined as Joined
 from ._library import Products as Products
+from ._spec import as_library as as_library
 from ._spec import parse_library as parse_library
 from ._structure import monomial as monomial
 from ._structure import parameters_of as parameters_of

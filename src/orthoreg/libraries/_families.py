@@ -158,9 +158,10 @@ class Terms(AbstractLibrary):
 class PerState(AbstractLibrary):
     """A library of its own for some equations: `PerState({"omega": Fourier(1)}, default=...)`.
 
-    The table of coefficients stays rectangular: an equation has zeros for terms that only
-    others may use. Equations without an entry take `default`. Added to another library it extends
-    single equations: `Polynomial(2) + PerState({"S": Terms(["S/(K + S)"])})`.
+    A library may be text, as in `PerState({"omega": "fourier(1)"}, default="poly(2)")`. The table
+    of coefficients stays rectangular: an equation has zeros for terms that only others may use.
+    Equations without an entry take `default`. Added to another library it extends single
+    equations: `Polynomial(2) + PerState({"S": Terms(["S/(K + S)"])})`.
     """
 
     by_state: tuple[tuple[str, AbstractLibrary], ...]
@@ -168,10 +169,13 @@ class PerState(AbstractLibrary):
 
     def __init__(
         self,
-        by_state: Mapping[str, AbstractLibrary] | Sequence[tuple[str, AbstractLibrary]],
-        default: AbstractLibrary | None = None,
+        by_state: Mapping[str, AbstractLibrary | str] | Sequence[tuple[str, AbstractLibrary | str]],
+        default: AbstractLibrary | str | None = None,
     ):
-        pairs = tuple((name, library) for name, library in dict(by_state).items())
+        from ._spec import as_library  # which reads these families
+
+        pairs = tuple((name, as_library(library)) for name, library in dict(by_state).items())
+        default = as_library(default)
         for library in [library for _, library in pairs] + ([default] if default else []):
             if isinstance(library, PerState):
                 raise InputError("PerState cannot stand inside another PerState.")

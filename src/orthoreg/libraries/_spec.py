@@ -1,6 +1,7 @@
-"""Libraries as text, for command lines: "poly(2) + fourier(1) + sin(3*theta)"."""
+"""Libraries as text: "poly(2) + fourier(1) + sin(3*theta)"."""
 
 import re
+from typing import Any
 
 from .._errors import FormulaError, suggestion
 from ._families import Fourier, Polynomial, Terms
@@ -11,6 +12,11 @@ _CALL = re.compile(r"\s*([A-Za-z]\w*)\s*\(([^()]*)\)\s*")
 _WHOLE_NUMBER = re.compile(r"\s*\d{1,3}\s*", re.ASCII)
 _MENTION = re.compile(rf"(?<![\w`])({'|'.join(_FAMILIES)})\s*\(", re.IGNORECASE)
 _EXPONENT = re.compile(r"(?<![\w`])(\d+\.?\d*|\.\d+)[eE]$")
+
+
+def as_library(library: Any) -> Any:
+    """The library that a text writes; anything else as it is."""
+    return parse_library(library) if isinstance(library, str) else library
 
 
 def parse_library(text: str) -> AbstractLibrary:
@@ -44,6 +50,11 @@ def _term(text: str) -> AbstractLibrary:
             f"Library part '{text}': families such as {found.group(1)}(...) can be multiplied only "
             f"with families, and formulas are terms of their own. Write 'poly(1)*fourier(1)', or "
             f"join a formula with +, as in 'poly(1)+sin(x)'."
+        )
+    if text.lower() in _FAMILIES:
+        raise FormulaError(
+            f"Library part '{text}': the family needs a whole number, as in '{text}(2)'. A "
+            f"variable of that name stands in backticks: '`{text}`'."
         )
     return Terms([text])
 

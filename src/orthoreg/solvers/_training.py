@@ -308,6 +308,8 @@ class _Model:
             validation=state.validation.at[epoch].set(value),
         )
         pace = self.pace
+        # not optax.cosine_decay_schedule: its number of steps must be known when this is compiled,
+        # and here it is data, so that another number of epochs compiles nothing
         height = (1 + jnp.cos(jnp.pi * epoch / pace.epochs)) / 2
         rate = pace.last_rate + (pace.first_rate - pace.last_rate) * height
         if self.schedule.batch:

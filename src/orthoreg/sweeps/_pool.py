@@ -1,4 +1,9 @@
-"""Jobs in processes of one thread each, so that neither cores nor neighbours change a digit."""
+"""Jobs in processes of one thread each, so that neither cores nor neighbours change a digit.
+
+Not joblib's pool, which would be the usual choice: tried with joblib 1.6 (loky), a worker that dies
+fails every job that is not finished, without a word on which it was; workers outlive a parent that
+was killed and go on to further jobs of it; and what runs at the moment cannot be shown.
+"""
 
 import io
 import multiprocessing

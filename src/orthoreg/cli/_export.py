@@ -1,0 +1,62 @@
+"""The command that writes a model's equations for other programs."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .._errors import InputError
+from ._app import Json, ModelFile, app
+from ._arguments import check_file, one_of
+from ._output import print_files, print_json, terminal
+
+_FORMATS = ("text", "python", "c", "latex", "sympy")
+_BY_ENDING = {".txt": "text", ".py": "python", ".c": "c", ".tex": "latex"}
+
+
+@app.command()
+def export(
+    model: ModelFile,
+    format: Annotated[
+        str | None,
+        typer.Option(help="text, python, c, latex or sympy; as --out ends if not given, or text."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write; printed if not given.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a model's equations as text, LaTeX or SymPy, or the whole model as Python or C."""
+    from .. import load
+    from .._files import atomic_write
+
+    ending = "" if out is None else out.suffix.lower()
+    chosen = _BY_ENDING.get(ending, "text") if format is None else format.lower()
+    one_of(chosen, list(_FORMATS), "--format")
+    if out is not None:
+        check_file(out)
+        if out.resolve() == model.resolve():
+            raise InputError(f"--out must not be the model file itself; got '{out}' for both.")
+    text = _written(load(model), chosen)
+    if out is not None:
+        with atomic_write(out) as stream:
+            stream.write(text.encode())
+    if as_json:
+        place = {"text": text} if out is None else {"out": str(out)}
+        return print_json({"model": str(model), "format": chosen, **place})
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        print_files(terminal(), [out])
+
+
+def _written(fitted: Any, form: str) -> str:
+    from ..export import sympy_source
+
+    if form == "python":
+        return fitted.to_python()
+    if form == "c":
+        return fitted.to_c()
+    if form == "sympy":
+        return sympy_source(fitted.field_, fitted.output_names_)
+    lines = fitted.to_latex() if form == "latex" else fitted.equations()
+    return "\n".join(lines) + "\n"

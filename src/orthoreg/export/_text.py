@@ -1,0 +1,67 @@
+"""A fitted field as lines that people read, and how their numbers are written."""
+
+import html
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._errors import InputError
+from .._field import HybridField
+from ..libraries import Expression, Sum, to_text
+
+_SMALLEST, _LARGEST = -4, 5  # powers of ten that are written out: 0.0001234, 123456
+
+
+def equations(field: HybridField, outputs: Sequence[str], precision: int = 4) -> list[str]:
+    """One line per equation, "omega' = -1.042 sin(theta) + residual"."""
+    check_precision(precision)
+    field = field.resolved(precision)
+    lines = []
+    for c, output in enumerate(outputs):
+        text = ""
+        for term, value in zip(field.features.terms, field.coefficients[c], strict=True):
+            if value == 0:
+                continue
+            size, name = significant(abs(value), precision), to_text(term)
+            body = size if name == "1" else f"{size} {_grouped(term, name)}"
+            if text:
+                text += f" - {body}" if value < 0 else f" + {body}"
+            else:
+                text = f"-{body}" if value < 0 else body
+        if has_residual(field, c):
+            text = f"{text} + residual" if text else "residual"
+        lines.append(f"{output}' = {text or '0'}")
+    return lines
+
+
+def to_html(lines: Sequence[str]) -> str:
+    """Lines of text for a notebook, as they are; nothing for none."""
+    return f"<pre>{html.escape(chr(10).join(lines))}</pre>" if lines else ""
+
+
+def has_residual(field: HybridField, equation: int) -> bool:
+    """Whether the network adds something to this equation."""
+    return bool(np.any(field.weights[:, equation]) or np.any(field.correction[equation]))
+
+
+def significant(value: float, precision: int) -> str:
+    """The number with so many significant digits, trailing zeros kept: 1.000, 0.0860, 1.000e-09.
+
+    Digits before the point are all written up to a million: 12346, not 1.235e+04.
+    """
+    scientific = f"{value:.{precision - 1}e}"
+    power = int(scientific.partition("e")[2])  # after rounding: 9.9999 is 10.00
+    if not _SMALLEST <= power <= _LARGEST:
+        return scientific
+    return f"{value:.{max(precision - 1 - power, 0)}f}"
+
+
+def check_precision(precision: int) -> None:
+    """Refuses a number of digits that is not a whole number of at least 1."""
+    if isinstance(precision, bool) or not isinstance(precision, int) or precision < 1:
+        raise InputError(f"precision must be a whole number of at least 1; got {precision!r}.")
+
+
+def _grouped(term: Expression, name: str) -> str:
+    """Brackets where the coefficient would seem to belong to a part: (x + y), (2*x), (1/x)."""
+    return f"({name})" if isinstance(term, Sum) or name[0] in "-0123456789" else name
