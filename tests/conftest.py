@@ -2,13 +2,15 @@
 
 from jaxtyping import install_import_hook
 
-# not the estimator: scikit-learn's contract wants its constructor to take anything
+# not the estimator and its recipe, which tell users in words what is wrong with their parts:
+# scikit-learn's contract wants a constructor that takes anything
 CHECKED = [
     f"orthoreg.{name}"
     for name in (
-        "_field", "_gate", "_geometry", "_objective", "augmentations", "data",
-        "diagnostics", "differentiation", "export", "fitting", "libraries", "losses", "moments", "penalties",
-        "quadratic", "selection", "simulation", "solvers", "sweeps", "systems",
+        "_field", "_gate", "_geometry", "_objective", "augmentations", "data", "diagnostics",
+        "differentiation", "export", "fitting._adapt", "fitting._route", "libraries", "losses",
+        "moments", "penalties", "quadratic", "selection", "simulation", "solvers", "sweeps",
+        "systems",
     )
 ]  # fmt: skip
 

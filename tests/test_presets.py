@@ -9,29 +9,28 @@ from sklearn.base import clone
 
 import orthoreg as og
 from orthoreg import presets
-from orthoreg.augmentations import Composed
-from orthoreg.solvers import Shrinkage, Thresholding, TwoStage
+from orthoreg.selection import Thresholding
+from orthoreg.solvers import TwoStage
 
 X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
 Y = X @ np.array([[0.0, -1.0], [1.0, -0.1]]) + 0.3 * np.cos(3 * X[:, :1])
 PAPER = og.Adam(epochs=2000, learning_rate=0.0089)
 NET = og.MLP(128, 3)
 
-EXPECTED = {  # augmentation, mu, lam, lam2, solver
-    "paper_orthoreg": (NET, 0.003, 0.005, 0.0, PAPER),
-    "paper_l2": (NET, 0.001, 0.0, 0.005, PAPER),
-    "paper_pure": (og.Zero(), 0.001, 0.0, 0.0, PAPER),
-    "lasso": (og.Zero(), 0.001, 0.0, 0.0, og.Exact()),
-    "two_stage": (NET, 0.003, 0.0, 0.0, TwoStage(Shrinkage(), PAPER)),
-    "selection_refit": (NET, 0.0, math.inf, 0.0, TwoStage(Thresholding(0.045), PAPER)),
-    "compositional": (Composed(NET), 0.003, 0.005, 0.0, PAPER),
+EXPECTED = {  # augmentation, mu, lam, lam2, solver, selection
+    "paper_orthoreg": (NET, 0.003, 0.005, 0.0, PAPER, None),
+    "paper_l2": (NET, 0.001, 0.0, 0.005, PAPER, None),
+    "paper_pure": (og.Zero(), 0.001, 0.0, 0.0, PAPER, None),
+    "lasso": (og.Zero(), 0.001, 0.0, 0.0, og.Exact(), None),
+    "two_stage": (NET, 0.003, 0.0, 0.0, TwoStage(PAPER), None),
+    "selection_refit": (NET, None, math.inf, 0.0, TwoStage(PAPER), Thresholding(0.045)),
 }
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_preset_has_the_settings_of_the_paper(name):
     model = getattr(presets, name)()
-    augmentation, mu, lam, lam2, solver = EXPECTED[name]
+    augmentation, mu, lam, lam2, solver, selection = EXPECTED[name]
     assert clone(model).get_params() == {
         "library": og.Polynomial(2) + og.Fourier(1),
         "augmentation": augmentation,
@@ -39,13 +38,14 @@ def test_a_preset_has_the_settings_of_the_paper(name):
         "orthogonality": lam,
         "magnitude": lam2,
         "loss": og.VectorField(og.SmoothedFiniteDifference()),
-        "selection": None,
+        "selection": selection,
         "solver": solver,
         "gate": None,
         "seed": 0,
     }
-    plan = model.recipe()  # every part is accepted
-    assert (plan.solver, plan.augmentation) == (solver, augmentation)
+    recipe = model.recipe()  # every part is accepted
+    assert (recipe.solver, recipe.augmentation) == (solver, augmentation)
+    assert recipe.selection == selection
 
 
 def test_the_recommended_preset_is_the_default():
@@ -57,8 +57,7 @@ def test_presets_take_their_strengths_and_seeds():
     assert presets.paper_orthoreg(2.0, 0.1, 7).get_params()["orthogonality"] == 2.0
     assert presets.paper_l2(2.0, 0.1, 7).get_params()["magnitude"] == 2.0
     assert presets.two_stage(2.0, 0.1, 7).get_params()["orthogonality"] == 2.0
-    assert presets.compositional(2.0, 0.1, 7).get_params()["orthogonality"] == 2.0
-    assert presets.selection_refit(0.5, 7).solver.first == Thresholding(0.5)
+    assert presets.selection_refit(0.5, 7).selection == Thresholding(0.5)
     for make in (presets.paper_orthoreg, presets.paper_l2, presets.two_stage):
         assert make(2.0, 0.1, 7).sparsity == 0.1 and make(2.0, 0.1, 7).seed == 7
     assert presets.paper_pure(0.1, 7).sparsity == presets.lasso(0.1).sparsity == 0.1

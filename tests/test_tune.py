@@ -9,9 +9,10 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import orthoreg as og
 from orthoreg._errors import InputError
+from orthoreg.data import folds
 from orthoreg.moments import gather
 from orthoreg.selection import regularization_path
-from orthoreg.solvers import Regularization
+from orthoreg.solvers import Regularization, TwoStage
 
 LAMBDAS, MUS, FOLDS = (0.1, 3.0, math.inf), (0.01, 0.1, 0.4), 4
 
@@ -21,10 +22,10 @@ def model() -> og.OrthoReg:
     return og.OrthoReg(augmentation=og.RandomFeatures(30, ridge=1e-3), solver=og.Exact())
 
 
-def held_out_error(model, samples, fold_of_row, fold, lam, mu) -> float:
+def held_out_error(model, rows, fold_of_row, fold, lam, mu) -> float:
     """Fits to the other folds and predicts this one, sample by sample."""
     features, basis = model.field_.features, model.field_.basis
-    train, test = samples.only(fold_of_row != fold), samples.only(fold_of_row == fold)
+    train, test = rows.only(fold_of_row != fold), rows.only(fold_of_row == fold)
     result = og.Exact().solve(
         gather(features, basis, train), features.mask, Regularization(mu, lam, 0.0), 1e-3
     )
@@ -35,11 +36,11 @@ def held_out_error(model, samples, fold_of_row, fold, lam, mu) -> float:
 
 def test_the_path_is_what_fits_of_their_own_give(model, pendulum_runs):
     tuned = og.tune(model, pendulum_runs, orthogonalities=LAMBDAS, sparsities=MUS, folds=FOLDS)
-    samples = og.VectorField().samples(pendulum_runs)
-    fold_of_row = samples.folds(FOLDS)
+    rows = og.VectorField().observe(pendulum_runs)
+    fold_of_row = folds(rows, FOLDS)
     expected = [
         [
-            [held_out_error(tuned.model, samples, fold_of_row, f, lam, mu) for f in range(FOLDS)]
+            [held_out_error(tuned.model, rows, fold_of_row, f, lam, mu) for f in range(FOLDS)]
             for mu in MUS
         ]
         for lam in LAMBDAS
@@ -52,11 +53,11 @@ def test_the_path_is_what_fits_of_their_own_give(model, pendulum_runs):
 
 
 def test_folds_are_whole_runs(pendulum_runs):
-    samples = og.VectorField().samples(pendulum_runs)
-    fold_of_row = samples.folds(FOLDS)
+    rows = og.VectorField().observe(pendulum_runs)
+    fold_of_row = folds(rows, FOLDS)
     for fold in range(FOLDS):
-        inside = set(samples.run_of_row[fold_of_row == fold])
-        assert inside.isdisjoint(samples.run_of_row[fold_of_row != fold])
+        inside = set(rows.run_of_row[fold_of_row == fold])
+        assert inside.isdisjoint(rows.run_of_row[fold_of_row != fold])
 
 
 @pytest.mark.slow
@@ -92,10 +93,10 @@ def test_grid_search_takes_a_dataset_as_a_list_of_runs(model, pendulum_runs):
 
 
 def test_grid_search_over_rows_keeps_runs_together(pendulum_runs):
-    samples = og.VectorField().samples(pendulum_runs)
+    rows = og.VectorField().observe(pendulum_runs)
     model = og.OrthoReg(augmentation=og.Zero(), solver=og.Exact())
     search = GridSearchCV(model, {"sparsity": [1e-3, 1.0]}, cv=GroupKFold(4))
-    search.fit(samples.variables, samples.targets, groups=samples.run_of_row)
+    search.fit(rows.variables, rows.targets, groups=rows.run_of_row)
     assert search.best_params_ == {"sparsity": 1e-3}
 
 
@@ -121,7 +122,7 @@ def test_a_complete_library_is_chosen_with_little_shrinkage():
     [
         ({"solver": None}, "tune needs a model with solver=Exact()"),
         ({"solver": og.Adam()}, "tune needs a model with solver=Exact()"),
-        ({"solver": og.Exact(refit=True)}, "tune needs a model with solver=Exact()"),
+        ({"solver": TwoStage()}, "tune needs a model with solver=Exact()"),
     ],
 )
 def test_other_solvers_are_refused(model, pendulum_runs, change, words):
@@ -149,10 +150,12 @@ def test_an_infinite_ridge_leaves_the_equations_alone(pendulum_runs):
     model = og.OrthoReg(augmentation=og.RandomFeatures(10, ridge=1e-3), solver=og.Exact()).fit(
         pendulum_runs
     )
-    samples = og.VectorField().samples(pendulum_runs)
-    folds = gather(model.field_.features, model.field_.basis, samples, folds=3)
+    rows = og.VectorField().observe(pendulum_runs)
+    parts = gather(
+        model.field_.features, model.field_.basis, rows, folds=3, fold_of_row=folds(rows, 3)
+    )
     grid = {"orthogonalities": [1.0], "sparsities": [0.1]}
-    path = regularization_path(folds, model.field_.features.mask, **grid, ridges=[math.inf] * 2)
+    path = regularization_path(parts, model.field_.features.mask, **grid, ridges=[math.inf] * 2)
     alone = og.tune(
         og.OrthoReg(augmentation=og.Zero(), solver=og.Exact()), pendulum_runs, folds=3, **grid
     )

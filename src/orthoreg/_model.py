@@ -35,7 +35,7 @@ from .diagnostics import Certificate, certify
 from .fitting import Fit, Recipe, adapt, fit_all
 from .libraries import parameters_of
 from .selection import SelectionResult
-from .simulation import Rollout
+from .simulation import Inputs, Rollout, chosen_interpolation, run_inputs, simulation_inputs
 from .solvers import Training
 
 
@@ -47,6 +47,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     feature_names_in_: Any  # scikit-learn's: set when a frame with column names was fitted
     state_names_: tuple[str, ...]
     input_names_: tuple[str, ...]
+    input_interpolation_: dict[str, str]
     output_names_: tuple[str, ...]
     units_: dict[str, str]
     columns_: dict[str, Any]
@@ -186,38 +187,51 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         return loss.targets(loss.observe(data), self.field_.values)
 
     def simulate(
-        self, x0: Any, t: Any, u: Any = None, *, throw: bool = False, rtol: float = 1e-8
+        self,
+        x0: Any,
+        t: Any,
+        u: Any = None,
+        *,
+        interpolation: Any = None,
+        throw: bool = False,
+        rtol: float = 1e-8,
     ) -> Rollout:
         """The trajectory from `x0` (n,) at times `t` (T,), or one for each row of `x0` (B, n).
 
-        `u` holds the inputs at `t`, (T, m) or (B, T, m), interpolated linearly. Divergence does
-        not raise: `.status` says how the rollout ended, `.stopped_at` when, and `.message` where
-        and which term dominated there. `throw=True` raises it. With a gate, `.left_at` is the
-        first of the times `t` at which the state is outside the training data.
+        `u` holds the inputs: their values at `t`, (T, m) or (B, T, m); a function of time that
+        returns m values; or a pandas Series or frame indexed by time. Between samples they run as
+        `input_interpolation_` says, unless `interpolation` is given: "cubic" (a smooth curve),
+        "linear" or "hold" (the last value stays), for all or as a dict by input.
+
+        Divergence does not raise: `.status` says how the rollout ended, `.stopped_at` when, and
+        `.message` where and which term dominated there. `throw=True` raises it. With a gate,
+        `.left_at` is the first of the times `t` at which the state is outside the training data.
         """
         check_is_fitted(self)
         self._check_equations()
-        n = len(self.state_names_)
-        starts, times, inputs, single = simulation_arrays(x0, t, u, n, len(self.input_names_))
+        starts, times, single = simulation_arrays(x0, t, len(self.state_names_))
+        kinds = chosen_interpolation(self.input_interpolation_, interpolation)
+        inputs = simulation_inputs(u, times, len(starts), kinds)
         rollout = self._rollouts(starts, np.tile(times, (len(starts), 1)), inputs, rtol)
         rollout = rollout.runs()[0] if single else replace(rollout, times=times)
         if throw:
             rollout.raise_unless_completed()
         return rollout
 
-    def forecast(self, data: Dataset, *, rtol: float = 1e-8) -> list[Rollout]:
-        """For each run, the trajectory from its first row over its own times and inputs."""
+    def forecast(
+        self, data: Dataset, *, interpolation: Any = None, rtol: float = 1e-8
+    ) -> list[Rollout]:
+        """For each run, the trajectory from its first row over its own times and inputs, which
+        run between the rows as in `simulate`."""
         check_is_fitted(self)
         self._check_equations()
         self._variables(data, None)
+        kinds = chosen_interpolation(self.input_interpolation_, interpolation)
         last = np.maximum.reduceat(np.arange(data.n_samples), data.offsets[:-1])
         columns = np.arange(data.run_lengths.max())
         rows = np.minimum(data.offsets[:-1, None] + columns, last[:, None])
         rollout = self._rollouts(
-            data.states[data.offsets[:-1]],
-            data.times[rows],
-            None if data.inputs is None else data.inputs[rows],
-            rtol,
+            data.states[data.offsets[:-1]], data.times[rows], run_inputs(data, kinds), rtol
         )
         return [
             replace(one, times=one.times[:length], x=one.x[:length])
@@ -232,7 +246,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             )
 
     def _rollouts(
-        self, starts: np.ndarray, times: np.ndarray, inputs: np.ndarray | None, rtol: float
+        self, starts: np.ndarray, times: np.ndarray, inputs: Inputs | None, rtol: float
     ) -> Rollout:
         return rollouts(
             self.field_, self.state_range_, self.state_names_, starts, times, inputs, rtol
@@ -300,6 +314,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
                 "field": entries,
                 "states": list(self.state_names_),
                 "inputs": list(self.input_names_),
+                "interpolation": self.input_interpolation_,
                 "outputs": list(self.output_names_),
                 "units": encode(self.units_),
                 "columns": encode(self.columns_),
@@ -321,6 +336,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         model.field_ = field_from_parts(manifest["field"], arrays)
         model.state_names_ = tuple(manifest["states"])
         model.input_names_ = tuple(manifest["inputs"])
+        linear = dict.fromkeys(model.input_names_, "linear")  # files from before there was a choice
+        model.input_interpolation_ = chosen_interpolation(linear, manifest.get("interpolation"))
         model.output_names_ = tuple(manifest["outputs"])
         model.units_ = decode(manifest["units"])
         model.columns_ = decode(manifest["columns"])

@@ -2,15 +2,17 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from ._errors import InputError
 from ._field import HybridField
-from .simulation import Rollout
+from .simulation import Inputs, NumpyField, Rollout, integrate
 
 _ESCAPE = 1e6
+_REGION_COST = 20  # values of functions that could be computed while a distance is measured
 
 
 def rollouts(
@@ -19,59 +21,75 @@ def rollouts(
     names: tuple[str, ...],
     starts: Float[np.ndarray, "B n"],
     times: Float[np.ndarray, "B T"],
-    inputs: Float[np.ndarray, "B T m"] | None,
+    inputs: Inputs | None,
     rtol: float,
 ) -> Rollout:
     """A batch of rollouts; a state a million times its size in training has diverged."""
-    from .simulation import integrate
-
     if not (isinstance(rtol, float) and 0 < rtol < 1):
         raise InputError(f"rtol must be a number between 0 and 1; got {rtol!r}.")
     size = np.abs(state_range).max(axis=0)
     reach = np.maximum(np.where(size > 0, size, 1.0), np.abs(starts))
+    used = field.without_idle_basis()
     rollout = integrate(
-        field.without_idle_basis(),
+        used,
         starts,
         times,
         inputs,
+        in_numpy=_in_numpy(used, owner=field),
         bound=_ESCAPE * reach,
         rtol=rtol,
         atol=rtol * reach,
     )
-    messages, left_at = list(rollout.message), []
-    for i, (message, time, state) in enumerate(
-        zip(rollout.message, rollout.stopped_at, rollout.stopped_state, strict=True)
-    ):
-        ts, z = times[i], _with_inputs(rollout.x[i], inputs, i)
-        if message:
-            ends = [] if inputs is None else [np.interp(time, ts, u) for u in inputs[i].T]
-            messages[i] = _cause(
-                field, message, np.append(state, ends), names, np.maximum(size, 1e-300)
-            )
-            ts, z = np.append(ts, time), np.vstack([z, np.append(state, ends)])
-        left_at.append(_first_outside(field, ts, z))
+    left_at = _first_outside(field, rollout, inputs)
+    messages = list(rollout.message)
+    for i, time in enumerate(rollout.stopped_at):
+        if time is not None:
+            z = _ends(rollout, inputs, [i])[0]
+            messages[i] = _cause(field, messages[i], z, names, np.maximum(size, 1e-300))
         if left_at[i] is not None:
             messages[i] = (
-                f"{messages[i]} The rollout left the training data at t = {left_at[i]:.6g}; from "
-                f"there on it is extrapolation."
+                f"The rollout left the training data at t = {left_at[i]:.6g}; from there on it is "
+                f"extrapolation. {messages[i]}"
             ).strip()
     return replace(rollout, message=messages, left_at=left_at)
 
 
-def _with_inputs(
-    states: Float[np.ndarray, "T n"], inputs: Float[np.ndarray, "B T m"] | None, run: int
-) -> Float[np.ndarray, "T V"]:
-    return states if inputs is None else np.hstack([states, inputs[run]])
+def _in_numpy(field: HybridField, owner: HybridField) -> NumpyField:
+    """The field for many rollouts at once, and what a row of it costs."""
+
+    def slope(t: Any, x: Any, u: Any) -> np.ndarray:
+        return field.values(x if u is None else np.hstack([x, u]))
+
+    units = sum(len(bias) for bias in field.basis.biases)
+    region = 0 if field.region is None else _REGION_COST
+    return NumpyField(slope, len(field.features.terms) + units + region, owner)
+
+
+def _ends(rollout: Rollout, inputs: Inputs | None, rows: list[int]) -> Float[np.ndarray, "r V"]:
+    """States and inputs at which these rollouts, which failed, ended."""
+    states = np.stack([rollout.stopped_state[i] for i in rows])
+    if inputs is None:
+        return states
+    times = np.array([[rollout.stopped_at[i]] for i in rows])
+    return np.hstack([states, inputs.only(rows).at(times)[:, 0]])
 
 
 def _first_outside(
-    field: HybridField, times: Float[np.ndarray, " T"], z: Float[np.ndarray, "T V"]
-) -> float | None:
-    """The first time at which the state is outside the field's region; NaN states do not count."""
+    field: HybridField, rollout: Rollout, inputs: Inputs | None
+) -> list[float | None]:
+    """The first time at which each state is outside the field's region; NaN does not count."""
     if field.region is None:
-        return None
-    outside = field.region.distance(z) > 1
-    return float(times[outside].min()) if outside.any() else None
+        return [None] * len(rollout.x)
+    count, points, n = rollout.x.shape
+    z = rollout.x if inputs is None else np.dstack([rollout.x, inputs.at(rollout.times)])
+    distance = field.region.distance(z.reshape(count * points, -1)).reshape(count, points)
+    times = np.where(distance > 1, rollout.times, np.inf).min(axis=1)
+    failed = [i for i, time in enumerate(rollout.stopped_at) if time is not None]
+    if failed:
+        gone = field.region.distance(_ends(rollout, inputs, failed)) > 1
+        last = np.array([rollout.stopped_at[i] for i in failed])
+        times[failed] = np.minimum(times[failed], np.where(gone, last, np.inf))
+    return [float(time) if math.isfinite(time) else None for time in times]
 
 
 def _cause(

@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 from ._errors import DataWarning, InputError, quoted
 from .data import Dataset, Rows, as_numbers, concatenate
 from .losses import AbstractLoss
+from .simulation import input_interpolation
 
 _ROWS_PER_TERM = 2  # fewer than this can hardly tell the terms of an equation apart
 _FEWEST_ROWS = 10  # whatever the library
@@ -58,6 +59,7 @@ def training_rows(
         return loss.observe(data), {
             "state_names_": data.state_names,
             "input_names_": data.input_names,
+            "input_interpolation_": input_interpolation(data.input_names, data),
             "output_names_": data.state_names,
             "units_": dict(data.units),
             "columns_": {"time": data.time_name, "group": data.group_name},
@@ -93,6 +95,7 @@ def training_rows(
     return rows, {
         "state_names_": states,
         "input_names_": input_names,
+        "input_interpolation_": input_interpolation(input_names),
         "output_names_": outputs,
         "units_": {},
         "columns_": {"time": "t", "group": None},
@@ -222,10 +225,8 @@ def input_array(u: Any, rows: int) -> np.ndarray:
     return inputs
 
 
-def simulation_arrays(
-    x0: Any, t: Any, u: Any, n: int, m: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, bool]:
-    """Checked starts (B, n), times (T,), inputs (B, T, m), and whether one start was given."""
+def simulation_arrays(x0: Any, t: Any, n: int) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Checked starts (B, n) and times (T,), and whether one start was given."""
     starts = as_numbers(x0, "x0")
     single = starts.ndim == 1
     starts = np.atleast_2d(starts)
@@ -242,22 +243,4 @@ def simulation_arrays(
     if (np.diff(times) <= 0).any():
         k = int(np.argmax(np.diff(times) <= 0))
         raise InputError(f"t must increase; it has {times[k]:g} then {times[k + 1]:g}.")
-    if (u is None) != (m == 0):
-        raise InputError(
-            f"The model has {m} inputs; give their values at t as u, shape ({len(times)}, {m})."
-            if u is None
-            else "The model was fitted without inputs; leave u out."
-        )
-    if u is None:
-        return starts, times, None, single
-    inputs = as_numbers(u, "u")
-    if inputs.ndim == 2:
-        inputs = np.broadcast_to(inputs, (len(starts), *inputs.shape))
-    if inputs.shape != (len(starts), len(times), m):
-        raise InputError(
-            f"u must have shape ({len(times)}, {m}) or ({len(starts)}, {len(times)}, {m}); "
-            f"it has shape {np.shape(u)}."
-        )
-    if not np.isfinite(inputs).all():
-        raise InputError("u must hold finite numbers only; it has NaN or infinity.")
-    return starts, times, inputs, single
+    return starts, times, single

@@ -16,8 +16,8 @@ from sklearn.linear_model import Lasso
 import orthoreg as og
 from orthoreg import presets
 from orthoreg._errors import InputError
-from orthoreg.augmentations import Composed
-from orthoreg.solvers import Thresholding, TwoStage
+from orthoreg.selection import Thresholding
+from orthoreg.solvers import TwoStage
 
 seeds = st.integers(0, 10_000)
 X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
@@ -34,14 +34,11 @@ MODELS = {
     "free PINN": lambda: og.PINN(KNOWN, weight=0.0, width=8, depth=1, solver=QUICK),
     "lasso": lambda: presets.lasso(0.05).set_params(library=og.Polynomial(2)),
     "two stage": lambda: presets.two_stage(2.0, 0.2).set_params(
-        library=og.Polynomial(2), augmentation=NET, loss=None, solver=TwoStage(then=QUICK)
+        library=og.Polynomial(2), augmentation=NET, loss=None, solver=TwoStage(QUICK)
     ),
     "selection and refit": lambda: presets.selection_refit().set_params(
         library=og.Polynomial(2), augmentation=NET, loss=None,
-        solver=TwoStage(Thresholding(0.2), QUICK),
-    ),
-    "compositional": lambda: presets.compositional(3.0, 1.0).set_params(
-        library=og.Polynomial(1), augmentation=Composed(NET), solver=QUICK
+        selection=Thresholding(0.2, normalize=True), solver=TwoStage(QUICK),
     ),
 }  # fmt: skip
 START, TIMES = [0.3, -0.2], [0.0, 0.05, 0.1]
@@ -209,29 +206,6 @@ def test_what_is_known_draws_the_network_towards_it(fitted):
     assert distances[1] < 0.05 * distances[0]
 
 
-# -- the composition -----------------------------------------------------------------------------
-
-
-def test_a_penalty_at_the_measured_states_does_not_control_the_composition(fitted):
-    """sum_j <N(x), phi_j>^2 is small; that of N(T_w(x)), which the model adds, is not."""
-    model = fitted("compositional")
-    field = model.field_
-    features = field.features(X)
-    unit = features / np.sqrt(np.mean(features**2, axis=0))
-    size = np.sqrt(np.mean(Y**2, axis=0))
-    penalised = unit.T @ (field.basis(X) @ field.weights) / 60 / size
-    effective = unit.T @ model.decompose(X)[1] / 60 / size
-    assert_allclose(np.array(model.certificate_.overlap), np.abs(effective).T, rtol=1e-9)
-    training = model.training_
-    part = training.history[training.best_epoch, 2]
-    assert part == pytest.approx(3 * np.sum(penalised**2), rel=1e-2)
-    assert np.sum(penalised**2) < 0.01 < 0.5 < np.sum(effective**2)
-    for one in model.certificate_.equations:
-        # the theorem does not apply, and nothing is claimed
-        assert not one.penalty_bound.assumption_holds and math.isnan(one.penalty_bound.bound)
-        assert math.isnan(one.duality_gap) and math.isnan(one.objective)
-
-
 # -- refusals ------------------------------------------------------------------------------------
 
 REFUSED = {
@@ -265,7 +239,7 @@ REFUSED = {
     "iterations": (lambda: og.STLSQ(rounds=0).fit(X, Y), "rounds must be.*got 0"),
     "exact PINN": (
         lambda: og.PINN(KNOWN, width=8, depth=1, solver=og.Exact()).fit(X, Y),
-        "cannot minimise loss=Informed",
+        "needs a loss that is linear in what is learned, which loss=Informed",
     ),
 }  # fmt: skip
 

@@ -2,10 +2,9 @@
 
 import os
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from .._errors import DataWarning, InputError, quoted, suggestion
 
@@ -58,11 +57,10 @@ def check_folder(out: Path) -> None:
         )
 
 
-def inputs_at(
-    model: Any, file: Path | None, times: np.ndarray, until: float, delimiter: str
-) -> np.ndarray | None:
-    """The model's inputs at these times, on straight lines between the rows of a table."""
+def inputs_of(model: Any, file: Path | None, until: float, delimiter: str) -> Any:
+    """The model's inputs in a table, at the times of its rows."""
     from ..data import read_table
+    from ..simulation import SampledInput
 
     names = model.input_names_
     if not names:
@@ -84,4 +82,23 @@ def inputs_at(
             f"--inputs must cover the times 0 to {until:g} of the simulation; '{file}' covers "
             f"{first:g} to {last:g}. Add rows or shorten --until."
         )
-    return np.column_stack([np.interp(times, given.times, column) for column in given.states.T])
+    return SampledInput(given.times, given.states)
+
+
+def interpolation_in(text: str | None, names: Sequence[str]) -> str | dict[str, str] | None:
+    """'cubic', 'linear' or 'hold' for all inputs, or for some: 'u=hold,v=linear'."""
+    from ..simulation import Interpolation
+
+    if text is None:
+        return None
+    kinds = [str(kind) for kind in Interpolation]
+    if "=" not in text:
+        one_of(text, kinds, "--interpolation")
+        return text
+    chosen = dict(part.split("=", 1) for part in names_in(text) if "=" in part)
+    if len(chosen) < len(names_in(text)):
+        raise InputError(f"--interpolation must be such as hold, or u=hold,v=linear; got '{text}'.")
+    for name, kind in chosen.items():
+        one_of(name, list(names), "An input in --interpolation")
+        one_of(kind, kinds, f"--interpolation of {name}")
+    return chosen

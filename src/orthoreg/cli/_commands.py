@@ -9,9 +9,16 @@ import typer
 from .._errors import InputError
 from .._progress import working
 from ._app import Delimiter, Json, ModelFile, Seed, Table, app
-from ._arguments import check_file, check_folder, inputs_at, names_in, numbers_in, one_of
+from ._arguments import (
+    check_file,
+    check_folder,
+    inputs_of,
+    interpolation_in,
+    names_in,
+    numbers_in,
+    one_of,
+)
 from ._output import (
-    ERRORS,
     collected_warnings,
     counted,
     print_certificate,
@@ -76,6 +83,7 @@ def fit(
     from .. import RandomFeatures, Zero, read_table
     from ..libraries import parse_library
     from ..presets import PRESETS
+    from ..simulation import interpolation_words
     from ._work import coefficient_dict, draw, forecast_scores, term_entries, write_results
 
     check_folder(out)
@@ -114,6 +122,7 @@ def fit(
                 "runs": runs.n_runs,
                 "samples": runs.n_samples,
                 "equations": model.equations(),
+                "input_interpolation": model.input_interpolation_,
                 "coefficients": coefficient_dict(model),
                 **entries,
                 "certificate": model.certificate_.as_dict(),
@@ -124,7 +133,10 @@ def fit(
             }
         )
     console = terminal()
-    console.print(f"{data.name}: {size_of(runs)}\n", markup=False)
+    console.print(f"{data.name}: {size_of(runs)}", markup=False)
+    if words := interpolation_words(model.input_interpolation_):
+        console.print(words, markup=False)
+    console.print()
     print_equations(console, model.equations())
     if entries:
         print_terms(console, **entries)
@@ -141,6 +153,13 @@ def simulate(
     step: Annotated[float, typer.Option(help="Time between the rows that are written.")],
     inputs: Annotated[
         Path | None, typer.Option(help="Table with the model's time and input columns.")
+    ] = None,
+    interpolation: Annotated[
+        str | None,
+        typer.Option(
+            help="How inputs run between the rows of the table: cubic, linear or hold (the last "
+            "value stays), or by name: u=hold,v=linear. As the fit chose if not given."
+        ),
     ] = None,
     delimiter: Delimiter = ",",
     out: Annotated[Path | None, typer.Option(help="CSV file for the trajectory.")] = None,
@@ -167,10 +186,16 @@ def simulate(
                 f"--until and --step must be positive, with at most 10 million steps; "
                 f"got {until:g} and {step:g}."
             )
+        if step > until * (1 + 1e-12):
+            raise InputError(
+                f"--step must be no longer than --until; got {step:g} and {until:g}, which leaves "
+                f"the start alone."
+            )
         times = step * np.arange(int(math.floor(until / step * (1 + 1e-12))) + 1)
-        values = inputs_at(fitted, inputs, times, until, delimiter)
+        values = inputs_of(fitted, inputs, float(times[-1]), delimiter)
+        kinds = interpolation_in(interpolation, fitted.input_names_)
         with working("Simulating"):
-            rollout = fitted.simulate(first, times, values)
+            rollout = fitted.simulate(first, times, values, interpolation=kinds)
         columns = {fitted.columns_["time"]: times}
         columns |= dict(zip(fitted.state_names_, rollout.x.T, strict=True))
         reached = np.isfinite(rollout.x).all(axis=1)
@@ -192,10 +217,10 @@ def simulate(
     console = terminal()
     shown = np.unique(np.linspace(0, reached.sum() - 1, 11).astype(int))
     rows = [[f"{column[i]:.6g}" for column in columns.values()] for i in shown]
+    if rollout.message:
+        console.print(f"note: {rollout.message}", markup=False, soft_wrap=True)
     title = f"{rollout.status}: {counted(int(reached.sum()), 'row')}"
     console.print(table(title, tuple(columns), rows))
-    if rollout.message:
-        ERRORS.print(f"note: {rollout.message}", markup=False)
     if out is not None:
         print_files(console, [out])
 

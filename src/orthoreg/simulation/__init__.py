@@ -1,17 +1,15 @@
-"""Rollouts of a vector field from given starts. Diffrax is loaded with the first of them."""
+"""Rollouts of a vector field from given starts. JAX and diffrax are loaded only by long ones."""
 
-from typing import TYPE_CHECKING, Any
-
+from ._given import chosen_interpolation as chosen_interpolation
+from ._given import input_interpolation as input_interpolation
+from ._given import interpolation_words as interpolation_words
+from ._given import run_inputs as run_inputs
+from ._given import simulation_inputs as simulation_inputs
+from ._inputs import Inputs as Inputs
+from ._inputs import Interpolation as Interpolation
+from ._inputs import SampledInput as SampledInput
+from ._inputs import sampled as sampled
+from ._integrate import integrate as integrate
 from ._rollout import Rollout as Rollout
 from ._rollout import Status as Status
-
-if TYPE_CHECKING:
-    from ._integrate import integrate as integrate
-
-
-def __getattr__(name: str) -> Any:
-    if name != "integrate":
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    from ._integrate import integrate
-
-    return integrate
+from ._routes import NumpyField as NumpyField

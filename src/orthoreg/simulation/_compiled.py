@@ -1,0 +1,123 @@
+"""Blocks of steps compiled by JAX: the same method, for rollouts of many steps."""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .._arrays import register_pytrees
+from ._inputs import Inputs
+from ._tsit5 import RUNNING, Cells, Limits, Now, Slope, Step, attempt
+
+SIZES = (1, 16, 256)
+"""Batches that are compiled; others are filled up to the next."""
+_STEPS = {1: 4096, 16: 1024, 256: 128}
+"""Steps in a block: enough that what lies between blocks costs little."""
+
+
+def compiled_block(
+    field: Any, now: Now, limits: Limits, inputs: Inputs | None, size: int
+) -> tuple[Now, Step]:
+    """Some hundred steps of at most `size` rollouts, one of `SIZES`, as `numpy_block` has them.
+
+    Neither the number of rollouts, nor that of times or of the inputs' rows compiles anew.
+    """
+    count = len(now.t)
+    rows = np.minimum(np.arange(size), count - 1)
+    now, limits = (
+        type(parts)(*(part[rows] if np.ndim(part) else np.asarray(part) for part in parts))
+        for parts in (now, limits)
+    )
+    cells, first = None, np.zeros(size, dtype=np.int64)
+    jumps = False
+    if inputs is not None:
+        cells, first = _window(inputs.only(rows).cells, now.cell, _STEPS[size])
+        now, jumps = now._replace(cell=now.cell - first), inputs.jumps
+    arrays, rest = split_field(field)
+    with jax.enable_x64(True):
+        after, step = _block(arrays, rest, now, limits, cells, jumps, _STEPS[size])
+    after = Now(*(np.array(part)[:count] for part in after))
+    taken, *parts = (np.asarray(part) for part in step)
+    t, end, x, kept = (part[:taken, :count] for part in parts[:4])
+    slopes = parts[4][:taken, :, :count]
+    return after._replace(cell=after.cell + first[:count]), Step(t, end, x, slopes, kept)
+
+
+def evaluate(field: Any, t: Any, x: Any, u: Any) -> np.ndarray:
+    """A field that JAX traces for one rollout, for many in NumPy."""
+    arrays, rest = split_field(field)
+    with jax.enable_x64(True):
+        return np.asarray(_values(arrays, rest, t, x, u))
+
+
+def _window(cells: Cells, cell: np.ndarray, width: int) -> tuple[Cells, np.ndarray]:
+    """For each rollout the next cells of its inputs, and the number of the first of them."""
+    first = np.minimum(cell, cells.knots.shape[1] - 2)
+    columns = np.minimum(first[:, None] + np.arange(width + 2), cells.knots.shape[1] - 1)
+    signal = cells.signal[:, None]
+    knots = cells.knots[signal, columns]
+    pieces = cells.coefficients[signal, np.minimum(columns[:, :-1], cells.knots.shape[1] - 2)]
+    return Cells(knots, pieces, np.arange(len(cell))), first
+
+
+def split_field(field: Any) -> tuple[Any, Any]:
+    """The numbers of a field, which are traced, and the rest, which is compiled in."""
+    register_pytrees()
+    leaves, structure = jax.tree.flatten(field)
+    is_number = [isinstance(leaf, float | np.ndarray | jax.Array) for leaf in leaves]
+    arrays = tuple(
+        np.asarray(leaf) for leaf, yes in zip(leaves, is_number, strict=True) if yes
+    )
+    others = tuple(None if yes else leaf for leaf, yes in zip(leaves, is_number, strict=True))
+    return arrays, (structure, tuple(is_number), others)
+
+
+def whole_field(arrays: Any, rest: Any) -> Any:
+    structure, is_number, others = rest
+    numbers = iter(arrays)
+    return jax.tree.unflatten(
+        structure,
+        [next(numbers) if yes else leaf for yes, leaf in zip(is_number, others, strict=True)],
+    )
+
+
+def _many(arrays: Any, rest: Any) -> Slope:
+    field = whole_field(arrays, rest)
+    return lambda t, x, u: jax.vmap(field, (0, 0, None if u is None else 0))(t, x, u)
+
+
+@partial(jax.jit, static_argnums=1)
+def _values(arrays, rest, t, x, u):
+    return _many(arrays, rest)(t, x, u)
+
+
+@partial(jax.jit, static_argnums=(1, 5, 6))
+def _block(arrays, rest, now, limits, cells, jumps, most):
+    field = _many(arrays, rest)
+    count, n = now.x.shape
+    space = (
+        jnp.zeros((most, count)), jnp.zeros((most, count)), jnp.zeros((most, count, n)),
+        jnp.zeros((most, count), bool), jnp.zeros((most, 7, count, n)),
+    )  # fmt: skip
+
+    def goes_on(carry):
+        taken, now, _ = carry
+        runs = now.status == RUNNING
+        here = taken < most
+        if cells is not None:  # until one has passed its window
+            here &= jnp.all(~runs | (now.cell < cells.knots.shape[1] - 2))
+        return here & jnp.any(runs)
+
+    def body(carry):
+        taken, now, space = carry
+        now, step = attempt(field, now, limits, cells, jumps, jnp)
+        parts = (step.t, step.end, step.x, step.kept, jnp.stack(step.slopes))
+        space = tuple(
+            array.at[taken].set(part) for array, part in zip(space, parts, strict=True)
+        )
+        return taken + 1, now, space
+
+    taken, now, space = jax.lax.while_loop(goes_on, body, (0, now, space))
+    return now, (taken, *space)

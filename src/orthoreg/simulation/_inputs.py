@@ -1,0 +1,264 @@
+"""Inputs between the times at which they are known: cubic, linear or held; or any function."""
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from .._errors import InputError
+from ._tsit5 import Cells
+
+_DEGREE = 7  # of the polynomials that stand for a function
+_FUNCTION_TOLERANCE = 1e-10  # relative to the range of the function
+_LEAST_CELL = 1e-12  # of the whole time: a function that changes faster jumps
+_MOST_CELLS = 200_000
+_MOSTLY = 0.9  # of the changes of a stepped input stand alone between repeated values
+_FEW = 4  # rows in which two values are no evidence of steps
+_LEAST_JUMP = 0.05  # of the range: smaller ones are those of a quantised signal
+
+
+@final
+class Interpolation(enum.StrEnum):
+    """How an input runs between the times at which it is known."""
+
+    cubic = "cubic"  # the smooth curve: a not-a-knot cubic spline
+    linear = "linear"
+    hold = "hold"  # the value stays until the next
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SampledInput:
+    """Values (K, m) of inputs at times (K,) of their own."""
+
+    times: Float[np.ndarray, " K"]
+    values: Float[np.ndarray, "K m"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """The inputs of many rollouts at every time, as polynomials between knots (see `Cells`).
+
+    `jumps` says whether some input changes suddenly at a knot.
+    """
+
+    cells: Cells
+    jumps: bool
+
+    @property
+    def size(self) -> int:
+        return self.cells.coefficients.shape[3]
+
+    def only(self, rows: Any) -> "Inputs":
+        """The inputs of some of the rollouts."""
+        return replace(self, cells=self.cells._replace(signal=self.cells.signal[rows]))
+
+    def cell_at(self, times: Float[np.ndarray, " B"]) -> Int[np.ndarray, " B"]:
+        """The cell in which each rollout is at its time; at a knot the one behind it."""
+        found = np.empty(len(times), dtype=np.int64)
+        for one in np.unique(self.cells.signal):
+            rows = self.cells.signal == one
+            found[rows] = self._cells_of(one, times[rows])
+        return found
+
+    def _cells_of(self, signal: int, times: Float[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
+        cells = np.searchsorted(self.cells.knots[signal, :-1], times, side="right") - 1
+        return np.maximum(cells, 0)
+
+    def at(self, times: Float[np.ndarray, "B T"]) -> Float[np.ndarray, "B T m"]:
+        """Their values; right behind a jump the new one."""
+        values = np.empty((*times.shape, self.size))
+        for one in np.unique(self.cells.signal):
+            rows = np.flatnonzero(self.cells.signal == one)
+            alike = (times[rows] == times[rows[0]]).all()  # the usual case, and then done once
+            values[rows] = self._values_of(one, times[rows[:1] if alike else rows])
+        return values
+
+    def _values_of(self, signal: int, times: Float[np.ndarray, "r T"]) -> Float[np.ndarray, "r T m"]:
+        cell, knots = self._cells_of(signal, times), self.cells.knots[signal]
+        left, right = knots[cell], knots[cell + 1]
+        place = ((times - left) / np.where(right > left, right - left, 1.0))[..., None]
+        pieces = self.cells.coefficients[signal, cell]
+        values = pieces[..., 0, :]
+        for power in range(1, pieces.shape[2]):
+            values = values * place + pieces[..., power, :]
+        return values
+
+
+def sampled(
+    signals: Sequence[SampledInput],
+    kinds: Sequence[str],
+    signal: Int[np.ndarray, " B"],
+) -> Inputs:
+    """Inputs that are known at some times, each column by its own kind of interpolation.
+
+    A step never leaps over a time at which they are known, unless nothing changes there.
+    """
+    by_times: dict[bytes, list[int]] = {}
+    for i, one in enumerate(signals):
+        by_times.setdefault(one.times.tobytes(), []).append(i)
+    parts: list[Any] = [None] * len(signals)
+    for members in by_times.values():  # one spline for all signals with the same times
+        times = signals[members[0]].times
+        values = np.stack([signals[i].values for i in members], axis=1)
+        pieces = _pieces(times, values, kinds)
+        for k, i in enumerate(members):
+            parts[i] = _merged(times, pieces[:, :, k], signals[i].values[-1])
+    return _joined(parts, signal)
+
+
+def _pieces(
+    times: Float[np.ndarray, " K"], values: Float[np.ndarray, "K G m"], kinds: Sequence[str]
+) -> Float[np.ndarray, "C 4 G m"]:
+    """Coefficients in the part of each interval that has passed, the cube's first."""
+    pieces = np.zeros((len(times) - 1, 4, *values.shape[1:]))
+    if len(times) == 1:
+        return pieces
+    for column, kind in enumerate(kinds):
+        known = values[..., column]
+        if kind == Interpolation.cubic:
+            from scipy.interpolate import CubicSpline
+
+            width = np.diff(times)[:, None, None] ** np.arange(3, -1, -1)[:, None]
+            pieces[..., column] = np.moveaxis(CubicSpline(times, known).c, 0, 1) * width
+            continue
+        pieces[:, 3, :, column] = known[:-1]
+        if kind == Interpolation.linear:
+            pieces[:, 2, :, column] = np.diff(known, axis=0)
+    return pieces
+
+
+def _merged(
+    times: Float[np.ndarray, " K"], pieces: Float[np.ndarray, "C p m"], last: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Knots and pieces without the knots between equal constants, and a last piece of no width."""
+    constant = ~pieces[:, :-1].any(axis=(1, 2))
+    same = (pieces[1:, -1] == pieces[:-1, -1]).all(axis=1)
+    kept = np.append(True, ~(constant[1:] & constant[:-1] & same))[: len(pieces)]
+    behind = np.zeros((1, *pieces.shape[1:]))
+    behind[0, -1] = last
+    knots = np.concatenate([times[:-1][kept], times[-1:], times[-1:]])
+    return knots, np.concatenate([pieces[kept], behind])
+
+
+def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray]], signal: np.ndarray) -> Inputs:
+    """Signals of different lengths in one array each; the last cell of the short is repeated."""
+    most = max(len(pieces) for _, pieces in parts)
+    knots = np.stack([np.pad(k, (0, most + 1 - len(k)), mode="edge") for k, _ in parts])
+    pieces = np.stack(
+        [np.pad(p, ((0, most - len(p)), (0, 0), (0, 0)), mode="edge") for _, p in parts]
+    )
+    before, after = pieces.sum(axis=2)[:, :-1], pieces[:, 1:, -1]
+    size = np.abs(pieces[..., -1, :]).max(axis=1, keepdims=True)
+    jumps = bool((np.abs(after - before) > 1e-9 * size).any())
+    return Inputs(Cells(knots, pieces, np.asarray(signal)), jumps)
+
+
+# -- functions of time ---------------------------------------------------------------------
+
+
+def from_function(
+    function: Callable[[float], Any], times: Float[np.ndarray, " T"], m: int, count: int
+) -> Inputs:
+    """The inputs that a function of time gives, for `count` rollouts over these times.
+
+    Polynomials of degree 7 stand for it, on the intervals of `times`, halved until they agree
+    with it to 1e-10 of its range; a jump is found by halving. What is narrower than a tenth of an
+    interval of `times` can be missed.
+    """
+    last = _sample(function, times[-1:], m)[0]
+    if len(times) == 1:
+        return _joined([(np.repeat(times, 2), _constant(last))], np.zeros(count, dtype=int))
+    left, right = times[:-1], times[1:]
+    nodes = (1 - np.cos(np.pi * np.arange(_DEGREE + 1) / _DEGREE)) / 2
+    probes = (nodes[:-1] + nodes[1:]) / 2
+    powers = np.arange(_DEGREE, -1, -1)
+    inverse = np.linalg.inv(nodes[:, None] ** powers)
+    done: list[tuple[np.ndarray, np.ndarray]] = []
+    low, high = np.full(m, np.inf), np.full(m, -np.inf)
+    n_cells = 0
+    while len(left):
+        n_cells += len(left)
+        if n_cells > _MOST_CELLS:
+            raise InputError(
+                "u, as a function of time, changes too fast to follow over the times t. Give its "
+                "values at t as an array, or a function without noise."
+            )
+        width = (right - left)[:, None]
+        known = _sample(function, left[:, None] + width * nodes, m)
+        low, high = np.minimum(low, known.min((0, 1))), np.maximum(high, known.max((0, 1)))
+        pieces = np.einsum("pk,ckm->cpm", inverse, known)
+        there = _sample(function, left[:, None] + width * probes, m)
+        error = np.abs(np.einsum("kp,cpm->ckm", probes[:, None] ** powers, pieces) - there)
+        scale = np.maximum(high - low, 1e-6 * np.maximum(np.abs(low), np.abs(high)))
+        good = (error <= _FUNCTION_TOLERANCE * scale).all((1, 2))
+        good |= width[:, 0] <= _LEAST_CELL * (times[-1] - times[0])
+        done.append((left[good], pieces[good]))
+        middle = (left + right)[~good] / 2
+        left, right = (
+            np.stack([left[~good], middle], 1).ravel(), np.stack([middle, right[~good]], 1).ravel()
+        )  # fmt: skip
+    starts, pieces = (np.concatenate(part) for part in zip(*done, strict=True))
+    order = np.argsort(starts)
+    knots = np.append(starts[order], [times[-1], times[-1]])
+    all_pieces = np.concatenate([pieces[order], _constant(last)])
+    return _joined([(knots, all_pieces)], np.zeros(count, dtype=int))
+
+
+def _constant(value: np.ndarray) -> Float[np.ndarray, "1 p m"]:
+    pieces = np.zeros((1, _DEGREE + 1, len(value)))
+    pieces[0, -1] = value
+    return pieces
+
+
+def _sample(function: Callable[[float], Any], times: np.ndarray, m: int) -> np.ndarray:
+    """The m values of a function at each time, checked."""
+    values = np.empty((times.size, m))
+    for i, time in enumerate(times.ravel()):
+        try:
+            values[i] = np.asarray(function(float(time)), dtype=np.float64).reshape(m)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"u, as a function of time, must take one time and return {m} "
+                f"number{'s' if m > 1 else ''}; at t = {time:g} it did not: {error}"
+            ) from None
+        if not np.isfinite(values[i]).all():
+            raise InputError(
+                f"u, as a function of time, must return finite numbers; at t = {time:g} it "
+                f"returned {function(float(time))}."
+            )
+    return values.reshape(*times.shape, m)
+
+
+# -- what the data show --------------------------------------------------------------------
+
+
+def visible_interpolation(
+    column: Float[np.ndarray, " N"], same_run: Bool[np.ndarray, " steps"]
+) -> Interpolation:
+    """`hold` where a measured input shows steps, `cubic` otherwise.
+
+    Steps are visible where there are two values only; or where values are repeated for at least
+    half of the rows, nearly every change stands alone between repeated values, and the usual
+    change is no smaller than 5 % of the range. `same_run` says which steps from row to row lie
+    within a run.
+    """
+    change = np.diff(column)
+    moves = (change != 0) & same_run
+    if not moves.any():
+        return Interpolation.cubic
+    if len(column) > _FEW and len(np.unique(column)) == 2:
+        return Interpolation.hold
+    rests = (change == 0) & same_run
+    calm = rests | ~same_run
+    alone = np.append(True, calm[:-1]) & np.append(calm[1:], True)
+    stepped = (
+        rests.sum() >= moves.sum()
+        and alone[moves].mean() >= _MOSTLY
+        and np.median(np.abs(change[moves])) >= _LEAST_JUMP * np.ptp(column)
+    )
+    return Interpolation.hold if stepped else Interpolation.cubic

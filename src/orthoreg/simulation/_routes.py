@@ -1,0 +1,138 @@
+"""The explicit method by NumPy, then compiled by JAX, then an implicit one: who goes how far."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ._inputs import Inputs
+from ._stepping import is_held_by_stability, numpy_block, read_out, rows_of
+from ._tsit5 import RUNNING, STALLED, Limits, Now, Slope
+
+_CALL = 5000  # values of functions that could be computed while NumPy is called for one slope
+_FASTER = 2 / 3  # of the time of computing a value is what compiled code saves
+_ROW = 5  # values that could be computed in what it takes, in turn, for each rollout
+_STAGES = 6
+_LONGEST = 256  # steps by NumPy between two looks at how far it is
+_MOST_STEPS, _MOST_EACH = 1_000_000, 100  # of a rollout; more for each time that is asked for
+_STIFF = 200_000  # steps still to go whose size stability dictates: worth an implicit method
+_LONG = 20_000  # steps still to go for a few rollouts of many: worth another compilation
+
+Field = Callable[[Any, Any, Any], Any]
+"""(time, state, input) -> derivative of one rollout, in JAX; a pytree, such as an
+`equinox.Module`, so that other numbers in it do not compile anew."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NumpyField:
+    """A field for many rollouts at once, in NumPy.
+
+    `cost` is how many values of functions (sines, tanh) one rollout takes. Work adds up over all
+    simulations with the same `owner`, such as a fitted model's field.
+    """
+
+    slope: Slope
+    cost: float = 20.0
+    owner: Any = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rollouts that go side by side. What they pass is written into `rows` of `states`."""
+
+    limits: Limits
+    inputs: Inputs | None
+    times: Float[np.ndarray, "B T"]
+    states: Float[np.ndarray, "all T n"]
+    rows: Int[np.ndarray, " B"]
+
+    def only(self, rows: Any) -> "Task":
+        """Some of the rollouts."""
+        return Task(
+            rows_of(self.limits, rows),
+            None if self.inputs is None else self.inputs.only(rows),
+            self.times[rows],
+            self.states,
+            self.rows[rows],
+        )
+
+    @property
+    def most_steps(self) -> int:
+        return _MOST_STEPS + _MOST_EACH * self.times.shape[1]
+
+
+def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now, float]:
+    """Where the rollouts stand when they have ended, or when it turned out that compiling them
+    saves more than this price; and what it would have saved so far.
+
+    To go on takes as many steps as the speed so far says.
+    """
+    missed, steps = 0.0, 0
+    running = np.flatnonzero(now.status == RUNNING)
+    while running.size and missed < price:
+        part, current = task.only(running), rows_of(now, running)
+        saved = _STAGES * (_CALL + running.size * max(_FASTER * field.cost - _ROW, 0.0))
+        length = int(np.clip(price / 8 / saved, 8, _LONGEST))
+        current, step = numpy_block(field.slope, current, part.limits, part.inputs, length)
+        read_out(step, part.times, part.states, part.rows)
+        now = _updated(now, running, current)
+        steps += len(step.t)
+        missed += saved * len(step.t)
+        runs = current.status == RUNNING
+        ahead = _ahead(steps, part.times[:, 0], current.t, part.limits.last)[runs]
+        if runs.any() and missed + saved * ahead.mean() > price:
+            break
+        if steps > task.most_steps:
+            now.status[running[runs]] = STALLED
+        running = running[now.status[running] == RUNNING]
+    return now, missed
+
+
+def by_jax(field: Field, task: Task, now: Now) -> Now:
+    """Where the rollouts stand in the end. Those that are stiff, or out of steps, are handed to
+    the implicit method."""
+    running = np.flatnonzero(now.status == RUNNING)
+    if not running.size:
+        return now
+    from ._compiled import SIZES, compiled_block
+
+    left_over = [running[:0]]
+    for rows in np.split(running, np.arange(SIZES[-1], len(running), SIZES[-1])):
+        begun, steps, far, size = now.t.copy(), 0, np.inf, SIZES[-1]
+        while rows.size:
+            if far > _LONG:
+                size = next(size for size in SIZES if size >= rows.size)
+            part, current = task.only(rows), rows_of(now, rows)
+            current, step = compiled_block(field, current, part.limits, part.inputs, size)
+            read_out(step, part.times, part.states, part.rows)
+            now = _updated(now, rows, current)
+            steps += len(step.t)
+            ahead = _ahead(steps, begun[rows], current.t, part.limits.last)
+            hopeless = is_held_by_stability(step, part.limits) & (ahead > _STIFF)
+            hopeless |= steps > task.most_steps
+            runs = current.status == RUNNING
+            left_over.append(rows[runs & hopeless])
+            rows, far = rows[runs & ~hopeless], ahead[runs].max(initial=0.0)
+    stiff = np.concatenate(left_over)
+    if not stiff.size:
+        return now
+    from ._implicit import finish_implicitly
+
+    return _updated(now, stiff, finish_implicitly(field, task.only(stiff), rows_of(now, stiff)))
+
+
+def _ahead(steps: int, begun: Any, t: Any, last: Any) -> Float[np.ndarray, " B"]:
+    """How many steps are still to go, as far as those taken tell."""
+    return steps * (last - t) / np.maximum(t - begun, 1e-300)
+
+
+def _updated(now: Now, rows: Int[np.ndarray, " r"], part: Now) -> Now:
+    """The rollouts with some of them further on."""
+    whole = Now(*(np.array(array) for array in now))
+    for array, piece in zip(whole, part, strict=True):
+        array[rows] = piece
+    return whole

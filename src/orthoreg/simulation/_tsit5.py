@@ -1,0 +1,199 @@
+"""Tsitouras' Runge-Kutta pair of orders 5 and 4, with its step sizes, for many rollouts at once.
+
+Written once for NumPy and JAX (`xp`): a simulation that begins in the one can go on in the other,
+with the same numbers up to rounding. The pair, its dense output and the rule for step sizes are
+those of diffrax (`Tsit5` with `PIDController`), and of Hairer, Norsett and Wanner, section II.4.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+RUNNING, COMPLETED, DIVERGED, STALLED, STUCK = -1, 0, 1, 2, 3
+"""How a rollout stands: STALLED ran out of steps, STUCK found no step small enough."""
+
+PLACES = (161 / 1000, 327 / 1000, 9 / 10, 0.9800255409045097, 1.0, 1.0)
+"""Where in the step each slope after the first is taken."""
+
+WEIGHTS = (
+    (161 / 1000,),
+    (-0.008480655492356989, 0.335480655492357),
+    (2.8971530571054935, -6.359448489975075, 4.3622954328695815),
+    (5.325864828439257, -11.748883564062828, 7.4955393428898365, -0.09249506636175525),
+    (5.86145544294642, -12.92096931784711, 8.159367898576159, -0.071584973281401,
+     -0.028269050394068383),
+    (0.09646076681806523, 0.01, 0.4798896504144996, 1.379008574103742, -3.290069515436081,
+     2.324710524099774),
+)  # fmt: skip
+"""How the slopes so far add up to the next place; the last row leads to the end of the step."""
+
+ERROR = (
+    0.09646076681806523 - 0.09468075576583945,
+    0.01 - 0.009183565540343254,
+    0.4798896504144996 - 0.4877705284247616,
+    1.379008574103742 - 1.234297566930479,
+    -3.290069515436081 + 2.7077123499835256,
+    2.324710524099774 - 1.866628418170587,
+    -1 / 66,
+)
+"""The difference between the two orders."""
+
+_ORDER = 5
+_SAFETY, _SHRINK, _GROW = 0.9, 0.2, 10.0
+GROWN = 1e-4  # of the bound: beyond it a step that vanishes means divergence
+
+Slope = Callable[[Any, Any, Any], Any]
+"""(times B, states B x n, inputs B x m or None) -> derivatives B x n."""
+
+
+class Now(NamedTuple):
+    """Where each of B rollouts stands, and the step that it tries next."""
+
+    t: Any
+    end: Any  # of the step
+    wanted: Any  # size of the step, had nothing been in its way
+    x: Any
+    slope: Any  # at t and x
+    cell: Any  # of the inputs' polynomials
+    status: Any
+
+
+class Limits(NamedTuple):
+    """Last times, bounds of the states, tolerances and least step sizes of B rollouts."""
+
+    last: Any
+    bound: Any
+    atol: Any
+    rtol: Any
+    least: Any
+
+
+class Cells(NamedTuple):
+    """Inputs as polynomials in (t - left) / width, between knots that no step may leap over.
+
+    Coefficients from the highest power down, (S signals, C cells, powers, m inputs); `signal` says
+    which of the signals each rollout has. Behind the last cell of a signal is one more, of no
+    width, for those that have arrived.
+    """
+
+    knots: Any  # (S, C + 1)
+    coefficients: Any
+    signal: Any
+
+
+class Step(NamedTuple):
+    """An attempted step of B rollouts: enough to know the states anywhere in it."""
+
+    t: Any
+    end: Any
+    x: Any
+    slopes: Any  # 7 x B x n
+    kept: Any
+
+
+def with_inputs(field: Slope, cell: Any, cells: Cells | None) -> Callable[..., Any]:
+    """(times, states) -> derivatives, with the inputs of the cells in which the rollouts are."""
+    if cells is None:
+        return lambda t, x: field(t, x, None)
+    left, right = cells.knots[cells.signal, cell], cells.knots[cells.signal, cell + 1]
+    pieces = cells.coefficients[cells.signal, cell]
+    width = right - left
+
+    def slope(t: Any, x: Any) -> Any:
+        place = ((t - left) / width)[:, None]
+        u = pieces[:, 0]
+        for power in range(1, pieces.shape[1]):
+            u = u * place + pieces[:, power]
+        return field(t, x, u)
+
+    return slope
+
+
+def attempt(
+    field: Slope, now: Now, limits: Limits, cells: Cells | None, jumps: bool, xp: Any
+) -> tuple[Now, Step]:
+    """One step of every running rollout, kept where its error is small enough.
+
+    `jumps` says that inputs may change suddenly at a knot, so that the slope at the end of one
+    step is not that at the beginning of the next.
+    """
+    slope = with_inputs(field, now.cell, cells)
+    size = (now.end - now.t)[:, None]
+    slopes = [slope(now.t, now.x) if jumps else now.slope]
+    x = now.x
+    for place, weights in zip(PLACES, WEIGHTS, strict=True):
+        x = now.x + size * _weighted(weights, slopes)
+        slopes.append(slope(now.t + place * size[:, 0], x))
+    error = _relative(size * _weighted(ERROR, slopes), now.x, x, limits, xp)
+    kept = (error < 1) & (now.status == RUNNING)
+    step = Step(now.t, now.end, now.x, slopes, kept)
+    return _next(now, x, slopes[-1], error, kept, limits, cells, xp), step
+
+
+def _weighted(weights: Sequence[float], slopes: Sequence[Any]) -> Any:
+    total = weights[0] * slopes[0]
+    for weight, slope in zip(weights[1:], slopes[1:], strict=True):
+        total = total + weight * slope
+    return total
+
+
+def _relative(error: Any, before: Any, after: Any, limits: Limits, xp: Any) -> Any:
+    """The size of an error relative to the tolerance; infinite where it is no number."""
+    scale = limits.atol + limits.rtol * xp.maximum(xp.abs(before), xp.abs(after))
+    size = _norm(error / scale, xp)
+    return xp.where(xp.isnan(size), xp.inf, size)
+
+
+def _norm(x: Any, xp: Any) -> Any:
+    return xp.sqrt((x * x).sum(1) / x.shape[1])
+
+
+def _next(
+    now: Now, x: Any, slope: Any, error: Any, kept: Any, limits: Limits, cells: Cells | None, xp: Any
+) -> Now:
+    """Where the rollouts stand after a step, and the step that they try then."""
+    least = xp.where(kept, 1.0, _SHRINK)
+    most = xp.where(kept, _GROW, _SAFETY)
+    size = now.end - now.t
+    wanted = size * xp.minimum(xp.maximum(_SAFETY * error ** (-1 / _ORDER), least), most)
+    # a step cut short by a knot says little about the size of the next
+    wanted = xp.where(kept, xp.maximum(wanted, now.wanted), wanted)
+    t = xp.where(kept, now.end, now.t)
+    x = xp.where(kept[:, None], x, now.x)
+    slope = xp.where(kept[:, None], slope, now.slope)
+    size = xp.abs(x)
+    escaped = kept & ~(size <= limits.bound).all(1)
+    vanished = (now.status == RUNNING) & ~kept & (wanted < limits.least)
+    grown = ~(size <= GROWN * limits.bound).all(1)
+    status = xp.where(t >= limits.last, COMPLETED, now.status)
+    status = xp.where(escaped | (vanished & grown), DIVERGED, xp.where(vanished, STUCK, status))
+    cell = now.cell
+    if cells is not None:
+        cell = xp.where(kept & (t >= cells.knots[cells.signal, cell + 1]), cell + 1, cell)
+    end = clipped(t, wanted, cell, limits, cells, xp)
+    return Now(t, xp.where(status == RUNNING, end, t), wanted, x, slope, cell, status)
+
+
+def clipped(t: Any, wanted: Any, cell: Any, limits: Limits, cells: Cells | None, xp: Any) -> Any:
+    """The end of a step of a wanted size: no further than the last time and the next knot."""
+    stop = limits.last
+    if cells is not None:
+        stop = xp.minimum(stop, cells.knots[cells.signal, cell + 1])
+    return xp.where(t + wanted > stop - limits.least, stop, t + wanted)
+
+
+def weights_at(place: Float[np.ndarray, " M"]) -> Float[np.ndarray, "M 7"]:
+    """How the slopes of a step add up to the way covered in a part of it (dense output)."""
+    s, s2 = place, place * place
+    return np.stack([
+        -1.0530884977290216 * s * (s - 1.3299890189751412)
+        * (s2 - 1.4364028541716351 * s + 0.7139816917074209),
+        0.1017 * s2 * (s2 - 2.1966568338249754 * s + 1.2949852507374631),
+        2.490627285651252793 * s2 * (s2 - 2.38535645472061657 * s + 1.57803468208092486),
+        -16.54810288924490272 * (s - 1.21712927295533244) * (s - 0.61620406037800089) * s2,
+        47.37952196281928122 * (s - 1.203071208372362603) * (s - 0.658047292653547382) * s2,
+        -34.87065786149660974 * (s - 1.2) * (s - 0.666666666666666667) * s2,
+        2.5 * (s - 1) * (s - 0.6) * s2,
+    ], axis=1)  # fmt: skip
