@@ -17,10 +17,12 @@ from benchmarks import (
     penalty_overhead,
     predict_row,
     residuals,
+    speed,
     strengths,
 )
 
 BENCHMARKS = {
+    "speed": speed,
     "predict_row": predict_row,
     "fit_pendulum": fit_pendulum,
     "exact_and_adam": exact_and_adam,
