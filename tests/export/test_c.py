@@ -10,7 +10,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 import orthoreg as og
-from orthoreg.augmentations import Composed
 from orthoreg.export import to_c
 from orthoreg.libraries._expression import FUNCTIONS
 
@@ -75,15 +74,6 @@ def test_c_of_a_network_alone_with_inputs(tmp_path):
     field = compiled(model.to_c(), tmp_path)
     predicted = model.predict(X, X[:, :1] ** 2)
     assert_allclose(field(np.hstack([X, X[:, :1] ** 2]), 1)[:, 0], predicted, rtol=1e-11)
-
-
-@pytest.mark.slow
-def test_c_of_a_network_behind_the_equations(tmp_path):
-    network = Composed(og.MLP(4, 1))
-    solver = og.Adam(epochs=3, normalize=True, threshold=0.0)
-    model = og.OrthoReg("poly(1)", network, sparsity=0.0, orthogonality=0.1, solver=solver)
-    model.fit(X, SLOPES)
-    assert_allclose(compiled(model.to_c(), tmp_path)(FAR, 2), model.predict(FAR), rtol=1e-10)
 
 
 def test_c_knows_every_function_and_kind_of_formula(tmp_path):
