@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from ._arrays import Arrays, pytree
 from ._gate import Region
-from .augmentations import Basis
+from .augmentations import AbstractBasis, TanhLayers
 from .libraries import FeatureMap
 
 _BLOCK = 4096
@@ -30,7 +30,7 @@ class HybridField:
 
     features: FeatureMap
     coefficients: Float[Arrays, "c K"]
-    basis: Basis
+    basis: AbstractBasis
     weights: Float[Arrays, "H c"]
     correction: Float[Arrays, "c K"]
     region: Region | None = None
@@ -106,7 +106,8 @@ class HybridField:
         region of a residual that is zero."""
         if np.any(np.asarray(self.weights)):
             return self
-        basis = replace(self.basis, weights=(), biases=())
+        none = np.zeros(len(self.features.variables))
+        basis = TanhLayers(none, none + 1.0, (), ())
         region = self.region if np.any(np.asarray(self.correction)) else None
         return replace(self, basis=basis, weights=self.weights[:0], region=region)
 

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 
 from . import penalties
 from ._arrays import Arrays, pytree
-from .augmentations import Basis
+from .augmentations import AbstractBasis
 from .libraries import FeatureMap
 from .losses import AbstractLoss, Segments
 
@@ -25,7 +25,7 @@ class Parameters:
     """What is learned: w, the hidden layers and the output layer, in the solver's units."""
 
     coefficients: Float[Arrays, "K c"]
-    basis: Basis
+    basis: AbstractBasis
     weights: Float[Arrays, "H c"]
 
 

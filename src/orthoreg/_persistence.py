@@ -18,7 +18,7 @@ from ._errors import InputError, ModelFileError
 from ._field import HybridField
 from ._files import atomic_write
 from ._gate import Gate, Region
-from .augmentations import MLP, Basis, RandomFeatures, Zero
+from .augmentations import MLP, RandomFeatures, TanhLayers, Zero
 from .differentiation import (
     Automatic,
     FiniteDifference,
@@ -233,7 +233,7 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
         rename(parse(text, symbols, parameters), variables) for text in manifest["terms"]
     )
     layers = range(manifest["layers"])
-    basis = Basis(
+    basis = TanhLayers(
         arrays["mean"],
         arrays["scale"],
         tuple(arrays[f"layer{i}.weight"] for i in layers),

@@ -60,9 +60,8 @@ def _in_numpy(field: HybridField, owner: HybridField) -> NumpyField:
     def slope(t: Any, x: Any, u: Any) -> np.ndarray:
         return field.values(x if u is None else np.hstack([x, u]))
 
-    units = sum(len(bias) for bias in field.basis.biases)
-    region = 0 if field.region is None else _REGION_COST
-    return NumpyField(slope, len(field.features.terms) + units + region, owner)
+    region = 0.0 if field.region is None else _REGION_COST
+    return NumpyField(slope, float(len(field.features.terms) + field.basis.size + region), owner)
 
 
 def _ends(rollout: Rollout, inputs: Inputs | None, rows: list[int]) -> Float[np.ndarray, "r V"]:

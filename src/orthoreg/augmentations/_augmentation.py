@@ -10,17 +10,18 @@ import numpy as np
 from jaxtyping import Float
 
 from .._errors import InputError
-from ._basis import Basis
+from ._basis import AbstractBasis, TanhLayers
 
 Number = int | float | np.number
 
 
 class AbstractAugmentation(abc.ABC):
-    """A recipe for f_aug. `init` draws its hidden layers; a solver finds the rest.
+    """A recipe for f_aug. `init` draws its functions; a solver finds their weights.
 
     `ridge` is rho, the weight of |v|^2 on the last layer; None leaves it to held-out data, and is
     zero for a gradient solver.
-    `learns_hidden` says whether a gradient solver trains the hidden layers too.
+    `learns_hidden` says whether a gradient solver trains the hidden layers too, which must then be
+    `TanhLayers`.
     """
 
     ridge: float | None
@@ -33,8 +34,8 @@ class AbstractAugmentation(abc.ABC):
         scale: Float[np.ndarray, " V"],
         *,
         rng: np.random.Generator,
-    ) -> Basis:
-        """Hidden layers for variables with this mean and spread."""
+    ) -> AbstractBasis:
+        """The functions for variables with this mean and spread."""
 
 
 @final
@@ -45,8 +46,8 @@ class Zero(AbstractAugmentation):
     ridge: float | None = field(default=0.0, init=False, repr=False)
     learns_hidden = False
 
-    def init(self, mean, scale, *, rng) -> Basis:
-        return Basis(mean, scale, (), ())
+    def init(self, mean, scale, *, rng) -> TanhLayers:
+        return TanhLayers(mean, scale, (), ())
 
 
 @final
@@ -94,7 +95,7 @@ class RandomFeatures(AbstractAugmentation):
     def _ends(self) -> tuple[Any, ...]:
         return self.steepness if isinstance(self.steepness, tuple) else (self.steepness,) * 2
 
-    def init(self, mean, scale, *, rng) -> Basis:
+    def init(self, mean, scale, *, rng) -> TanhLayers:
         n_variables, units = len(mean), np.arange(self.width)
         low, high = self._ends
         steepness = np.geomspace(low, high, self.width)
@@ -104,7 +105,7 @@ class RandomFeatures(AbstractAugmentation):
         is_alone = rank > np.floor(self.alone * units)
         seen = np.arange(n_variables)[:, None] == (rank - 1) % n_variables
         weight = np.where(is_alone, np.sqrt(n_variables) * weight * seen, weight)
-        return Basis(mean, scale, (steepness * weight,), (steepness * bias,))
+        return TanhLayers(mean, scale, (steepness * weight,), (steepness * bias,))
 
 
 @final
@@ -126,14 +127,14 @@ class MLP(AbstractAugmentation):
         _check_size(self.depth, "MLP(depth=...)")
         _check_ridge(self.ridge, "MLP")
 
-    def init(self, mean, scale, *, rng) -> Basis:
+    def init(self, mean, scale, *, rng) -> TanhLayers:
         sizes = [len(mean)] + [self.width] * self.depth
         weights = tuple(
             np.sqrt(2 / (into + out)) * rng.standard_normal((into, out))
             for into, out in zip(sizes[:-1], sizes[1:], strict=True)
         )
         biases = tuple(0.5 * rng.uniform(-1, 1, out) for out in sizes[1:])
-        return Basis(mean, scale, weights, biases)
+        return TanhLayers(mean, scale, weights, biases)
 
 
 def _check_size(value: object, what: str) -> None:

@@ -1,18 +1,49 @@
-"""`Basis`: the hidden layers of a network, psi_1 ... psi_H; the residual is linear in them."""
+"""The functions psi_1 ... psi_H that a residual is a linear combination of."""
 
+import abc
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from .._arrays import Arrays, pytree
+from .._errors import InputError
+
+
+class AbstractBasis(abc.ABC):
+    """psi_1 ... psi_H, functions of the variables. A final class is a frozen dataclass of arrays,
+    marked by `pytree` so that JAX can trace through it, and registered so that files can hold it.
+    """
+
+    @property
+    @abc.abstractmethod
+    def size(self) -> int:
+        """H; zero for no residual."""
+
+    @abc.abstractmethod
+    def __call__(self, variables: Any, xp: Any = np) -> Any:
+        """psi at samples (N x V -> N x H), in the arithmetic of `xp`: NumPy or JAX."""
+
+    @abc.abstractmethod
+    def mask_inputs(self, variables: Bool[np.ndarray, " V"]) -> Self:
+        """The same functions, of the other variables alone: nothing is known of what these do."""
+
+    @abc.abstractmethod
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What a file keeps of them, by name."""
+
+    @classmethod
+    @abc.abstractmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
+        """The basis that `arrays` described; refuses arrays that do not fit together."""
 
 
 @pytree()
 @final
 @dataclass(frozen=True, eq=False)
-class Basis:
+class TanhLayers(AbstractBasis):
     """Standardised variables through tanh layers, and a constant: the functions that the last
     layer of a network combines. Without layers there are none (H = 0)."""
 
@@ -25,7 +56,7 @@ class Basis:
     def size(self) -> int:
         return self.biases[-1].shape[0] + 1 if self.biases else 0
 
-    def mask_inputs(self, variables: Bool[np.ndarray, " V"]) -> "Basis":
+    def mask_inputs(self, variables: Bool[np.ndarray, " V"]) -> "TanhLayers":
         """The same layers without these variables: nothing is known of what they do."""
         if not self.weights or not variables.any():
             return self
@@ -42,6 +73,31 @@ class Basis:
         for weight, bias in zip(self.weights, self.biases, strict=True):
             values = xp.tanh(values @ weight + bias)
         return xp.concatenate([values, xp.ones((variables.shape[0], 1))], axis=1)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        layers = zip(self.weights, self.biases, strict=True)
+        found = {"mean": self.mean, "scale": self.scale}
+        for i, (weight, bias) in enumerate(layers):
+            found |= {f"layer{i}.weight": weight, f"layer{i}.bias": bias}
+        return {name: np.asarray(array) for name, array in found.items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "TanhLayers":
+        layers = range(sum(name.endswith(".weight") for name in arrays))
+        found = cls(
+            arrays["mean"],
+            arrays["scale"],
+            tuple(arrays[f"layer{i}.weight"] for i in layers),
+            tuple(arrays[f"layer{i}.bias"] for i in layers),
+        )
+        width = len(found.mean)
+        if found.scale.shape != (width,):
+            raise InputError("The network's mean and scale do not fit together.")
+        for weight, bias in zip(found.weights, found.biases, strict=True):
+            if weight.shape != (width, len(bias)) or bias.ndim != 1:
+                raise InputError("The network's layers do not fit together.")
+            width = len(bias)
+        return found
 
     def _in_numpy(self, values: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N H"]:
         """The layers without a copy of their values."""

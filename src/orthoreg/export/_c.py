@@ -8,6 +8,7 @@ import numpy as np
 from .._field import HybridField
 from .._gate import FARTHEST, SHARPNESS, Region
 from ..libraries import FeatureMap, compiled
+from ._text import tanh_layers
 
 _FUNCTIONS = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "fabs"}
 _NUMBERS_PER_LINE = 4
@@ -104,7 +105,7 @@ def _sums(coefficients: Any) -> list[str]:
 
 def _residual(field: HybridField) -> str:
     """The network, less what an exact projection takes out of it."""
-    basis, n_outputs = field.basis, len(field.coefficients)
+    basis, n_outputs = tanh_layers(field), len(field.coefficients)
     source = ""
     lines = [f"r[{c}] = {row};" for c, row in enumerate(_sums(-np.asarray(field.correction)))]
     arguments = "const double *x, const double *t, double *r"

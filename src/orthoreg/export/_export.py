@@ -8,6 +8,7 @@ import numpy as np
 from .._field import HybridField
 from .._gate import FARTHEST, SHARPNESS, Region
 from ..libraries import to_text
+from ._text import tanh_layers
 
 _PYTHON = '''"""{title}"""
 
@@ -71,8 +72,8 @@ def _residual_source(field: HybridField, formulas: Sequence[str]) -> str:
     for c, correction in enumerate(_sums(field.correction, formulas)):
         if correction != "0.0":
             lines.append(f"residual[..., {c}] -= {correction}")
-    basis = field.basis
-    if basis.size:
+    if field.basis.size:
+        basis = tanh_layers(field)
         lines.append(f"hidden = (z - {_literal(basis.mean)}) / {_literal(basis.scale)}")
         for weight, bias in zip(basis.weights, basis.biases, strict=True):
             lines.append(f"hidden = np.tanh(hidden @ {_literal(weight)} + {_literal(bias)})")

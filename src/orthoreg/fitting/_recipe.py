@@ -36,7 +36,7 @@ class Recipe:
 
     def __post_init__(self):
         for name, kind, example in (
-            ("library", AbstractLibrary, "Polynomial(2) + Fourier(1)"),
+            ("library", AbstractLibrary, "Polynomial(2) or text such as 'poly(2)'"),
             ("augmentation", AbstractAugmentation, "RandomFeatures(400) or Zero()"),
             ("solver", AbstractSolver, "Exact() or Adam()"),
             ("loss", AbstractLoss, "VectorField() or OneStep()"),

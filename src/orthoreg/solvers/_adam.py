@@ -221,9 +221,10 @@ class Adam(AbstractSolver):
         v = np.asarray(parameters.weights, np.float64)
         basis = task.basis
         if task.learns_hidden:
-            layers = (parameters.basis.weights, parameters.basis.biases)
-            weights, biases = (tuple(np.asarray(a, np.float64) for a in part) for part in layers)
-            basis = replace(basis, weights=weights, biases=biases)
+            layers: Any = parameters.basis
+            found = (layers.weights, layers.biases)
+            weights, biases = (tuple(np.asarray(a, np.float64) for a in part) for part in found)
+            basis = replace(basis, weights=weights, biases=biases)  # type: ignore[call-arg]
         sizes = (np.asarray(setting.feature_scale), np.asarray(setting.target_scale))
         in_units = sizes[1][:, None] / sizes[0]
         field = HybridField(
@@ -291,7 +292,7 @@ def _alike(tasks: Sequence[Task]) -> list[list[int]]:
     """Places of the tasks that can train together."""
     groups: dict[tuple, list[int]] = {}
     for i, task in enumerate(tasks):
-        shapes = tuple(layer.shape for layer in task.basis.weights)
+        shapes = tuple((name, array.shape) for name, array in task.basis.arrays().items())
         key = (
             id(task.observed), task.features, task.loss, task.learns_hidden, shapes,
             task.regularization.projects, task.fixed is None,

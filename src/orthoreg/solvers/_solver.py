@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from .._errors import InputError
 from .._typing import Mask
-from ..augmentations import Basis
+from ..augmentations import AbstractBasis
 from ..data import Rows
 from ..libraries import FeatureMap
 from ..losses import AbstractLoss
@@ -31,7 +31,7 @@ class Task:
     """
 
     features: FeatureMap
-    basis: Basis
+    basis: AbstractBasis
     learns_hidden: bool
     ridge: float | None
     regularization: Regularization
@@ -85,12 +85,12 @@ class Solution:
     coefficients: Float[np.ndarray, "c K"]
     correction: Float[np.ndarray, "c K"]
     weights: Float[np.ndarray, "H c"]
-    basis: Basis
+    basis: AbstractBasis
     result: FitResult
     training: Training | None = None
 
     @classmethod
-    def of(cls, result: FitResult, basis: Basis, training: Training | None = None) -> "Solution":
+    def of(cls, result: FitResult, basis: AbstractBasis, training: Training | None = None) -> "Solution":
         """The solution whose network is the one of the result's moments."""
         return cls(
             result.coefficients, result.correction, result.weights, basis, result, training
