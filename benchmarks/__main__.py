@@ -10,6 +10,7 @@ from typing import Any
 
 from benchmarks import (
     adaptation,
+    beyond,
     defaults,
     exact_and_adam,
     fit_pendulum,
@@ -32,6 +33,7 @@ BENCHMARKS = {
     "strengths": strengths,
     "residuals": residuals,
     "defaults": defaults,
+    "beyond": beyond,
 }
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -59,6 +61,7 @@ def main(names: list[str]) -> None:
     write_tables("strengths", strengths.strengths_table)
     write_tables("residuals", residuals.residuals_table)
     write_tables("defaults", defaults.defaults_tables)
+    write_tables("beyond", beyond.beyond_table)
 
 
 def write_tables(name: str, tables: Callable[[list[dict[str, Any]]], str]) -> None:

@@ -129,6 +129,36 @@ def _tanks(h, k):
     return 0.5 - 0.8 * np.sqrt(np.abs(h)), 0.8 * np.sqrt(np.abs(h)) - 0.6 * np.sqrt(np.abs(k))
 
 
+def _uptake(s):
+    return (0.2 - s / (0.3 + s),)
+
+
+def _consumer(s, b):
+    used = b * s / (0.3 + s)
+    return 0.3 - used, used - 0.4 * b
+
+
+def _switch(x, y):
+    return 1.5 / (1 + y**3) - x, 1.5 / (1 + x**3) - y
+
+
+def _soft_spring(x, v):
+    return v, -2 * np.tanh(2 * x) - 0.2 * v
+
+
+def _soft_spring_and_friction(x, v):
+    return v, -2 * np.tanh(2 * x) - 0.4 * np.tanh(4 * v)
+
+
+def _valve(p, q):
+    flow = 0.6 * np.sqrt(np.abs(p))
+    return 0.8 - flow * (1 + np.tanh(3 * (p - 1))), flow - q / (1 + q)
+
+
+def _hill(x, v):
+    return v, 2 * x * np.exp(-(x**2)) - 0.3 * v
+
+
 def _square(half: float, wide: float, n: int = 2) -> tuple[Point, Point, Point, Point]:
     return (-half,) * n, (half,) * n, (-wide,) * n, (wide,) * n
 
@@ -169,3 +199,23 @@ SYSTEMS = {
         _tanks, (0.4,) * 2, (1.5,) * 2, (0.2,) * 2, (4.0,) * 2, 4.0, DEFAULT_LIBRARY
     ),
 }  # fmt: skip
+"""What the defaults are chosen on."""
+
+BEYOND = {name: system for name, system in SYSTEMS.items() if system.terms is None} | {
+    "uptake": Development(_uptake, (0.2,), (3.0,), (3.0,), (9.0,), 4.0, DEFAULT_LIBRARY),
+    "consumer": Development(
+        _consumer, (0.2, 0.2), (3.0, 1.0), (0.2, 0.2), (8.0, 2.0), 5.0, DEFAULT_LIBRARY
+    ),
+    "switch": Development(
+        _switch, (0.0,) * 2, (1.5,) * 2, (0.0,) * 2, (4.0,) * 2, 4.0, DEFAULT_LIBRARY
+    ),
+    "soft spring": Development(_soft_spring, *_square(1.0, 3.0), 6.0, DEFAULT_LIBRARY),
+    "soft spring, no term for it": Development(
+        _soft_spring_and_friction, *_square(1.0, 3.0), 6.0, og.Terms(["x1", "x0**2"])
+    ),
+    "valve": Development(
+        _valve, (0.2, 0.2), (2.0, 1.5), (0.2, 0.2), (6.0, 4.0), 4.0, DEFAULT_LIBRARY
+    ),
+    "hill": Development(_hill, *_square(1.2, 3.0), 6.0, DEFAULT_LIBRARY),
+}  # fmt: skip
+"""Systems whose library lacks a term: what the residual does beyond the data is compared on."""
