@@ -415,14 +415,14 @@ def fit_together(
     if len(samples.targets) < 2:
         raise InputError("A fit needs at least 2 samples; the data hold 1.")
     tasks = [model._task(one, samples, learned) for model, one in zip(models, plans, strict=True)]
-    n_terms = max(int(task.allowed.sum(axis=1).max(initial=0)) for task in tasks)
-    warn_of_few_rows(len(samples.targets), len(learned["state_names_"]), n_terms)
     found = [_chosen(one, task) for one, task in zip(plans, tasks, strict=True)]
     tasks = [
         task if selected is None else _narrowed(task, selected)
         for task, selected in zip(tasks, found, strict=True)
     ]
     solutions = plan.solver.fit_all(tasks)
+    n_terms = max(int(task.features.mask.sum(axis=1).max(initial=0)) for task in tasks)
+    warn_of_few_rows(len(samples.targets), len(learned["state_names_"]), n_terms)
     # only now, so that a fit that fails leaves an earlier one whole
     for model, task, solution, one, selected in zip(
         models, tasks, solutions, plans, found, strict=True

@@ -259,7 +259,7 @@ REFUSED = {
     "depth": (lambda: og.PINN(KNOWN, depth=-1).fit(X, Y), "depth=.*at least 1; got -1"),
     "solver": (lambda: og.UniversalODE(8, 1, solver="adam").fit(X, Y), "solver must be a part"),
     "loss": (lambda: og.UniversalODE(8, 1, loss="mse").fit(X, Y), "loss must be a part"),
-    "library": (lambda: og.STLSQ(library="poly").fit(X, Y), "library must be a part"),
+    "library": (lambda: og.STLSQ(library=2).fit(X, Y), "library must be a part"),
     "threshold": (lambda: og.STLSQ(-1.0).fit(X, Y), "threshold must be.*got -1"),
     "alpha": (lambda: og.STLSQ(alpha=math.nan).fit(X, Y), "alpha must be.*got nan"),
     "iterations": (lambda: og.STLSQ(rounds=0).fit(X, Y), "rounds must be.*got 0"),
