@@ -55,14 +55,10 @@ def to_c(field: HybridField, outputs: Sequence[str]) -> str:
         parts += [_residual(field)]
         body += [f"double r[{len(outputs)}];", f"residual({'f' if field.basis.composed else 'z'}, "
                  f"{'t, ' if field.features.terms else ''}r);"]  # fmt: skip
-        share = "1.0"
         if field.region is not None:
-            parts += [_share(field.region)]
-            share = "share(z)"
-        body += [
-            f"const double weight = {share};",
-            f"for (int c = 0; c < {len(outputs)}; c++) if (weight > 0.0) f[c] += weight * r[c];",
-        ]
+            parts += [_gate(field.region, len(outputs))]
+            body += ["gate(z, r);"]
+        body += [f"for (int c = 0; c < {len(outputs)}; c++) f[c] += r[c];"]
     return _C.format(
         described="\n".join(described),
         parts="".join(parts),
@@ -148,24 +144,25 @@ def _residual(field: HybridField) -> str:
     return source + _function(f"void residual({arguments})", lines)
 
 
-def _share(region: Region) -> str:
-    """`Region.share`: 1 on the training data, 0 far from them."""
+def _gate(region: Region, n_outputs: int) -> str:
+    """What the region makes of the residual at z."""
     count, width = np.shape(region.landmarks)
+    constants = _constant("rate", region.rate) + _constant("landmarks", region.landmarks)
     lines = [
-        "double least = HUGE_VAL;",
-        f"for (int l = 0; l < {count}; l++) {{",
+        "double nearest = HUGE_VAL;",
+        f"for (int j = 0; j < {count}; j++) {{",
         "    double square = 0.0;",
         f"    for (int i = 0; i < {width}; i++) {{",
-        "        const double away = z[i] * rate[i] - landmarks[l][i];",
+        "        const double away = z[i] * rate[i] - landmarks[j][i];",
         "        square += away * away;",
         "    }",
-        "    if (square < least) least = square;",
+        "    nearest = fmin(nearest, sqrt(fmax(square, 1.0)));",
         "}",
-        f"const double step = fmin((sqrt(fmax(least, 1.0)) - 1.0) / {float(region.fade)!r}, 1.0);",
-        "return 1.0 - step * step * (3.0 - 2.0 * step);",
+        f"const double step = fmin((nearest - 1.0) / {float(region.fade)!r}, 1.0);",
+        "const double share = 1.0 - step * step * (3.0 - 2.0 * step);",
+        f"for (int c = 0; c < {n_outputs}; c++) r[c] = share > 0.0 ? share * r[c] : 0.0;",
     ]
-    constants = _constant("rate", region.rate) + _constant("landmarks", region.landmarks)
-    return constants + _function("double share(const double *z)", lines)
+    return constants + _function("void gate(const double *z, double *r)", lines)
 
 
 def _function(head: str, lines: Iterable[str]) -> str:
