@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from safetensors import numpy as safetensors
 
 import orthoreg as og
 from orthoreg._errors import InputError, ModelFileError
+from orthoreg._persistence import read_model, write_model
 from orthoreg.libraries import AbstractLibrary, parse
 
 X = np.random.default_rng(0).uniform(0.1, 0.9, (150, 2))
@@ -291,3 +293,40 @@ def test_what_cannot_be_saved_is_refused_before_anything_is_written(model, tmp_p
     with pytest.raises(ValueError, match="not fitted"):
         og.OrthoReg().save(tmp_path / "model.orthoreg")
     assert os.listdir(tmp_path) == []
+
+
+def bomb(path, entry: str, size: int) -> None:
+    """A model file with an entry that unpacks to so many zeros."""
+    parts = dict.fromkeys(PARTS, b"0" * 64) | {entry: bytes(size)}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
+@pytest.mark.parametrize(
+    ("entry", "size"),
+    [("arrays.safetensors", 80 * 2**20), ("manifest.json", 20 * 2**20), ("digest.sha256", 10**6)],
+)
+@pytest.mark.parametrize("declared", [None, 4096])
+def test_a_file_that_would_grow_without_measure_is_not_unpacked(tmp_path, entry, size, declared):
+    path = tmp_path / "bomb.orthoreg"
+    bomb(path, entry, size)
+    if declared is not None:  # a lie in both headers, which hold the size in four bytes
+        content = path.read_bytes()
+        lie = content.replace(size.to_bytes(4, "little"), declared.to_bytes(4, "little"))
+        assert lie != content
+        path.write_bytes(lie)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError, match="not a whole orthoreg model file"):
+            og.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 4 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_large_arrays_that_pack_well_are_read_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("orthoreg._persistence._FREE_SIZE", 2**16)
+    arrays = {"zeros": np.zeros(2**16)}
+    write_model(tmp_path / "m.orthoreg", {}, arrays)
+    assert_array_equal(read_model(tmp_path / "m.orthoreg")[1]["zeros"], arrays["zeros"])

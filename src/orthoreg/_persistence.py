@@ -14,7 +14,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
-from ._errors import InputError, ModelFileError
+from ._errors import InputError, ModelFileError, quoted
 from ._field import HybridField
 from ._files import atomic_write
 from ._gate import Gate, Region
@@ -55,7 +55,8 @@ from .solvers import Adam, Exact, TwoStage
 
 VERSION = 1
 _MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"
-_SIZE_LIMIT = 2**31
+_LARGEST_MANIFEST, _LARGEST_ARRAYS = 2**24, 2**31
+_FREE_SIZE, _MOST_EXPANSION = 2**26, 50  # beyond this size, by how much an entry may unpack
 _RECIPES = {
     kind.__name__: kind
     for kind in (
@@ -81,11 +82,16 @@ def write_model(
         {"format": "orthoreg", "version": VERSION, **manifest}, indent=1, allow_nan=False
     ).encode()
     block = safetensors.save({name: np.ascontiguousarray(arrays[name]) for name in sorted(arrays)})
+    if len(described) > _LARGEST_MANIFEST or len(block) > _LARGEST_ARRAYS:
+        raise InputError("The model is too large for a model file. Use fewer terms or features.")
     parts = {_MANIFEST: described, _ARRAYS: block, _DIGEST: _digest(described, block).encode()}
     with atomic_write(path) as stream:
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, content in parts.items():
-                archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+                # what is large is stored as it is: `read_model` refuses what unpacks to much more
+                packed = len(content) <= _FREE_SIZE
+                kind = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
+                archive.writestr(zipfile.ZipInfo(name), content, kind)
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -96,13 +102,9 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
     damaged = f"'{file.name}' is not a whole orthoreg model file"
     try:
         with zipfile.ZipFile(file) as archive:
-            sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
-            if set(sizes) != {_MANIFEST, _ARRAYS, _DIGEST}:
-                raise ModelFileError(f"{damaged}: it holds {sorted(sizes)}.")
-            if sum(sizes.values()) > _SIZE_LIMIT:
-                raise ModelFileError(f"{damaged}: it would unpack to more than 2 GiB.")
+            _check_sizes(archive.infolist(), file.stat().st_size, damaged)
             described, block, digest = (
-                archive.read(name) for name in (_MANIFEST, _ARRAYS, _DIGEST)
+                _unpacked(archive, name) for name in (_MANIFEST, _ARRAYS, _DIGEST)
             )
     except ModelFileError:
         raise
@@ -134,8 +136,32 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
     return manifest, arrays
 
 
+def _check_sizes(entries: list[zipfile.ZipInfo], size: int, damaged: str) -> None:
+    """Refuses, before anything is unpacked, what is not ours or would grow without measure."""
+    limits = {_MANIFEST: _LARGEST_MANIFEST, _ARRAYS: _LARGEST_ARRAYS, _DIGEST: 64}
+    found = sorted(entry.filename for entry in entries)
+    if found != sorted(limits):
+        raise ModelFileError(f"{damaged}: it holds {quoted(found)}.")
+    for entry in entries:
+        most = max(_FREE_SIZE, _MOST_EXPANSION * min(entry.compress_size, size))
+        if entry.file_size > min(limits[entry.filename], most):
+            raise ModelFileError(
+                f"{damaged}: '{entry.filename}' would unpack from {entry.compress_size} to "
+                f"{entry.file_size} bytes."
+            )
+
+
+def _unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
+    """An entry's bytes, up to its declared size, beyond which `ZipFile.read` would unpack."""
+    with archive.open(name) as stream:
+        return stream.read(archive.getinfo(name).file_size)
+
+
 def _digest(described: bytes, block: bytes) -> str:
-    return hashlib.sha256(described + b"\0" + block).hexdigest()
+    digest = hashlib.sha256(described)
+    digest.update(b"\0")
+    digest.update(block)
+    return digest.hexdigest()
 
 
 # -- recipes -------------------------------------------------------------------------------

@@ -53,6 +53,7 @@ def test_every_part_can_be_named_without_jax(tmp_path):
     assert not loaded_after(code, tmp_path) & (COMPILERS | {"matplotlib", "sympy"})
 
 
+@pytest.mark.slow  # two compilations
 def test_a_model_from_a_file_simulates_and_trains_in_a_process_of_its_own(tmp_path):
     """JAX learns of our classes before it first traces one, whoever comes first."""
     simulate = """

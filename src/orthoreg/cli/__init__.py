@@ -16,7 +16,8 @@ def run(arguments: Sequence[str]) -> int:
     """The exit code of a command; one sentence on standard error when it is not 0."""
     # in the order of the help
     from . import _demo, _commands, _adapt, _export, _reproduce  # noqa: F401, I001
-    from ._app import app
+    from ._app import app, options_of
+    from ._wording import in_options
 
     try:
         result = app(
@@ -24,7 +25,11 @@ def run(arguments: Sequence[str]) -> int:
         )
         return result if isinstance(result, int) else 0
     except (InputError, MissingExtraError, TrainingError) as error:
-        return _refuse(str(error))
+        return _refuse(in_options(str(error), options_of(arguments[0])))
+    except MemoryError as error:
+        return _refuse(
+            f"There is not enough memory: {error}. Use fewer rows, terms or random features."
+        )
     except OSError as error:
         return _refuse(
             f"{error.strerror or error}: '{error.filename}'." if error.filename else f"{error}"
@@ -34,7 +39,8 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error of the command line itself
             sentence = str(getattr(error, "format_message")()).rstrip(".")  # noqa: B009
-            return _refuse(f"{sentence}. See 'orthoreg --help'.")
+            command = getattr(getattr(error, "ctx", None), "command_path", "orthoreg")
+            return _refuse(f"{sentence}. See '{command} --help'.")
         if type(error).__name__ in ("Abort", "Exit"):
             return int(getattr(error, "exit_code", 1))
         if os.environ.get("ORTHOREG_DEBUG"):

@@ -25,7 +25,7 @@ def adapt(
     from .. import load
     from ._work import coefficient_dict, runs_for
 
-    check_file(out)
+    check_file(out, "model.orthoreg")
     with collected_warnings() as notes:
         old = load(model)
         runs = runs_for(old, data, time, group, delimiter)

@@ -1,9 +1,11 @@
 """The command line itself, and the arguments that several commands have."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from ._arguments import delimiter_in
 
 app = typer.Typer(
     add_completion=False,
@@ -15,7 +17,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 ModelFile = Annotated[Path, typer.Argument(help="A model file written by 'orthoreg fit'.")]
 Table = Annotated[Path, typer.Argument(help="CSV or Parquet table of measurements.")]
-Delimiter = Annotated[str, typer.Option(help="Sign between the columns of a CSV file.")]
+Delimiter = Annotated[
+    str,
+    typer.Option(
+        callback=delimiter_in,
+        help="Sign between the columns of a CSV file: a character, or tab, semicolon, space.",
+    ),
+]
 
 
 def _print_version(asked: bool) -> None:
@@ -24,6 +32,17 @@ def _print_version(asked: bool) -> None:
 
         typer.echo(f"orthoreg {__version__}")
         raise typer.Exit
+
+
+def options_of(command: str) -> dict[str, str]:
+    """The options of a command by the names of its parameters; none for what is no command."""
+    group: Any = typer.main.get_command(app)
+    found = group.commands.get(command)
+    return {
+        option.name: option.opts[0]
+        for option in (found.params if found else ())
+        if option.opts[0].startswith("--")
+    }
 
 
 @app.callback()

@@ -1,12 +1,18 @@
 """Reads and checks what was written on the command line, before any work is done."""
 
-import os
+import math
+import tempfile
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .._errors import DataWarning, InputError, quoted, suggestion
+
+_DELIMITERS = {
+    "comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "space": " ", "bar": "|",
+    "pipe": "|", "colon": ":",
+}  # fmt: skip
 
 
 def names_in(text: str) -> list[str]:
@@ -15,13 +21,26 @@ def names_in(text: str) -> list[str]:
 
 
 def numbers_in(text: str, what: str) -> list[float]:
-    """Numbers out of a list separated by commas."""
+    """Finite numbers out of a list separated by commas."""
     try:
-        return [float(part) for part in text.split(",")]
+        numbers = [float(part) for part in text.split(",")]
     except ValueError:
+        numbers = [math.nan]
+    if not all(math.isfinite(number) for number in numbers):
         raise InputError(
-            f"{what} must be numbers separated by commas, such as 1,0; got '{text}'."
-        ) from None
+            f"{what} must be finite numbers separated by commas, such as 1,0; got '{text}'."
+        )
+    return numbers
+
+
+def delimiter_in(text: str) -> str:
+    """The character that --delimiter stands for, which may be written as a word."""
+    character = _DELIMITERS.get(text.lower(), text)
+    if len(character) != 1:
+        raise InputError(
+            f"--delimiter must be a single character or one of {quoted(_DELIMITERS)}; got '{text}'."
+        )
+    return character
 
 
 def one_of(value: str, known: list[str], what: str) -> None:
@@ -32,29 +51,46 @@ def one_of(value: str, known: list[str], what: str) -> None:
         )
 
 
-def check_file(out: Path) -> None:
-    """Refuses an --out that cannot become a file."""
+def check_file(out: Path, example: str = "table.csv") -> None:
+    """Refuses an --out that cannot become a file. Leaves nothing behind."""
     if out.is_dir():
         raise InputError(
             f"--out must be a file; '{out}' is a folder. Add a file name, such as "
-            f"'{out / 'table.csv'}'."
+            f"'{out / example}'."
         )
-    if not out.resolve().parent.is_dir():
+    if out.exists() and not out.is_file():
+        raise InputError(f"--out must be a file; '{out}' is a device. Choose another name.")
+    folder = out.resolve().parent
+    if not folder.is_dir():
         raise InputError(f"There is no folder '{out.parent}' to write '{out.name}' into.")
+    _check_writable(folder)
 
 
 def check_folder(out: Path) -> None:
-    """Refuses an --out that cannot become a folder. Makes nothing."""
+    """Refuses an --out that cannot become a folder. Leaves nothing behind."""
     place = out.resolve()
+    if out.is_symlink() and not place.exists():
+        raise InputError(
+            f"--out must be a folder; '{out}' is a link to '{place}', which does not exist."
+        )
     while not place.exists():
         place = place.parent
     if not place.is_dir():
         shown = out if place == out.resolve() else place
         raise InputError(f"--out must be a folder; '{shown}' is a file. Choose another name.")
-    if not os.access(place, os.W_OK):
+    _check_writable(place)
+
+
+def _check_writable(folder: Path) -> None:
+    """Tries it: permissions alone do not tell, as in /proc or on a full disk."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(b"0")
+    except OSError as error:
         raise InputError(
-            f"--out must be a folder that can be written; '{place}' is read-only. Choose another."
-        )
+            f"--out must be in a folder that can be written; '{folder}' is not "
+            f"({error.strerror}). Choose another."
+        ) from None
 
 
 def inputs_of(model: Any, file: Path | None, until: float, delimiter: str) -> Any:

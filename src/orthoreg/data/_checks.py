@@ -1,5 +1,6 @@
 """What is checked at the door, with messages that name source, column, run and row."""
 
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,13 @@ from jaxtyping import Float, Int
 
 from .._errors import DataError, DataWarning, quoted
 
+LARGEST = 1e150
+"""The largest size of a value: the square of a much larger one is no finite number."""
+
 _DATES = "Convert them to seconds (or days) since the start of each run."
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+_EARLY = 0.1  # of the time passed so far: a row that goes back further starts a new run
 
 
 @final
@@ -84,21 +91,37 @@ def column_numbers(
         except ValueError:
             raise DataError(
                 f"{at(row)}: column '{name}' holds '{text}', which is not a number."
+                f"{_number_advice(text)}"
             ) from None
     raise DataError(f"{at(0)}: column '{name}' does not hold numbers (dtype {column.dtype}).")
+
+
+def _number_advice(text: str) -> str:
+    if _DATE.match(text):
+        return f" Times must be numbers, not dates. {_DATES}"
+    if _DECIMAL_COMMA.fullmatch(text):
+        return " Write decimals with a point."
+    return ""
 
 
 def check_finite(
     values: Float[np.ndarray, "N columns"], names: Sequence[str], place: Place
 ) -> None:
-    """Refuses NaN and infinity, naming the first place."""
-    bad = ~np.isfinite(values)
+    """Refuses NaN, infinity and numbers that are too large, naming the first place."""
+    bad = ~(np.abs(values) <= LARGEST)
     if bad.any():
         row, column = np.argwhere(bad)[0]
+        value = values[row, column]
+        count = int(bad.any(axis=1).sum())
+        why, fix = (
+            ("is too large", "Correct it, or give the column in a larger unit")
+            if np.isfinite(value)
+            else ("is no finite number", "Remove the row, fill the gap or split the run there")
+        )
         raise DataError(
-            f"{place.at(int(row))}: column '{names[column]}' is {values[row, column]}; every value "
-            f"must be a finite number. Remove the row, fill the gap or split the run there "
-            f"({int(bad.any(axis=1).sum())} such rows)."
+            f"{place.at(int(row))}: column '{names[column]}' is {value:g}, which {why}; values "
+            f"must be finite and at most {LARGEST:g} in size. {fix} "
+            f"({count} such row{'s' * (count > 1)})."
         )
 
 
@@ -116,16 +139,60 @@ def check_increasing(
     bad = np.flatnonzero(steps <= 0)
     if bad.size:
         i = int(bad[0]) + 1
-        word = "repeats" if times[i] == times[i - 1] else "goes back"
-        fix = (
-            "Sort the rows or split the run there."
-            if grouped
-            else "Sort the rows, or name the column that tells the runs apart with group=..."
-        )
+        repeats = times[i] == times[i - 1]
+        run = int(np.searchsorted(offsets, i, side="right")) - 1
+        first, last = int(offsets[run]), int(offsets[run + 1])
+        advice = _repeat_advice if repeats else _return_advice
         raise DataError(
-            f"{place.at(i)}: time '{time_name}' {word}, {times[i - 1]:g} then {times[i]:g}; "
-            f"times must increase within each run. {fix}"
+            f"{place.at(i)}: time '{time_name}' {'repeats' if repeats else 'goes back'}, "
+            f"{times[i - 1]:.10g} then {times[i]:.10g}; times must increase within each run. "
+            f"{advice(times[first:last], first, time_name, place, grouped)}"
         )
+
+
+def _repeat_advice(
+    times: Float[np.ndarray, " T"], first: int, time_name: str, place: Place, grouped: bool
+) -> str:
+    """What to do about rows of one run that have the same time."""
+    _, counts = np.unique(times, return_counts=True)
+    if not grouped and np.mean(counts > 1) > 0.5:
+        return (
+            "Most times stand there more than once, as in a table of several runs: pass "
+            "group=..., the column that tells the runs apart."
+        )
+    rows = 1 + np.flatnonzero(np.diff(times) == 0)
+    return (
+        f"Of rows with the same time keep one, or their mean "
+        f"({_rows_in_words(rows + first, place)})."
+    )
+
+
+def _return_advice(
+    times: Float[np.ndarray, " T"], first: int, time_name: str, place: Place, grouped: bool
+) -> str:
+    """What to do about a run whose times go back: it is several runs, or not sorted."""
+    rows = 1 + np.flatnonzero(np.diff(times) < 0)
+    so_far = np.maximum.accumulate(times)[rows - 1] - times[0]
+    begins_again = times[rows] - times[0] <= _EARLY * so_far
+    where = _rows_in_words(rows + first, place)
+    if not begins_again.all():
+        others = "" if grouped else (
+            " If there are several runs, pass group=..., the column that tells them apart."
+        )  # fmt: skip
+        return f"Sort the rows by '{time_name}' ({where}).{others}"
+    if grouped:
+        return f"Times begin again, as where a new run does: split the run there ({where})."
+    return (
+        f"Times begin again, as where a new run does ({where}): pass group=..., the column that "
+        f"tells the runs apart, or add one."
+    )
+
+
+def _rows_in_words(rows: Int[np.ndarray, " k"], place: Place, most: int = 3) -> str:
+    """'lines 4, 6, 9 and 12 more'."""
+    shown = ", ".join(str(place.row_of(int(row))) for row in rows[:most])
+    more = f" and {len(rows) - most} more" if len(rows) > most else ""
+    return f"{place.row_word}{'s' * (len(rows) > 1)} {shown}{more}"
 
 
 def warn_constant(states: Float[np.ndarray, "N n"], names: Sequence[str], source: str) -> None:

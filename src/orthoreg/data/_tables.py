@@ -17,6 +17,14 @@ from ._dataset import Dataset
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 _CHUNK = 50_000
+_OTHER_FORMATS = {
+    b"\x1f\x8b": "is compressed by gzip; unpack it first",
+    b"PK\x03\x04": "is a zip archive or a spreadsheet; unpack it, or save the sheet as CSV, UTF-8",
+    b"PAR1": "is a Parquet file; give it a name that ends in .parquet",
+    b"\xff\xfe": "is text in UTF-16; save it as CSV, UTF-8",
+    b"\xfe\xff": "is text in UTF-16; save it as CSV, UTF-8",
+}
+"""What files begin with that are often taken for CSV."""
 
 
 def read_table(
@@ -43,7 +51,11 @@ def read_table(
         return _from_columns(columns, choice, units, "the table", "row", lambda row: row)
     file = Path(path)
     if not file.is_file():
-        raise DataError(f"There is no file '{path}'. Check the path.")
+        raise DataError(
+            f"'{path}' is a folder; name a table in it."
+            if file.is_dir()
+            else f"There is no file '{path}'. Check the path."
+        )
     if file.suffix.lower() in (".parquet", ".pq"):
         columns = _read_parquet(file, choice)
         return _from_columns(columns, choice, units, file.name, "row", lambda row: row)
@@ -74,6 +86,9 @@ class _Choice:
         self.derivatives = check_names(derivatives or (), "derivatives")
         if not self.states:
             raise DataError("states must name at least one column.")
+        for part, name in (("time", time), ("group", group)):
+            if name is not None and not str(name).strip():
+                raise DataError(f"{part} must name a column; got empty text.")
         if self.derivatives and len(self.derivatives) != len(self.states):
             raise DataError(
                 f"derivatives must name one column for each of the {len(self.states)} states; "
@@ -186,8 +201,16 @@ def _read_csv(
     file: Path, choice: _Choice, delimiter: str
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """The chosen columns, and the line of the file that each row stands on."""
-    if len(delimiter) != 1:
-        raise DataError(f"delimiter must be a single character; got '{delimiter}'.")
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise DataError(
+            f"delimiter must be a single character, other than a quote or the end of a line; "
+            f"got {delimiter!r}."
+        )
+    with open(file, "rb") as stream:
+        opening = stream.read(4)
+    for mark, words in _OTHER_FORMATS.items():
+        if opening.startswith(mark):
+            raise DataError(f"{file.name} {words}.")
     rows = _rows(file, delimiter)
     _, header = next(rows, (0, []))
     header = [cell.strip() for cell in header]

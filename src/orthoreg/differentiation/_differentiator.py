@@ -50,10 +50,11 @@ def check_lengths(data: Dataset, least: int, who: object) -> None:
     short = np.flatnonzero(data.run_lengths < least)
     if short.size:
         run = int(short[0])
+        length = int(data.run_lengths[run])
         raise DataError(
-            f"{data.source}: run {data.labels[run]} has {data.run_lengths[run]} points; "
-            f"{who!r} needs at least {least} in each run ({short.size} runs are too short). "
-            f"Remove short runs or choose a smaller window."
+            f"{data.source}: run {data.labels[run]} has {length} point{'s' * (length != 1)}; "
+            f"{who!r} needs at least {least} in each run. Remove the short runs ({short.size} of "
+            f"{data.n_runs}){' or choose a smaller window' if hasattr(who, 'window') else ''}."
         )
 
 

@@ -169,7 +169,7 @@ def not_finite(features: Any, rows: Rows) -> DataError:
             )
             return DataError(
                 f"Library term '{features.names[term]}' is {values[row, term]:g} at row "
-                f"{first + row} ({at}); a term must be finite on all data. Remove it from the "
-                f"library or rescale the data."
+                f"{first + row} ({at}); a term must be finite and below 1e150 on all data. "
+                f"Remove it from the library or rescale the data."
             )
     return DataError("The targets are too large to square; rescale the data.")
