@@ -8,9 +8,9 @@ CHECKED = [
     f"orthoreg.{name}"
     for name in (
         "_field", "_gate", "_geometry", "_objective", "augmentations", "data", "diagnostics",
-        "differentiation", "export", "fitting._adapt", "fitting._route", "libraries", "losses",
-        "moments", "penalties", "quadratic", "selection", "simulation", "solvers", "sweeps",
-        "systems",
+        "differentiation", "export", "fitting._adapt", "fitting._parameters", "fitting._route",
+        "libraries", "losses", "moments", "penalties", "quadratic", "selection", "simulation",
+        "solvers", "sweeps", "systems",
     )
 ]  # fmt: skip
 

@@ -40,7 +40,7 @@ def test_three_ways_to_fit_agree(pendulum_runs):
         return og.OrthoReg(augmentation=FIXED)
 
     runs = list(pendulum_runs)
-    slopes = og.VectorField().samples(pendulum_runs).targets
+    slopes = og.VectorField().observe(pendulum_runs).targets
     fits = [
         model().fit(pendulum_runs),
         model().fit(runs),

@@ -133,17 +133,30 @@ def test_per_state_explains_a_wrong_or_missing_equation():
 @pytest.mark.parametrize(
     "combine",
     [
-        lambda own, other: own + other,
-        lambda own, other: other + own,
-        lambda own, other: own * other,
-        lambda own, other: other * own,
-        lambda own, other: PerState({"x": own}),
-        lambda own, other: PerState({"x": other}, default=own),
+        lambda one, other: one + other,
+        lambda one, other: other + one,
+        lambda one, other: one * other,
+        lambda one, other: other * one,
     ],
 )
-def test_per_state_refuses_to_lose_its_masks(combine):
-    with pytest.raises(InputError, match="PerState cannot"):
-        combine(PerState({"x": Fourier(1)}, default=Polynomial(1)), Polynomial(2))
+def test_per_state_is_added_and_multiplied_equation_by_equation(combine):
+    own, other = {"x": Fourier(1), "y": Polynomial(1)}, Polynomial(2)
+    features = bind(combine(PerState({"x": own["x"]}, default=own["y"]), other), XY, XY)
+    for equation, row in zip(XY, features.mask, strict=True):
+        expected = names(combine(own[equation], other))
+        assert {features.names[k] for k in np.flatnonzero(row)} == set(expected)
+
+
+def test_per_state_without_a_default_extends_single_equations():
+    features = bind(Polynomial(1) + PerState({"y": Terms(["exp(x)"])}), XY, XY)
+    assert features.names == ("1", "x", "y", "exp(x)")
+    np.testing.assert_array_equal(features.mask, [[1, 1, 1, 0], [1, 1, 1, 1]])
+
+
+@pytest.mark.parametrize("make", [lambda one: PerState({"x": one}), lambda one: PerState({}, one)])
+def test_per_state_stands_in_no_other(make):
+    with pytest.raises(InputError, match="PerState cannot stand inside another PerState"):
+        make(PerState({"x": Fourier(1)}, default=Polynomial(1)))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +166,8 @@ def test_per_state_refuses_to_lose_its_masks(combine):
         (lambda: Fourier(0), InputError, "Fourier.*at least 1; got 0"),
         (lambda: Terms([]), FormulaError, "at least one"),
         (lambda: Terms("x*y"), FormulaError, r"Terms\(\['x\*y'\]\)"),
-        (lambda: names(Terms(["x", "x*z"])), FormulaError, "'x\\*z'.*unknown variable 'z'"),
+        (lambda: names(Terms(["x", "x*z"])), FormulaError, "'x\\*z'.*'z' only multiplies the term"),
+        (lambda: names(Terms(["x", "sin(z)"])), FormulaError, "unknown variable 'z'"),
         (lambda: names(Polynomial(9), [f"v{i}" for i in range(30)]), InputError, "lower degree"),
     ],
 )
