@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import orthoreg as og
 from orthoreg._errors import InputError
-from orthoreg.plotting import plot_selection, rendered
+from orthoreg.plotting import plot_selection
 
 
 def model(equations: int, **params) -> og.OrthoReg:
@@ -22,24 +22,58 @@ def test_each_panel_has_both_errors_and_marks_the_chosen_number():
     assert len(figure.axes) == 2
     for axes, path in zip(figure.axes, fitted.selection_.paths, strict=True):
         lines = {line.get_label(): line for line in axes.get_lines()}
-        outer = lines["outer part, not fitted"]
+        outer = lines["rows that were not fitted"]
         assert_allclose(outer.get_xdata(), path.n_terms)
         assert_allclose(outer.get_ydata(), np.sqrt(path.outer))
-        assert_allclose(lines["inner part, fitted"].get_ydata(), np.sqrt(path.inner))
+        assert_allclose(lines["rows that were fitted"].get_ydata(), np.sqrt(path.inner))
         assert lines["chosen"].get_xdata() == path.support.sum()
         assert axes.get_yscale() == "log"
+        low, high = axes.get_ylim()
+        errors = np.sqrt([path.outer, path.inner])
+        assert low < errors.min() and errors.max() < high
+        assert 2 <= len(axes.get_yticks()) <= 7
 
 
-@pytest.mark.parametrize("equations", [1, 4, 8])
-def test_any_number_of_equations_is_drawn(equations):
-    assert rendered(plot_selection(model(equations))).startswith(b"\x89PNG")
+def test_the_legend_is_above_the_panels():
+    figure = plot_selection(model(2))
+    (legend,) = figure.legends
+    box = legend.get_window_extent(figure.canvas.get_renderer())
+    assert not any(box.overlaps(axes.bbox) for axes in figure.axes)
+    assert box.x1 < figure.bbox.x1 and box.y1 < figure.bbox.y1
+
+
+@pytest.mark.parametrize("equations, panels", [(1, 1), (4, 4), (8, 6)])
+def test_of_any_number_of_equations_six_are_drawn_and_the_figure_says_so(equations, panels):
+    fitted = model(equations)
+    figure = plot_selection(fitted)
+    assert len(figure.axes) == panels
+    said = [text.get_text() for text in figure.texts]
+    assert ("6 of 8 equations: those with the largest error" in said) == (equations == 8)
+    errors = [path.outer[path.chosen] for path in fitted.selection_.paths]
+    largest = sorted(np.argsort(errors)[-panels:])
+    assert [axes.get_title().split("'")[0] for axes in figure.axes] == [f"x{c}" for c in largest]
+
+
+def test_the_caller_chooses_equations():
+    figure = plot_selection(model(8), states=["x7", "x2"])
+    assert [axes.get_title().split("'")[0] for axes in figure.axes] == ["x7", "x2"]
 
 
 @pytest.mark.parametrize(
-    "selection", [og.CrossValidation(), og.InformationCriterion(), og.StabilitySelection()]
+    "selection, label",
+    [
+        (og.CrossValidation(), "rows that were not fitted"),
+        (og.StabilitySelection(), "rows that were not fitted"),
+        (og.InformationCriterion(), "error with the penalty for terms"),
+    ],
 )
-def test_every_selection_has_a_path_to_draw(selection):
-    assert rendered(plot_selection(model(2, selection=selection))).startswith(b"\x89PNG")
+def test_every_selection_has_its_own_path(selection, label):
+    fitted = model(2, selection=selection)
+    figure = plot_selection(fitted)
+    for axes, path in zip(figure.axes, fitted.selection_.paths, strict=True):
+        lines = {line.get_label(): line for line in axes.get_lines()}
+        assert_allclose(lines[label].get_ydata(), np.sqrt(path.outer))
+    assert figure.legends[0].get_texts()[0].get_text() == label
 
 
 def test_exact_fits_have_errors_of_zero_and_are_drawn():

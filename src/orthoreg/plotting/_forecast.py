@@ -32,6 +32,7 @@ from ._style import (
 
 _MOST_STATES = 6
 _MOST_INPUTS = 3
+_MEANING = "error of a run: |forecast − measured| / |measured|"
 _POINTS = 800  # of a curve in one panel
 _WIDTHS = {1: 5.4, 2: 3.6, 3: 2.75}  # inches of a panel, by the number of runs
 
@@ -65,7 +66,7 @@ def plot_forecast(
     if shown is None:
         shown = largest(state_errors, _MOST_STATES)
         which = ": those with the largest forecast error" if state_errors.any() else ""
-    inputs = list(range(len(data.input_names)))[:_MOST_INPUTS]
+    inputs = range(min(len(data.input_names), _MOST_INPUTS))
     rows = len(shown) + len(inputs)
     what = f"{len(shown)} states{f' and {len(inputs)} inputs' * bool(inputs)} x {len(runs)} runs"
     panels = open_panels(
@@ -91,9 +92,8 @@ def plot_forecast(
     ]
     width = _WIDTHS.get(len(runs), 2.3)
     sizes = [(width, 1.35)] * len(shown) + [(width, 0.55)] * len(inputs)
-    meaning = "error of a run: |forecast − measured| / |measured|"
     return panels.finish(
-        title, ["; ".join(note for note in notes if note), meaning],
+        title, ["; ".join(note for note in notes if note), _MEANING],
         _handles([curves[run] for run in runs]), sizes=sizes,
     )  # fmt: skip
 

@@ -18,6 +18,9 @@ _DPI = 130
 _EDGE = 0.12  # inches between the outermost text and the edge of the figure
 _NAME = 0.24  # inches for the name of an axis
 _WIDEST = 0.59 / 72  # inches of a usual character for each point of its size
+_LEGEND: Any = {
+    "frameon": False, "fontsize": SMALL, "borderpad": 0, "handlelength": 1.8, "columnspacing": 1.6,
+}  # fmt: skip
 _LEAST_WIDTH = 4.4  # inches: less leaves no room for a title
 
 
@@ -51,12 +54,18 @@ class Panels:
         """The figure, with title, notes and legend above the panels.
 
         `sizes` holds (width, height) of the panels of each row in inches, `right` what is kept
-        free beside each of them. In a figure of the caller only the legend is drawn, in the first
-        panel, where there is most room.
+        free beside each of them. In a figure of the caller only the legend is drawn, above the
+        first panel.
         """
         if not self.is_own:
+            first = self.axes[0]
+            room = first.bbox.width / self.figure.dpi
             if handles:
-                self.axes[0].legend(handles=list(handles), fontsize=SMALL, framealpha=0.8)
+                first.legend(
+                    handles=list(handles), ncols=_legend_columns(list(handles), room),
+                    loc="lower left", bbox_to_anchor=(0.0, 1.0),
+                    borderaxespad=2.2 if first.get_title() else 0.5, **_LEGEND,
+                )  # fmt: skip
             return self.figure
         _lay_out(self, title, [note for note in notes if note], list(handles), sizes, right)
         return self.figure
@@ -143,8 +152,7 @@ def _lay_out(
     if handles:
         figure.legend(
             handles=handles, loc="upper left", bbox_to_anchor=(x, (y + 0.02) / height),
-            ncols=per_line, frameon=False, fontsize=SMALL, borderpad=0, borderaxespad=0,
-            handlelength=1.8, columnspacing=1.6,
+            ncols=per_line, borderaxespad=0, **_LEGEND,
         )  # fmt: skip
 
 

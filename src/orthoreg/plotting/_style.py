@@ -53,7 +53,7 @@ def shortened(name: str, longest: int = _LONGEST_NAME) -> str:
     """A name on one line, cut in its middle where it is long: ends such as '_dot' matter.
 
     >>> shortened("temperature of the upper bearing_dot")
-    'temperature of t…aring_dot'
+    'temperature of th…ring_dot'
     """
     name = " ".join(name.split())
     if len(name) <= longest:
