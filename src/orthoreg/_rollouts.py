@@ -60,9 +60,10 @@ def _in_numpy(field: HybridField, owner: HybridField) -> NumpyField:
     def slope(t: Any, x: Any, u: Any) -> np.ndarray:
         return field.values(x if u is None else np.hstack([x, u]))
 
+    terms = np.count_nonzero(np.any((field.coefficients != 0) | (field.correction != 0), axis=0))
     units = sum(len(bias) for bias in field.basis.biases)
     region = 0 if field.region is None else _REGION_COST
-    return NumpyField(slope, len(field.features.terms) + units + region, owner)
+    return NumpyField(slope, float(terms + units + region), owner)
 
 
 def _ends(rollout: Rollout, inputs: Inputs | None, rows: list[int]) -> Float[np.ndarray, "r V"]:

@@ -155,7 +155,7 @@ def at_rest(monkeypatch):
         x = starts[:, None] + 1e-9 * times[:, :, None]
         return Rollout(times, x, [Status.completed] * count, nothing, nothing, [""] * count)
 
-    monkeypatch.setattr("orthoreg.systems._system.integrate", integrate)
+    monkeypatch.setattr("orthoreg.simulation.integrate", integrate)
 
 
 @everywhere

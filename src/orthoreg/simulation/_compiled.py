@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._arrays import register_pytrees
 from ._inputs import Inputs
 from ._tsit5 import RUNNING, Cells, Limits, Now, Slope, Step, attempt
 
@@ -63,11 +64,10 @@ def _window(cells: Cells, cell: np.ndarray, width: int) -> tuple[Cells, np.ndarr
 
 def split_field(field: Any) -> tuple[Any, Any]:
     """The numbers of a field, which are traced, and the rest, which is compiled in."""
+    register_pytrees()
     leaves, structure = jax.tree.flatten(field)
     is_number = [isinstance(leaf, float | np.ndarray | jax.Array) for leaf in leaves]
-    arrays = tuple(
-        np.asarray(leaf) for leaf, yes in zip(leaves, is_number, strict=True) if yes
-    )
+    arrays = tuple(np.asarray(leaf) for leaf, yes in zip(leaves, is_number, strict=True) if yes)
     others = tuple(None if yes else leaf for leaf, yes in zip(leaves, is_number, strict=True))
     return arrays, (structure, tuple(is_number), others)
 
@@ -112,9 +112,7 @@ def _block(arrays, rest, now, limits, cells, jumps, most):
         taken, now, space = carry
         now, step = attempt(field, now, limits, cells, jumps, jnp)
         parts = (step.t, step.end, step.x, step.kept, jnp.stack(step.slopes))
-        space = tuple(
-            array.at[taken].set(part) for array, part in zip(space, parts, strict=True)
-        )
+        space = tuple(array.at[taken].set(part) for array, part in zip(space, parts, strict=True))
         return taken + 1, now, space
 
     taken, now, space = jax.lax.while_loop(goes_on, body, (0, now, space))

@@ -78,7 +78,9 @@ class Inputs:
             values[rows] = self._values_of(one, times[rows[:1] if alike else rows])
         return values
 
-    def _values_of(self, signal: int, times: Float[np.ndarray, "r T"]) -> Float[np.ndarray, "r T m"]:
+    def _values_of(
+        self, signal: int, times: Float[np.ndarray, "r T"]
+    ) -> Float[np.ndarray, "r T m"]:
         cell, knots = self._cells_of(signal, times), self.cells.knots[signal]
         left, right = knots[cell], knots[cell + 1]
         place = ((times - left) / np.where(right > left, right - left, 1.0))[..., None]

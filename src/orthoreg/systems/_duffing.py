@@ -1,12 +1,13 @@
 """The unforced Duffing oscillator, seen in one of its two wells. [app:subsec_duffing]"""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy.integrate import solve_ivp
 
+from .._arrays import pytree
 from .._errors import InputError
 from ._system import AbstractSystem, Split, equations
 
@@ -14,7 +15,9 @@ _REACH = 0.8  # of the way from the ridge at 0 to the bottom of the well
 _BOTTOM = np.sqrt(10.0)  # of the paper's well, where there is none
 
 
+@pytree()
 @final
+@dataclass(frozen=True)
 class Duffing(AbstractSystem):
     """x' = y, y' = a y - x (b + c x^2): wells at x = +-sqrt(-b / c).
 

@@ -1,14 +1,17 @@
 """Predators and prey with a coupling modulated in time. [app:subsec_lv]"""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 
+from .._arrays import pytree
 from ._system import AbstractSystem, Parameter, Split, equations
 
 
+@pytree()
 @final
+@dataclass(frozen=True)
 class LotkaVolterra(AbstractSystem):
     """x' = alpha x - beta x y + epsilon1 x m, y' = delta x y - gamma y + epsilon2 y m q, with
     m = sin(w_fast t) cos(w_fast x y) sin(w_slow (x + y)) and q = sin(x / (y + c_reg)).

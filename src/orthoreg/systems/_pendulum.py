@@ -1,10 +1,11 @@
 """The modified damped pendulum. [eq:pend]"""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 
+from .._arrays import pytree
 from .._errors import InputError, quoted, suggestion
 from ._system import AbstractSystem, Split, equations
 
@@ -15,7 +16,9 @@ DIFFICULTIES = {
 }
 
 
+@pytree()
 @final
+@dataclass(frozen=True)
 class Pendulum(AbstractSystem):
     """theta'' = -omega0^2 sin theta - alpha theta'
     + beta1 cos(3 theta) + beta2 exp(-theta^2) + beta3 tanh(theta').

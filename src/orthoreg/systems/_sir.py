@@ -1,16 +1,19 @@
 """An epidemic with fading, state-dependent oscillations. [app:subsec_sir]"""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 
+from .._arrays import pytree
 from ._system import AbstractSystem, Parameter, Split, equations
 
 _MEAN_POPULATION = 12.5  # of the training starts
 
 
+@pytree()
 @final
+@dataclass(frozen=True)
 class SIR(AbstractSystem):
     """S' = -beta S I / N + e S I sin(w_fast (1 + S) t) tanh(w_slow (I + R)),
     I' = beta S I / N - gamma I + e I R sin(w_fast (1 + 2 I) t) tanh(w_slow (S + R)),

@@ -3,17 +3,16 @@
 import abc
 import enum
 import math
+from copy import copy
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias, TypeVar, final
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from .._arrays import namespace, pytree
 from .._errors import InputError, quoted, suggestion
 from ..data import Dataset
-from ..simulation import integrate
 
 Parameter: TypeAlias = float | Float[np.ndarray, " B"]
 """One number, or one for each run."""
@@ -51,7 +50,8 @@ STEPS = (0.01, 0.05)
 """The shortest and the longest step of irregular sampling."""
 
 
-class AbstractSystem(eqx.Module):
+@dataclass(frozen=True)
+class AbstractSystem(abc.ABC):
     """A vector field with known truth and the paper's four ways of testing a model of it."""
 
     @property
@@ -91,8 +91,8 @@ class AbstractSystem(eqx.Module):
         """dx/dt in the arithmetic of `xp`; states lie along the last axis."""
 
     def __call__(self, t: Any, x: Any, u: Any = None) -> Any:
-        """dx/dt, traced by JAX."""
-        return self.slope(t, x, jnp)
+        """dx/dt of NumPy or JAX arrays."""
+        return self.slope(t, x, namespace(x))
 
     @property
     def true_support(self) -> dict[str, tuple[str, ...]]:
@@ -143,14 +143,15 @@ def true_derivatives(
     split = _member(Split, split, "split")
     numbers = np.array([int(label) if label.isdecimal() else -1 for label in data.labels])
     field = _field(system, split, int(numbers.max()) + 1, _whole(seed, "seed", least=0))
-    if any(np.ndim(value) for value in jax.tree.leaves(field)):
+    drawn = _by_run(field)
+    if drawn:
         if numbers.min() < 0:
             raise InputError(
                 f"Runs of split t3 must be called by the numbers that generate gave them; one is "
                 f"called '{data.labels[numbers.argmin()]}'."
             )
         own = numbers[data.run_of_row]
-        field = jax.tree.map(lambda value: value[own] if np.ndim(value) else value, field)
+        field = replace(field, **{name: values[own] for name, values in drawn.items()})
     return field.slope(data.times, data.states, np)
 
 
@@ -197,30 +198,48 @@ def _solved(
     field: AbstractSystem, starts: Float[np.ndarray, "B n"], times: list[np.ndarray]
 ) -> list[np.ndarray]:
     """The states of each run at its own times."""
+    from ..simulation import NumpyField, integrate
+
     longest = max(len(run) for run in times)
     grid = np.stack([np.pad(run, (0, longest - len(run)), mode="edge") for run in times])
-    own, shared = eqx.partition(field, lambda value: np.ndim(value) == 1)
-    parameters, structure = jax.tree.flatten(own)
-    first = np.column_stack([starts, *parameters])
-    carried = _Carried(shared, structure) if parameters else field
-    rollout = integrate(carried, first, grid, rtol=1e-10, atol=1e-10)
+    drawn = _by_run(field)
+    first = np.column_stack([starts, *drawn.values()])
+    carried = (
+        _Carried(replace(field, **dict.fromkeys(drawn, 0.0)), tuple(drawn)) if drawn else field
+    )
+    in_numpy = NumpyField(carried)
+    rollout = integrate(carried, first, grid, in_numpy=in_numpy, rtol=1e-10, atol=1e-10)
     rollout.raise_unless_completed()
     width = starts.shape[1]
     return [x[: len(run), :width] for x, run in zip(rollout.x, times, strict=True)]
 
 
+@pytree(meta=["drawn"])
 @final
-class _Carried(eqx.Module):
+@dataclass(frozen=True)
+class _Carried:
     """The field of states followed by parameters that stay: so each run can have its own."""
 
     shared: AbstractSystem
-    structure: Any = eqx.field(static=True)
+    drawn: tuple[str, ...]
 
     def __call__(self, t: Any, x: Any, u: Any = None) -> Any:
-        width = len(x) - self.structure.num_leaves
-        own = jax.tree.unflatten(self.structure, list(x[width:]))
-        slope = eqx.combine(self.shared, own)(t, x[:width])
-        return jnp.concatenate([slope, jnp.zeros_like(x[width:])])
+        width = x.shape[-1] - len(self.drawn)
+        own = copy(self.shared)  # not built anew: the constructor takes numbers, not tracers
+        for i, name in enumerate(self.drawn):
+            object.__setattr__(own, name, x[..., width + i])
+        slope, xp = own(t, x[..., :width]), namespace(x)
+        return xp.concatenate([slope, xp.zeros_like(x[..., width:])], axis=-1)
+
+
+def _by_run(field: AbstractSystem) -> dict[str, np.ndarray]:
+    """The parameters that each run has its own value of."""
+    values = {one.name: getattr(field, one.name) for one in fields(field)}
+    return {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, np.ndarray) and value.ndim
+    }
 
 
 Member = TypeVar("Member", bound=enum.StrEnum)
