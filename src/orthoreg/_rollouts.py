@@ -60,8 +60,9 @@ def _in_numpy(field: HybridField, owner: HybridField) -> NumpyField:
     def slope(t: Any, x: Any, u: Any) -> np.ndarray:
         return field.values(x if u is None else np.hstack([x, u]))
 
-    region = 0.0 if field.region is None else _REGION_COST
-    return NumpyField(slope, float(len(field.features.terms) + field.basis.size + region), owner)
+    terms = np.count_nonzero(np.any((field.coefficients != 0) | (field.correction != 0), axis=0))
+    region = 0 if field.region is None else _REGION_COST
+    return NumpyField(slope, float(terms + field.basis.size + region), owner)
 
 
 def _ends(rollout: Rollout, inputs: Inputs | None, rows: list[int]) -> Float[np.ndarray, "r V"]:

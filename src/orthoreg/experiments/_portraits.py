@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from .._model import AbstractModel
 from ..data import Dataset
-from ..simulation import integrate
+from ..simulation import NumpyField, integrate
 from ..systems import AbstractSystem, Split, generate
 
 _DIGITS = 5
@@ -74,7 +74,8 @@ def _contained(data: Dataset, size: float, count: int) -> Dataset:
 
 def _ends(system: AbstractSystem, starts: Float[np.ndarray, "B 2"], grid: int) -> list[list[int]]:
     times = np.tile(system.times()[[0, -1]], (len(starts), 1))
-    last = integrate(system, starts, times, rtol=1e-8, atol=1e-8).x[:, -1, 0]
+    in_numpy = NumpyField(system)
+    last = integrate(system, starts, times, in_numpy=in_numpy, rtol=1e-8, atol=1e-8).x[:, -1, 0]
     return np.sign(last).astype(int).reshape(grid, grid).tolist()
 
 

@@ -67,9 +67,7 @@ def split_field(field: Any) -> tuple[Any, Any]:
     register_pytrees()
     leaves, structure = jax.tree.flatten(field)
     is_number = [isinstance(leaf, float | np.ndarray | jax.Array) for leaf in leaves]
-    arrays = tuple(
-        np.asarray(leaf) for leaf, yes in zip(leaves, is_number, strict=True) if yes
-    )
+    arrays = tuple(np.asarray(leaf) for leaf, yes in zip(leaves, is_number, strict=True) if yes)
     others = tuple(None if yes else leaf for leaf, yes in zip(leaves, is_number, strict=True))
     return arrays, (structure, tuple(is_number), others)
 
@@ -114,9 +112,7 @@ def _block(arrays, rest, now, limits, cells, jumps, most):
         taken, now, space = carry
         now, step = attempt(field, now, limits, cells, jumps, jnp)
         parts = (step.t, step.end, step.x, step.kept, jnp.stack(step.slopes))
-        space = tuple(
-            array.at[taken].set(part) for array, part in zip(space, parts, strict=True)
-        )
+        space = tuple(array.at[taken].set(part) for array, part in zip(space, parts, strict=True))
         return taken + 1, now, space
 
     taken, now, space = jax.lax.while_loop(goes_on, body, (0, now, space))

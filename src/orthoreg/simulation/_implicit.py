@@ -13,8 +13,7 @@ from ._inputs import Inputs
 from ._routes import Task
 from ._tsit5 import COMPLETED, DIVERGED, GROWN, STALLED, Cells, Limits, Now, with_inputs
 
-_STEPS = 20_000  # in a block, and this many more for each time in it
-_STEPS_EACH = 100
+_STEPS = 20_000  # in a block
 _TIMES = 512  # asked for in a block: what a step costs grows with them
 _CHUNK = 256
 
@@ -94,7 +93,7 @@ def _compiled(arrays, rest, block, limits, cells, jumps):
         solution = diffrax.diffeqsolve(
             diffrax.ODETerm(slope), diffrax.Kvaerno5(), t0=start, t1=ts[-1], dt0=None, y0=x,
             saveat=diffrax.SaveAt(subs=saved), stepsize_controller=controller,
-            event=diffrax.Event(escaped), max_steps=_STEPS + _STEPS_EACH * _TIMES, throw=False,
+            event=diffrax.Event(escaped), max_steps=_STEPS, throw=False,
         )  # fmt: skip
         parts: Any = (solution.ts, solution.ys)
         (_, last_time), (states, last) = parts

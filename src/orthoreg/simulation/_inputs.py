@@ -62,7 +62,7 @@ class Inputs:
         found = np.empty(len(times), dtype=np.int64)
         for one in np.unique(self.cells.signal):
             rows = self.cells.signal == one
-            found[rows] = self._cells_of(one, times[rows])
+            found[rows] = self._cells_of(int(one), times[rows])
         return found
 
     def _cells_of(self, signal: int, times: Float[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
@@ -75,10 +75,12 @@ class Inputs:
         for one in np.unique(self.cells.signal):
             rows = np.flatnonzero(self.cells.signal == one)
             alike = (times[rows] == times[rows[0]]).all()  # the usual case, and then done once
-            values[rows] = self._values_of(one, times[rows[:1] if alike else rows])
+            values[rows] = self._values_of(int(one), times[rows[:1] if alike else rows])
         return values
 
-    def _values_of(self, signal: int, times: Float[np.ndarray, "r T"]) -> Float[np.ndarray, "r T m"]:
+    def _values_of(
+        self, signal: int, times: Float[np.ndarray, "r T"]
+    ) -> Float[np.ndarray, "r T m"]:
         cell, knots = self._cells_of(signal, times), self.cells.knots[signal]
         left, right = knots[cell], knots[cell + 1]
         place = ((times - left) / np.where(right > left, right - left, 1.0))[..., None]

@@ -11,7 +11,7 @@ from ._inputs import Inputs
 from ._rollout import Rollout, Status
 from ._routes import Field, NumpyField, Task, by_jax, by_numpy
 from ._stepping import begin, rows_of
-from ._tsit5 import COMPLETED, DIVERGED, STALLED, STUCK, Limits, Now
+from ._tsit5 import COMPLETED, DIVERGED, RUNNING, STALLED, STUCK, Limits, Now
 
 COMPILATION = 7e7
 """What it costs to load JAX and to compile: about two seconds, in which NumPy computes so many
@@ -49,7 +49,8 @@ def integrate(
     One explicit method (Tsitouras, orders 5 and 4) goes all the way: in NumPy until the time that
     compiling would save, projected from how far the steps so far have come, exceeds what it
     costs; from there on compiled by JAX. Savings add up over calls with the same owner of
-    `in_numpy`, so that a loop of short simulations is compiled in the end. Where stability and
+    `in_numpy`, so that a loop of short simulations is compiled in the end, and what was compiled
+    once is used from then on. Where stability and
     not accuracy keeps the steps short, with very many still to go, and where they run out, an
     implicit method takes over.
     """
@@ -76,8 +77,8 @@ def integrate(
                 price = np.inf if field is None else share * (COMPILATION - missed)
                 now, more = by_numpy(in_numpy, task, now, price)
                 missed += more
-            if field is not None:
-                now = by_jax(field, task, now)
+            if field is not None and (now.status == RUNNING).any():
+                now, missed = by_jax(field, task, now), max(missed, COMPILATION)
             ends.append(now)
     if owner is not None:
         _missed[owner] = missed

@@ -16,6 +16,7 @@ _FASTER = 2 / 3  # of the time of computing a value is what compiled code saves
 _ROW = 5  # values that could be computed in what it takes, in turn, for each rollout
 _STAGES = 6
 _LONGEST = 256  # steps by NumPy between two looks at how far it is
+_ROOM = 2**19  # states of these steps that are held in memory
 _MOST_STEPS, _MOST_EACH = 1_000_000, 100  # of a rollout; more for each time that is asked for
 _STIFF = 200_000  # steps still to go whose size stability dictates: worth an implicit method
 _LONG = 20_000  # steps still to go for a few rollouts of many: worth another compilation
@@ -73,18 +74,21 @@ def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now
     """
     missed, steps = 0.0, 0
     running = np.flatnonzero(now.status == RUNNING)
-    while running.size and missed < price:
+    while running.size:
         part, current = task.only(running), rows_of(now, running)
-        saved = _STAGES * (_CALL + running.size * max(_FASTER * field.cost - _ROW, 0.0))
-        length = int(np.clip(price / 8 / saved, 8, _LONGEST))
+        saved = _STAGES * (_CALL + running.size * (_FASTER * field.cost - _ROW))
+        if saved > 0 and missed >= price:
+            break
+        most = min(_LONGEST, _ROOM // current.x.size)
+        length = int(np.clip(price / 8 / max(saved, 1.0), 8, max(most, 8)))
         current, step = numpy_block(field.slope, current, part.limits, part.inputs, length)
         read_out(step, part.times, part.states, part.rows)
         now = _updated(now, running, current)
         steps += len(step.t)
-        missed += saved * len(step.t)
+        missed += max(saved, 0.0) * len(step.t)
         runs = current.status == RUNNING
         ahead = _ahead(steps, part.times[:, 0], current.t, part.limits.last)[runs]
-        if runs.any() and missed + saved * ahead.mean() > price:
+        if runs.any() and saved > 0 and missed + saved * ahead.mean() > price:
             break
         if steps > task.most_steps:
             now.status[running[runs]] = STALLED
@@ -102,7 +106,7 @@ def by_jax(field: Field, task: Task, now: Now) -> Now:
 
     left_over = [running[:0]]
     for rows in np.split(running, np.arange(SIZES[-1], len(running), SIZES[-1])):
-        begun, steps, far, size = now.t.copy(), 0, np.inf, SIZES[-1]
+        steps, far, size = 0, np.inf, SIZES[-1]
         while rows.size:
             if far > _LONG:
                 size = next(size for size in SIZES if size >= rows.size)
@@ -111,9 +115,9 @@ def by_jax(field: Field, task: Task, now: Now) -> Now:
             read_out(step, part.times, part.states, part.rows)
             now = _updated(now, rows, current)
             steps += len(step.t)
-            ahead = _ahead(steps, begun[rows], current.t, part.limits.last)
-            hopeless = is_held_by_stability(step, part.limits) & (ahead > _STIFF)
-            hopeless |= steps > task.most_steps
+            ahead = _ahead(len(step.t), step.t[0], current.t, part.limits.last)
+            held = is_held_by_stability(step, part.limits)
+            hopeless = (held & (ahead > _STIFF)) | (steps > task.most_steps)
             runs = current.status == RUNNING
             left_over.append(rows[runs & hopeless])
             rows, far = rows[runs & ~hopeless], ahead[runs].max(initial=0.0)

@@ -151,7 +151,14 @@ def _norm(x: Any, xp: Any) -> Any:
 
 
 def _next(
-    now: Now, x: Any, slope: Any, error: Any, kept: Any, limits: Limits, cells: Cells | None, xp: Any
+    now: Now,
+    x: Any,
+    slope: Any,
+    error: Any,
+    kept: Any,
+    limits: Limits,
+    cells: Cells | None,
+    xp: Any,
 ) -> Now:
     """Where the rollouts stand after a step, and the step that they try then."""
     least = xp.where(kept, 1.0, _SHRINK)

@@ -198,7 +198,7 @@ def _solved(
     field: AbstractSystem, starts: Float[np.ndarray, "B n"], times: list[np.ndarray]
 ) -> list[np.ndarray]:
     """The states of each run at its own times."""
-    from ..simulation import integrate
+    from ..simulation import NumpyField, integrate
 
     longest = max(len(run) for run in times)
     grid = np.stack([np.pad(run, (0, longest - len(run)), mode="edge") for run in times])
@@ -207,7 +207,8 @@ def _solved(
     carried = (
         _Carried(replace(field, **dict.fromkeys(drawn, 0.0)), tuple(drawn)) if drawn else field
     )
-    rollout = integrate(carried, first, grid, rtol=1e-10, atol=1e-10)
+    in_numpy = NumpyField(carried)
+    rollout = integrate(carried, first, grid, in_numpy=in_numpy, rtol=1e-10, atol=1e-10)
     rollout.raise_unless_completed()
     width = starts.shape[1]
     return [x[: len(run), :width] for x, run in zip(rollout.x, times, strict=True)]
