@@ -27,7 +27,10 @@ def runs(count, rows, step, slope, dimension=2, seed=0):
     for _ in range(rows - 1):
         for _ in range(5):
             h = step / 5
-            k1 = slope(x); k2 = slope(x + h / 2 * k1); k3 = slope(x + h / 2 * k2); k4 = slope(x + h * k3)
+            k1 = slope(x)
+            k2 = slope(x + h / 2 * k1)
+            k3 = slope(x + h / 2 * k2)
+            k4 = slope(x + h * k3)
             x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
         states.append(x)
     return list(np.stack(states, axis=1)), step * np.arange(rows)
@@ -169,5 +172,5 @@ def render(record: dict[str, Any]) -> str:
         "without.\n\n" + "\n".join([head, rule, *lines]) + "\n"
     )
     if before:
-        text += f"\n\"Before\" is revision `{before}`, measured in turn with today's.\n"
+        text += f'\n"Before" is revision `{before}`, measured in turn with today\'s.\n'
     return text

@@ -255,9 +255,7 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
     variables = tuple(manifest["variables"])
     parameters = tuple(manifest.get("parameters", ()))
     symbols = _symbols(len(variables), parameters)
-    terms = tuple(
-        rename(parse(text, symbols, parameters), variables) for text in manifest["terms"]
-    )
+    terms = tuple(rename(parse(text, symbols, parameters), variables) for text in manifest["terms"])
     layers = range(manifest["layers"])
     basis = TanhLayers(
         arrays["mean"],
@@ -278,7 +276,9 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
         fade = Gate(manifest["fade"]).fade  # which checks it
         held = arrays.get("region.held")  # files from before residuals were held have none
         region = Region(arrays["region.rate"], arrays["region.landmarks"], fade, held)
-    field = HybridField(features, coefficients, basis, arrays["weights"], correction, region, values)
+    field = HybridField(
+        features, coefficients, basis, arrays["weights"], correction, region, values
+    )
     _check_field(field)
     return field
 

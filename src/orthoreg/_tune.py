@@ -83,9 +83,7 @@ def tune(
     rows = task.linear_rows("Exact()")
     if len(rows) < folds:
         raise InputError(f"folds={folds} is more than the {len(rows)} samples.")
-    parts = gather(
-        task.features, task.basis, rows, folds=folds, fold_of_row=folds_of(rows, folds)
-    )
+    parts = gather(task.features, task.basis, rows, folds=folds, fold_of_row=folds_of(rows, folds))
     start = solver.solve(parts, task.support, task.regularization, task.ridge, rows.target_mse)
     scaled = [part.scaled(start.feature_scale, start.target_scale) for part in parts]
     if sparsities is None:

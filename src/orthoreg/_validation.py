@@ -89,9 +89,7 @@ def training_rows(
     variables = np.hstack([X, inputs])
     if outputs == states:
         _warn_of_a_scaler(X)
-    rows = Rows(
-        variables, targets, runs, np.zeros(targets.shape[1]), states + input_names, outputs
-    )
+    rows = Rows(variables, targets, runs, np.zeros(targets.shape[1]), states + input_names, outputs)
     return rows, {
         "state_names_": states,
         "input_names_": input_names,

@@ -30,9 +30,7 @@ def constrained(seed: int, l1: float = 0.0):
     low = np.where(rng.random(K) < 0.3, -np.inf, inside - below)
     high = np.where(rng.random(K) < 0.3, np.inf, inside + above)
     E = rng.standard_normal((int(rng.integers(0, K)), K)) / size
-    return QuadraticProblem(
-        problem.Q, problem.r, l1, Equalities(E, E @ inside), Bounds(low, high)
-    )
+    return QuadraticProblem(problem.Q, problem.r, l1, Equalities(E, E @ inside), Bounds(low, high))
 
 
 @given(seeds, st.floats(1e-3, 10))
@@ -100,7 +98,10 @@ def test_constrained_minimum_is_that_of_an_independent_solver(seed):
 
 def test_equalities_couple_equations():
     """Two equations whose coefficients are opposite: the mean of what each would have alone."""
-    one, two = QuadraticProblem(np.eye(1), np.array([3.0])), QuadraticProblem(np.eye(1), np.array([-1.0]))
+    one, two = (
+        QuadraticProblem(np.eye(1), np.array([3.0])),
+        QuadraticProblem(np.eye(1), np.array([-1.0])),
+    )
     together = coupled([one, two])
     opposite = QuadraticProblem(
         together.Q, together.r, equalities=Equalities(np.array([[1.0, 1.0]]), np.zeros(1))

@@ -3,7 +3,7 @@
 import abc
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -27,7 +27,7 @@ class AbstractBasis(abc.ABC):
         """psi at samples (N x V -> N x H), in the arithmetic of `xp`: NumPy or JAX."""
 
     @abc.abstractmethod
-    def mask_inputs(self, variables: Bool[np.ndarray, " V"]) -> Self:
+    def mask_inputs(self, variables: Bool[np.ndarray, " V"]) -> "AbstractBasis":
         """The same functions, of the other variables alone: nothing is known of what these do."""
 
     @abc.abstractmethod
@@ -36,7 +36,7 @@ class AbstractBasis(abc.ABC):
 
     @classmethod
     @abc.abstractmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "AbstractBasis":
         """The basis that `arrays` described; refuses arrays that do not fit together."""
 
 

@@ -1,5 +1,6 @@
 """`Extent`: where rows lie, in sums that add up over chunks: the first pass over the data."""
 
+import operator
 from dataclasses import dataclass
 from functools import reduce
 from typing import final
@@ -37,7 +38,7 @@ class Extent:
             cls._of_block(variables[i : i + _BLOCK], first + i)
             for i in range(0, len(variables), _BLOCK)
         ]
-        return reduce(cls.__add__, blocks)
+        return reduce(operator.add, blocks)
 
     @classmethod
     def _of_block(cls, variables: Float[np.ndarray, "N V"], first: int) -> "Extent":
@@ -60,9 +61,7 @@ class Extent:
         return Extent(
             count,
             self.mean + step * (other.count / count),
-            self.square
-            + other.square
-            + np.outer(step, step) * (self.count * other.count / count),
+            self.square + other.square + np.outer(step, step) * (self.count * other.count / count),
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
             sample,

@@ -40,7 +40,9 @@ def to_python(field: HybridField, outputs: Sequence[str]) -> str:
     """
     field = field.resolved().without_idle_terms().without_idle_basis()
     names = [f"columns[{i}]" for i in range(len(field.features.variables))]
-    formulas = [to_text(term, functions="np.", names=names) for term in field.features.resolved().terms]
+    formulas = [
+        to_text(term, functions="np.", names=names) for term in field.features.resolved().terms
+    ]
     equations = _sums(field.coefficients, formulas)
     described = [
         f"    Column {i} is {name!r}." for i, name in enumerate(field.features.variables)

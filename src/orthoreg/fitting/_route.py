@@ -119,9 +119,7 @@ def with_parameters(recipe: Recipe, task: Task, support: Mask) -> Task:
         return task
     rows = task.linear_rows("A parameter inside a term")
     bounds = parameter_bounds(recipe.library)
-    return replace(
-        task, features=estimate_parameters(task.features, rows, support, bounds)
-    )
+    return replace(task, features=estimate_parameters(task.features, rows, support, bounds))
 
 
 def finish(

@@ -1,6 +1,6 @@
 """`FeatureMap`: the terms of a library bound to variables, ready to be evaluated."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, final
@@ -78,7 +78,7 @@ class FeatureMap:
         terms = tuple(substitute(term, shown) for term in self.terms)
         return replace(self, terms=terms, parameters=(), values=())
 
-    def with_values(self, values: Sequence[float]) -> "FeatureMap":
+    def with_values(self, values: Iterable[float]) -> "FeatureMap":
         """The same terms with other values of the parameters."""
         return replace(self, values=tuple(float(value) for value in values))
 

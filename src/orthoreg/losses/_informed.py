@@ -70,7 +70,9 @@ class Informed(AbstractLoss):
                     f"The known equation '{formula}' of '{name}' is not finite on the data."
                 )
         plain = VectorField(self.differentiation).segments(observed)
-        return replace(plain, targets=np.concatenate([observed.targets, g, weight], axis=1)[:, None])
+        return replace(
+            plain, targets=np.concatenate([observed.targets, g, weight], axis=1)[:, None]
+        )
 
     def segment_rows(self, observed) -> np.ndarray:
         return np.arange(len(observed.targets))

@@ -13,7 +13,7 @@ from jaxtyping import Int
 from .._arrays import namespace
 from .._errors import DataError, InputError
 from ..data import Dataset, Rows
-from ._loss import AbstractLoss, Segments, Field
+from ._loss import AbstractLoss, Field, Segments
 
 METHODS = {
     "euler": (1.0, (), ()),

@@ -23,9 +23,10 @@ class PartitionedMoments:
     """sum_i z_i z_i' over the rows of each cell, with z = (theta_1 ... theta_K, y_1 ... y_c).
 
     A cell holds the rows of one group that lie on the same side of every cut, so that the moments
-    of any part are a sum of cells; `a + b` has the cells of two chunks of rows. `extrapolation_gram`
-    is the mean of theta theta' over the `n_extrapolated` extrapolated rows; `target_mse` the squared error that targets are known to have; `centered`
-    the terms about the mean of the data.
+    of any part are a sum of cells; `a + b` has the cells of two chunks of rows.
+    `extrapolation_gram` is the mean of theta theta' over the `n_extrapolated` extrapolated rows;
+    `target_mse` the squared error that targets are known to have; `centered` the terms about the
+    mean of the data.
     """
 
     count: Int[np.ndarray, " C"]

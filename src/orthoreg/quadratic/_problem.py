@@ -93,8 +93,7 @@ class QuadraticProblem:
             self,
             Q=self.Q[np.ix_(terms, terms)],
             r=self.r[terms],
-            equalities=equalities
-            and Equalities(equalities.matrix[:, terms], equalities.values),
+            equalities=equalities and Equalities(equalities.matrix[:, terms], equalities.values),
             bounds=bounds and Bounds(bounds.low[terms], bounds.high[terms]),
         )
 
@@ -116,7 +115,7 @@ def coupled(problems: list[QuadraticProblem]) -> QuadraticProblem:
     if len({problem.l1 for problem in problems}) > 1:
         raise InputError("Problems that are coupled need the same l1.")
     return QuadraticProblem(
-        block_diag(*(problem.Q for problem in problems)),
+        np.asarray(block_diag(*(problem.Q for problem in problems))),
         np.concatenate([problem.r for problem in problems]),
         problems[0].l1,
     )

@@ -8,12 +8,12 @@ from ._confounded import confounded_pairs as confounded_pairs
 from ._criteria import CrossValidation as CrossValidation
 from ._criteria import InformationCriterion as InformationCriterion
 from ._extrapolation import Extrapolation as Extrapolation
+from ._regularization_path import RegularizationPath as RegularizationPath
+from ._regularization_path import regularization_path as regularization_path
 from ._result import EquationPath as EquationPath
 from ._result import Evidence as Evidence
 from ._result import SelectionResult as SelectionResult
 from ._selection import AbstractSelection as AbstractSelection
 from ._shrinkage import Shrinkage as Shrinkage
 from ._stability import StabilitySelection as StabilitySelection
-from ._regularization_path import RegularizationPath as RegularizationPath
-from ._regularization_path import regularization_path as regularization_path
 from ._thresholding import Thresholding as Thresholding

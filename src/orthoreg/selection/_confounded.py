@@ -32,8 +32,10 @@ class ConfoundedPair:
     advice: str
 
 
-def confounded_pairs(selected: SelectionResult, evidence: Evidence, features: Any) -> list[ConfoundedPair]:
-    """Swaps of one chosen term for another that change the outer error by less than its standard error."""
+def confounded_pairs(
+    selected: SelectionResult, evidence: Evidence, features: Any
+) -> list[ConfoundedPair]:
+    """Swaps of one chosen term that change the outer error by less than its standard error."""
     scaled, feature_scale, _ = evidence.cells.scaled()
     parts = splits(scaled, evidence.held_out, caution=evidence.caution)
     found = []
@@ -54,7 +56,11 @@ def confounded_pairs(selected: SelectionResult, evidence: Evidence, features: An
 
 
 def _swaps(
-    cells: PartitionedMoments, parts: Splits, equation: int, chosen: Int[np.ndarray, " k"], allowed: np.ndarray
+    cells: PartitionedMoments,
+    parts: Splits,
+    equation: int,
+    chosen: Int[np.ndarray, " k"],
+    allowed: np.ndarray,
 ) -> list[tuple[int, int, float]]:
     """Chosen term, other term and their correlation, where the other does as well."""
     floor = error_floor(cells, equation)
@@ -70,7 +76,9 @@ def _swaps(
             swapped = np.sort(np.append(rest, other))
             _, outer = parts.errors(swapped[None], equation)
             logs = np.log(np.concatenate([outer, own]) + floor)
-            if one_standard_error_choice(logs)[0] == 0:  # the one that came first, though not chosen
+            if (
+                one_standard_error_choice(logs)[0] == 0
+            ):  # the one that came first, though not chosen
                 found.append((int(term), int(other), correlation))
     return found
 

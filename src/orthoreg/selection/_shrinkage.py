@@ -1,4 +1,4 @@
-"""`Shrinkage`: the terms that an L1 norm of the coefficients leaves, in the presence of a residual."""
+"""`Shrinkage`: the terms that an L1 norm of the coefficients leaves beside a residual."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +47,9 @@ class Shrinkage(AbstractSelection):
         total = sum(folds[1:], start=folds[0])
         sizes = scales(total, True)
         total = total.scaled(*sizes)
-        held_out = HeldOut.of([fold.scaled(*sizes) for fold in folds], rows.target_mse / sizes[1] ** 2)
+        held_out = HeldOut.of(
+            [fold.scaled(*sizes) for fold in folds], rows.target_mse / sizes[1] ** 2
+        )
         spectrum = Spectrum.of(total)
         needs_ridge = task.ridge is None and task.basis.size > 0
         ridges = RIDGES if needs_ridge else (float(task.ridge or 0.0),)

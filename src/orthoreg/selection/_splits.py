@@ -77,12 +77,12 @@ class Splits:
         leaves of this serves to rank supports; the best are scored by `errors`.
         """
         w, delta = _grown_fits(self.inner, support, rest, self.target(equation))
-        y, O = self.target(equation), self.outer
+        y, outer = self.target(equation), self.outer
         errors = (
-            O[:, y, y, None]
-            - 2 * np.einsum("sk,skr->sr", O[:, support, y], w)
-            - 2 * O[:, rest, y] * delta
-            + _grown_quadratic(O, support, rest, w, delta)
+            outer[:, y, y, None]
+            - 2 * np.einsum("sk,skr->sr", outer[:, support, y], w)
+            - 2 * outer[:, rest, y] * delta
+            + _grown_quadratic(outer, support, rest, w, delta)
         )
         if self.extrapolation_gram.any():
             whole, shift = _grown_fits(self.all, support, rest, y)

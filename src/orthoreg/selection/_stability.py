@@ -66,7 +66,9 @@ class StabilitySelection(AbstractSelection):
     def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
         cells, _, _ = cells.scaled()
         parts = splits(cells, self.held_out(cells))
-        return SelectionResult.of([self._path(cells, parts, c, row) for c, row in enumerate(allowed)])
+        return SelectionResult.of(
+            [self._path(cells, parts, c, row) for c, row in enumerate(allowed)]
+        )
 
     def _path(
         self, cells: PartitionedMoments, parts: Splits, equation: int, allowed: np.ndarray

@@ -55,8 +55,6 @@ class Thresholding(AbstractSelection):
                 break
         return terms
 
-    def _ridge(
-        self, moments: Moments, equation: int, terms: np.ndarray
-    ) -> Float[np.ndarray, " k"]:
+    def _ridge(self, moments: Moments, equation: int, terms: np.ndarray) -> Float[np.ndarray, " k"]:
         A = moments.A[np.ix_(terms, terms)] + self.alpha / moments.count * np.eye(len(terms))
         return QuadraticProblem(A, moments.a[terms, equation]).solve()

@@ -26,10 +26,11 @@ def compiled_block(
     """
     count = len(now.t)
     rows = np.minimum(np.arange(size), count - 1)
-    now, limits = (
-        type(parts)(*(part[rows] if np.ndim(part) else np.asarray(part) for part in parts))
-        for parts in (now, limits)
-    )
+
+    def padded(parts: Any) -> Any:
+        return type(parts)(*(part[rows] if np.ndim(part) else np.asarray(part) for part in parts))
+
+    now, limits = padded(now), padded(limits)
     cells, first = None, np.zeros(size, dtype=np.int64)
     jumps = False
     if inputs is not None:

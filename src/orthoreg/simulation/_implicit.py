@@ -104,4 +104,5 @@ def _compiled(arrays, rest, block, limits, cells, jumps):
 
     signals = (None, None) if cells is None else (cells.knots, cells.coefficients)
     axes = (0, 0, 0, Limits(0, 0, 0, None, 0), *(None if part is None else 0 for part in signals))
-    return jax.vmap(one, in_axes=axes)(*block, limits, *signals)
+    mapped: Any = jax.vmap(one, in_axes=axes)
+    return mapped(*block, limits, *signals)

@@ -282,7 +282,9 @@ class Adam(AbstractSolver):
         exact = replace(
             exact, dependences=trained.dependences, p=p * 0 if M is None else M @ exact.v
         )
-        reached, optimum = (objective(moments, c, fit, task.regularization) for fit in (trained, exact))
+        reached, optimum = (
+            objective(moments, c, fit, task.regularization) for fit in (trained, exact)
+        )
         if self.polish and optimum <= reached:
             return exact
         return replace(trained, duality_gap=max(reached - optimum, 0.0) + exact.duality_gap)

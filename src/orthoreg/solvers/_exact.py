@@ -93,7 +93,9 @@ class Exact(AbstractSolver):
         needs_ridge = ridge is None and total.n_basis > 0
         ridges = RIDGES if needs_ridge else (float(ridge or 0.0),)
         scaled = [fold.scaled(*sizes) for fold in folds] if needs_ridge else []
-        held_out = HeldOut.of(scaled, target_mse / sizes[1] ** 2) if scaled else HeldOut((), target_mse)
+        held_out = (
+            HeldOut.of(scaled, target_mse / sizes[1] ** 2) if scaled else HeldOut((), target_mse)
+        )
         spectrum = Spectrum.of(total)
         equations = []
         for c, row in enumerate(support):
@@ -153,9 +155,7 @@ class Exact(AbstractSolver):
             terms = problem.terms[problem.independent]
             unit = np.zeros(len(task.support))
             unit[c] = 1 / sizes[1][c]  # the basis is in the units of the data, the target is not
-            least_squares = QuadraticProblem(
-                total.A[np.ix_(terms, terms)], total.a[terms, c]
-            )
+            least_squares = QuadraticProblem(total.A[np.ix_(terms, terms)], total.a[terms, c])
             w, p = np.zeros(total.n_features), np.zeros(total.n_features)
             w[terms] = least_squares.solve()
             p[terms] = replace(least_squares, r=total.B[terms] @ unit).solve()

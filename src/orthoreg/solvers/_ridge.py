@@ -52,7 +52,7 @@ class HeldOut:
         ridges: Sequence[float] = RIDGES,
         given: Float[np.ndarray, " K"] | None = None,
     ) -> float:
-        """The largest rho that does as well as any; `given` are coefficients not to be solved for."""
+        """The largest rho that does as well as any; `given` coefficients are not solved for."""
         if len(self.splits) < 2 or len(ridges) == 1:
             return float(ridges[-1])
         errors = self.errors(problem, ridges, given)

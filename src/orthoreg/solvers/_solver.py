@@ -90,11 +90,11 @@ class Solution:
     training: Training | None = None
 
     @classmethod
-    def of(cls, result: FitResult, basis: AbstractBasis, training: Training | None = None) -> "Solution":
+    def of(
+        cls, result: FitResult, basis: AbstractBasis, training: Training | None = None
+    ) -> "Solution":
         """The solution whose network is the one of the result's moments."""
-        return cls(
-            result.coefficients, result.correction, result.weights, basis, result, training
-        )
+        return cls(result.coefficients, result.correction, result.weights, basis, result, training)
 
 
 class AbstractSolver(abc.ABC):

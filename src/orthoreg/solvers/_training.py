@@ -218,7 +218,8 @@ def _learned(parameters: Parameters, schedule: Schedule) -> tuple[Any, ...]:
     if schedule.learns_coefficients:
         learned += (parameters.coefficients,)
     if schedule.learns_hidden:
-        learned += (parameters.basis.weights, parameters.basis.biases)
+        layers: Any = parameters.basis  # tanh layers: no others are trained
+        learned += (layers.weights, layers.biases)
     return learned
 
 
@@ -229,7 +230,8 @@ def _rebuilt(parameters: Parameters, learned: tuple[Any, ...], schedule: Schedul
     if schedule.learns_coefficients:
         parameters = replace(parameters, coefficients=rest.pop(0))
     if schedule.learns_hidden:
-        basis = replace(parameters.basis, weights=rest[0], biases=rest[1])
+        layers: Any = parameters.basis
+        basis = replace(layers, weights=rest[0], biases=rest[1])
         parameters = replace(parameters, basis=basis)
     return parameters
 
