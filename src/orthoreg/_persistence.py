@@ -43,10 +43,17 @@ from .libraries import (
     to_text,
 )
 from .losses import Informed, MultiStep, OneStep, VectorField
-from .selection import CrossValidation, Extrapolation, InformationCriterion, StabilitySelection
+from .selection import (
+    CrossValidation,
+    Extrapolation,
+    InformationCriterion,
+    Lookalike,
+    StabilitySelection,
+    TermEvidence,
+)
 from .solvers import Adam, Exact, Shrinkage, Thresholding, TwoStage
 
-VERSION = 1
+VERSION = 2
 _MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"
 _SIZE_LIMIT = 2**31
 _RECIPES = {
@@ -124,7 +131,14 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         arrays = safetensors.load(block)
     except SafetensorError:
         raise ModelFileError(f"{damaged}: its arrays cannot be read.") from None
-    return manifest, arrays
+    return migrate(manifest), arrays
+
+
+def migrate(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The manifest in the form of this version, from that of any earlier one."""
+    if manifest["version"] < 2:  # files kept neither evidence nor summary
+        manifest = {**manifest, "evidence": None, "summary": None}
+    return manifest
 
 
 def _digest(described: bytes, block: bytes) -> str:
@@ -237,6 +251,37 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
     field = HybridField(features, coefficients, basis, arrays["weights"], correction, region)
     _check_field(field)
     return field
+
+
+def evidence_parts(
+    evidence: TermEvidence | None,
+) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
+    """What resamples say about the terms, as manifest entries and arrays."""
+    if evidence is None:
+        return None, {}
+    pairs = [encode(dataclasses.asdict(pair)) for pair in evidence.pairs]
+    return {"support": evidence.support.tolist(), "confounded": pairs}, {
+        "evidence.probability": evidence.probability,
+        "evidence.interval": evidence.interval,
+    }
+
+
+def evidence_from_parts(
+    entries: Mapping[str, Any] | None, arrays: Mapping[str, np.ndarray], shape: tuple[int, ...]
+) -> TermEvidence | None:
+    """The evidence that `evidence_parts` described, for coefficients of this shape."""
+    if entries is None:
+        return None
+    probability, interval = arrays["evidence.probability"], arrays["evidence.interval"]
+    check_array("evidence.probability", probability, shape)
+    check_array("evidence.interval", interval, (*shape, 2))
+    support = np.array(entries["support"], dtype=bool).reshape(shape)
+    pairs = tuple(Lookalike(**decode(pair)) for pair in entries["confounded"])
+    for pair in pairs:
+        if not (0 <= pair.equation < shape[0] and 0 <= min(pair.term, pair.other)
+                and max(pair.term, pair.other) < shape[1]):  # fmt: skip
+            raise ModelFileError("The model file is inconsistent: a confounded term is none.")
+    return TermEvidence(support, probability, interval, pairs)
 
 
 def _check_field(field: HybridField) -> None:

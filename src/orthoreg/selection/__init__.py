@@ -15,3 +15,5 @@ from ._selection import select as select
 from ._stability import StabilitySelection as StabilitySelection
 from ._strengths import StrengthPath as StrengthPath
 from ._strengths import strength_path as strength_path
+from ._term_evidence import TermEvidence as TermEvidence
+from ._term_evidence import term_evidence as term_evidence
