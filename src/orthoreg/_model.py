@@ -18,6 +18,8 @@ from ._persistence import (
     decode,
     encode,
     encode_library,
+    evidence_from_parts,
+    evidence_parts,
     field_from_parts,
     field_parts,
     write_model,
@@ -34,9 +36,10 @@ from .data import Dataset
 from .diagnostics import Certificate, certify
 from .fitting import Fit, Recipe, adapt, fit_all
 from .libraries import parameters_of
-from .selection import SelectionResult
+from .selection import SelectionResult, TermEvidence, term_evidence
 from .simulation import Inputs, Rollout, chosen_interpolation, run_inputs, simulation_inputs
 from .solvers import Training
+from .summary import Summary
 
 
 class AbstractModel(RegressorMixin, BaseEstimator):
@@ -54,6 +57,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     target_is_flat_: bool
     training_: Training | None
     selection_: SelectionResult | None
+    _evidence: TermEvidence | None
+    _summary: Summary | None
 
     @abc.abstractmethod
     def recipe(self) -> Recipe:
@@ -78,6 +83,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self.training_ = fit.training
         self.selection_ = fit.selection
         self.state_range_ = fit.range[:, : len(self.state_names_)]
+        self._evidence = self._summary = None
         self._publish()
         return self
 
@@ -118,7 +124,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             result, self.output_names_, self.field_.features.names,
             normalized=recipe.solver.normalize,
         )  # fmt: skip
-        model.training_ = None
+        model.training_ = model._evidence = model._summary = None
         if self.selection_ is not None:  # its evidence is about the old system
             model.selection_ = replace(self.selection_, evidence=None)
         model._publish()
@@ -294,12 +300,79 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         lines = self.equations() if hasattr(self, "field_") else []
         return export.to_html(lines) + estimator_html_repr(self)
 
+    def summary(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        t: Any = None,
+        u: Any = None,
+        forecasts: Sequence[Rollout] | None = None,
+    ) -> Summary:
+        """What the model is worth on these data, given as to `fit`, and what to try next: print
+        it, or take `.verdict`, `.advice`, `.scores`, `.terms`, `.to_dict()`.
+
+        Without data it is the last summary that was made, which a model file keeps, or else one
+        of the fit alone. `forecasts` are those of `orthoreg.summary.forecast_sample(data)`, where
+        they are there already; at most 256 runs are forecast.
+
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 20, 400)
+        >>> x = np.cos(t)[:, None]  # the velocity is missing
+        >>> summary = og.OrthoReg(og.Polynomial(1)).fit(x, t=t).summary(x, t=t)
+        >>> summary.verdict.code, [one.code for one in summary.advice]
+        ('not-explained', ['second-order'])
+        """
+        from .summary import forecast_sample
+        from .summary._summarize import summarize
+
+        check_is_fitted(self)
+        if X is None:
+            return self._summary or summarize(self._subject())
+        data = as_dataset(X, y, t, u)
+        rows = None
+        self._variables(X if data is None else data, u if data is None else None)
+        if data is None:
+            rows, _ = training_rows(self, self.recipe().loss, X, y, t, u)
+        elif forecasts is None and self.output_names_ == self.state_names_:
+            forecasts = self.forecast(forecast_sample(data))
+        self._summary = summarize(self._subject(), data, rows, forecasts)
+        return self._summary
+
+    def _subject(self) -> Any:
+        """What a summary is made of."""
+        from .differentiation import Automatic
+        from .summary._summarize import Subject
+
+        recipe = self.recipe()
+        return Subject(
+            equations=tuple(self.equations()),
+            outputs=self.output_names_,
+            field=self.field_,
+            library=recipe.library,
+            differentiation=getattr(recipe.loss, "differentiation", Automatic()),
+            certificate=self.certificate_,
+            evidence=self._term_evidence(),
+            is_selected=recipe.selection is not None,
+        )
+
+    def _term_evidence(self) -> TermEvidence | None:
+        """What resamples say about the terms, found once; None where no selection chose them."""
+        if self._evidence is None and self.selection_ is not None:
+            self._evidence = term_evidence(self.selection_, self.field_.features)
+        return self._evidence
+
     # -- files ---------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model to one `.orthoreg` file: JSON and arrays, no code."""
+        """Writes the model to one `.orthoreg` file: JSON and arrays, no code.
+
+        With it go the intervals and probabilities of its terms, where a selection chose them, and
+        the last summary that was made.
+        """
         check_is_fitted(self)
         entries, arrays = field_parts(self.field_)
+        evidence, evidence_arrays = evidence_parts(self._term_evidence())
         params = {
             name: encode_library(value, self.field_.features.variables)
             if name == "library"
@@ -321,8 +394,10 @@ class AbstractModel(RegressorMixin, BaseEstimator):
                 "target_is_flat": self.target_is_flat_,
                 "has_feature_names": hasattr(self, "feature_names_in_"),
                 "certificate": encode(self.certificate_.as_dict()),
+                "evidence": evidence,
+                "summary": None if self._summary is None else encode(self._summary.to_dict()),
             },
-            {**arrays, "state_range": self.state_range_},
+            {**arrays, **evidence_arrays, "state_range": self.state_range_},
         )
 
     @classmethod
@@ -349,6 +424,10 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         if names != (model.field_.features.variables, len(model.field_.features.allowed)):
             raise ModelFileError("The model file is inconsistent: its names do not fit together.")
         model.training_ = model.selection_ = None
+        shape = model.field_.coefficients.shape
+        model._evidence = evidence_from_parts(manifest["evidence"], arrays, shape)
+        kept = decode(manifest["summary"])
+        model._summary = None if kept is None else Summary.from_dict(kept)
         model._publish()
         if manifest["has_feature_names"]:
             model.feature_names_in_ = np.array(model.state_names_, dtype=object)

@@ -44,16 +44,18 @@ from .libraries import (
 )
 from .losses import Informed, MultiStep, OneStep, VectorField
 from .selection import (
+    ConfoundedPair,
     CrossValidation,
     Extrapolation,
     InformationCriterion,
     Shrinkage,
     StabilitySelection,
+    TermEvidence,
     Thresholding,
 )
 from .solvers import Adam, Exact, TwoStage
 
-VERSION = 1
+VERSION = 2
 _MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"
 _LARGEST_MANIFEST, _LARGEST_ARRAYS = 2**24, 2**31
 _FREE_SIZE, _MOST_EXPANSION = 2**26, 50  # beyond this size, by how much an entry may unpack
@@ -133,7 +135,14 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         arrays = safetensors.load(block)
     except SafetensorError:
         raise ModelFileError(f"{damaged}: its arrays cannot be read.") from None
-    return manifest, arrays
+    return migrate(manifest), arrays
+
+
+def migrate(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The manifest in the form of this version, from that of any earlier one."""
+    if manifest["version"] < 2:  # files kept neither evidence nor summary
+        manifest = {**manifest, "evidence": None, "summary": None}
+    return manifest
 
 
 def _check_sizes(entries: list[zipfile.ZipInfo], size: int, damaged: str) -> None:
@@ -289,6 +298,37 @@ def _symbols(count: int, parameters: Sequence[str]) -> list[str]:
     while any(f"{prefix}{i}" in parameters for i in range(count)):
         prefix += "v"
     return [f"{prefix}{i}" for i in range(count)]
+
+
+def evidence_parts(
+    evidence: TermEvidence | None,
+) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
+    """What resamples say about the terms, as manifest entries and arrays."""
+    if evidence is None:
+        return None, {}
+    pairs = [encode(dataclasses.asdict(pair)) for pair in evidence.pairs]
+    return {"support": evidence.support.tolist(), "confounded": pairs}, {
+        "evidence.probability": evidence.probability,
+        "evidence.interval": evidence.interval,
+    }
+
+
+def evidence_from_parts(
+    entries: Mapping[str, Any] | None, arrays: Mapping[str, np.ndarray], shape: tuple[int, ...]
+) -> TermEvidence | None:
+    """The evidence that `evidence_parts` described, for coefficients of this shape."""
+    if entries is None:
+        return None
+    probability, interval = arrays["evidence.probability"], arrays["evidence.interval"]
+    check_array("evidence.probability", probability, shape)
+    check_array("evidence.interval", interval, (*shape, 2))
+    support = np.array(entries["support"], dtype=bool).reshape(shape)
+    pairs = tuple(ConfoundedPair(**decode(pair)) for pair in entries["confounded"])
+    for pair in pairs:
+        if not (0 <= pair.equation < shape[0] and 0 <= min(pair.term, pair.other)
+                and max(pair.term, pair.other) < shape[1]):  # fmt: skip
+            raise ModelFileError("The model file is inconsistent: a confounded term is none.")
+    return TermEvidence(support, probability, interval, pairs)
 
 
 def _check_field(field: HybridField) -> None:

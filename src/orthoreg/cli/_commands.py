@@ -21,18 +21,14 @@ from ._arguments import (
 from ._output import (
     collected_warnings,
     counted,
-    print_certificate,
-    print_equations,
     print_files,
     print_json,
     print_scores,
-    print_terms,
+    print_summary,
     size_of,
     table,
     terminal,
 )
-
-_MOST_FORECASTS = 256  # runs that `fit` forecasts: one compiled batch
 
 
 @app.command()
@@ -74,17 +70,17 @@ def fit(
     out: Annotated[Path, typer.Option(help="Folder for model and plots.")] = Path("orthoreg-out"),
     as_json: Json = False,
 ) -> None:
-    """Learn equations and residual from a table; write the model and its plots.
+    """Learn equations and residual from a table; print equations, verdict and what to try next.
 
-    Options that are not given are as the preset has them.
+    Writes the model, its plots and its summary. Options that are not given are as the preset has
+    them.
     """
-    import numpy as np
-
     from .. import RandomFeatures, Zero, read_table
     from ..libraries import parse_library
     from ..presets import PRESETS
     from ..simulation import interpolation_words
-    from ._work import coefficient_dict, draw, forecast_scores, term_entries, write_results
+    from ..summary import forecast_sample, forecast_scores
+    from ._work import coefficient_dict, draw, summary_entries, term_entries, write_results
 
     check_folder(out)
     one_of(preset, list(PRESETS), "--preset")
@@ -105,15 +101,15 @@ def fit(
             )  # fmt: skip
         with working("Fitting"):
             model = PRESETS[preset](seed=seed).set_params(**given).fit(runs)
-        with working("Resampling"):
-            entries = term_entries(model)
         with working("Forecasting"):
-            chosen = runs[np.unique(np.linspace(0, runs.n_runs - 1, _MOST_FORECASTS).astype(int))]
+            chosen = forecast_sample(runs)
             forecasts = model.forecast(chosen)
             scores = forecast_scores(forecasts, [run.states for run in chosen])
+        with working("Judging"):
+            summary = model.summary(runs, forecasts=forecasts)
         with working("Drawing"):
             plots = draw(model, runs, chosen, forecasts, "training runs")
-        files = write_results(out, f"{data.stem}.orthoreg", model, plots)
+        files = write_results(out, f"{data.stem}.orthoreg", model, plots, summary)
     if as_json:
         return print_json(
             {
@@ -124,12 +120,13 @@ def fit(
                 "equations": model.equations(),
                 "input_interpolation": model.input_interpolation_,
                 "coefficients": coefficient_dict(model),
-                **entries,
+                **term_entries(summary),
                 "certificate": model.certificate_.as_dict(),
                 "training": scores,
                 "model": str(files[0]),
-                "plots": [str(plot) for plot in files[1:]],
+                "plots": [str(out / plot) for plot in plots],
                 "warnings": notes,
+                **summary_entries(summary),
             }
         )
     console = terminal()
@@ -137,10 +134,7 @@ def fit(
     if words := interpolation_words(model.input_interpolation_):
         console.print(words, markup=False)
     console.print()
-    print_equations(console, model.equations())
-    if entries:
-        print_terms(console, **entries)
-    print_certificate(console, model)
+    print_summary(console, summary)
     print_scores(console, "Forecasts of training runs from their first rows", scores)
     print_files(console, files)
 

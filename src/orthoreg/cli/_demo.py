@@ -11,11 +11,9 @@ from ._arguments import check_folder
 from ._output import (
     collected_warnings,
     number,
-    print_certificate,
-    print_equations,
     print_files,
     print_json,
-    print_terms,
+    print_summary,
     size_of,
     table,
     terminal,
@@ -31,12 +29,13 @@ def demo(
 ) -> None:
     """Fit the paper's pendulum, whose forcing the library cannot say, and forecast it."""
     from .. import OrthoReg
+    from ..summary import forecast_scores
     from ..systems import Pendulum, Split, generate, true_derivatives
     from ._work import (
         coefficient_dict,
         derivative_scores,
         draw,
-        forecast_scores,
+        summary_entries,
         term_entries,
         write_results,
     )
@@ -48,8 +47,8 @@ def demo(
             train = generate(system, Split.train, runs=runs, seed=seed)
         with working("Fitting"):
             model = OrthoReg(seed=seed).fit(train)
-        with working("Resampling"):
-            entries = term_entries(model)
+        with working("Judging"):
+            summary = model.summary(train)
         test = {
             split: generate(system, split, seed=seed)
             for split in (Split.id, Split.ext, Split.t2, Split.t3)
@@ -70,7 +69,7 @@ def demo(
         with working("Drawing"):
             runs_shown = (test[Split.id], forecasts[Split.id])
             plots = draw(model, train, *runs_shown, "unseen runs (split ID)")
-        files = write_results(out, "pendulum.orthoreg", model, plots)
+        files = write_results(out, "pendulum.orthoreg", model, plots, summary)
     values = {
         "system": "pendulum",
         "runs": runs,
@@ -78,20 +77,19 @@ def demo(
         "equations": model.equations(),
         "truth": system.true_equations,
         "coefficients": coefficient_dict(model),
-        **entries,
+        **term_entries(summary),
         "certificate": model.certificate_.as_dict(),
         "splits": splits,
         "model": str(files[0]),
-        "plots": [str(plot) for plot in files[1:]],
+        "plots": [str(out / plot) for plot in plots],
         "warnings": notes,
+        **summary_entries(summary),
     }
     if as_json:
         return print_json(values)
     console = terminal()
     console.print(f"Modified pendulum: {size_of(train)}\n")
-    print_equations(console, model.equations(), system.true_equations)
-    print_terms(console, **entries)
-    print_certificate(console, model)
+    print_summary(console, summary, system.true_equations)
     names = {"id": "ID: unseen runs", "ext": "ID,ext: beyond the last time",
              "t2": "T2: other starts", "t3": "T3: other parameters"}  # fmt: skip
     rows = [

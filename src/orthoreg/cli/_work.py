@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from sklearn.metrics import r2_score
-
-from .._bootstrap import bootstrap
+from .. import summary
 from .._files import atomic_write
 from .._model import AbstractModel
 from ..data import Dataset, read_table
-from ..diagnostics import relative_error
 from ..plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
-from ..simulation import Rollout, Status
+from ..simulation import Rollout
+from ..summary import Summary
 
 
 def runs_for(
@@ -33,46 +30,14 @@ def runs_for(
 def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:
     """Errors of derivatives and of forecasts from each run's first row."""
     states = [run.states for run in data]
-    return derivative_scores(model, data) | forecast_scores(model.forecast(data), states)
+    return derivative_scores(model, data) | summary.forecast_scores(model.forecast(data), states)
 
 
 def derivative_scores(model: AbstractModel, data: Dataset, slopes: Any = None) -> dict[str, Any]:
     """Errors against the given derivatives, or else against those estimated from the data."""
     if slopes is None:
         slopes = model.target_derivatives(data)
-    predicted = model.predict(data)
-    return {
-        "derivative_error": relative_error(predicted, slopes),
-        "r2": float(r2_score(slopes, predicted)),
-        "derivative_error_by_equation": {
-            name: relative_error(predicted[:, [c]], slopes[:, [c]])
-            for c, name in enumerate(model.output_names_)
-        },
-    }
-
-
-def forecast_scores(
-    forecasts: Sequence[Rollout], true_states: Sequence[np.ndarray]
-) -> dict[str, Any]:
-    """The error over the last rows of completed forecasts, and the number of the others.
-
-    Diverged forecasts are counted, not averaged in.
-    """
-    done = [i for i, forecast in enumerate(forecasts) if forecast.status is Status.completed]
-    error = None
-    if done:
-        error = relative_error(
-            np.concatenate([forecasts[i].x[-len(true_states[i]) :] for i in done]),
-            np.concatenate([true_states[i] for i in done]),
-        )
-    return {
-        "forecast_error": error,
-        "forecasts": len(forecasts),
-        "forecasts_failed": len(forecasts) - len(done),
-        "first_failure": next(
-            (f.message for f in forecasts if f.status is not Status.completed), None
-        ),
-    }
+    return summary.derivative_scores(model.predict(data), slopes, model.output_names_)
 
 
 def draw(
@@ -97,15 +62,22 @@ def draw(
 
 
 def write_results(
-    folder: Path, name: str, model: AbstractModel, plots: dict[str, bytes]
+    folder: Path, name: str, model: AbstractModel, plots: dict[str, bytes], found: Summary
 ) -> list[Path]:
-    """Makes the folder if need be and writes the model, first, and its pictures into it."""
+    """Makes the folder if need be and writes the model, first, its pictures, then equations and
+    summary as text and as JSON."""
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / name)
-    for plot, content in plots.items():
-        with atomic_write(folder / plot) as stream:
+    texts = {
+        "equations.txt": "\n".join(found.equations),
+        "summary.txt": str(found),
+        "summary.json": found.to_json(indent=1),
+    }
+    contents = plots | {file: f"{text}\n".encode() for file, text in texts.items()}
+    for file, content in contents.items():
+        with atomic_write(folder / file) as stream:
             stream.write(content)
-    return [folder / name, *(folder / plot for plot in plots)]
+    return [folder / name, *(folder / file for file in contents)]
 
 
 def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
@@ -120,29 +92,28 @@ def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
     }
 
 
-def term_entries(model: AbstractModel) -> dict[str, Any]:
+def term_entries(found: Summary) -> dict[str, Any]:
     """'terms': coefficient, 95 % interval and inclusion probability, by equation and term;
     'lookalikes': a sentence for each pair that the data cannot tell apart.
 
     Terms that are not in use and that no resample chose are left out. Empty for a model without
-    a selection.
+    such evidence.
     """
-    if model.selection_ is None:
+    known = [row for row in found.terms if row.probability is not None]
+    if not known:
         return {}
-    sure = bootstrap(model)
-    terms: dict[str, dict[str, dict[str, float]]] = {}
-    for c, output in enumerate(model.output_names_):
-        shown = np.flatnonzero(model.support_[c] | (sure.probability[c] > 0))
-        terms[output] = {
-            model.feature_names_[k]: {
-                "coefficient": float(model.coefficients_[c, k]),
-                "low": float(sure.interval[c, k, 0]),
-                "high": float(sure.interval[c, k, 1]),
-                "probability": float(sure.probability[c, k]),
-            }
-            for k in shown
+    terms: dict[str, dict[str, Any]] = {one.equation: {} for one in found.scores.equations}
+    for row in known:
+        terms[row.equation][row.term] = {
+            "coefficient": row.coefficient,
+            "low": row.low,
+            "high": row.high,
+            "probability": row.probability,
         }
-    sentences = [
-        f"{model.output_names_[pair.equation]}': {pair.advice}" for pair in sure.confounded
-    ]
-    return {"terms": terms, "lookalikes": sentences}
+    return {"terms": terms, "lookalikes": [pair.text for pair in found.confounded]}
+
+
+def summary_entries(found: Summary) -> dict[str, Any]:
+    """Verdict, advice and the whole summary, under the keys that every command has them."""
+    values = found.to_dict()
+    return {"verdict": values["verdict"], "advice": values["advice"], "summary": values}

@@ -16,4 +16,6 @@ from ._result import SelectionResult as SelectionResult
 from ._selection import AbstractSelection as AbstractSelection
 from ._shrinkage import Shrinkage as Shrinkage
 from ._stability import StabilitySelection as StabilitySelection
+from ._term_evidence import TermEvidence as TermEvidence
+from ._term_evidence import term_evidence as term_evidence
 from ._thresholding import Thresholding as Thresholding

@@ -1,0 +1,34 @@
+"""What resamples say about the chosen terms, in a form that a model file keeps."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ._confounded import ConfoundedPair, confounded_pairs
+from ._bootstrap import inclusion
+from ._result import SelectionResult
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TermEvidence:
+    """For each equation and term how often resamples choose it, and the 95 % interval of its
+    coefficient; `support` are the terms chosen on all data, `pairs` those that these confound."""
+
+    support: Bool[np.ndarray, "c K"]
+    probability: Float[np.ndarray, "c K"]
+    interval: Float[np.ndarray, "c K 2"]
+    pairs: tuple[ConfoundedPair, ...]
+
+
+def term_evidence(
+    selected: SelectionResult, features: Any, *, resamples: int = 300, seed: int = 0
+) -> TermEvidence | None:
+    """The evidence of a selection; None where it did not keep what the terms were chosen from."""
+    if selected.evidence is None:
+        return None
+    sure = inclusion(selected, selected.evidence, resamples=resamples, seed=seed)
+    pairs = confounded_pairs(selected, selected.evidence, features)
+    return TermEvidence(selected.support, sure.probability, sure.interval, tuple(pairs))

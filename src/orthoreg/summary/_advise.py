@@ -1,0 +1,117 @@
+"""Advice in order of promise, each item only where the data show it."""
+
+from typing import Any
+
+import numpy as np
+
+from ..data import Dataset
+from ..libraries import AbstractLibrary
+from ._held_out import beyond_noise
+from ._observations import Observations
+from ._summary import Advice, EquationScore, Scores
+from ._thresholds import (
+    FEWEST_ROWS,
+    GOOD_ERROR,
+    IMPROVABLE,
+    NOISE_MARGIN,
+    ROWS_PER_TERM,
+    UNDETERMINED,
+)
+from ._verdict import judged_error
+from .diagnoses import (
+    chaotic,
+    few_rows,
+    larger_library,
+    missing_variable,
+    noise,
+    second_order,
+    time_dependence,
+)
+
+
+def advise(
+    field: Any,
+    library: AbstractLibrary,
+    data: Dataset | None,
+    seen: Observations,
+    scores: Scores,
+) -> tuple[Advice, ...]:
+    """What to try next. Remedies that were tried on held-out rows come first, the one that leaves
+    least at the head; then what is missing but unknown, then what to measure."""
+    period = None if seen.motion is None else seen.motion.period
+    few = None if data is None else few_rows(data, len(field.features.terms), period)
+    if len(seen.samples.targets) < FEWEST_ROWS:
+        return () if few is None else (few,)
+    excess = {c: _excess(one) for c, one in enumerate(scores.equations) if one.status != "constant"}
+    found = _remedies(field, library, seen, excess)
+    if few is not None:
+        found.append(few)
+    motion = seen.motion
+    if motion is not None:
+        size = np.sqrt(np.maximum(seen.size, 1e-300))
+        loud = noise(data.state_names if data is not None else (), motion.noise_level,
+                     np.sqrt(motion.slope_noise) / size)  # fmt: skip
+        found += [] if loud is None else [loud]
+    if data is not None and motion is not None and field.coefficients.shape[0] == data.n_states:
+        found += _limits(field, data, motion.noise_level, scores)
+    return tuple(found)
+
+
+def _excess(score: EquationScore) -> float:
+    """What an equation's terms leave beyond noise."""
+    error = max(score.equation_error or 0.0, judged_error(score))
+    return beyond_noise(error, score.noise or 0.0, NOISE_MARGIN)
+
+
+def _remedies(
+    field: Any, library: AbstractLibrary, seen: Observations, excess: dict[int, float]
+) -> list[Advice]:
+    """`excess` is what the terms of each equation leave beyond noise."""
+    improvable = [c for c, error in excess.items() if error > IMPROVABLE]
+    failing = [c for c, error in excess.items() if error > GOOD_ERROR]
+    if not improvable:
+        return []
+    names = seen.samples.outputs
+    first = seen.first_order()
+    undetermined = [
+        c for c in failing if first is not None and first.enough and first.share[c] > UNDETERMINED
+    ]
+    tried: list[tuple[float, Advice]] = []
+    order, explained = second_order(
+        names, undetermined, first, seen.second_order() if undetermined else None
+    )
+    if order is not None:
+        tried.append((0.0, order))
+    rest = [c for c in improvable if c not in explained]
+    larger = larger_library(seen, library, rest) if rest else None
+    if larger is not None:
+        tried.append((larger.left, larger.advice))
+        error = float(
+            np.sqrt(seen.noise[larger.equation] / max(seen.size[larger.equation], 1e-300))
+        )
+        if beyond_noise(larger.after, error, NOISE_MARGIN) <= GOOD_ERROR:
+            explained.append(larger.equation)
+    rows, terms = len(seen.samples.targets), len(field.features.terms)
+    if rest and rows >= ROWS_PER_TERM * terms:
+        rival = np.inf if larger is None else larger.left
+        timed = time_dependence(seen, field.features, rest, first, rival)
+        if timed is not None:
+            tried.append((timed.left, timed.advice))
+            explained.append(timed.equation)
+    ordered = [advice for _, advice in sorted(tried, key=lambda one: one[0])]
+    rest = [c for c in failing if c not in explained]
+    missing = missing_variable(seen, field.features, rest, first) if rest else None
+    return ordered + ([] if missing is None else [missing])
+
+
+def _limits(field: Any, data: Dataset, level: np.ndarray, scores: Scores) -> list[Advice]:
+    """That forecasts cannot last, where the derivatives are good."""
+    if any(one.status in ("not-explained", "roughly-explained") for one in scores.equations):
+        return []
+    errors = [
+        beyond_noise(judged_error(one), one.noise or 0.0, NOISE_MARGIN)
+        for one in scores.equations
+        if one.status != "constant"
+    ]
+    limit = chaotic(field.values, data, max([*errors, float(level.max(initial=0.0))]))
+    return [] if limit is None else [limit]

@@ -1,0 +1,108 @@
+"""How much of a derivative any smooth function of the columns explains: neighbours at other times.
+
+A row is predicted by the plane through its nearest rows of other runs, or of other times where
+there are few runs. Only rows that have such neighbours count: a run that never comes back to where
+it was says nothing about whether its columns determine its motion.
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy.spatial import KDTree
+
+from ._thresholds import COVERED_ROWS, COVERED_SHARE, NEAR, NOISE_MARGIN
+
+_PARTS = 10
+_FEWEST_RUNS = 3
+_FEWEST_NEIGHBOURS = 16
+_RIDGE = 1e-3  # of the mean square of the neighbours' distances, on the slopes of the plane
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Determination:
+    """The share of each target's variance over all rows that no function of the columns explains.
+
+    `share` is measured on the rows `covered` by neighbours, what noise explains taken off;
+    `enough` says whether there are enough of them for a statement.
+    """
+
+    share: Float[np.ndarray, " c"]
+    covered: Bool[np.ndarray, " N"]
+
+    @property
+    def enough(self) -> bool:
+        return bool(self.covered.sum() >= COVERED_ROWS and self.covered.mean() >= COVERED_SHARE)
+
+
+def determination(
+    points: Float[np.ndarray, "N V"],
+    targets: Float[np.ndarray, "N c"],
+    run: Int[np.ndarray, " N"],
+    *,
+    apart: int,
+    noise: Float[np.ndarray, " c"],
+) -> Determination:
+    """What neighbours leave unexplained. `apart` rows around a row of the same run are no
+    neighbours of it; `noise` is the variance that noise leaves in any prediction.
+    """
+    varies = np.ptp(points, axis=0) > 0
+    spread = points[:, varies].std(axis=0)
+    scaled = (points[:, varies] - points[:, varies].mean(axis=0)) / spread
+    count = max(4 * (scaled.shape[1] + 1), _FEWEST_NEIGHBOURS)
+    predicted = np.zeros_like(targets)
+    covered = np.zeros(len(points), dtype=bool)
+    for part in _parts(run):
+        others = np.flatnonzero(~_widened(part, apart))
+        rows = np.flatnonzero(part)
+        if len(others) < count or not len(rows):
+            continue
+        distance, near = KDTree(scaled[others]).query(scaled[rows], count)
+        near = others[near]
+        predicted[rows] = _planes(scaled[near] - scaled[rows][:, None], distance, targets[near])
+        covered[rows] = distance[:, count // 2] < NEAR
+    if not covered.any():
+        return Determination(np.full(targets.shape[1], np.nan), covered)
+    error = np.mean((targets - predicted)[covered] ** 2, axis=0)
+    variance = targets.var(axis=0)
+    share = np.maximum(error - NOISE_MARGIN**2 * noise, 0.0) / np.where(variance > 0, variance, 1.0)
+    return Determination(share, covered)
+
+
+def _parts(run: Int[np.ndarray, " N"]) -> list[Bool[np.ndarray, " N"]]:
+    """Rows that are predicted from the others: whole runs, or stretches of rows."""
+    n_runs = int(run.max()) + 1
+    if n_runs >= _FEWEST_RUNS:
+        number = run % min(_PARTS, n_runs)
+    else:
+        number = np.arange(len(run)) * _PARTS // len(run)
+    return [number == part for part in np.unique(number)]
+
+
+def _widened(part: Bool[np.ndarray, " N"], by: int) -> Bool[np.ndarray, " N"]:
+    """The rows and so many before and after them."""
+    reach = np.cumsum(np.concatenate([[0], part.astype(int)]))
+    index = np.arange(len(part))
+    low, high = np.maximum(index - by, 0), np.minimum(index + by + 1, len(part))
+    return reach[high] > reach[low]
+
+
+def _planes(
+    offsets: Float[np.ndarray, "B k V"],
+    distance: Float[np.ndarray, "B k"],
+    targets: Float[np.ndarray, "B k c"],
+) -> Float[np.ndarray, "B c"]:
+    """The value at the origin of the weighted least-squares plane through neighbours."""
+    reach = 1.01 * distance[:, -1:] + 1e-12
+    weights = 1 - (distance / reach) ** 2
+    width = offsets.shape[2]
+    design = np.concatenate([np.ones((*distance.shape, 1)), offsets], axis=2)
+    weighted = np.swapaxes(design, 1, 2) * weights[:, None, :]
+    gram = weighted @ design
+    diagonal = np.arange(1, width + 1)
+    size = np.einsum("bii->b", gram[:, 1:, 1:]) / max(width, 1)
+    gram[:, diagonal, diagonal] += (_RIDGE * size + 1e-12)[:, None]
+    gram[:, 0, 0] += 1e-12
+    return np.linalg.solve(gram, weighted @ targets)[:, 0]

@@ -1,0 +1,54 @@
+"""What a reader must know beside verdict and advice, each from the numbers that show it."""
+
+from collections.abc import Sequence
+
+from ._summary import CertificateRow
+from ._thresholds import LIBRARY_SHARE, NEGLIGIBLE_OVERLAP, NOTABLE_RESIDUAL
+from ._words import percent
+
+
+def certificate_notes(
+    rows: Sequence[CertificateRow], dependences: Sequence[str], *, is_selected: bool
+) -> list[str]:
+    """Terms that depend on each other, and what the residual holds.
+
+    `is_selected` says that a selection chose the terms, not the L1 norm.
+    """
+    notes = [
+        f"On these data {relation}: they cannot tell these terms apart." for relation in dependences
+    ]
+    notable = [row for row in rows if row.residual_share > NOTABLE_RESIDUAL]
+    if any(row.overlap < NEGLIGIBLE_OVERLAP for row in notable):
+        notes.append(
+            "The residual is what the terms in use cannot represent. Where missing physics "
+            "correlates with a term, that term's coefficient carries part of it."
+        )
+    for row in notable:
+        if row.library_share <= LIBRARY_SHARE:
+            continue
+        if row.overlap >= NEGLIGIBLE_OVERLAP:
+            reason = "terms; a higher orthogonality keeps them out of it"
+        elif is_selected:
+            reason = "terms that were left out, because they do not hold where they were not fitted"
+        else:
+            reason = "terms that were left out; a lower sparsity lets them in"
+        notes.append(
+            f"{percent(row.library_share)} of the residual of {row.equation}' could be represented "
+            f"by library {reason}."
+        )
+    return notes
+
+
+NO_EVIDENCE = (
+    "No intervals and probabilities: the terms were not chosen by a selection, or the model file "
+    "is from before they were kept."
+)
+NO_DATA = (
+    "This is of the fit alone: forecasts and advice need data, as in model.summary(data) before "
+    "the model is saved."
+)
+
+
+def thinned(seen: int, samples: int) -> str:
+    """That not all rows were looked at."""
+    return f"Verdict and advice are decided on {seen} of {samples} rows."

@@ -1,0 +1,175 @@
+"""A summary for people: what a terminal prints, piece by piece, and the same as plain text."""
+
+import io
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ._summary import Advice, CertificateRow, Scores, Summary, TermRow, Verdict
+from ._tables import table
+from ._thresholds import LEAST_ERROR, NOTABLE
+from ._words import counted, number
+
+_WIDE = 200  # columns of plain text: no table wraps
+
+
+def renderables(summary: Summary, truth: Sequence[str] | None = None) -> list[Any]:
+    """Equations, verdict and advice first, then what they rest on, for `rich` to print.
+
+    `truth` are the true equations, which then stand below those that were found.
+    """
+    parts = [
+        equation_lines(summary.equations, truth),
+        verdict_lines(summary.verdict),
+        advice_lines(summary.advice),
+        term_table(summary),
+        certificate_table(summary.certificate, summary.orthogonality),
+        note_lines(summary.notes),
+    ]
+    return [part for part in parts if part is not None]
+
+
+def as_text(summary: Summary) -> str:
+    """The whole summary as plain text, with the scores at its end."""
+    from rich.console import Console
+
+    stream = io.StringIO()
+    console = Console(
+        file=stream, width=_WIDE, highlight=False, emoji=False, soft_wrap=True, color_system=None
+    )
+    parts = renderables(summary)
+    if summary.source is not None:
+        parts.append(score_table(score_title(summary), summary.scores))
+    for i, part in enumerate(parts):
+        if i:
+            console.print()
+        console.print(part, soft_wrap=True)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+
+
+def score_title(summary: Summary) -> str:
+    """'runs.csv: 3 runs, 600 samples'."""
+    runs, samples = counted(summary.runs or 0, "run"), counted(summary.samples or 0, "sample")
+    return f"Errors on {summary.source}: {runs}, {samples}"
+
+
+def equation_lines(equations: Sequence[str], truth: Sequence[str] | None = None) -> Any:
+    """One equation per line; each above its truth where that is known."""
+    from rich.text import Text
+
+    lines = [Text("Equations", "bold")]
+    for i, equation in enumerate(equations):
+        if truth is None:
+            lines.append(Text(equation))
+            continue
+        lines.append(Text.assemble(("found  ", "dim"), equation))
+        lines.append(Text.assemble(("truth  ", "dim"), truth[i]))
+    return Text("\n").join(lines)
+
+
+def verdict_lines(verdict: Verdict) -> Any:
+    """The verdict under its heading."""
+    from rich.text import Text
+
+    return Text("\n").join([Text("Verdict", "bold"), Text(verdict.text)])
+
+
+def advice_lines(advice: Sequence[Advice]) -> Any:
+    """What to try next, numbered; None where there is nothing."""
+    from rich.text import Text
+
+    if not advice:
+        return None
+    lines = [Text("What to try next", "bold")]
+    for i, one in enumerate(advice, start=1):
+        lines.append(Text.assemble(f"{i}. {one.text} ", (f"[{one.code}]", "dim")))
+    return Text("\n").join(lines)
+
+
+def note_lines(notes: Sequence[str]) -> Any:
+    """Notes, one per line; None where there are none."""
+    from rich.text import Text
+
+    if not notes:
+        return None
+    return Text("\n").join([Text("Notes", "bold"), *(Text(f"- {note}") for note in notes)])
+
+
+def term_table(summary: Summary) -> Any:
+    """Each term's coefficient, interval and probability; then what the data cannot tell apart."""
+    from rich.console import Group
+    from rich.text import Text
+
+    rows, before = [], None
+    for one in summary.terms:
+        if one.probability is None or not _is_shown(one):
+            continue
+        used = one.coefficient != 0
+        rows.append(
+            (
+                "" if one.equation == before else f"{one.equation}'",
+                one.term,
+                f"{one.coefficient:#.4g}" if used else "left out",
+                f"{one.low:#.4g} to {one.high:#.4g}" if used else "",
+                f"{100 * one.probability:.0f} %",
+            )
+        )
+        before = one.equation
+    if not rows:
+        return None
+    columns = ("equation", "term", "coefficient", "95 % interval", "probability")
+    found = table("Terms (bootstrap over runs)", columns, rows, words=2)
+    return Group(found, *(Text(f"  {pair.text}") for pair in summary.confounded))
+
+
+def _is_shown(row: TermRow) -> bool:
+    return bool(row.coefficient) or (row.probability or 0.0) >= NOTABLE
+
+
+def certificate_table(certificate: Sequence[CertificateRow], orthogonality: float) -> Any:
+    """Size, overlap and bounds, one row per equation."""
+    rows = [
+        (
+            f"{one.equation}'",
+            str(one.n_terms),
+            "<1e-8" if one.fit_error < LEAST_ERROR else number(one.fit_error),
+            number(one.residual_share),
+            f"{100 * one.library_share:.0f} %",
+            number(one.overlap),
+            number(one.penalty),
+            _bound(one, orthogonality),
+            number(one.duality_gap),
+        )
+        for one in certificate
+    ]
+    columns = (
+        "equation", "terms", "fit error", "residual", "in library", "overlap", "penalty", "bound",
+        "duality gap",
+    )  # fmt: skip
+    return table("Fit (relative to the size of each derivative)", columns, rows)
+
+
+def _bound(row: CertificateRow, orthogonality: float) -> str:
+    """The bound on the penalty, with '?' where its assumption fails."""
+    if math.isinf(orthogonality):
+        return "exact"
+    mark = "" if row.bound_holds or math.isnan(row.bound) else " ?"
+    return number(row.bound) + mark
+
+
+def score_table(title: str, scores: Scores) -> Any:
+    """Errors on a set of runs; the first failure of a forecast below them."""
+    from rich.console import Group
+    from rich.text import Text
+
+    rows = []
+    if scores.r2 is not None:
+        rows.append(("derivative", number(scores.derivative_error)))
+        rows.append(("derivative, R^2", f"{scores.r2:.6f}"))
+    if scores.forecasts:
+        rows.append(("forecast", number(scores.forecast_error)))
+        rows.append(("diverged", f"{scores.forecasts_failed} of {scores.forecasts}"))
+    found = table(title, ("relative error", ""), rows)
+    if not scores.first_failure:
+        return found
+    return Group(found, Text(f"  First failure: {scores.first_failure}"))

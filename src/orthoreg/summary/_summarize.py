@@ -1,0 +1,177 @@
+"""From a model's plain parts and some data to its summary."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from ..data import Dataset, Rows
+from ..diagnostics import Certificate
+from ..differentiation import AbstractDifferentiator
+from ..libraries import AbstractLibrary
+from ..selection import TermEvidence
+from ..simulation import Rollout
+from ._advise import advise
+from ._assess import assess
+from ._motion import motion_of
+from ._notes import NO_DATA, NO_EVIDENCE, certificate_notes, thinned
+from ._observations import Observations, of_motion, of_samples
+from ._scores import derivative_scores, forecast_sample, forecast_scores
+from ._summary import (
+    CertificateRow,
+    ConfoundedTerms,
+    Scores,
+    Summary,
+    TermRow,
+)
+from ._verdict import verdict_of
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A fitted model as plain parts.
+
+    `field` is f with its terms and coefficients, `evidence` what resamples say about the terms,
+    where a selection chose them (`is_selected`).
+    """
+
+    equations: tuple[str, ...]
+    outputs: tuple[str, ...]
+    field: Any
+    library: AbstractLibrary
+    differentiation: AbstractDifferentiator
+    certificate: Certificate
+    evidence: TermEvidence | None
+    is_selected: bool
+
+
+def summarize(
+    subject: Subject,
+    data: Dataset | None = None,
+    samples: Rows | None = None,
+    forecasts: Sequence[Rollout] | None = None,
+) -> Summary:
+    """The summary of a model on runs, or on states and derivatives, or of its fit alone.
+
+    `forecasts` are those of the runs in `forecast_sample(data)`.
+    """
+    seen = _observations(subject, data, samples)
+    scores = _scores(subject, data, seen, forecasts)
+    terms = term_rows(subject)
+    certificate = certificate_rows(subject.certificate)
+    notes = certificate_notes(
+        certificate, subject.certificate.dependences, is_selected=subject.is_selected
+    )
+    if subject.evidence is None:
+        notes.append(NO_EVIDENCE)
+    rows = None if seen is None else _count(data, samples)
+    if seen is None or rows is None:
+        notes.append(NO_DATA)
+    elif len(seen.samples.targets) < rows:
+        notes.append(thinned(len(seen.samples.targets), rows))
+    where = "on the rows of the fit" if seen is None else "on held-out rows"
+    advice = () if seen is None else advise(subject.field, subject.library, data, seen, scores)
+    return Summary(
+        equations=subject.equations,
+        verdict=verdict_of(scores, terms, rows, where),
+        advice=advice,
+        scores=scores,
+        terms=terms,
+        confounded=_confounded(subject),
+        certificate=certificate,
+        orthogonality=float(subject.certificate.orthogonality),
+        notes=tuple(notes),
+        source=None if data is None else data.source,
+        runs=None if data is None else data.n_runs,
+        samples=rows,
+    )
+
+
+def _observations(
+    subject: Subject, data: Dataset | None, samples: Rows | None
+) -> Observations | None:
+    if data is not None:
+        motion = motion_of(data, subject.differentiation)
+        return None if motion is None else of_motion(motion)
+    return None if samples is None else of_samples(samples)
+
+
+def _count(data: Dataset | None, samples: Rows | None) -> int:
+    if data is not None:
+        return data.n_samples
+    return 0 if samples is None else len(samples.targets)
+
+
+def _scores(
+    subject: Subject,
+    data: Dataset | None,
+    seen: Observations | None,
+    forecasts: Sequence[Rollout] | None,
+) -> Scores:
+    equations = tuple(assess(subject.field, subject.certificate, subject.outputs, seen))
+    values: dict[str, Any] = {}
+    if seen is not None:
+        predicted = subject.field.values(seen.samples.variables)
+        values |= derivative_scores(predicted, seen.samples.targets, subject.outputs)
+        del values["derivative_error_by_equation"]  # each equation has its own
+    if data is not None and forecasts is not None:
+        runs = forecast_sample(data)
+        values |= forecast_scores(forecasts, [run.states for run in runs])
+    return Scores(equations, **values)
+
+
+def term_rows(subject: Subject) -> tuple[TermRow, ...]:
+    """The terms in use, and those that some resample chose."""
+    field, evidence = subject.field, subject.evidence
+    coefficients = np.asarray(field.coefficients)
+    rows = []
+    for c, output in enumerate(subject.outputs):
+        shown = coefficients[c] != 0
+        if evidence is not None:
+            shown = shown | (evidence.probability[c] > 0)
+        for k in np.flatnonzero(shown):
+            value = float(coefficients[c, k])
+            sure = {} if evidence is None else {
+                "low": float(evidence.interval[c, k, 0]),
+                "high": float(evidence.interval[c, k, 1]),
+                "probability": float(evidence.probability[c, k]),
+            }  # fmt: skip
+            rows.append(TermRow(output, field.features.names[k], value, **sure))
+    return tuple(rows)
+
+
+def certificate_rows(certificate: Certificate) -> tuple[CertificateRow, ...]:
+    """One plain row for each equation."""
+    return tuple(
+        CertificateRow(
+            equation=one.equation,
+            n_terms=one.n_terms,
+            fit_error=one.fit_error,
+            residual_share=one.residual_share,
+            library_share=one.library_r2,
+            overlap=one.overlap,
+            penalty=one.penalty_bound.observed,
+            bound=one.penalty_bound.bound,
+            bound_holds=one.penalty_bound.assumption_holds,
+            duality_gap=one.duality_gap,
+        )
+        for one in certificate.equations
+    )
+
+
+def _confounded(subject: Subject) -> tuple[ConfoundedTerms, ...]:
+    if subject.evidence is None:
+        return ()
+    names = subject.field.features.names
+    return tuple(
+        ConfoundedTerms(
+            subject.outputs[pair.equation],
+            names[pair.term],
+            names[pair.other],
+            pair.correlation,
+            f"{subject.outputs[pair.equation]}': {pair.advice}",
+        )
+        for pair in subject.evidence.pairs
+    )

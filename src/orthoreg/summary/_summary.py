@@ -1,0 +1,191 @@
+"""`Summary`: what is said about a model, as plain frozen data."""
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, final
+
+CODES = (
+    "second-order", "larger-library", "missing-variable", "time-dependent", "few-rows", "noise",
+    "chaotic",
+)  # fmt: skip
+"""The codes of advice, which programs may rely on."""
+
+VERDICTS = (
+    "explained", "needs-residual", "roughly-explained", "noise-limited", "forecasts-fail",
+    "not-explained", "undecided",
+)  # fmt: skip
+"""The codes of verdicts, from good to bad."""
+
+
+@final
+@dataclass(frozen=True)
+class Verdict:
+    """One sentence on what a model is worth, and a code for programs."""
+
+    code: str
+    text: str
+
+
+@final
+@dataclass(frozen=True)
+class Advice:
+    """One thing to try next, in a sentence, and a code for programs."""
+
+    code: str
+    text: str
+
+
+@final
+@dataclass(frozen=True)
+class TermRow:
+    """A term of an equation: its coefficient (zero where it was left out), the 95 % interval and
+    how often resamples choose it; None where there is no such evidence."""
+
+    equation: str
+    term: str
+    coefficient: float
+    low: float | None = None
+    high: float | None = None
+    probability: float | None = None
+
+
+@final
+@dataclass(frozen=True)
+class ConfoundedTerms:
+    """Two terms that the data cannot tell apart in an equation, and which data would."""
+
+    equation: str
+    term: str
+    other: str
+    correlation: float
+    text: str
+
+
+@final
+@dataclass(frozen=True)
+class EquationScore:
+    """The errors of one equation, relative to the root mean square of its derivative.
+
+    `fit_error` is that on the training data, `derivative_error` that on the data of the summary.
+    `held_out_error` is that of the same terms and residual on rows that they were not fitted to,
+    `equation_error` that of the terms without the residual. `noise` is what the derivatives
+    themselves are uncertain by. None where it was not measured. `status` is what follows, in words
+    `sentence`.
+    """
+
+    equation: str
+    status: str
+    sentence: str
+    has_residual: bool
+    fit_error: float
+    derivative_error: float | None = None
+    held_out_error: float | None = None
+    equation_error: float | None = None
+    noise: float | None = None
+
+
+@final
+@dataclass(frozen=True)
+class Scores:
+    """Errors on the data of a summary; None where they were not measured.
+
+    `forecast_error` is over the forecasts that reached their end; the others are counted.
+    """
+
+    equations: tuple[EquationScore, ...]
+    derivative_error: float | None = None
+    r2: float | None = None
+    forecast_error: float | None = None
+    forecasts: int = 0
+    forecasts_failed: int = 0
+    first_failure: str | None = None
+
+
+@final
+@dataclass(frozen=True)
+class CertificateRow:
+    """What the certificate says about one equation; errors relative to its derivative's size."""
+
+    equation: str
+    n_terms: int
+    fit_error: float
+    residual_share: float
+    library_share: float
+    overlap: float
+    penalty: float
+    bound: float
+    bound_holds: bool
+    duality_gap: float
+
+
+@final
+@dataclass(frozen=True)
+class Summary:
+    """What is said about a model: print it, or take its parts.
+
+    `source` names the data, None where the summary is of the fit alone. `advice` is in order of
+    promise; `scores` are the numbers that verdict and advice are decided from.
+    """
+
+    equations: tuple[str, ...]
+    verdict: Verdict
+    advice: tuple[Advice, ...]
+    scores: Scores
+    terms: tuple[TermRow, ...]
+    confounded: tuple[ConfoundedTerms, ...]
+    certificate: tuple[CertificateRow, ...]
+    orthogonality: float
+    notes: tuple[str, ...]
+    source: str | None = None
+    runs: int | None = None
+    samples: int | None = None
+
+    def __str__(self) -> str:
+        from ._render import as_text
+
+        return as_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Dictionaries, lists, numbers and text."""
+        return _listed(asdict(self))
+
+    def to_json(self, indent: int | None = None) -> str:
+        """`to_dict` as JSON; numbers that JSON has no form for become text."""
+        return json.dumps(plain(self.to_dict()), allow_nan=False, indent=indent)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Summary":
+        """The summary that `to_dict` described."""
+        scores = values["scores"]
+        equations = tuple(EquationScore(**one) for one in scores["equations"])
+        parts = {
+            "verdict": Verdict(**values["verdict"]),
+            "advice": tuple(Advice(**one) for one in values["advice"]),
+            "scores": Scores(**{**scores, "equations": equations}),
+            "terms": tuple(TermRow(**one) for one in values["terms"]),
+            "confounded": tuple(ConfoundedTerms(**one) for one in values["confounded"]),
+            "certificate": tuple(CertificateRow(**one) for one in values["certificate"]),
+            "equations": tuple(values["equations"]),
+            "notes": tuple(values["notes"]),
+        }
+        return cls(**{**values, **parts})
+
+
+def plain(value: Any) -> Any:
+    """The value with lists for arrays and text for numbers that are not finite."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    return value
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _listed(item) for key, item in value.items()}
+    return [_listed(item) for item in value] if isinstance(value, list | tuple) else value

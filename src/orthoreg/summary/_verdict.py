@@ -1,0 +1,168 @@
+"""The verdict: one sentence on what the equations are worth, decided from the scores alone."""
+
+from collections.abc import Sequence
+
+from ._held_out import beyond_noise
+from ._summary import EquationScore, Scores, TermRow, Verdict
+from ._thresholds import (
+    FAILED_FORECASTS,
+    FAIR_ERROR,
+    FEWEST_ROWS,
+    GOOD_ERROR,
+    GOOD_FORECAST,
+    LIKELY,
+    NOISE_MARGIN,
+    POOR_FORECAST,
+)
+from ._words import counted, listed, percent, rates
+
+
+def status_of(score: EquationScore) -> str:
+    """What one equation's error amounts to."""
+    status = _status(judged_error(score), score.noise or 0.0)
+    if status == "explained" and score.has_residual and score.equation_error is not None:
+        alone = _status(score.equation_error, score.noise or 0.0)
+        return status if alone == "explained" else "needs-residual"
+    return status
+
+
+def _status(error: float, noise: float) -> str:
+    excess = beyond_noise(error, noise, NOISE_MARGIN)
+    if excess <= GOOD_ERROR:
+        return "explained" if error <= FAIR_ERROR else "noise-limited"
+    return "roughly-explained" if excess <= FAIR_ERROR else "not-explained"
+
+
+def sentence_of(score: EquationScore, where: str) -> str:
+    """One equation in words; `where` tells which rows its error is from."""
+    name, size = score.equation, percent(judged_error(score))
+    who, explains = ("Equation and residual together", "explain") if score.has_residual else (
+        "The equation", "explains"
+    )  # fmt: skip
+    match score.status:
+        case "constant":
+            return f"{name} never changes in these data."
+        case "noise-limited":
+            return (
+                f"The error of {name}' is {size} {where}, of which the uncertainty of the "
+                f"derivative explains {percent(score.noise or 0.0)}: more cannot be seen."
+            )
+        case "explained" | "needs-residual":
+            alone = ""
+            if score.has_residual and score.equation_error is not None:
+                alone = f"; the equation alone leaves {percent(score.equation_error)}"
+            return f"{who} {explains} {name}' within {size} {where}{alone}."
+        case "roughly-explained":
+            return f"{who} {explains} {name}' only roughly: the error is {size} {where}."
+    verb = "do" if score.has_residual else "does"
+    return f"{who} {verb} not explain {name}': the error is {size} {where}."
+
+
+def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where: str) -> Verdict:
+    """The sentence, and the code of the worst that it says."""
+    if rows is not None and rows < FEWEST_ROWS:
+        return Verdict(
+            "undecided", f"{counted(rows, 'row')} are too few to judge these equations by."
+        )
+    moving = [one for one in scores.equations if one.status != "constant"]
+    if not moving:
+        return Verdict("undecided", "Nothing changes in these data: there is nothing to explain.")
+    failed = _with(moving, "not-explained")
+    if failed:
+        text = f"The equations do not explain {_errors(failed, where)}"
+        return Verdict("not-explained", _ended(text, scores, terms, joint="; "))
+    limited = _with(moving, "noise-limited")
+    if limited:
+        worst = max(limited, key=judged_error)
+        text = (
+            f"What the equations leave of {rates([one.equation for one in limited])} "
+            f"({percent(judged_error(worst))} {where}) is no more than the uncertainty of the "
+            f"derivatives ({percent(worst.noise or 0.0)})"
+        )
+        return Verdict("noise-limited", _ended(text, scores, terms, joint="; "))
+    rough = _with(moving, "roughly-explained")
+    if rough:
+        text = f"The equations explain {_errors(rough, where)} only roughly"
+        code = "forecasts-fail" if forecasts_fail(scores) else "roughly-explained"
+        return Verdict(code, _ended(text, scores, terms, joint=", "))
+    helped = [one for one in moving if one.has_residual and one.equation_error is not None]
+    worst = max(moving, key=judged_error)
+    names = rates([one.equation for one in moving])
+    text = f"The equations explain {names} within {percent(judged_error(worst))} {where}"
+    if judged_error(worst) > GOOD_ERROR:
+        text += f", where derivatives are uncertain by {percent(worst.noise or 0.0)}"
+    if helped:
+        alone = max(one.equation_error or 0.0 for one in helped)
+        text = (
+            f"{text.replace('The equations', 'Equations and residual together', 1)}; the equations "
+            f"alone leave {percent(alone)} of {rates([one.equation for one in helped])}"
+        )
+    code = "needs-residual" if _with(moving, "needs-residual") else "explained"
+    if forecasts_fail(scores):
+        code = "forecasts-fail"
+    elif scores.forecast_error is not None and scores.forecast_error > GOOD_FORECAST:
+        code = "roughly-explained"
+    return Verdict(code, _ended(text, scores, terms, joint=", "))
+
+
+def forecasts_fail(scores: Scores) -> bool:
+    """Whether too many forecasts end early, or those that do not are far off."""
+    if not scores.forecasts:
+        return False
+    early = scores.forecasts_failed / scores.forecasts >= FAILED_FORECASTS
+    return early or scores.forecast_error is None or scores.forecast_error > POOR_FORECAST
+
+
+def uncertain_terms(terms: Sequence[TermRow]) -> list[TermRow]:
+    """Terms in use that fewer than half of the resamples choose."""
+    return [
+        one
+        for one in terms
+        if one.coefficient and one.probability is not None and one.probability < LIKELY
+    ]
+
+
+def _ended(text: str, scores: Scores, terms: Sequence[TermRow], *, joint: str) -> str:
+    """The sentence with what forecasts and resamples add to it."""
+    text += _forecast_words(scores, joint)
+    doubtful = uncertain_terms(terms)
+    if doubtful:
+        least = min(doubtful, key=lambda one: one.probability or 0.0)
+        others = f" (and {counted(len(doubtful) - 1, 'other')})" if len(doubtful) > 1 else ""
+        text += (
+            f"; the term {least.term} of {least.equation}'{others} is uncertain: only "
+            f"{percent(least.probability or 0.0)} of resamples choose it"
+        )
+    return f"{text}."
+
+
+def _forecast_words(scores: Scores, joint: str) -> str:
+    if not scores.forecasts:
+        return ""
+    fail = forecasts_fail(scores)
+    link = f"{joint}but " if fail and joint == ", " else f"{joint}and " if joint == ", " else joint
+    if scores.forecasts_failed:
+        ending = f"{scores.forecasts_failed} of {counted(scores.forecasts, 'forecast')} end early"
+        if scores.forecast_error is None:
+            return f"{link}{ending}"
+        return f"{link}{ending}, the others are off by {percent(scores.forecast_error)}"
+    return f"{link}forecasts of whole runs are off by {percent(scores.forecast_error or 0.0)}"
+
+
+def _errors(found: Sequence[EquationScore], where: str) -> str:
+    """ "theta' (error 98 % on held-out rows) and omega' (35 %)", worst first."""
+    worst = sorted(found, key=judged_error, reverse=True)
+    parts = [f"{one.equation}' ({percent(judged_error(one))})" for one in worst]
+    parts[0] = f"{worst[0].equation}' (error {percent(judged_error(worst[0]))} {where})"
+    return listed(parts)
+
+
+def _with(found: Sequence[EquationScore], status: str) -> list[EquationScore]:
+    return [one for one in found if one.status == status]
+
+
+def judged_error(one: EquationScore) -> float:
+    """The error that an equation is judged by: that of the model on the data, or that of its
+    terms on held-out rows where it is larger; that of the fit where neither was measured."""
+    measured = [e for e in (one.derivative_error, one.held_out_error) if e is not None]
+    return max(measured, default=one.fit_error or 0.0)

@@ -1,0 +1,132 @@
+"""Chaos: nearby states part so fast that no forecast can last."""
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float
+
+from ...data import Dataset
+from .._summary import Advice
+from .._thresholds import GROWTH, LOST, SUSTAINED
+
+_MOST_RUNS = 4
+_MOST_ROWS = 1200  # of each run
+_STEP = 1e-5  # of a state's standard deviation, for slopes of the field
+_LEAST_ERROR = 1e-6  # of a start and of a field, relative, however good they look
+
+Field = Callable[[Float[np.ndarray, "N V"]], Float[np.ndarray, "N n"]]
+
+
+def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
+    """Advice where forecasts of these runs are lost before their end, though the field is good.
+
+    `error` is what start and field are uncertain by, relative; it grows as nearby states part:
+    lambda t = log(lost / error). Lambda is the largest Lyapunov exponent of the field along the
+    measured runs, less the growth of the motion itself.
+    """
+    exponent = lyapunov_exponent(field, data)
+    first, last = data.offsets[:-1], data.offsets[1:] - 1
+    span = float((data.times[last] - data.times[first]).max())
+    if exponent is None or exponent * span < GROWTH:
+        return None
+    lasts = float(np.log(LOST / min(max(error, _LEAST_ERROR), LOST / 2)) / exponent)
+    if lasts >= span:
+        return None
+    unit = data.units.get(data.time_name, "time units")
+    return Advice(
+        "chaotic",
+        f"The system is chaotic: nearby states part by a factor of e in {1 / exponent:.2g} {unit} "
+        f"(largest Lyapunov exponent {exponent:.2g}). Forecasts cannot last longer than about "
+        f"{lasts:.2g} {unit}; judge the model by its derivatives, and forecast from new "
+        f"measurements.",
+    )
+
+
+def lyapunov_exponent(field: Field, data: Dataset) -> float | None:
+    """The mean rate at which a perturbation grows along the runs; None where it does not go on
+    growing in both halves of a run, or the field is not finite.
+
+    d' = J(x(t)) d, with J the field's slopes at the measured states, by Runge and Kutta's fourth
+    order; from the growth of d that of |x'| is taken off.
+    """
+    rates = []
+    longest = np.argsort(-data.run_lengths, kind="stable")[:_MOST_RUNS]
+    for run in longest:
+        one = data[int(run)]
+        if one.n_samples < 20:
+            continue
+        rows = slice(0, _MOST_ROWS)
+        times, variables = one.times[rows], one.variables[rows]
+        jacobians = _jacobians(field, variables, data.states.std(axis=0))
+        if jacobians is None:
+            return None
+        growth = _growth(jacobians, times)
+        speed = np.linalg.norm(field(variables) / data.states.std(axis=0), axis=1)
+        half = len(times) // 2
+        parts = [
+            _rate(growth, speed, times, first, last)
+            for first, last in ((0, half), (half, len(times) - 1))
+        ]
+        rates.append((times[-1] - times[0], _rate(growth, speed, times, 0, len(times) - 1), parts))
+    if not rates:
+        return None
+    spans = np.array([span for span, _, _ in rates])
+    mean = float(spans @ np.array([rate for _, rate, _ in rates]) / spans.sum())
+    halves = spans @ np.array([parts for _, _, parts in rates]) / spans.sum()
+    return mean if mean > 0 and (halves > SUSTAINED * mean).all() else None
+
+
+def _rate(
+    growth: Float[np.ndarray, " T"],
+    speed: Float[np.ndarray, " T"],
+    times: Float[np.ndarray, " T"],
+    first: int,
+    last: int,
+) -> float:
+    """Growth of a perturbation less that of the motion, per time; speeds are averaged."""
+    width = max((last - first) // 10, 1)
+    start = float(np.mean(speed[first : first + width]))
+    end = float(np.mean(speed[last - width : last]))
+    moved = np.log(max(end, 1e-300) / max(start, 1e-300))
+    return float((growth[last] - growth[first] - max(moved, 0.0)) / (times[last] - times[first]))
+
+
+def _jacobians(
+    field: Field, variables: Float[np.ndarray, "T V"], spread: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, "T n n"] | None:
+    """Slopes of the field in the states at each row, in units of the states' spread."""
+    n = len(spread)
+    spread = np.where(spread > 0, spread, 1.0)
+    columns = []
+    for state in range(n):
+        step = np.zeros(variables.shape[1])
+        step[state] = _STEP * spread[state]
+        change = (field(variables + step) - field(variables - step)) / (2 * step[state])
+        columns.append(change / spread * spread[state])
+    result = np.stack(columns, axis=2)
+    return result if np.isfinite(result).all() else None
+
+
+def _growth(
+    jacobians: Float[np.ndarray, "T n n"], times: Float[np.ndarray, " T"]
+) -> Float[np.ndarray, " T"]:
+    """The logarithm of a perturbation's size at each row."""
+    h = np.diff(times)[:, None, None]
+    first, last = jacobians[:-1], jacobians[1:]
+    middle = (first + last) / 2
+    unit = np.eye(jacobians.shape[1])
+    k1 = first
+    k2 = middle @ (unit + h / 2 * k1)
+    k3 = middle @ (unit + h / 2 * k2)
+    k4 = last @ (unit + h * k3)
+    steps = unit + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    direction = np.ones(len(unit)) / np.sqrt(len(unit))
+    sizes = np.zeros(len(times))
+    for i, step in enumerate(steps):
+        direction = step @ direction
+        size = float(np.linalg.norm(direction))
+        if not np.isfinite(size) or size == 0:
+            return np.zeros(len(times))
+        sizes[i + 1] = sizes[i] + np.log(size)
+        direction = direction / size
+    return sizes

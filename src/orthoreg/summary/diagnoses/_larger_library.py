@@ -1,0 +1,161 @@
+"""A larger library that lowers the held-out error clearly."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from ...libraries import (
+    AbstractLibrary,
+    Fourier,
+    Joined,
+    Polynomial,
+    Products,
+    Terms,
+    bind,
+)
+from ...selection import CrossValidation, select
+from .._held_out import beyond_noise, held_out_error
+from .._observations import FOLDS, Observations
+from .._summary import Advice
+from .._thresholds import CLEARLY, NOISE_MARGIN, ROWS_PER_TERM, VISIBLY
+from .._words import percent
+
+_MOST_TERMS = 150  # of a library that is tried
+_MOST_CONFIRMED = 40  # of one whose terms are chosen as a fit would
+
+
+@final
+@dataclass(frozen=True)
+class LargerLibrary:
+    """A library as a user would type it, and the held-out errors without and with it."""
+
+    text: str
+    equation: int
+    before: float
+    after: float
+    left: float  # of the error beyond noise
+    advice: Advice
+
+
+def larger_library(
+    seen: Observations, library: AbstractLibrary, failing: Sequence[int]
+) -> LargerLibrary | None:
+    """The candidate that lowers the error of some equation among `failing` most, if it does so
+    clearly: by least squares on all its terms first, then by a choice of terms."""
+    samples = seen.samples
+    fold = samples.folds(FOLDS)
+    noise = np.sqrt(seen.noise / np.maximum(seen.size, 1e-300))
+    present = _terms(library, seen)
+    if present is None:
+        return None
+    best: tuple[float, str, AbstractLibrary, int] | None = None
+    for text, candidate in candidates(library):
+        terms = _terms(candidate, seen)
+        if terms is None or len(samples.targets) < ROWS_PER_TERM * terms.shape[1]:
+            continue
+        for c in failing:
+            target = samples.targets[:, c]
+            before, after = (
+                beyond_noise(held_out_error(part, target, fold), noise[c], NOISE_MARGIN)
+                for part in (present, terms)
+            )
+            left = after / before if before > 0 else np.inf
+            # a later candidate, which is larger, must be clearly better than an earlier one
+            if left <= CLEARLY and (best is None or left < CLEARLY * best[0]):
+                best = (left, text, candidate, c)
+    if best is None:
+        return None
+    left, text, candidate, c = best
+    before, after = _chosen_errors(seen, library, candidate, c)
+    lowered = beyond_noise(after, noise[c], NOISE_MARGIN)
+    clear = lowered <= CLEARLY * beyond_noise(before, noise[c], NOISE_MARGIN)
+    if not clear or after > VISIBLY * before:
+        return None
+    name = samples.outputs[c]
+    advice = Advice(
+        "larger-library",
+        f"Try the library {text}: it lowers the held-out error of {name}' from {percent(before)} "
+        f"to {percent(after)}.",
+    )
+    return LargerLibrary(text, c, before, after, left, advice)
+
+
+def candidates(library: AbstractLibrary) -> list[tuple[str, AbstractLibrary]]:
+    """Larger libraries, as text and as such: one more degree, one or two more frequencies, both."""
+    parts = _parts(library)
+    if any(library_text(part) is None for part in parts):
+        return []
+    degree = max((p.degree for p in parts if isinstance(p, Polynomial)), default=0)
+    frequencies = max((p.n_frequencies for p in parts if isinstance(p, Fourier)), default=0)
+    rest = [part for part in parts if not isinstance(part, Polynomial | Fourier)]
+    sizes = [(degree + 1, frequencies), (degree, frequencies + 1), (degree + 1, frequencies + 1),
+             (degree, frequencies + 2), (degree + 2, frequencies)]  # fmt: skip
+    found = []
+    for powers, waves in sizes:
+        families: list[AbstractLibrary] = [Polynomial(powers)] if powers else []
+        families += [Fourier(waves)] if waves else []
+        joined, *others = families + rest
+        for other in others:
+            joined = joined + other
+        found.append((str(library_text(joined)), joined))
+    return found
+
+
+def library_text(library: AbstractLibrary) -> str | None:
+    """The library as it is typed on the command line; None where it has no such form."""
+    match library:
+        case Polynomial():
+            return f"poly({library.degree})"
+        case Fourier():
+            return f"fourier({library.n_frequencies})"
+        case Terms():
+            return "+".join(library.formulas)
+        case Joined():
+            sides = [library_text(side) for side in (library.first, library.second)]
+            return None if None in sides else "+".join(str(side) for side in sides)
+        case Products():
+            sides = [library_text(side) for side in (library.first, library.second)]
+            single = all(side is not None and "+" not in side for side in sides)
+            return "*".join(str(side) for side in sides) if single else None
+        case _:
+            return None
+
+
+def _parts(library: AbstractLibrary) -> list[AbstractLibrary]:
+    if isinstance(library, Joined):
+        return _parts(library.first) + _parts(library.second)
+    return [library]
+
+
+def _terms(library: AbstractLibrary, seen: Observations) -> np.ndarray | None:
+    """The values of the terms; None where they are too many or not finite."""
+    samples = seen.samples
+    if len(library.terms(samples.names)) > _MOST_TERMS:
+        return None
+    values = bind(library, samples.names, samples.outputs)(samples.variables)
+    return values if np.isfinite(values).all() else None
+
+
+def _chosen_errors(
+    seen: Observations, present: AbstractLibrary, larger: AbstractLibrary, equation: int
+) -> tuple[float, float]:
+    """Held-out errors of the terms that cross-validation chooses from each library."""
+    samples = seen.samples
+    alone = replace(
+        samples,
+        targets=samples.targets[:, [equation]],
+        target_mse=samples.target_mse[[equation]],
+        outputs=(samples.outputs[equation],),
+    )
+    errors = []
+    for library in (present, larger):
+        features = bind(library, alone.names, alone.outputs)
+        if len(features.terms) > _MOST_CONFIRMED:
+            terms = features(alone.variables)
+            errors.append(held_out_error(terms, alone.targets[:, 0], alone.folds(FOLDS)))
+            continue
+        path = select(CrossValidation(), features, alone, features.mask).paths[0]
+        errors.append(float(np.sqrt(path.outer[path.chosen])))
+    return errors[0], errors[1]

@@ -1,0 +1,35 @@
+"""Noise that is large for what differentiation can take."""
+
+import numpy as np
+from jaxtyping import Float
+
+from .._summary import Advice
+from .._thresholds import LEAST_NOISE, NOISE_LEVEL, SLOPE_NOISE
+from .._words import listed, percent
+
+
+def noise(
+    names: tuple[str, ...],
+    level: Float[np.ndarray, " n"],
+    slope_noise: Float[np.ndarray, " n"],
+) -> Advice | None:
+    """Advice where some state's noise is large, or large in its derivative.
+
+    `level` is the noise of each state over its standard deviation, `slope_noise` what it leaves in
+    the estimated derivative over that derivative's size.
+    """
+    loud = np.flatnonzero(
+        (level > NOISE_LEVEL) | ((slope_noise > SLOPE_NOISE) & (level > LEAST_NOISE))
+    )
+    if not loud.size:
+        return None
+    loud = loud[np.argsort(-level[loud], kind="stable")]
+    states = listed([f"{names[i]} ({percent(float(level[i]))})" for i in loud])
+    worst = int(max(loud, key=lambda i: slope_noise[i]))
+    return Advice(
+        "noise",
+        f"Noise is large in {states}, in percent of the standard deviation; it leaves "
+        f"{percent(float(slope_noise[worst]))} noise in the estimated {names[worst]}'. Measure "
+        f"more runs or repeat them and average, or smooth more, for example with "
+        f"loss=VectorField(SmoothingSpline()).",
+    )

@@ -1,0 +1,219 @@
+"""A dependence on time itself: a forcing that is not among the columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float
+
+from .._held_out import beyond_noise, held_out_error, held_out_values
+from .._neighbours import Determination
+from .._observations import FOLDS, Observations
+from .._summary import Advice
+from .._thresholds import CLEARLY, FEWEST_PERIODS, MUCH, NOISE_MARGIN
+from .._words import listed, percent
+
+_MOST_WAVES = 3
+_WORTH = 0.9  # of the error, which one more wave must be below
+_ENOUGH = 0.1  # of the error beyond noise: with less left, the forcing is found
+_MOST_FREQUENCIES = 800
+_SAMPLES_PER_PERIOD = 5  # of the fastest forcing that is looked for
+_FINER = np.linspace(-1.0, 1.0, 9)  # of a step between frequencies
+_REFINEMENTS = 3
+_COLLINEAR = 1e-6  # of the squared number of rows: the columns hold such a wave already
+_RUNS = 3  # that share their times, for a forcing of any form
+_BINS = 40
+
+
+@final
+@dataclass(frozen=True)
+class TimeDependence:
+    """The held-out errors of an equation without and with a forcing, and what is left of the
+    former beyond noise."""
+
+    equation: int
+    before: float
+    after: float
+    left: float
+    advice: Advice
+
+
+def time_dependence(
+    seen: Observations,
+    features: Any,
+    failing: Sequence[int],
+    first: Determination | None,
+    rival: float = np.inf,
+) -> TimeDependence | None:
+    """The forcing that explains an equation among `failing`, if one does so clearly.
+
+    It must leave clearly less than any function of the columns does (`first`), or next to nothing
+    where that is not known, and clearly less than a larger library does, which leaves the part
+    `rival` of the error.
+    """
+    if seen.samples.times is None:
+        return None
+    best: TimeDependence | None = None
+    for c in failing:
+        found = _waves(seen, features, c) or _shared(seen, features, c)
+        if found is None or found.left > min(CLEARLY, CLEARLY * rival):
+            continue
+        if first is None or not first.enough:
+            if found.left > _ENOUGH:  # a motion that does not come back is a function of time too
+                continue
+        else:
+            unexplained = float(first.share[c]) * float(seen.samples.targets[:, c].var())
+            error = beyond_noise(found.after, _noise(seen, c), NOISE_MARGIN)
+            if error**2 * float(seen.size[c]) > MUCH * unexplained:
+                continue
+        if best is None or found.left < best.left:
+            best = found
+    return best
+
+
+def _waves(seen: Observations, features: Any, equation: int) -> TimeDependence | None:
+    """Sines and cosines of time, one frequency after the other."""
+    samples = seen.samples
+    assert samples.times is not None
+    target, times = samples.targets[:, equation], samples.times
+    design = features(samples.variables)
+    fold = samples.folds(FOLDS)
+    before = held_out_error(design, target, fold)
+    after, found = before, []
+    for _ in range(_MOST_WAVES):
+        frequency = _strongest(seen, design, target)
+        # waves side by side are the envelope of a motion of its own that dies out
+        if frequency is None or any(abs(frequency - w) < 2 * _resolution(seen) for w in found):
+            break
+        larger = np.column_stack([design, *_wave(frequency, times)])
+        error = held_out_error(larger, target, fold)
+        if error > _WORTH * after:
+            break
+        design, after = larger, error
+        found.append(frequency)
+        if _left(seen, equation, before, after) < _ENOUGH:
+            break
+    left = _left(seen, equation, before, after)
+    if not found or left > CLEARLY:
+        return None
+    name, time = samples.outputs[equation], _time_name(seen)
+    columns = listed(
+        [f"{wave}({w:.4g}*{time})" for w in found for wave in ("cos", "sin")], most=2 * _MOST_WAVES
+    )
+    periods = listed([f"{2 * np.pi / w:.3g}" for w in found])
+    return TimeDependence(equation, before, after, left, Advice(
+        "time-dependent",
+        f"{name}' depends on time itself, with the period {periods}: a forcing is missing. Add "
+        f"the columns {columns} as inputs; they lower the held-out error of {name}' from "
+        f"{percent(before)} to {percent(after)}.",
+    ))  # fmt: skip
+
+
+def _shared(seen: Observations, features: Any, equation: int) -> TimeDependence | None:
+    """A forcing of any form that is the same at the same time in every run."""
+    samples = seen.samples
+    assert samples.times is not None
+    run, times = samples.run_of_row, samples.times
+    if int(run.max()) + 1 < _RUNS:
+        return None
+    target = samples.targets[:, equation]
+    fold = run % FOLDS
+    error = target - held_out_values(features(samples.variables), target, fold)
+    bins = ((times - times.min()) / max(float(np.ptp(times)), 1e-300) * (_BINS - 1e-9)).astype(int)
+    total, count = np.bincount(bins, error), np.bincount(bins)
+    guess = np.zeros_like(error)
+    for r in np.unique(run):
+        own = run == r
+        others = count - np.bincount(bins[own], minlength=len(count))
+        sums = total - np.bincount(bins[own], error[own], minlength=len(count))
+        guess[own] = (sums / np.maximum(others, 1))[bins[own]]
+    size = np.sqrt(max(float(np.mean(target**2)), 1e-300))
+    before = float(np.sqrt(np.mean(error**2)) / size)
+    after = float(np.sqrt(np.mean((error - guess) ** 2)) / size)
+    left = _left(seen, equation, before, after)
+    if left > CLEARLY:
+        return None
+    name = samples.outputs[equation]
+    return TimeDependence(equation, before, after, left, Advice(
+        "time-dependent",
+        f"What the equation leaves of {name}' is the same at the same time in different runs: a "
+        f"forcing that depends on {_time_name(seen)} is missing. Add its column as an input.",
+    ))  # fmt: skip
+
+
+def _strongest(
+    seen: Observations, design: Float[np.ndarray, "N K"], target: Float[np.ndarray, " N"]
+) -> float | None:
+    """The frequency whose wave explains most of what the design leaves of the target."""
+    samples = seen.samples
+    assert samples.times is not None and seen.motion is not None
+    times, data = samples.times, seen.motion.data
+    span = float(np.ptp(times))
+    step = float(np.median(data.step_of_run()))
+    slowest = FEWEST_PERIODS * _resolution(seen)
+    fastest = 2 * np.pi / (_SAMPLES_PER_PERIOD * step)
+    if not slowest < fastest:
+        return None
+    spacing = max(2 * np.pi / (4 * span), (fastest - slowest) / _MOST_FREQUENCIES)
+    grid = np.arange(slowest, fastest, spacing)
+    basis = np.linalg.qr(design)[0]
+    left = target - basis @ (basis.T @ target)
+    frequency = float(grid[np.argmax(_explained(basis, left, grid, times))])
+    for _ in range(_REFINEMENTS):
+        near = np.maximum(frequency + spacing * _FINER, slowest / 2)
+        frequency = float(near[np.argmax(_explained(basis, left, near, times))])
+        spacing /= 4
+    return frequency
+
+
+def _explained(
+    basis: Float[np.ndarray, "N K"],
+    left: Float[np.ndarray, " N"],
+    frequencies: Float[np.ndarray, " F"],
+    times: Float[np.ndarray, " N"],
+) -> Float[np.ndarray, " F"]:
+    """What the waves of each frequency explain of a square, beside an orthonormal basis.
+
+    g' G^-1 g with g the moments of cosine and sine with what is left, and G those among them, once
+    the basis is taken out of both.
+    """
+    phase = np.outer(times, frequencies)
+    cosine, sine = np.cos(phase), np.sin(phase)
+    in_cosine, in_sine = basis.T @ cosine, basis.T @ sine
+    cc = (cosine**2).sum(axis=0) - (in_cosine**2).sum(axis=0)
+    ss = (sine**2).sum(axis=0) - (in_sine**2).sum(axis=0)
+    cs = (cosine * sine).sum(axis=0) - (in_cosine * in_sine).sum(axis=0)
+    a, b = left @ cosine, left @ sine
+    determinant = cc * ss - cs**2
+    known = determinant > _COLLINEAR * len(times) ** 2
+    square = (a**2 * ss - 2 * a * b * cs + b**2 * cc) / np.where(known, determinant, 1.0)
+    return np.where(known, square, 0.0)
+
+
+def _resolution(seen: Observations) -> float:
+    """The frequency whose period is as long as the longest run."""
+    assert seen.motion is not None
+    data = seen.motion.data
+    first, last = data.offsets[:-1], data.offsets[1:] - 1
+    return 2 * np.pi / float((data.times[last] - data.times[first]).max())
+
+
+def _wave(frequency: float, times: Float[np.ndarray, " N"]) -> tuple[np.ndarray, np.ndarray]:
+    return np.cos(frequency * times), np.sin(frequency * times)
+
+
+def _noise(seen: Observations, equation: int) -> float:
+    return float(np.sqrt(seen.noise[equation] / max(float(seen.size[equation]), 1e-300)))
+
+
+def _left(seen: Observations, equation: int, before: float, after: float) -> float:
+    """The part of an error beyond noise that is left."""
+    noise = _noise(seen, equation)
+    start = beyond_noise(before, noise, NOISE_MARGIN)
+    return beyond_noise(after, noise, NOISE_MARGIN) / start if start > 0 else np.inf
+
+
+def _time_name(seen: Observations) -> str:
+    assert seen.motion is not None
+    return seen.motion.data.time_name
