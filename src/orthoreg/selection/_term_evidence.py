@@ -6,8 +6,8 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ._confounded import ConfoundedPair, confounded_pairs
 from ._bootstrap import inclusion
+from ._confounded import ConfoundedPair, confounded_pairs
 from ._result import SelectionResult
 
 

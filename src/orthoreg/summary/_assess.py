@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from ..data import folds
 from ._held_out import held_out_values
 from ._observations import FOLDS, Observations
 from ._summary import EquationScore
@@ -43,12 +44,12 @@ def _measured(
     field: Any, certificate: Any, names: Sequence[str], seen: Observations
 ) -> list[EquationScore]:
     samples = seen.samples
-    fold = samples.folds(FOLDS)
+    fold = folds(samples, FOLDS)
     predicted = field.values(samples.variables)
     terms = field.features(samples.variables)
     coefficients = np.asarray(field.coefficients)
     residual = np.any(np.asarray(field.weights), axis=0)
-    basis = field.residual_basis(samples.variables) if residual.any() else np.zeros((len(fold), 0))
+    basis = field.basis(samples.variables) if residual.any() else np.zeros((len(fold), 0))
     size = np.sqrt(np.maximum(seen.size, 1e-300))
     found = []
     for c, name in enumerate(names):

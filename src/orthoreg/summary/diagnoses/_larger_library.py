@@ -6,6 +6,7 @@ from typing import final
 
 import numpy as np
 
+from ...data import folds
 from ...libraries import (
     AbstractLibrary,
     Fourier,
@@ -15,7 +16,8 @@ from ...libraries import (
     Terms,
     bind,
 )
-from ...selection import CrossValidation, select
+from ...moments import gather_partitioned
+from ...selection import CrossValidation
 from .._held_out import beyond_noise, held_out_error
 from .._observations import FOLDS, Observations
 from .._summary import Advice
@@ -45,7 +47,7 @@ def larger_library(
     """The candidate that lowers the error of some equation among `failing` most, if it does so
     clearly: by least squares on all its terms first, then by a choice of terms."""
     samples = seen.samples
-    fold = samples.folds(FOLDS)
+    fold = folds(samples, FOLDS)
     noise = np.sqrt(seen.noise / np.maximum(seen.size, 1e-300))
     present = _terms(library, seen)
     if present is None:
@@ -154,8 +156,10 @@ def _chosen_errors(
         features = bind(library, alone.names, alone.outputs)
         if len(features.terms) > _MOST_CONFIRMED:
             terms = features(alone.variables)
-            errors.append(held_out_error(terms, alone.targets[:, 0], alone.folds(FOLDS)))
+            errors.append(held_out_error(terms, alone.targets[:, 0], folds(alone, FOLDS)))
             continue
-        path = select(CrossValidation(), features, alone, features.mask).paths[0]
+        rule = CrossValidation()
+        cells = gather_partitioned(features, alone, rule.divide(alone))
+        path = rule.choose(cells, features.mask).paths[0]
         errors.append(float(np.sqrt(path.outer[path.chosen])))
     return errors[0], errors[1]

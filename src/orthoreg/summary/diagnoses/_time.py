@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
+from ...data import folds
 from .._held_out import beyond_noise, held_out_error, held_out_values
 from .._neighbours import Determination
 from .._observations import FOLDS, Observations
@@ -78,7 +79,7 @@ def _waves(seen: Observations, features: Any, equation: int) -> TimeDependence |
     assert samples.times is not None
     target, times = samples.targets[:, equation], samples.times
     design = features(samples.variables)
-    fold = samples.folds(FOLDS)
+    fold = folds(samples, FOLDS)
     before = held_out_error(design, target, fold)
     after, found = before, []
     for _ in range(_MOST_WAVES):
