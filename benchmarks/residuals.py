@@ -21,10 +21,12 @@ _RESIDUALS = {
     "no residual": og.Zero(),
     "`RandomFeatures(200)`": og.RandomFeatures(200),
     "`RandomFeatures(800)`": og.RandomFeatures(800),
-    "`steepness=1, alone=0`": og.RandomFeatures(steepness=1.0, alone=0.0),
-    "`steepness=(0.5, 8)`": og.RandomFeatures(steepness=(0.5, 8.0)),
-    "`steepness=(0.5, 16)`": og.RandomFeatures(steepness=(0.5, 16.0)),
-    "`steepness=(0.5, 64)`": og.RandomFeatures(steepness=(0.5, 64.0)),
+    "`weight_scale=1, univariate_fraction=0`": og.RandomFeatures(
+        weight_scale=1.0, univariate_fraction=0.0
+    ),
+    "`weight_scale=(0.5, 8)`": og.RandomFeatures(weight_scale=(0.5, 8.0)),
+    "`weight_scale=(0.5, 16)`": og.RandomFeatures(weight_scale=(0.5, 16.0)),
+    "`weight_scale=(0.5, 64)`": og.RandomFeatures(weight_scale=(0.5, 64.0)),
 }
 _SEEDS = (0, 1)
 

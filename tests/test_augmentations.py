@@ -26,8 +26,8 @@ def test_units_that_see_one_variable_take_turns_at_every_steepness(n_variables):
 
 
 def test_steepness_goes_from_one_end_to_the_other_by_equal_ratios():
-    flat = drawn(og.RandomFeatures(50, steepness=1.0), 2)
-    spread = drawn(og.RandomFeatures(50, steepness=(0.5, 8.0)), 2)
+    flat = drawn(og.RandomFeatures(50, weight_scale=1.0), 2)
+    spread = drawn(og.RandomFeatures(50, weight_scale=(0.5, 8.0)), 2)
     ratios = (spread.sum(axis=0) / flat.sum(axis=0)) ** 49
     assert_allclose(ratios, 0.5**49 * 16.0 ** np.arange(50), rtol=1e-9)
 
@@ -35,7 +35,7 @@ def test_steepness_goes_from_one_end_to_the_other_by_equal_ratios():
 def test_units_are_as_steep_alone_as_together():
     sizes = {
         share: np.linalg.norm(
-            drawn(og.RandomFeatures(20_000, steepness=1.0, alone=share), 3), axis=0
+            drawn(og.RandomFeatures(20_000, weight_scale=1.0, univariate_fraction=share), 3), axis=0
         )
         for share in (0.0, 1.0)
     }
@@ -49,7 +49,7 @@ def test_fine_detail_in_one_of_three_variables_is_followed(rng):
     fresh = rng.uniform(-1, 1, (500, 3))
     truth = fresh[:, :1] + np.cos(18 * fresh[:, 1:2])
     errors = []
-    for net in (og.RandomFeatures(), og.RandomFeatures(steepness=1.0, alone=0.0)):
+    for net in (og.RandomFeatures(), og.RandomFeatures(weight_scale=1.0, univariate_fraction=0.0)):
         model = og.OrthoReg(og.Polynomial(1), net, sparsity=0.01).fit(x, y)
         errors.append(np.sqrt(np.mean((model.predict(fresh) - truth) ** 2)))
     assert errors[0] < 0.1 < 0.5 < errors[1]
@@ -57,11 +57,11 @@ def test_fine_detail_in_one_of_three_variables_is_followed(rng):
 
 @pytest.mark.parametrize("steepness", [0, -1.0, np.inf, np.nan, (1.0,), (1, 2, 3), (0, 1)])
 def test_steepness_that_makes_no_sense_is_refused(steepness):
-    with pytest.raises(InputError, match=r"steepness=\.\.\.\) must be a positive number"):
-        og.RandomFeatures(5, steepness=steepness)
+    with pytest.raises(InputError, match=r"weight_scale=\.\.\.\) must be a positive number"):
+        og.RandomFeatures(5, weight_scale=steepness)
 
 
 @pytest.mark.parametrize("alone", [-0.1, 1.1, np.nan])
 def test_a_share_that_is_none_is_refused(alone):
-    with pytest.raises(InputError, match=r"alone=\.\.\.\) must be a share"):
-        og.RandomFeatures(5, alone=alone)
+    with pytest.raises(InputError, match=r"univariate_fraction=\.\.\.\) must be a share"):
+        og.RandomFeatures(5, univariate_fraction=alone)

@@ -43,7 +43,7 @@ CONFIGURATIONS = {
     "mlp": lambda: refitted(augmentation=og.MLP(8, 2, ridge=1e-4), seed=5),
     "per state": lambda: refitted(
         library=og.PerState({"x0": og.Fourier(2)}, default=og.Terms(["x0*x1", "exp(-x1)/x0"])),
-        augmentation=og.RandomFeatures(9, steepness=2.0),
+        augmentation=og.RandomFeatures(9, weight_scale=2.0),
     ),
     "products": lambda: refitted(
         library=(og.Polynomial(1) + og.Terms(["2**x0", "x1**-0.5"])) * og.Fourier(1),

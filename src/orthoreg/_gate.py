@@ -10,6 +10,7 @@ from scipy.spatial import KDTree
 
 from ._arrays import Arrays, pytree
 from ._errors import InputError
+from ._registry import part
 
 _SEARCHED = 20_000  # rows among which landmarks are sought
 _ROWS_EACH = 10  # a landmark stands for at least so many rows
@@ -83,6 +84,7 @@ class Region:
             return sum(parts[1:], start=parts[0])
 
 
+@part
 @final
 @dataclass(frozen=True)
 class Gate:

@@ -49,7 +49,7 @@ def test_the_toy_keeps_half_of_mu_or_its_share(seed, mu, lam):
     drawn = np.random.default_rng(seed).standard_normal((16, 2))
     phi = np.linalg.qr(drawn)[0] * 4
     model = og.OrthoReg(
-        og.Terms(["x0", "x1"]), og.RandomFeatures(100, ridge=1e-9, steepness=3.0),
+        og.Terms(["x0", "x1"]), og.RandomFeatures(100, ridge=1e-9, weight_scale=3.0),
         sparsity=mu, orthogonality=lam, solver=TwoStage(),
     ).fit(phi, phi.sum(axis=1))  # fmt: skip
     toy = two_stage(mu, lam)

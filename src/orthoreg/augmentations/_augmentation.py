@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._errors import InputError
+from .._registry import part
 from ._basis import AbstractBasis, TanhLayers
 
 Number = int | float | np.number
@@ -38,6 +39,7 @@ class AbstractAugmentation(abc.ABC):
         """The functions for variables with this mean and spread."""
 
 
+@part
 @final
 @dataclass(frozen=True)
 class Zero(AbstractAugmentation):
@@ -50,18 +52,19 @@ class Zero(AbstractAugmentation):
         return TanhLayers(mean, scale, (), ())
 
 
+@part
 @final
 @dataclass(frozen=True)
 class RandomFeatures(AbstractAugmentation):
     """One hidden tanh layer with fixed random weights; only its output layer is learned.
 
-    `steepness` scales the weights, for variables in units of their standard deviations: steep
+    `weight_scale` scales the weights, for variables in units of their standard deviations: steep
     units follow fine detail, flat ones wide trends. A pair spreads the units evenly, by ratio,
-    from the first value to the second. A share `alone` of the units sees one variable each, in
-    turn, so that detail in one variable needs few units however many variables there are.
+    from the first value to the second. A share `univariate_fraction` of the units sees one variable
+    each, in turn, so that detail in one variable needs few units however many variables there are.
 
     >>> import numpy as np, orthoreg as og
-    >>> features = og.RandomFeatures(4, steepness=(0.5, 4.0), alone=0.5)
+    >>> features = og.RandomFeatures(4, weight_scale=(0.5, 4.0), univariate_fraction=0.5)
     >>> basis = features.init(np.zeros(2), np.ones(2), rng=np.random.default_rng(0))
     >>> (basis.weights[0] != 0).astype(int)
     array([[1, 1, 1, 0],
@@ -70,44 +73,48 @@ class RandomFeatures(AbstractAugmentation):
 
     width: int = 400
     ridge: float | None = None
-    steepness: Number | Sequence[Number] = (0.5, 32.0)
-    alone: Number = 0.5
+    weight_scale: Number | Sequence[Number] = (0.5, 32.0)
+    univariate_fraction: Number = 0.5
     learns_hidden = False
 
     def __post_init__(self):
         _check_size(self.width, "RandomFeatures(width=...)")
         _check_ridge(self.ridge, "RandomFeatures")
-        if isinstance(self.steepness, Sequence):
-            object.__setattr__(self, "steepness", tuple(self.steepness))
+        if isinstance(self.weight_scale, Sequence):
+            object.__setattr__(self, "weight_scale", tuple(self.weight_scale))
         if len(self._ends) != 2 or not all(
             isinstance(end, Number) and 0 < end < np.inf for end in self._ends
         ):
             raise InputError(
-                "RandomFeatures(steepness=...) must be a positive number or a pair of them; got "
-                f"{self.steepness!r}."
+                "RandomFeatures(weight_scale=...) must be a positive number or a pair of them; got "
+                f"{self.weight_scale!r}."
             )
-        if not 0 <= self.alone <= 1:
+        if not 0 <= self.univariate_fraction <= 1:
             raise InputError(
-                f"RandomFeatures(alone=...) must be a share from 0 to 1; got {self.alone!r}."
+                f"RandomFeatures(univariate_fraction=...) must be a share from 0 to 1; got "
+                f"{self.univariate_fraction!r}."
             )
 
     @property
     def _ends(self) -> tuple[Any, ...]:
-        return self.steepness if isinstance(self.steepness, tuple) else (self.steepness,) * 2
+        return (
+            self.weight_scale if isinstance(self.weight_scale, tuple) else (self.weight_scale,) * 2
+        )
 
     def init(self, mean, scale, *, rng) -> TanhLayers:
         n_variables, units = len(mean), np.arange(self.width)
         low, high = self._ends
-        steepness = np.geomspace(low, high, self.width)
+        scales = np.geomspace(low, high, self.width)
         weight = np.sqrt(2 / n_variables) * rng.standard_normal((n_variables, self.width))
         bias = 2 * rng.uniform(-1, 1, self.width)
-        rank = np.floor(self.alone * (units + 1))  # of units that see one variable
-        is_alone = rank > np.floor(self.alone * units)
+        rank = np.floor(self.univariate_fraction * (units + 1))  # of units that see one variable
+        is_univariate = rank > np.floor(self.univariate_fraction * units)
         seen = np.arange(n_variables)[:, None] == (rank - 1) % n_variables
-        weight = np.where(is_alone, np.sqrt(n_variables) * weight * seen, weight)
-        return TanhLayers(mean, scale, (steepness * weight,), (steepness * bias,))
+        weight = np.where(is_univariate, np.sqrt(n_variables) * weight * seen, weight)
+        return TanhLayers(mean, scale, (scales * weight,), (scales * bias,))
 
 
+@part
 @final
 @dataclass(frozen=True)
 class MLP(AbstractAugmentation):

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 
 from .._arrays import Arrays, pytree
 from .._errors import InputError
+from .._registry import part
 
 
 class AbstractBasis(abc.ABC):
@@ -40,6 +41,7 @@ class AbstractBasis(abc.ABC):
         """The basis that `arrays` described; refuses arrays that do not fit together."""
 
 
+@part
 @pytree()
 @final
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
+from .._registry import part
 from ..data import Dataset
 from ._differentiator import AbstractDifferentiator
 from ._finite_difference import FiniteDifference
@@ -19,6 +20,7 @@ _MOST_ROWS = 2000
 _ALONE = 1 - 1e-6  # own weight of a row that the rest of its window says nothing about
 
 
+@part
 @final
 @dataclass(frozen=True)
 class Automatic(AbstractDifferentiator):

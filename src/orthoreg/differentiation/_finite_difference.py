@@ -7,11 +7,13 @@ import numpy as np
 from jaxtyping import Float
 
 from .._errors import InputError
+from .._registry import part
 from ..data import Dataset
 from ._differentiator import AbstractDifferentiator, check_equal_steps, windows
 from ._local_polynomial import LocalPolynomial, check_window, equal_step_weights, weighted_sum
 
 
+@part
 @final
 @dataclass(frozen=True)
 class FiniteDifference(AbstractDifferentiator):
@@ -32,6 +34,7 @@ class FiniteDifference(AbstractDifferentiator):
         return LocalPolynomial(5, 2)
 
 
+@part
 @final
 @dataclass(frozen=True)
 class SmoothedFiniteDifference(AbstractDifferentiator):

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._errors import InputError
+from .._registry import part
 from ..data import Dataset
 from ._differentiator import AbstractDifferentiator, check_equal_steps, windows
 
@@ -15,6 +16,7 @@ _BLOCK = 8192
 _WEAK = 1e-14
 
 
+@part
 @final
 @dataclass(frozen=True)
 class SavitzkyGolay(AbstractDifferentiator):
@@ -46,6 +48,7 @@ class SavitzkyGolay(AbstractDifferentiator):
         return SavitzkyGolay(self.window + 2, self.degree)
 
 
+@part
 @final
 @dataclass(frozen=True)
 class LocalPolynomial(AbstractDifferentiator):

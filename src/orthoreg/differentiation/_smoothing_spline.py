@@ -8,6 +8,7 @@ from jaxtyping import Float
 from scipy.interpolate import make_smoothing_spline
 
 from .._errors import InputError
+from .._registry import part
 from ..data import Dataset
 from ._differentiator import AbstractDifferentiator
 
@@ -16,6 +17,7 @@ _MIN_POINTS = 8  # leaves five, SciPy's least, when every third is held out
 _STRENGTHS = 10.0 ** np.arange(-4, 9)
 
 
+@part
 @final
 @dataclass(frozen=True)
 class SmoothingSpline(AbstractDifferentiator):

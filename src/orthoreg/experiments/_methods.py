@@ -60,7 +60,8 @@ def fitted(names: Sequence[str], problem: Problem, scale: Scale, seed: int) -> d
 def _exact(seed: int) -> OrthoReg:
     """The paper's objective at its minimum, for a network of random features."""
     return presets.paper_orthoreg(_ORTHOGONALITY, _SPARSITY, seed).set_params(
-        augmentation=RandomFeatures(_WIDTH, _RIDGE, steepness=1.0, alone=0.0), solver=Exact()
+        augmentation=RandomFeatures(_WIDTH, _RIDGE, weight_scale=1.0, univariate_fraction=0.0),
+        solver=Exact(),
     )
 
 

@@ -7,6 +7,7 @@ from math import comb
 from typing import final
 
 from .._errors import FormulaError, InputError
+from .._registry import part
 from ._expression import (
     ONE,
     ZERO,
@@ -24,6 +25,7 @@ MOST_TERMS = 5000
 """More terms than this are a mistake: their Gram matrix alone would fill 200 MB."""
 
 
+@part
 @final
 @dataclass(frozen=True)
 class Polynomial(AbstractLibrary):
@@ -62,6 +64,7 @@ class Polynomial(AbstractLibrary):
         return ()
 
 
+@part
 @final
 @dataclass(frozen=True)
 class Fourier(AbstractLibrary):
@@ -85,6 +88,7 @@ class Fourier(AbstractLibrary):
         return ()
 
 
+@part
 @final
 @dataclass(frozen=True)
 class Empty(AbstractLibrary):
@@ -97,6 +101,7 @@ class Empty(AbstractLibrary):
         return ()
 
 
+@part
 @final
 @dataclass(frozen=True)
 class Terms(AbstractLibrary):
@@ -153,6 +158,7 @@ class Terms(AbstractLibrary):
         return term
 
 
+@part
 @final
 @dataclass(frozen=True, init=False)
 class PerState(AbstractLibrary):

@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import final
 
 from .._errors import InputError
+from .._registry import part
 from ._expression import Expression, multiply
 
 
@@ -35,6 +36,7 @@ class AbstractLibrary(abc.ABC):
         return Products(self, other) if isinstance(other, AbstractLibrary) else NotImplemented
 
 
+@part
 @final
 @dataclass(frozen=True)
 class Joined(AbstractLibrary):
@@ -55,6 +57,7 @@ class Joined(AbstractLibrary):
         return f"{self.first!r} + {self.second!r}"
 
 
+@part
 @final
 @dataclass(frozen=True)
 class Products(AbstractLibrary):

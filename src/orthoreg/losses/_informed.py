@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 
 from .._errors import InputError, quoted, suggestion
+from .._registry import part
 from ..data import Dataset, Rows
 from ..differentiation import AbstractDifferentiator, Automatic
 from ..libraries import evaluate, parse
@@ -14,6 +15,7 @@ from ._loss import AbstractLoss, Segments
 from ._vector_field import VectorField
 
 
+@part
 @final
 @dataclass(frozen=True, init=False)
 class Informed(AbstractLoss):

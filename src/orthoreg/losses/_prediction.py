@@ -12,6 +12,7 @@ from jaxtyping import Int
 
 from .._arrays import namespace
 from .._errors import DataError, InputError
+from .._registry import part
 from ..data import Dataset, Rows
 from ._loss import AbstractLoss, Field, Segments
 
@@ -22,6 +23,7 @@ METHODS = {
 """The weight of the first slope; how far along the one before the others are; their weights."""
 
 
+@part
 @final
 @dataclass(frozen=True)
 class OneStep(AbstractLoss):
@@ -54,6 +56,7 @@ class OneStep(AbstractLoss):
         return _implied_derivatives(self.method, observed, field)
 
 
+@part
 @final
 @dataclass(frozen=True)
 class MultiStep(AbstractLoss):

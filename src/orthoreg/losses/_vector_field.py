@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from .._errors import DataError
+from .._registry import part
 from ..data import Dataset, Rows
 from ..differentiation import AbstractDifferentiator, Automatic, check_lengths
 from ._loss import AbstractLoss, Segments
@@ -14,6 +15,7 @@ from ._loss import AbstractLoss, Segments
 _ROUNDING = 1e-10  # of a state's size: what changes by less over the longest run does not change
 
 
+@part
 @final
 @dataclass(frozen=True)
 class VectorField(AbstractLoss):

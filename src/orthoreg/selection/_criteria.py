@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._errors import InputError
+from .._registry import part
 from .._typing import Mask
 from ..data import Partition, Rows, grouping
 from ..moments import PartitionedMoments
@@ -25,6 +26,7 @@ from ._selection import (
 from ._splits import Splits, folds, splits
 
 
+@part
 @final
 @dataclass(frozen=True, kw_only=True)
 class CrossValidation(AbstractSelection):
@@ -63,6 +65,7 @@ class CrossValidation(AbstractSelection):
         return smallest_good_paths(cells, parts, allowed, self.most_terms)
 
 
+@part
 @final
 @dataclass(frozen=True)
 class InformationCriterion(AbstractSelection):

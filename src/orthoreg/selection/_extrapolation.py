@@ -5,6 +5,7 @@ from typing import final
 
 import numpy as np
 
+from .._registry import part
 from .._typing import Mask
 from ..data import Partition, Rows, extrapolations
 from ..moments import PartitionedMoments
@@ -20,6 +21,7 @@ from ._selection import (
 from ._splits import folds, splits
 
 
+@part
 @final
 @dataclass(frozen=True, kw_only=True)
 class Extrapolation(AbstractSelection):

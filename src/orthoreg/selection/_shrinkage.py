@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
+from .._registry import part
 from ..quadratic import QuadraticProblem
 from ..solvers import (
     RIDGES,
@@ -29,6 +30,7 @@ _MOST_TERMS = 150
 _MOST_GROWN = 20
 
 
+@part
 @final
 @dataclass(frozen=True)
 class Shrinkage(AbstractSelection):

@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
+from .._registry import part
 from .._typing import Mask
 from ..data import Partition, Rows, grouping
 from ..moments import PartitionedMoments
@@ -25,6 +26,7 @@ from ._splits import Splits, as_mask, splits
 _LASSO_STEPS = 30
 
 
+@part
 @final
 @dataclass(frozen=True, kw_only=True)
 class StabilitySelection(AbstractSelection):

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._errors import InputError
+from .._registry import part
 from ..moments import Moments, gather, no_basis
 from ..quadratic import QuadraticProblem
 from ..solvers import Task, scales
@@ -14,6 +15,7 @@ from ._result import SelectionResult
 from ._selection import AbstractSelection, check_whole
 
 
+@part
 @final
 @dataclass(frozen=True)
 class Thresholding(AbstractSelection):

@@ -13,6 +13,7 @@ from .._arrays import register_pytrees
 from .._errors import DataError, InputError, TrainingError, TrainingWarning, quoted
 from .._field import HybridField
 from .._objective import PARTS, Objective, Parameters, Weights
+from .._registry import part
 from ..data import Rows, held_out_rows
 from ..losses import Segments
 from ..moments import Moments, gather, no_basis
@@ -31,6 +32,7 @@ _LEAST = 1e-9  # of the largest variance: what single precision can still projec
 _LARGEST = 1e18  # the square of a larger number does not fit single precision
 
 
+@part
 @final
 @dataclass(frozen=True)
 class Adam(AbstractSolver):

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._errors import InputError
+from .._registry import part
 from .._typing import Mask
 from ..data import Rows, outward_folds, thinned
 from ..moments import Moments, gather, no_basis
@@ -21,6 +22,7 @@ from ._solver import AbstractSolver, Solution, Task
 FOLDS = 5
 
 
+@part
 @final
 @dataclass(frozen=True)
 class Exact(AbstractSolver):

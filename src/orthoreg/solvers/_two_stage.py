@@ -5,11 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import final
 
 from .._errors import InputError
+from .._registry import part
 from ..moments import gather, no_basis
 from ._exact import Exact
 from ._solver import AbstractSolver, Solution, Task
 
 
+@part
 @final
 @dataclass(frozen=True)
 class TwoStage(AbstractSolver):

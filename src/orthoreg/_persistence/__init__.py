@@ -1,0 +1,14 @@
+"""Model files: JSON and arrays in one zip file, rebuilt from known parts; nothing is run."""
+
+from ._archive import read_model as read_model
+from ._archive import write_model as write_model
+from ._field_parts import check_array as check_array
+from ._field_parts import evidence_from_parts as evidence_from_parts
+from ._field_parts import evidence_parts as evidence_parts
+from ._field_parts import field_from_parts as field_from_parts
+from ._field_parts import field_parts as field_parts
+from ._migrate import VERSION as VERSION
+from ._migrate import migrate as migrate
+from ._recipes import decode as decode
+from ._recipes import encode as encode
+from ._recipes import encode_library as encode_library

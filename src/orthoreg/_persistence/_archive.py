@@ -1,0 +1,111 @@
+"""The container of a model: one zip file with a manifest, arrays and a checksum, and no code."""
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors import numpy as safetensors
+
+from .._errors import InputError, ModelFileError, quoted
+from .._files import atomic_write
+from ._migrate import VERSION, migrate
+
+_MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"
+_LARGEST_MANIFEST, _LARGEST_ARRAYS = 2**24, 2**31
+_FREE_SIZE, _MOST_EXPANSION = 2**26, 50  # beyond this size, by how much an entry may unpack
+
+
+def write_model(
+    path: str | os.PathLike[str], manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+) -> None:
+    """Writes the file whole or not at all. The same content gives the same bytes."""
+    described = json.dumps(
+        {"format": "orthoreg", "version": VERSION, **manifest}, indent=1, allow_nan=False
+    ).encode()
+    block = safetensors.save({name: np.ascontiguousarray(arrays[name]) for name in sorted(arrays)})
+    if len(described) > _LARGEST_MANIFEST or len(block) > _LARGEST_ARRAYS:
+        raise InputError("The model is too large for a model file. Use fewer terms or features.")
+    parts = {_MANIFEST: described, _ARRAYS: block, _DIGEST: _digest(described, block).encode()}
+    with atomic_write(path) as stream:
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in parts.items():
+                # what is large is stored as it is: `read_model` refuses what unpacks to much more
+                packed = len(content) <= _FREE_SIZE
+                kind = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
+                archive.writestr(zipfile.ZipInfo(name), content, kind)
+
+
+def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Manifest and arrays, after every check that the file is whole and unchanged."""
+    file = Path(path)
+    if not file.is_file():
+        raise ModelFileError(f"There is no model file '{path}'. Check the path.")
+    damaged = f"'{file.name}' is not a whole orthoreg model file"
+    try:
+        with zipfile.ZipFile(file) as archive:
+            _check_sizes(archive.infolist(), file.stat().st_size, damaged)
+            described, block, digest = (
+                _unpacked(archive, name) for name in (_MANIFEST, _ARRAYS, _DIGEST)
+            )
+    except ModelFileError:
+        raise
+    except Exception:  # the many ways in which zipfile and zlib refuse damaged bytes
+        raise ModelFileError(
+            f"{damaged}: it is cut short, damaged or of another kind. Save the model again."
+        ) from None
+    manifest: dict[str, Any] = {}
+    try:
+        manifest = json.loads(described)
+        version = manifest["version"] if manifest["format"] == "orthoreg" else None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        version = None
+    if not isinstance(version, int):
+        raise ModelFileError(f"{damaged}: its manifest cannot be read.")
+    if version > VERSION:
+        raise ModelFileError(
+            f"'{file.name}' has format version {version}; this orthoreg reads up to {VERSION}. "
+            f"Upgrade orthoreg to open it."
+        )
+    if digest.decode(errors="replace") != _digest(described, block):
+        raise ModelFileError(
+            f"'{file.name}' was changed after it was saved: its checksum does not match."
+        )
+    try:
+        arrays = safetensors.load(block)
+    except SafetensorError:
+        raise ModelFileError(f"{damaged}: its arrays cannot be read.") from None
+    return migrate(manifest, arrays)
+
+
+def _check_sizes(entries: list[zipfile.ZipInfo], size: int, damaged: str) -> None:
+    """Refuses, before anything is unpacked, what is not ours or would grow without measure."""
+    limits = {_MANIFEST: _LARGEST_MANIFEST, _ARRAYS: _LARGEST_ARRAYS, _DIGEST: 64}
+    found = sorted(entry.filename for entry in entries)
+    if found != sorted(limits):
+        raise ModelFileError(f"{damaged}: it holds {quoted(found)}.")
+    for entry in entries:
+        most = max(_FREE_SIZE, _MOST_EXPANSION * min(entry.compress_size, size))
+        if entry.file_size > min(limits[entry.filename], most):
+            raise ModelFileError(
+                f"{damaged}: '{entry.filename}' would unpack from {entry.compress_size} to "
+                f"{entry.file_size} bytes."
+            )
+
+
+def _unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
+    """An entry's bytes, up to its declared size, beyond which `ZipFile.read` would unpack."""
+    with archive.open(name) as stream:
+        return stream.read(archive.getinfo(name).file_size)
+
+
+def _digest(described: bytes, block: bytes) -> str:
+    digest = hashlib.sha256(described)
+    digest.update(b"\0")
+    digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,158 @@
+"""A fitted field, and what resamples say about its terms, as JSON and arrays."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._errors import InputError, ModelFileError
+from .._field import HybridField
+from .._gate import Gate, Region
+from .._registry import registered
+from ..augmentations import AbstractBasis
+from ..libraries import FeatureMap, parse, rename, to_text
+from ..selection import ConfoundedPair, TermEvidence
+from ._recipes import decode, encode
+
+
+def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """A field as manifest entries and arrays."""
+    names = _symbols(len(field.features.variables), field.features.parameters)
+    manifest = {
+        "variables": list(field.features.variables),
+        "terms": [to_text(term, names=names) for term in field.features.terms],
+        "allowed": [list(row) for row in field.features.allowed],
+        "parameters": list(field.features.parameters),
+        "basis": type(field.basis).__name__,
+    }
+    arrays = {
+        "coefficients": field.coefficients,
+        "weights": field.weights,
+        "correction": field.correction,
+        "parameters": np.array(field.features.values),
+        **{f"basis.{name}": array for name, array in field.basis.arrays().items()},
+    }
+    if registered(manifest["basis"]) is not type(field.basis):
+        raise InputError(
+            f"A model file cannot hold the functions of {manifest['basis']}; mark the class with "
+            f"orthoreg's `part`."
+        )
+    if field.region is not None:
+        manifest["fade"] = float(field.region.fade)
+        arrays["region.rate"] = field.region.rate
+        arrays["region.landmarks"] = field.region.landmarks
+        if field.region.held is not None:
+            arrays["region.held"] = field.region.held
+    return manifest, {name: np.asarray(array) for name, array in arrays.items()}
+
+
+def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> HybridField:
+    """The field that `field_parts` described; its formulas are parsed, never run."""
+    variables = tuple(manifest["variables"])
+    parameters = tuple(manifest["parameters"])
+    symbols = _symbols(len(variables), parameters)
+    terms = tuple(rename(parse(text, symbols, parameters), variables) for text in manifest["terms"])
+    values = arrays["parameters"]
+    check_array("parameters", values, (len(parameters),))
+    features = FeatureMap(
+        variables, terms, tuple(tuple(row) for row in manifest["allowed"]), parameters,
+        tuple(values.tolist()),
+    )  # fmt: skip
+    region = None
+    if "fade" in manifest:
+        fade = Gate(manifest["fade"]).fade  # which checks it
+        held = arrays.get("region.held")  # nothing is held by a gate that lets it vanish
+        region = Region(arrays["region.rate"], arrays["region.landmarks"], fade, held)
+    field = HybridField(
+        features, arrays["coefficients"], _basis(manifest["basis"], arrays, len(variables)),
+        arrays["weights"], arrays["correction"], region, values,
+    )  # fmt: skip
+    _check_field(field)
+    return field
+
+
+def _basis(kind: str, arrays: Mapping[str, np.ndarray], n_variables: int) -> AbstractBasis:
+    """The residual's functions, which must take so many variables."""
+    cls: Any = registered(kind)
+    if cls is None or not issubclass(cls, AbstractBasis):
+        raise ModelFileError(f"The model file names '{kind}', which is no part of a residual.")
+    own = {
+        name.removeprefix("basis."): array
+        for name, array in arrays.items()
+        if name.startswith("basis.")
+    }
+    for name, array in own.items():
+        check_array(name, array, array.shape)
+    try:
+        basis = cls.from_arrays(own)
+        basis(np.zeros((1, n_variables)))
+    except (InputError, KeyError, ValueError, IndexError) as error:
+        raise ModelFileError(f"The model file is inconsistent: {error}") from None
+    return basis
+
+
+def _symbols(count: int, parameters: Sequence[str]) -> list[str]:
+    """What variables are called in a file's formulas: v0, v1, ..., or vv0 beside such names."""
+    prefix = "v"
+    while any(f"{prefix}{i}" in parameters for i in range(count)):
+        prefix += "v"
+    return [f"{prefix}{i}" for i in range(count)]
+
+
+def evidence_parts(
+    evidence: TermEvidence | None,
+) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
+    """What resamples say about the terms, as manifest entries and arrays."""
+    if evidence is None:
+        return None, {}
+    pairs = [encode(dataclasses.asdict(pair)) for pair in evidence.pairs]
+    return {"support": evidence.support.tolist(), "confounded": pairs}, {
+        "evidence.probability": evidence.probability,
+        "evidence.interval": evidence.interval,
+    }
+
+
+def evidence_from_parts(
+    entries: Mapping[str, Any] | None, arrays: Mapping[str, np.ndarray], shape: tuple[int, ...]
+) -> TermEvidence | None:
+    """The evidence that `evidence_parts` described, for coefficients of this shape."""
+    if entries is None:
+        return None
+    probability, interval = arrays["evidence.probability"], arrays["evidence.interval"]
+    check_array("evidence.probability", probability, shape)
+    check_array("evidence.interval", interval, (*shape, 2))
+    support = np.array(entries["support"], dtype=bool).reshape(shape)
+    pairs = tuple(ConfoundedPair(**decode(pair)) for pair in entries["confounded"])
+    for pair in pairs:
+        if not (0 <= pair.equation < shape[0] and 0 <= min(pair.term, pair.other)
+                and max(pair.term, pair.other) < shape[1]):  # fmt: skip
+            raise ModelFileError("The model file is inconsistent: a confounded term is none.")
+    return TermEvidence(support, probability, interval, pairs)
+
+
+def _check_field(field: HybridField) -> None:
+    """Refuses arrays that are not finite or do not fit together."""
+    n_variables, n_outputs = len(field.features.variables), len(field.features.allowed)
+    expected = {
+        "coefficients": (field.coefficients, (n_outputs, len(field.features.terms))),
+        "weights": (field.weights, (field.basis.size, n_outputs)),
+        "correction": (field.correction, (n_outputs, len(field.features.terms))),
+    }
+    if field.region is not None:
+        rate, landmarks = field.region.rate, field.region.landmarks
+        expected["rate"] = (rate, (n_variables,))
+        expected["landmarks"] = (landmarks, (max(1, len(landmarks)), n_variables))
+        if field.region.held is not None:
+            expected["held"] = (field.region.held, (len(landmarks), n_outputs))
+    for name, (array, shape) in expected.items():
+        check_array(name, array, shape)
+
+
+def check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
+    """Refuses an array of another shape or kind, or one that is not finite."""
+    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ModelFileError(
+            f"The model file is inconsistent: '{name}' must hold finite numbers of shape {shape}; "
+            f"it has shape {array.shape} and type {array.dtype}."
+        )

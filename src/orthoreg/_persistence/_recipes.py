@@ -1,0 +1,60 @@
+"""Recipes as JSON: each registered part is rebuilt from its fields, nothing else is."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._errors import InputError, ModelFileError
+from .._registry import registered
+from ..libraries import AbstractLibrary, Terms, feature_names
+
+
+def encode(value: Any) -> Any:
+    """Numbers, text, lists and known recipes as JSON."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else {"$float": repr(float(value))}
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, list | tuple):
+        return [encode(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    if registered(type(value).__name__) is type(value):
+        fields = {
+            f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init
+        }
+        return {"$kind": type(value).__name__, **fields}
+    raise InputError(
+        f"{value!r} cannot be saved in a model file; it holds only orthoreg's own parts."
+    )
+
+
+def decode(value: Any) -> Any:
+    """The value that `encode` wrote."""
+    if isinstance(value, list):
+        return [decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$float" in value:
+        return float(value["$float"])
+    if "$kind" in value:
+        fields = {name: decode(item) for name, item in value.items() if name != "$kind"}
+        kind = registered(value["$kind"])
+        if kind is None:
+            raise ModelFileError(f"The model file names '{value['$kind']}', which is no part.")
+        return kind(**fields)
+    return {name: decode(item) for name, item in value.items()}
+
+
+def encode_library(library: AbstractLibrary | None, variables: tuple[str, ...]) -> Any:
+    """A library as JSON; one of the user's own making as the formulas it stands for."""
+    try:
+        return encode(library)
+    except InputError:
+        assert library is not None
+        return encode(Terms(feature_names(library, variables)))
