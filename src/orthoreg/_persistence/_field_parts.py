@@ -134,7 +134,7 @@ def evidence_from_parts(
 def _check_field(field: HybridField) -> None:
     """Refuses arrays that are not finite or do not fit together."""
     n_variables, n_outputs = len(field.features.variables), len(field.features.allowed)
-    expected = {
+    expected: dict[str, tuple[Any, tuple[int, ...]]] = {
         "coefficients": (field.coefficients, (n_outputs, len(field.features.terms))),
         "weights": (field.weights, (field.basis.size, n_outputs)),
         "correction": (field.correction, (n_outputs, len(field.features.terms))),
