@@ -8,7 +8,7 @@ CHECKED = [
     for name in (
         "_adapt", "_field", "_gate", "_geometry", "_objective", "augmentations", "data",
         "diagnostics", "differentiation", "export", "libraries", "losses", "moments", "penalties",
-        "simulation", "solvers", "sweeps", "systems",
+        "simulation", "solvers", "summary", "sweeps", "systems",
     )
 ]  # fmt: skip
 
