@@ -10,7 +10,7 @@ CHECKED = [
         "_field", "_gate", "_geometry", "_objective", "augmentations", "data", "diagnostics",
         "differentiation", "export", "fitting._adapt", "fitting._parameters", "fitting._route",
         "libraries", "losses", "moments", "penalties", "quadratic", "selection", "simulation",
-        "solvers", "sweeps", "systems",
+        "solvers", "summary", "sweeps", "systems",
     )
 ]  # fmt: skip
 

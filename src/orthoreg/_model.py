@@ -348,7 +348,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         return Subject(
             equations=tuple(self.equations()),
             outputs=self.output_names_,
-            field=self.field_,
+            field=self.field_.without_idle_basis(),
             library=recipe.library,
             differentiation=getattr(recipe.loss, "differentiation", Automatic()),
             certificate=self.certificate_,

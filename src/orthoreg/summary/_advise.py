@@ -12,10 +12,10 @@ from ._summary import Advice, EquationScore, Scores
 from ._thresholds import (
     FEWEST_ROWS,
     GOOD_ERROR,
+    GOOD_FORECAST,
     IMPROVABLE,
     NOISE_MARGIN,
     ROWS_PER_TERM,
-    UNDETERMINED,
 )
 from ._verdict import judged_error
 from .diagnoses import (
@@ -33,28 +33,27 @@ def advise(
     field: Any,
     library: AbstractLibrary,
     data: Dataset | None,
-    seen: Observations,
+    seen: Observations | None,
     scores: Scores,
 ) -> tuple[Advice, ...]:
     """What to try next. Remedies that were tried on held-out rows come first, the one that leaves
     least at the head; then what is missing but unknown, then what to measure."""
-    period = None if seen.motion is None else seen.motion.period
+    period = None if seen is None or seen.motion is None else seen.motion.period
     few = None if data is None else few_rows(data, len(field.features.terms), period)
-    if len(seen.samples.targets) < FEWEST_ROWS:
+    if seen is None or len(seen.samples.targets) < FEWEST_ROWS:
         return () if few is None else (few,)
     excess = {c: _excess(one) for c, one in enumerate(scores.equations) if one.status != "constant"}
     found = _remedies(field, library, seen, excess)
     if few is not None:
         found.append(few)
     motion = seen.motion
-    if motion is not None:
-        size = np.sqrt(np.maximum(seen.size, 1e-300))
-        loud = noise(data.state_names if data is not None else (), motion.noise_level,
-                     np.sqrt(motion.slope_noise) / size)  # fmt: skip
-        found += [] if loud is None else [loud]
-    if data is not None and motion is not None and field.coefficients.shape[0] == data.n_states:
-        found += _limits(field, data, motion.noise_level, scores)
-    return tuple(found)
+    if data is None or motion is None:
+        return tuple(found)
+    size = np.sqrt(np.maximum(seen.size, 1e-300))
+    loud = noise(data.state_names, motion.noise_level, np.sqrt(motion.slope_noise) / size)
+    if loud is not None:
+        found.append(loud)
+    return tuple(found + _limits(field, data, motion.noise_level, scores))
 
 
 def _excess(score: EquationScore) -> float:
@@ -71,15 +70,9 @@ def _remedies(
     failing = [c for c, error in excess.items() if error > GOOD_ERROR]
     if not improvable:
         return []
-    names = seen.samples.outputs
     first = seen.first_order()
-    undetermined = [
-        c for c in failing if first is not None and first.enough and first.share[c] > UNDETERMINED
-    ]
     tried: list[tuple[float, Advice]] = []
-    order, explained = second_order(
-        names, undetermined, first, seen.second_order() if undetermined else None
-    )
+    order, explained = second_order(seen, library, failing, first)
     if order is not None:
         tried.append((0.0, order))
     rest = [c for c in improvable if c not in explained]
@@ -105,8 +98,11 @@ def _remedies(
 
 
 def _limits(field: Any, data: Dataset, level: np.ndarray, scores: Scores) -> list[Advice]:
-    """That forecasts cannot last, where the derivatives are good."""
+    """That forecasts cannot last, where the derivatives are good and the forecasts are not."""
     if any(one.status in ("not-explained", "roughly-explained") for one in scores.equations):
+        return []
+    lasted = scores.forecasts and not scores.forecasts_failed
+    if lasted and (scores.forecast_error or 0.0) <= GOOD_FORECAST:
         return []
     errors = [
         beyond_noise(judged_error(one), one.noise or 0.0, NOISE_MARGIN)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import folds
-from ._held_out import held_out_values
+from ._held_out import held_out_ridge, held_out_values
 from ._observations import FOLDS, Observations
 from ._summary import EquationScore
 from ._thresholds import FEWEST_ROWS, STILL
@@ -55,13 +55,13 @@ def _measured(
     for c, name in enumerate(names):
         target = samples.targets[:, c]
         own = terms[:, coefficients[c] != 0]
-        alone = _error(held_out_values(own, target, fold), target, size[c])
+        alone = _error(held_out_values(own, target[:, None], fold)[:, 0], target, size[c])
         together = None
         if residual[c]:
             ridge = float(np.clip(certificate.equations[c].ridge, _LEAST_RIDGE, _MOST_RIDGE))
             design = np.hstack([own, basis])
             weights = np.concatenate([np.zeros(own.shape[1]), np.full(basis.shape[1], ridge)])
-            together = _error(held_out_values(design, target, fold, weights), target, size[c])
+            together = _error(held_out_ridge(design, target, fold, weights), target, size[c])
         found.append(EquationScore(
             equation=name,
             status="",

@@ -2,53 +2,66 @@
 
 import numpy as np
 from jaxtyping import Float, Int
+from scipy.linalg import cho_factor, cho_solve
 
 _RANK = 1e-10  # of the largest singular value: terms that depend on others on these rows
+_UNSEEN = 1e-13  # share of a direction's square in the fitted rows: it is not seen there
 
 
 def held_out_values(
     design: Float[np.ndarray, "N K"],
+    targets: Float[np.ndarray, "N c"],
+    fold: Int[np.ndarray, " N"],
+) -> Float[np.ndarray, "N c"]:
+    """For each row the values of the least-squares fits to all other folds.
+
+    With design = U S V' the fit to the rows outside fold f has the coefficients
+    (I - U_f' U_f)^-1 (U' y - U_f' y_f) in U, which is as accurate as the design itself allows. A
+    direction that only the fold has stays at zero.
+    """
+    values = np.zeros_like(targets)
+    size = np.sqrt(np.mean(design**2, axis=0))
+    basis, extent, _ = np.linalg.svd(design / np.where(size > 0, size, 1.0), full_matrices=False)
+    basis = basis[:, extent > _RANK * max(float(extent.max(initial=0.0)), 1e-300)]
+    moments = basis.T @ targets
+    for part in np.unique(fold):
+        own = basis[fold == part]
+        gram = np.eye(basis.shape[1]) - own.T @ own
+        right = moments - own.T @ targets[fold == part]
+        values[fold == part] = own @ np.linalg.lstsq(gram, right, rcond=_UNSEEN)[0]
+    return values
+
+
+def held_out_ridge(
+    design: Float[np.ndarray, "N K"],
     target: Float[np.ndarray, " N"],
     fold: Int[np.ndarray, " N"],
-    ridge: Float[np.ndarray, " K"] | None = None,
+    ridge: Float[np.ndarray, " K"],
 ) -> Float[np.ndarray, " N"]:
-    """For each row the value of the fit to all other folds.
-
-    `ridge` is added to the mean squares of the columns, which are scaled to one, as is the target.
-    A fold that leaves fewer rows than there are columns is predicted by zero.
-    """
+    """The same with `ridge` added to the mean squares of the columns, which are scaled to one."""
     size = np.sqrt(np.mean(design**2, axis=0))
     scaled = design / np.where(size > 0, size, 1.0)
-    values = np.zeros_like(target)
-    if not design.shape[1]:
-        return values
-    if ridge is None:
-        for part in np.unique(fold):
-            out = fold == part
-            if (~out).sum() > design.shape[1]:
-                w = np.linalg.lstsq(scaled[~out], target[~out], rcond=_RANK)[0]
-                values[out] = scaled[out] @ w
-        return values
     grams = {part: scaled[fold == part].T @ scaled[fold == part] for part in np.unique(fold)}
-    total = sum(grams.values())
+    total = np.sum(list(grams.values()), axis=0)
     moments = scaled.T @ target
+    values = np.zeros_like(target)
     for part, gram in grams.items():
         out = fold == part
         rows = len(target) - int(out.sum())
         left = total - gram + rows * np.diag(ridge + _RANK)
-        w = np.linalg.solve(left, moments - scaled[out].T @ target[out])
+        w = cho_solve(cho_factor(left), moments - scaled[out].T @ target[out])
         values[out] = scaled[out] @ w
     return values
 
 
-def held_out_error(
+def held_out_errors(
     design: Float[np.ndarray, "N K"],
-    target: Float[np.ndarray, " N"],
+    targets: Float[np.ndarray, "N c"],
     fold: Int[np.ndarray, " N"],
-) -> float:
-    """The root mean square error of held-out values over that of the target."""
-    error = np.mean((target - held_out_values(design, target, fold)) ** 2)
-    return float(np.sqrt(error / max(float(np.mean(target**2)), 1e-300)))
+) -> Float[np.ndarray, " c"]:
+    """The root mean square errors of held-out values over those of the targets."""
+    error = np.mean((targets - held_out_values(design, targets, fold)) ** 2, axis=0)
+    return np.sqrt(error / np.maximum(np.mean(targets**2, axis=0), 1e-300))
 
 
 def beyond_noise(error: float, noise: float, margin: float) -> float:

@@ -10,10 +10,10 @@ from ..data import Dataset
 from ..differentiation import AbstractDifferentiator
 
 MOST_ROWS = 4000  # that are differentiated
-_RULED_ROWS = 1000  # that a rule of differentiation is chosen on
+_RULED_ROWS, _RULED_STRETCHES = 600, 5  # that a rule of differentiation is chosen on
 _STRETCHES = 10  # that a long run is cut into, when not all of it is looked at
 _SHORTEST = 5  # rows of a run that has a second derivative
-_DRAWS = 1  # of noise, to see what differentiation makes of it
+_UNORDERED = 0.5  # of a column's standard deviation: more is no noise, the rows are in no order
 _ORDERS = range(3, 9)  # of the differences that show noise
 _WINDOWS = 1000
 _LEVEL_OF_MEDIAN = 0.6745  # the median of |z| for standard normal z
@@ -55,18 +55,21 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
     if not long.any():
         return None
     data, run = stretches(data[long], MOST_ROWS)
-    rule = differentiation.rule(stretches(data, _RULED_ROWS)[0])
-    noise, is_white = noise_level(data)
-    own = None if data.derivatives is None else replace(data, states=data.derivatives)
-    slopes = rule.slopes(data) if data.derivatives is None else np.array(data.derivatives)
-    curvature = rule.slopes(replace(data, states=slopes))
-    slope_noise, curvature_noise = _after(rule, data, slopes, curvature, noise)
-    if own is not None:  # the given derivatives have a noise of their own
-        level, _ = noise_level(own)
-        slope_noise = level**2
-        curvature_noise = _after(rule, own, curvature, curvature, level)[0]
-    elif data.run_lengths.min() >= rule.min_points:
+    rule = _rule(data, differentiation)
+    if data.derivatives is None:
+        noise, is_white = noise_level(data)
+        slopes = rule.slopes(data)
+        curvature = rule.slopes(replace(data, states=slopes))
+        slope_noise, curvature_noise = _after(rule, data, slopes, curvature, noise)
         slope_noise = slope_noise + _bias(rule, data, slopes)
+    else:  # their noise is their own, and that of the states does not reach them
+        noise, is_white = np.zeros(data.n_states), np.zeros(data.n_states, dtype=bool)
+        slopes = np.array(data.derivatives)
+        given = replace(data, states=slopes, derivatives=None)
+        curvature = rule.slopes(given)
+        level, is_noise = noise_level(given)
+        level = np.where(is_noise & (level < _UNORDERED * slopes.std(axis=0)), level, 0.0)
+        slope_noise, curvature_noise = level**2, _after(rule, given, curvature, curvature, level)[0]
     return Motion(
         data=data,
         run=run[data.run_of_row],
@@ -81,17 +84,29 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
     )
 
 
-def stretches(data: Dataset, most: int) -> tuple[Dataset, Int[np.ndarray, " R"]]:
-    """At most so many rows: all runs, or some of them, or stretches of some of them, each whole.
+def _rule(data: Dataset, differentiation: AbstractDifferentiator) -> AbstractDifferentiator:
+    """The rule that some rows choose, or all of them where it does not fit the others."""
+    some, _ = stretches(data, _RULED_ROWS, count=_RULED_STRETCHES)
+    rule = differentiation.rule(some)
+    equal = [part.has_equal_steps(tolerance=1e-9).all() for part in (some, data)]
+    if data.run_lengths.min() < rule.min_points or equal[0] != equal[1]:
+        return differentiation.rule(data)
+    return rule
+
+
+def stretches(
+    data: Dataset, most: int, *, count: int = _STRETCHES
+) -> tuple[Dataset, Int[np.ndarray, " R"]]:
+    """At most so many rows: all runs, or some of them, or about `count` stretches of some of them.
 
     With them comes the number of the run that each is from.
     """
     if data.n_samples <= most:
         return data, np.arange(data.n_runs)
     mean = data.n_samples / data.n_runs
-    count = min(data.n_runs, max(int(most / mean), _STRETCHES))
-    chosen = np.unique(np.linspace(0, data.n_runs - 1, count).astype(int))
-    each = -(-_STRETCHES // len(chosen))
+    n_runs = min(data.n_runs, max(int(most / mean), count))
+    chosen = np.unique(np.linspace(0, data.n_runs - 1, n_runs).astype(int))
+    each = -(-count // len(chosen))
     length = max(most // (each * len(chosen)), _SHORTEST)
     rows, origin = [], []
     for run in chosen:
@@ -182,16 +197,10 @@ def _after(
     if not noise.any():
         return np.zeros(data.n_states), np.zeros(data.n_states)
     rng = np.random.default_rng(0)
-    first, second = [], []
-    base = slopes if data.derivatives is None else rule.slopes(data)
-    for _ in range(_DRAWS):
-        noisy = data.states + noise * rng.standard_normal(data.states.shape)
-        once = rule.slopes(replace(data, states=noisy))
-        first.append(np.mean((once - base) ** 2, axis=0))
-        twice = rule.slopes(replace(data, states=once))
-        again = curvature if base is slopes else rule.slopes(replace(data, states=base))
-        second.append(np.mean((twice - again) ** 2, axis=0))
-    return np.mean(first, axis=0), np.mean(second, axis=0)
+    noisy = data.states + noise * rng.standard_normal(data.states.shape)
+    once = rule.slopes(replace(data, states=noisy))
+    twice = rule.slopes(replace(data, states=once))
+    return np.mean((once - slopes) ** 2, axis=0), np.mean((twice - curvature) ** 2, axis=0)
 
 
 def _bias(

@@ -12,11 +12,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.spatial import KDTree
 
-from ._thresholds import COVERED_ROWS, COVERED_SHARE, NEAR, NOISE_MARGIN
+from ._thresholds import BESIDE, COVERED_ROWS, COVERED_SHARE, NEAR, NOISE_MARGIN
 
 _PARTS = 10
-_FEWEST_RUNS = 3
 _FEWEST_NEIGHBOURS = 16
+_BLURRED = 2.0  # standard deviations of noise: neighbours that are no further apart are together
 _RIDGE = 1e-3  # of the mean square of the neighbours' distances, on the slopes of the plane
 
 
@@ -43,10 +43,12 @@ def determination(
     run: Int[np.ndarray, " N"],
     *,
     apart: int,
+    point_noise: Float[np.ndarray, " V"],
     noise: Float[np.ndarray, " c"],
 ) -> Determination:
     """What neighbours leave unexplained. `apart` rows around a row of the same run are no
-    neighbours of it; `noise` is the variance that noise leaves in any prediction.
+    neighbours of it. `point_noise` is the standard deviation of the noise of each column, `noise`
+    the variance that all noise leaves in any prediction.
     """
     varies = np.ptp(points, axis=0) > 0
     spread = points[:, varies].std(axis=0)
@@ -61,8 +63,13 @@ def determination(
             continue
         distance, near = KDTree(scaled[others]).query(scaled[rows], count)
         near = others[near]
-        predicted[rows] = _planes(scaled[near] - scaled[rows][:, None], distance, targets[near])
-        covered[rows] = distance[:, count // 2] < NEAR
+        offsets = scaled[near] - scaled[rows][:, None]
+        both = np.concatenate([targets[near], offsets], axis=2)
+        values = _planes(offsets, distance, both, (_BLURRED * point_noise[varies] / spread) ** 2)
+        predicted[rows] = values[:, : targets.shape[1]]
+        # a plane that neighbours support on all sides predicts that a row is where it is
+        missed = np.linalg.norm(values[:, targets.shape[1] :], axis=1)
+        covered[rows] = (distance[:, count // 2] < NEAR) & (missed < BESIDE)
     if not covered.any():
         return Determination(np.full(targets.shape[1], np.nan), covered)
     error = np.mean((targets - predicted)[covered] ** 2, axis=0)
@@ -74,8 +81,8 @@ def determination(
 def _parts(run: Int[np.ndarray, " N"]) -> list[Bool[np.ndarray, " N"]]:
     """Rows that are predicted from the others: whole runs, or stretches of rows."""
     n_runs = int(run.max()) + 1
-    if n_runs >= _FEWEST_RUNS:
-        number = run % min(_PARTS, n_runs)
+    if n_runs >= _PARTS:
+        number = run % _PARTS
     else:
         number = np.arange(len(run)) * _PARTS // len(run)
     return [number == part for part in np.unique(number)]
@@ -93,8 +100,12 @@ def _planes(
     offsets: Float[np.ndarray, "B k V"],
     distance: Float[np.ndarray, "B k"],
     targets: Float[np.ndarray, "B k c"],
+    blur: Float[np.ndarray, " V"],
 ) -> Float[np.ndarray, "B c"]:
-    """The value at the origin of the weighted least-squares plane through neighbours."""
+    """The value at the origin of the weighted least-squares plane through neighbours.
+
+    It has no slope in directions in which they are spread by less than the variance `blur`.
+    """
     reach = 1.01 * distance[:, -1:] + 1e-12
     weights = 1 - (distance / reach) ** 2
     width = offsets.shape[2]
@@ -104,5 +115,6 @@ def _planes(
     diagonal = np.arange(1, width + 1)
     size = np.einsum("bii->b", gram[:, 1:, 1:]) / max(width, 1)
     gram[:, diagonal, diagonal] += (_RIDGE * size + 1e-12)[:, None]
+    gram[:, diagonal, diagonal] += weights.sum(axis=1)[:, None] * blur
     gram[:, 0, 0] += 1e-12
     return np.linalg.solve(gram, weighted @ targets)[:, 0]

@@ -41,40 +41,42 @@ class Observations:
         """How far the variables determine the derivatives; None without runs in time."""
         if self.motion is None or self.inner is None:
             return None
-        rows = self.inner
         samples = self.samples
-        return _spread_out(
-            determination(
-                samples.variables[rows],
-                samples.targets[rows],
-                np.unique(samples.run_of_row[rows], return_inverse=True)[1],
-                apart=self._apart(),
-                noise=self.noise,
-            ),
-            rows,
-        )
+        noise = _point_noise(samples, self.motion)
+        return self._determination(samples.variables, samples.targets, noise, self.noise)
 
     def second_order(self) -> Determination | None:
         """How far variables and derivatives determine the second derivatives."""
         if self.motion is None or self.inner is None or self.curvature is None:
             return None
         assert self.curvature_noise is not None
-        rows = self.inner
         samples = self.samples
-        points = np.hstack([samples.variables[rows], samples.targets[rows]])
-        targets = self.curvature[rows]
-        noise = [_point_noise(samples, self.motion), np.sqrt(self.motion.slope_noise)]
-        blur = _blur(points, targets, np.concatenate(noise))
-        return _spread_out(
-            determination(
-                points,
-                targets,
-                np.unique(samples.run_of_row[rows], return_inverse=True)[1],
-                apart=self._apart(),
-                noise=self.curvature_noise + blur,
-            ),
-            rows,
+        points = np.hstack([samples.variables, samples.targets])
+        noise = np.concatenate(
+            [_point_noise(samples, self.motion), np.sqrt(self.motion.slope_noise)]
         )
+        blur = _blur(points, self.curvature, noise)
+        return self._determination(points, self.curvature, noise, self.curvature_noise + blur)
+
+    def _determination(
+        self,
+        points: Float[np.ndarray, "N V"],
+        targets: Float[np.ndarray, "N c"],
+        point_noise: Float[np.ndarray, " V"],
+        noise: Float[np.ndarray, " c"],
+    ) -> Determination:
+        rows = self.inner
+        found = determination(
+            points[rows],
+            targets[rows],
+            np.unique(self.samples.run_of_row[rows], return_inverse=True)[1],
+            apart=self._apart(),
+            point_noise=point_noise,
+            noise=noise,
+        )
+        covered = np.zeros(len(points), dtype=bool)
+        covered[rows] = found.covered
+        return replace(found, covered=covered)
 
     def _apart(self) -> int:
         """A quarter of the shortest period, in rows; of a run where nothing comes back."""
@@ -135,10 +137,3 @@ def _blur(
     scaled = (points - points.mean(axis=0)) / spread
     slopes = np.linalg.lstsq(scaled, targets - targets.mean(axis=0), rcond=_COLLINEAR)[0]
     return (noise / spread) ** 2 @ slopes**2
-
-
-def _spread_out(found: Determination, rows: Bool[np.ndarray, " N"]) -> Determination:
-    """The same with the covered rows marked among all rows."""
-    covered = np.zeros(len(rows), dtype=bool)
-    covered[rows] = found.covered
-    return replace(found, covered=covered)

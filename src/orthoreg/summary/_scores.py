@@ -4,15 +4,12 @@ Metrics are imported where they are used: printing a summary needs none of them.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from ..data import Dataset
-
-if TYPE_CHECKING:
-    from ..simulation import Rollout
 
 MOST_FORECASTS = 256
 
@@ -49,9 +46,7 @@ def r_squared(predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, "N c"
     return float(np.mean(1 - share))
 
 
-def forecast_scores(
-    forecasts: "Sequence[Rollout]", true_states: Sequence[np.ndarray]
-) -> dict[str, Any]:
+def forecast_scores(forecasts: Sequence[Any], true_states: Sequence[np.ndarray]) -> dict[str, Any]:
     """The error over the last rows of completed forecasts, and the number of the others.
 
     Diverged forecasts are counted, not averaged in.

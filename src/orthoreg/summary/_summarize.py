@@ -66,17 +66,16 @@ def summarize(
     )
     if subject.evidence is None:
         notes.append(NO_EVIDENCE)
-    rows = None if seen is None else _count(data, samples)
-    if seen is None or rows is None:
+    rows = _count(data, samples)
+    if rows is None:
         notes.append(NO_DATA)
-    elif len(seen.samples.targets) < rows:
+    elif seen is not None and len(seen.samples.targets) < rows:
         notes.append(thinned(len(seen.samples.targets), rows))
     where = "on the rows of the fit" if seen is None else "on held-out rows"
-    advice = () if seen is None else advise(subject.field, subject.library, data, seen, scores)
     return Summary(
         equations=subject.equations,
         verdict=verdict_of(scores, terms, rows, where),
-        advice=advice,
+        advice=advise(subject.field, subject.library, data, seen, scores),
         scores=scores,
         terms=terms,
         confounded=_confounded(subject),
@@ -98,10 +97,10 @@ def _observations(
     return None if samples is None else of_samples(samples)
 
 
-def _count(data: Dataset | None, samples: Rows | None) -> int:
+def _count(data: Dataset | None, samples: Rows | None) -> int | None:
     if data is not None:
         return data.n_samples
-    return 0 if samples is None else len(samples.targets)
+    return None if samples is None else len(samples.targets)
 
 
 def _scores(

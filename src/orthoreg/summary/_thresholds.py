@@ -24,10 +24,12 @@ LIBRARY_SHARE = 0.5  # of a residual: above, terms that were left out could repr
 # -- whether the columns determine a derivative --------------------------------------------
 COVERED_ROWS = 50  # rows with neighbours at other times that any statement needs,
 COVERED_SHARE = 0.2  # and their share of all rows
-NEAR = 0.3  # standard deviations: neighbours further away are none
+NEAR = 0.3  # standard deviations: neighbours further away are none,
+BESIDE = 0.05  # and those from beside which the row would have to be extrapolated
 UNDETERMINED = 0.08  # share of a derivative that no function of the columns explains
 NOISE_BLUR = 4.0  # times the noise level: a share below may come from noise in the columns
-DETERMINED = 0.1  # share that a function of more columns may leave for these to determine it
+FREE = 0.5  # share from which on a rate counts as a state of its own
+DETERMINED = 0.2  # share that a function of more columns may leave for these to determine it
 IMPROVABLE = 0.01  # error beyond noise that another library is tried for
 CLEARLY = 0.5  # a remedy leaves at most so much of the error
 VISIBLY = 0.75  # and, noise included, at most so much

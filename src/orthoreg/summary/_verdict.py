@@ -48,10 +48,7 @@ def sentence_of(score: EquationScore, where: str) -> str:
                 f"derivative explains {percent(score.noise or 0.0)}: more cannot be seen."
             )
         case "explained" | "needs-residual":
-            alone = ""
-            if score.has_residual and score.equation_error is not None:
-                alone = f"; the equation alone leaves {percent(score.equation_error)}"
-            return f"{who} {explains} {name}' within {size} {where}{alone}."
+            return f"{who} {explains} {name}' within {size} {where}{_alone([score])}."
         case "roughly-explained":
             return f"{who} {explains} {name}' only roughly: the error is {size} {where}."
     verb = "do" if score.has_residual else "does"
@@ -69,40 +66,34 @@ def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where
         return Verdict("undecided", "Nothing changes in these data: there is nothing to explain.")
     failed = _with(moving, "not-explained")
     if failed:
-        text = f"The equations do not explain {_errors(failed, where)}"
+        text = f"{_who(failed)} do not explain {_errors(failed, where)}"
         return Verdict("not-explained", _ended(text, scores, terms, joint="; "))
     limited = _with(moving, "noise-limited")
     if limited:
         worst = max(limited, key=judged_error)
         text = (
             f"What the equations leave of {rates([one.equation for one in limited])} "
-            f"({percent(judged_error(worst))} {where}) is no more than the uncertainty of the "
-            f"derivatives ({percent(worst.noise or 0.0)})"
+            f"({percent(judged_error(worst))} {where}) is comparable with the uncertainty of "
+            f"the derivatives ({percent(worst.noise or 0.0)})"
         )
         return Verdict("noise-limited", _ended(text, scores, terms, joint="; "))
     rough = _with(moving, "roughly-explained")
     if rough:
-        text = f"The equations explain {_errors(rough, where)} only roughly"
+        text = f"{_who(rough)} explain {_errors(rough, where)} only roughly"
         code = "forecasts-fail" if forecasts_fail(scores) else "roughly-explained"
         return Verdict(code, _ended(text, scores, terms, joint=", "))
-    helped = [one for one in moving if one.has_residual and one.equation_error is not None]
     worst = max(moving, key=judged_error)
     names = rates([one.equation for one in moving])
-    text = f"The equations explain {names} within {percent(judged_error(worst))} {where}"
+    text = f"{_who(moving)} explain {names} within {percent(judged_error(worst))} {where}"
     if judged_error(worst) > GOOD_ERROR:
         text += f", where derivatives are uncertain by {percent(worst.noise or 0.0)}"
-    if helped:
-        alone = max(one.equation_error or 0.0 for one in helped)
-        text = (
-            f"{text.replace('The equations', 'Equations and residual together', 1)}; the equations "
-            f"alone leave {percent(alone)} of {rates([one.equation for one in helped])}"
-        )
+    text += _alone(moving)
     code = "needs-residual" if _with(moving, "needs-residual") else "explained"
     if forecasts_fail(scores):
         code = "forecasts-fail"
     elif scores.forecast_error is not None and scores.forecast_error > GOOD_FORECAST:
         code = "roughly-explained"
-    return Verdict(code, _ended(text, scores, terms, joint=", "))
+    return Verdict(code, _ended(text, scores, terms, joint="; " if "; " in text else ", "))
 
 
 def forecasts_fail(scores: Scores) -> bool:
@@ -155,6 +146,23 @@ def _errors(found: Sequence[EquationScore], where: str) -> str:
     parts = [f"{one.equation}' ({percent(judged_error(one))})" for one in worst]
     parts[0] = f"{worst[0].equation}' (error {percent(judged_error(worst[0]))} {where})"
     return listed(parts)
+
+
+def _who(found: Sequence[EquationScore]) -> str:
+    together = any(one.has_residual for one in found)
+    return "Equations and residual together" if together else "The equations"
+
+
+def _alone(found: Sequence[EquationScore]) -> str:
+    """'; the equations alone leave 8 %', of those that have a residual."""
+    helped = [one for one in found if one.has_residual and one.equation_error is not None]
+    if not helped:
+        return ""
+    names = rates([one.equation for one in helped])
+    if all((one.equation_error or 0.0) <= judged_error(one) for one in helped):
+        return f"; the residual of {names} does not lower the error there"
+    alone = max(one.equation_error or 0.0 for one in helped)
+    return f"; the equations alone leave {percent(alone)} of {names}"
 
 
 def _with(found: Sequence[EquationScore], status: str) -> list[EquationScore]:

@@ -9,8 +9,9 @@ from ...data import Dataset
 from .._summary import Advice
 from .._thresholds import GROWTH, LOST, SUSTAINED
 
-_MOST_RUNS = 4
-_MOST_ROWS = 1200  # of each run
+_MOST_RUNS = 3
+_MOST_ROWS = 800  # of each run
+_FEWEST_STATES = 3  # by Poincare and Bendixson, a plane without inputs has no chaos
 _STEP = 1e-5  # of a state's standard deviation, for slopes of the field
 _LEAST_ERROR = 1e-6  # of a start and of a field, relative, however good they look
 
@@ -24,6 +25,8 @@ def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
     lambda t = log(lost / error). Lambda is the largest Lyapunov exponent of the field along the
     measured runs, less the growth of the motion itself.
     """
+    if data.n_states < _FEWEST_STATES and not data.input_names:
+        return None
     exponent = lyapunov_exponent(field, data)
     first, last = data.offsets[:-1], data.offsets[1:] - 1
     span = float((data.times[last] - data.times[first]).max())

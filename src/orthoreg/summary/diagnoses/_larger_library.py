@@ -18,7 +18,7 @@ from ...libraries import (
 )
 from ...moments import gather_partitioned
 from ...selection import CrossValidation
-from .._held_out import beyond_noise, held_out_error
+from .._held_out import beyond_noise, held_out_errors
 from .._observations import FOLDS, Observations
 from .._summary import Advice
 from .._thresholds import CLEARLY, NOISE_MARGIN, ROWS_PER_TERM, VISIBLY
@@ -52,36 +52,35 @@ def larger_library(
     present = _terms(library, seen)
     if present is None:
         return None
+    targets = samples.targets[:, list(failing)]
+    before = held_out_errors(present, targets, fold)
     best: tuple[float, str, AbstractLibrary, int] | None = None
     for text, candidate in candidates(library):
         terms = _terms(candidate, seen)
         if terms is None or len(samples.targets) < ROWS_PER_TERM * terms.shape[1]:
             continue
-        for c in failing:
-            target = samples.targets[:, c]
-            before, after = (
-                beyond_noise(held_out_error(part, target, fold), noise[c], NOISE_MARGIN)
-                for part in (present, terms)
-            )
-            left = after / before if before > 0 else np.inf
+        after = held_out_errors(terms, targets, fold)
+        for c, old, new in zip(failing, before, after, strict=True):
+            start = beyond_noise(old, noise[c], NOISE_MARGIN)
+            left = beyond_noise(new, noise[c], NOISE_MARGIN) / start if start > 0 else np.inf
             # a later candidate, which is larger, must be clearly better than an earlier one
             if left <= CLEARLY and (best is None or left < CLEARLY * best[0]):
                 best = (left, text, candidate, c)
     if best is None:
         return None
     left, text, candidate, c = best
-    before, after = _chosen_errors(seen, library, candidate, c)
-    lowered = beyond_noise(after, noise[c], NOISE_MARGIN)
-    clear = lowered <= CLEARLY * beyond_noise(before, noise[c], NOISE_MARGIN)
-    if not clear or after > VISIBLY * before:
+    old, new = _chosen_errors(seen, library, candidate, c)
+    lowered = beyond_noise(new, noise[c], NOISE_MARGIN)
+    clear = lowered <= CLEARLY * beyond_noise(old, noise[c], NOISE_MARGIN)
+    if not clear or new > VISIBLY * old:
         return None
     name = samples.outputs[c]
     advice = Advice(
         "larger-library",
-        f"Try the library {text}: it lowers the held-out error of {name}' from {percent(before)} "
-        f"to {percent(after)}.",
+        f"Try the library {text}: it lowers the held-out error of {name}' from {percent(old)} "
+        f"to {percent(new)}.",
     )
-    return LargerLibrary(text, c, before, after, left, advice)
+    return LargerLibrary(text, c, old, new, left, advice)
 
 
 def candidates(library: AbstractLibrary) -> list[tuple[str, AbstractLibrary]]:
@@ -156,7 +155,7 @@ def _chosen_errors(
         features = bind(library, alone.names, alone.outputs)
         if len(features.terms) > _MOST_CONFIRMED:
             terms = features(alone.variables)
-            errors.append(held_out_error(terms, alone.targets[:, 0], folds(alone, FOLDS)))
+            errors.append(float(held_out_errors(terms, alone.targets, folds(alone, FOLDS))[0]))
             continue
         rule = CrossValidation()
         cells = gather_partitioned(features, alone, rule.divide(alone))

@@ -42,8 +42,8 @@ def missing_variable(
     return Advice(
         "missing-variable",
         f"No function of {columns} explains {rates([names[c] for c in found])}: equal values go "
-        f"with different rates ({share} of the variance of {names[worst]}' is left). An input or "
-        f"a state is missing from the table: add its column.",
+        f"with different rates ({share} of the variance of {names[worst]}' is left). An input, "
+        f"or a state such as a velocity, is missing from the table: add its column.",
     )
 
 
@@ -57,7 +57,7 @@ def _differs_by_run(seen: Observations, features: Any, equation: int) -> bool:
     terms = features(samples.variables)
     place = np.arange(len(run)) - (np.cumsum(length) - length)[run]
     stretch = place * _STRETCHES // length[run]
-    target = samples.targets[:, equation]
+    target = samples.targets[:, [equation]]
     pooled = target - held_out_values(terms, target, stretch)
     own = np.zeros_like(target)
     long = length >= ROWS_PER_TERM * terms.shape[1]

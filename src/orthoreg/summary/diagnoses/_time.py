@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ...data import folds
-from .._held_out import beyond_noise, held_out_error, held_out_values
+from .._held_out import beyond_noise, held_out_errors, held_out_values
 from .._neighbours import Determination
 from .._observations import FOLDS, Observations
 from .._summary import Advice
@@ -18,7 +18,7 @@ from .._words import listed, percent
 _MOST_WAVES = 3
 _WORTH = 0.9  # of the error, which one more wave must be below
 _ENOUGH = 0.1  # of the error beyond noise: with less left, the forcing is found
-_MOST_FREQUENCIES = 800
+_MOST_FREQUENCIES = 500
 _SAMPLES_PER_PERIOD = 5  # of the fastest forcing that is looked for
 _FINER = np.linspace(-1.0, 1.0, 9)  # of a step between frequencies
 _REFINEMENTS = 3
@@ -80,7 +80,7 @@ def _waves(seen: Observations, features: Any, equation: int) -> TimeDependence |
     target, times = samples.targets[:, equation], samples.times
     design = features(samples.variables)
     fold = folds(samples, FOLDS)
-    before = held_out_error(design, target, fold)
+    before = float(held_out_errors(design, target[:, None], fold)[0])
     after, found = before, []
     for _ in range(_MOST_WAVES):
         frequency = _strongest(seen, design, target)
@@ -88,7 +88,7 @@ def _waves(seen: Observations, features: Any, equation: int) -> TimeDependence |
         if frequency is None or any(abs(frequency - w) < 2 * _resolution(seen) for w in found):
             break
         larger = np.column_stack([design, *_wave(frequency, times)])
-        error = held_out_error(larger, target, fold)
+        error = float(held_out_errors(larger, target[:, None], fold)[0])
         if error > _WORTH * after:
             break
         design, after = larger, error
@@ -120,7 +120,7 @@ def _shared(seen: Observations, features: Any, equation: int) -> TimeDependence 
         return None
     target = samples.targets[:, equation]
     fold = run % FOLDS
-    error = target - held_out_values(features(samples.variables), target, fold)
+    error = target - held_out_values(features(samples.variables), target[:, None], fold)[:, 0]
     bins = ((times - times.min()) / max(float(np.ptp(times)), 1e-300) * (_BINS - 1e-9)).astype(int)
     total, count = np.bincount(bins, error), np.bincount(bins)
     guess = np.zeros_like(error)

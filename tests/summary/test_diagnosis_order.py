@@ -1,0 +1,72 @@
+"""Second order: only positions were given."""
+
+import numpy as np
+import pytest
+from moving_systems import LIBRARY, observed, pendulum, predators, runs_of, starts, swings
+
+import orthoreg as og
+from orthoreg.summary.diagnoses import second_order
+
+
+def found(data, library=LIBRARY):
+    seen = observed(data)
+    return second_order(seen, library, range(data.n_states), seen.first_order())
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.05])
+def test_angles_without_velocities_are_of_second_order(noise):
+    advice, states = found(swings(keep=[0], noise=noise))
+    assert advice.code == "second-order" and states == [0]
+    assert "theta' is no function of the columns" in advice.text
+    assert "add a column with the derivative of theta" in advice.text
+
+
+def test_one_run_that_comes_back_is_enough():
+    data = runs_of(pendulum, [[1.5, 0.5]], 30, 500, ["theta", "omega"], keep=[0])
+    assert found(data)[0] is not None
+
+
+def test_irregular_times_do_not_matter():
+    times = np.sort(np.random.default_rng(0).uniform(0, 40, 500))
+    data = og.Dataset.from_arrays(np.cos(times)[:, None], times, names=["q"])
+    assert found(data)[1] == [0]
+
+
+def test_two_positions_of_coupled_oscillators_are_both_named():
+    def slope(t, x):
+        return [x[2], x[3], -2 * x[0] + x[1], x[0] - 3 * x[1]]
+
+    data = runs_of(slope, starts(4, [-1] * 4, [1] * 4), 20, 300, ["p", "q", "v", "w"], keep=[0, 1])
+    advice, states = found(data)
+    assert states == [0, 1] and "p' and q' are no function" in advice.text
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_a_state_whose_partner_is_hidden_is_of_second_order_too(noise):
+    data = runs_of(
+        predators, starts(4, [1, 1], [5, 3]), 20, 300, ["prey", "pred"], keep=[0], noise=noise
+    )
+    assert found(data)[1] == [0]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+def test_complete_states_are_not(noise):
+    assert found(swings(noise=noise)) == (None, [])
+
+
+def test_a_run_that_never_comes_back_says_nothing():
+    times = np.linspace(0, 5, 200)
+    data = og.Dataset.from_arrays(np.exp(-times)[:, None], times)
+    assert found(data) == (None, [])
+
+
+def test_an_unknown_input_is_not_mistaken_for_a_velocity():
+    rng = np.random.default_rng(0)
+    phases, speeds = rng.uniform(0, 6, 6), rng.uniform(0.7, 3, 6)
+
+    def slope(t, x):
+        push = np.sin(1.3 * speeds * t + phases) + 0.7 * np.sin(2.9 * speeds * t + 3 * phases)
+        return [x[1], -4 * x[0] - 0.2 * x[1] + push]
+
+    data = runs_of(slope, starts(6, [-1, -1], [1, 1]), 20, 300, ["x", "v"])
+    assert found(data) == (None, [])
