@@ -73,7 +73,6 @@ WRONG = [
     ("good", ["--orthogonality", "-1"], ["--orthogonality must be", "(inf for the projection)"]),
     ("good", ["--magnitude", "inf"], ["--magnitude must be"]),
     ("good", ["--library", "poly(400)"], ["poly(400) in 2 variables has 80601 terms"]),
-    ("good", ["--preset", "compositional", "--orthogonality", "inf"], ["--orthogonality inf is"]),
     ("good", ["--seed", "x"], ["--seed", "See 'orthoreg fit --help'"]),
 ]
 

@@ -69,7 +69,7 @@ def test_a_state_that_does_not_change_has_no_derivative_but_a_slow_one_has():
     held = 9.81 * (1 + 1e-16 * np.sin(40 * times))
     slow = 5.0 + 1e-7 * times
     data = og.Dataset.from_arrays(np.column_stack([held, slow, np.cos(times)]), times)
-    targets = og.VectorField().samples(data).targets
+    targets = og.VectorField().observe(data).targets
     assert_array_equal(targets[:, 0], 0.0)
     assert_allclose(targets[:, 1], 1e-7, rtol=1e-3)
     model = og.OrthoReg(og.Polynomial(1)).fit(data)
@@ -78,7 +78,7 @@ def test_a_state_that_does_not_change_has_no_derivative_but_a_slow_one_has():
     single = og.Dataset.from_arrays(
         [[[1.0]], [[2.0]]], [[0.0], [0.0]], derivatives=[[[3.0]], [[4.0]]]
     )
-    assert_array_equal(og.VectorField().samples(single).targets, [[3.0], [4.0]])
+    assert_array_equal(og.VectorField().observe(single).targets, [[3.0], [4.0]])
 
 
 @pytest.mark.parametrize("method, order", STEPS.items())
@@ -348,7 +348,8 @@ REFUSED = {
     ),
     "exact": (
         lambda: og.OrthoReg(loss=og.OneStep(), solver=og.Exact()).fit(STATES, t=TIMES),
-        InputError, r"Exact\(\) needs a loss that is linear.*which loss=OneStep.*is not.*VectorField\(\), or solver=Adam",
+        InputError,
+        r"Exact\(\) needs a loss that is linear.*loss=OneStep.*is not.*VectorField\(\), or solver=Adam",
     ),
     "the default solver": (
         lambda: og.OrthoReg(loss=og.MultiStep(2)).fit(STATES, t=TIMES),
@@ -356,7 +357,8 @@ REFUSED = {
     ),
     "STLSQ": (
         lambda: og.STLSQ(loss=og.OneStep()).fit(STATES, t=TIMES),
-        InputError, r"Thresholding\(\) needs a loss that is linear.*which loss=OneStep.*VectorField",
+        InputError,
+        r"Thresholding\(\) needs a loss that is linear.*which loss=OneStep.*VectorField",
     ),
     "polish": (
         lambda: og.OrthoReg(loss=og.OneStep(), solver=og.Adam(polish=True)).fit(STATES, t=TIMES),

@@ -5,7 +5,7 @@ import pytest
 from moving_systems import LIBRARY, duffing, observed, runs_of, starts, swings, van_der_pol
 
 import orthoreg as og
-from orthoreg.data import Samples
+from orthoreg.data import Rows
 from orthoreg.libraries import parse_library
 from orthoreg.summary._observations import of_samples
 from orthoreg.summary.diagnoses import larger_library
@@ -48,7 +48,7 @@ def test_few_rows_are_no_reason_for_more_terms():
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, (60, 3))
     noisy = rng.standard_normal((60, 1))
-    samples = Samples(x, noisy, np.zeros(60, int), np.zeros(1), ("a", "b", "c"), ("y",))
+    samples = Rows(x, noisy, np.zeros(60, int), np.zeros(1), ("a", "b", "c"), ("y",))
     assert larger_library(of_samples(samples), LIBRARY, [0]) is None
 
 

@@ -47,7 +47,8 @@ def decode(value: Any) -> Any:
         kind = registered(value["$kind"])
         if kind is None:
             raise ModelFileError(f"The model file names '{value['$kind']}', which is no part.")
-        return kind(**fields)
+        pairs = fields.get("by_state")  # JSON has no tuples
+        return kind(**fields if pairs is None else {**fields, "by_state": dict(pairs)})
     return {name: decode(item) for name, item in value.items()}
 
 

@@ -6,6 +6,7 @@ then by Gauss-Newton steps.
 """
 
 from collections.abc import Mapping
+from typing import final
 
 import numpy as np
 from jaxtyping import Float
@@ -58,6 +59,7 @@ def estimate_parameters(
     return features.with_values(best)
 
 
+@final
 class _Projection:
     """What least squares leaves of the targets, as a function of the parameters."""
 

@@ -45,7 +45,7 @@ class Polynomial(AbstractLibrary):
         if not (degree or self.include_constant):
             raise InputError("Polynomial(0, include_constant=False) has no terms.")
 
-    def terms(self, variables, equation=None) -> tuple[Expression, ...]:
+    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         nodes = [Variable(i, name) for i, name in enumerate(variables)]
         count = comb(len(nodes) + self.degree, self.degree)
         if count > MOST_TERMS:
@@ -60,9 +60,6 @@ class Polynomial(AbstractLibrary):
             for chosen in combinations_with_replacement(nodes, degree)
         )
 
-    def parts(self) -> tuple[AbstractLibrary, ...]:
-        return ()
-
 
 @part
 @final
@@ -76,16 +73,13 @@ class Fourier(AbstractLibrary):
         count = positive_integer(self.n_frequencies, "Fourier(n_frequencies=...)")
         object.__setattr__(self, "n_frequencies", count)
 
-    def terms(self, variables, equation=None) -> tuple[Expression, ...]:
+    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         return tuple(
             call(function, multiply(Number(float(k)), Variable(i, name)))
             for k in range(1, self.n_frequencies + 1)
             for i, name in enumerate(variables)
             for function in ("sin", "cos")
         )
-
-    def parts(self) -> tuple[AbstractLibrary, ...]:
-        return ()
 
 
 @part
@@ -94,10 +88,7 @@ class Fourier(AbstractLibrary):
 class Empty(AbstractLibrary):
     """No terms at all: the field is the residual alone."""
 
-    def terms(self, variables, equation=None) -> tuple[Expression, ...]:
-        return ()
-
-    def parts(self) -> tuple[AbstractLibrary, ...]:
+    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         return ()
 
 
@@ -126,7 +117,7 @@ class Terms(AbstractLibrary):
             raise FormulaError("Terms needs at least one formula; the list is empty.")
         object.__setattr__(self, "bounds", _checked_bounds(self.bounds))
 
-    def terms(self, variables, equation=None) -> tuple[Expression, ...]:
+    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         bounded = dict(self.bounds)
         terms = distinct([self._term(formula, variables, bounded) for formula in self.formulas])
         if ZERO in terms:
@@ -138,9 +129,6 @@ class Terms(AbstractLibrary):
                     f"{list(self.formulas)}."
                 )
         return terms
-
-    def parts(self) -> tuple[AbstractLibrary, ...]:
-        return ()
 
     def _term(
         self, formula: str, variables: Sequence[str], bounded: Mapping[str, object]
@@ -193,14 +181,15 @@ class PerState(AbstractLibrary):
         object.__setattr__(self, "by_state", pairs)
         object.__setattr__(self, "default", default)
 
-    def terms(self, variables, equation=None) -> tuple[Expression, ...]:
+    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         libraries = [library for _, library in self.by_state]
         if self.default is not None:
             libraries.append(self.default)
-        if equation is not None:
-            own = self.of(equation)
-            libraries = [] if own is None else [own]
         return distinct([term for library in libraries for term in library.terms(variables)])
+
+    def terms_of(self, equation: str, variables: Sequence[str]) -> tuple[Expression, ...]:
+        own = self.of(equation)
+        return () if own is None else own.terms(variables)
 
     def parts(self) -> tuple[AbstractLibrary, ...]:
         own = tuple(library for _, library in self.by_state)

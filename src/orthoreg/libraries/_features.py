@@ -104,7 +104,7 @@ def bind(
                 )
     allowed = []
     for equation in equations:
-        own = set(library.terms(names, equation))
+        own = set(library.terms_of(equation, names))
         if not own and not isinstance(library, Empty):
             raise InputError(
                 f"PerState gives no library for '{equation}'. Add an entry or a default."

@@ -19,15 +19,16 @@ class AbstractLibrary(abc.ABC):
     """
 
     @abc.abstractmethod
-    def terms(
-        self, variables: Sequence[str], equation: str | None = None
-    ) -> tuple[Expression, ...]:
-        """The candidate terms in these variables, without repetition: all of them, or those that
-        one equation may use."""
+    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
+        """The candidate terms in these variables, without repetition."""
 
-    @abc.abstractmethod
+    def terms_of(self, equation: str, variables: Sequence[str]) -> tuple[Expression, ...]:
+        """Those that one equation may use: all, unless a library says otherwise."""
+        return self.terms(variables)
+
     def parts(self) -> "tuple[AbstractLibrary, ...]":
-        """The libraries that this one is made of."""
+        """The libraries that this one is made of, if it is made of any."""
+        return ()
 
     def __add__(self, other: "AbstractLibrary") -> "AbstractLibrary":
         return Joined(self, other) if isinstance(other, AbstractLibrary) else NotImplemented
@@ -45,10 +46,12 @@ class Joined(AbstractLibrary):
     first: AbstractLibrary
     second: AbstractLibrary
 
-    def terms(self, variables, equation=None) -> tuple[Expression, ...]:
-        return distinct(
-            [*self.first.terms(variables, equation), *self.second.terms(variables, equation)]
-        )
+    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
+        return distinct([*self.first.terms(variables), *self.second.terms(variables)])
+
+    def terms_of(self, equation: str, variables: Sequence[str]) -> tuple[Expression, ...]:
+        sides = (self.first, self.second)
+        return distinct([term for side in sides for term in side.terms_of(equation, variables)])
 
     def parts(self) -> tuple[AbstractLibrary, ...]:
         return (self.first, self.second)
@@ -66,13 +69,12 @@ class Products(AbstractLibrary):
     first: AbstractLibrary
     second: AbstractLibrary
 
-    def terms(self, variables, equation=None) -> tuple[Expression, ...]:
-        return distinct(
-            [
-                multiply(left, right)
-                for left in self.first.terms(variables, equation)
-                for right in self.second.terms(variables, equation)
-            ]
+    def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
+        return _products(self.first.terms(variables), self.second.terms(variables))
+
+    def terms_of(self, equation: str, variables: Sequence[str]) -> tuple[Expression, ...]:
+        return _products(
+            self.first.terms_of(equation, variables), self.second.terms_of(equation, variables)
         )
 
     def parts(self) -> tuple[AbstractLibrary, ...]:
@@ -84,6 +86,12 @@ class Products(AbstractLibrary):
             for side in (self.first, self.second)
         ]
         return " * ".join(sides)
+
+
+def _products(
+    first: Sequence[Expression], second: Sequence[Expression]
+) -> tuple[Expression, ...]:
+    return distinct([multiply(left, right) for left in first for right in second])
 
 
 def distinct(terms: Sequence[Expression]) -> tuple[Expression, ...]:
