@@ -27,7 +27,7 @@ def demo(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Fit the paper's pendulum, whose forcing the library cannot say, and forecast it."""
+    """Fit the paper's pendulum, whose forcing the library cannot represent, and forecast it."""
     from .. import OrthoReg
     from ..summary import forecast_scores
     from ..systems import Pendulum, Split, generate, true_derivatives

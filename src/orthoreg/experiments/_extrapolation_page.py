@@ -51,7 +51,7 @@ _NOTES = """\
 **What was in view.** Everything is chosen from training runs, and a test sees the same model when
 the test splits are taken away. But the design was not made blindly: the T2 splits had been seen
 when the defaults of selection and gate were first set (they were then chosen again on other
-systems), and when the residual's units were spread over many steepnesses (on the evidence of
+systems), and when the residual's units were spread over many weight scales (on the evidence of
 other systems and of validation runs). `docs/choosing.md` has the details, and what was tried and
 dropped.
 """

@@ -1,4 +1,4 @@
-"""How much of the pendulum the library cannot say. [tab:difficulty_ablation_streamlined]"""
+"""How much of the pendulum the library cannot represent. [tab:difficulty_ablation_streamlined]"""
 
 from typing import Literal
 

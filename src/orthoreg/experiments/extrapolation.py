@@ -9,7 +9,7 @@ NAME = "extrapolation"
 TITLE = "The recommended default, in and beyond the data"
 CAPTION = (
     "Beside the methods of the paper the default of this package: terms chosen by how they "
-    "extrapolate, coefficients without shrinkage, a residual orthogonal to them that fades out "
+    "extrapolate, coefficients without shrinkage, a residual orthogonal to them that is held "
     "beyond the data. It sees the training runs as they were measured and estimates derivatives "
     "itself. Irregular runs have steps drawn from U[0.01, 0.05]."
 )

@@ -1,4 +1,4 @@
-"""The pendulum with forcing that the library cannot say. [tab:sweet_spot_results]"""
+"""The pendulum with forcing that the library cannot represent. [tab:sweet_spot_results]"""
 
 from typing import Literal
 

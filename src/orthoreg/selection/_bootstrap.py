@@ -1,4 +1,4 @@
-"""Inclusion probabilities and intervals: groups of runs drawn again, from moments alone."""
+"""Inclusion probabilities and intervals: a bootstrap over groups of runs, from moments."""
 
 from dataclasses import dataclass
 from typing import final

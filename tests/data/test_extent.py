@@ -1,0 +1,106 @@
+"""`Extent` against the whole data at once, however they are cut into chunks."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from orthoreg.data import Extent
+from orthoreg.data import _extent as module
+
+seeds = st.integers(0, 10_000)
+cuts = st.lists(st.integers(1, 199), max_size=6, unique=True).map(sorted)
+
+
+def drawn(seed: int, rows: int = 200) -> np.ndarray:
+    """Columns of very different sizes, far from zero, and a constant one."""
+    rng = np.random.default_rng(seed)
+    columns = rng.standard_normal((rows, 3)) @ rng.standard_normal((3, 3)) * [1e-3, 1.0, 1e4]
+    return np.column_stack([columns + [1.0, -5.0, 3e5], np.full(rows, 7.0)])
+
+
+def in_chunks(variables: np.ndarray, places: list[int]) -> Extent:
+    edges = [0, *places, len(variables)]
+    parts = [
+        Extent.of(variables[a:b], first=a) for a, b in zip(edges[:-1], edges[1:], strict=True)
+    ]
+    return sum(parts[1:], start=parts[0])
+
+
+@given(seeds, cuts)
+def test_it_is_that_of_all_rows_whatever_the_chunks(seed, places):
+    variables = drawn(seed)
+    found = in_chunks(variables, places)
+    assert found.count == 200
+    assert_array_equal(found.range, [variables.min(axis=0), variables.max(axis=0)])
+    assert_allclose(found.mean, variables.mean(axis=0), rtol=1e-13)
+    assert_allclose(found.spread[:3], variables[:, :3].std(axis=0), rtol=1e-12)
+    size = variables.std(axis=0)
+    away = variables - variables.mean(axis=0)
+    scale = np.outer(size, size) * 200 + 1e-300
+    assert_allclose(found.square / scale, away.T @ away / scale, atol=1e-11)
+    assert_array_equal(found.varies, [True, True, True, False])
+    assert found.spread[3] == 1
+
+
+@given(seeds, cuts)
+def test_chunks_may_come_in_any_order(seed, places):
+    variables = drawn(seed)
+    edges = [0, *places, 200]
+    parts = [Extent.of(variables[a:b], first=a) for a, b in zip(edges, edges[1:], strict=False)]
+    parts = [parts[i] for i in np.random.default_rng(seed).permutation(len(parts))]
+    mixed, whole = sum(parts[1:], start=parts[0]), Extent.of(variables)
+    assert_allclose(mixed.mean, whole.mean, rtol=1e-12)
+    assert_allclose(mixed.spread, whole.spread, rtol=1e-9)
+    assert_array_equal(np.sort(mixed.sample, axis=0), np.sort(whole.sample, axis=0))
+
+
+@given(seeds, cuts, st.sampled_from([1, 20, 150]))
+def test_the_sample_does_not_depend_on_the_cut(seed, places, most):
+    variables = drawn(seed)
+    with mock.patch.object(module, "_SAMPLED", most):
+        whole, parts = Extent.of(variables), in_chunks(variables, places)
+        with mock.patch.object(module, "_BLOCK", 64):
+            blocks = Extent.of(variables)
+    kept = [set(map(tuple, one.sample)) for one in (whole, parts, blocks)]
+    assert kept[0] <= set(map(tuple, variables)) and whole.count == 200
+    # a single block keeps all of its rows: the bound is on what is added up
+    expected = most if places else 200
+    assert len(parts.sample) == expected and len(blocks.sample) == most
+    if places:
+        assert kept[1] == kept[2]
+
+
+def test_quantiles_of_the_sample_are_those_of_the_data():
+    variables = np.random.default_rng(0).standard_normal((40_000, 1)) ** 3
+    whole = Extent.of(variables)
+    assert_array_equal(np.sort(whole.sample, axis=0), np.sort(variables, axis=0))
+    with mock.patch.object(module, "_SAMPLED", 4000), mock.patch.object(module, "_BLOCK", 3000):
+        sample = Extent.of(variables).sample[:, 0]
+    assert len(sample) == 4000
+    for share in (0.05, 0.5, 0.95):
+        below = np.mean(variables[:, 0] <= np.quantile(sample, share))
+        assert below == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / 4000))
+
+
+def test_the_sample_is_spread_over_all_rows():
+    with mock.patch.object(module, "_SAMPLED", 1000), mock.patch.object(module, "_BLOCK", 500):
+        rows = Extent.of(np.arange(20_000.0)[:, None]).sample[:, 0]
+    share = np.histogram(rows, bins=10, range=(0, 20_000))[0] / 1000
+    assert np.abs(share - 0.1).max() < 0.04  # a standard deviation is 0.0095
+
+
+@given(seeds)
+def test_distances_are_mahalanobis_and_free_of_units(seed):
+    variables = drawn(seed)
+    distance = Extent.of(variables).distance(variables)
+    moving = variables[:, :3]
+    inverse = np.linalg.inv(np.cov(moving.T, bias=True))
+    away = moving - moving.mean(axis=0)
+    assert_allclose(distance, np.sqrt(np.einsum("ni,ij,nj->n", away, inverse, away)), rtol=1e-5)
+    scaled = variables * [1e3, 1e-3, 7.0, 1.0]
+    assert_allclose(Extent.of(scaled).distance(scaled), distance, rtol=1e-5)
+    assert_array_equal(Extent.of(variables[:1]).distance(variables[:5]), np.zeros(5))
