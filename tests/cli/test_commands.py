@@ -1,20 +1,15 @@
 """The command line as a user meets it: output, files, exit codes, one sentence per mistake."""
 
-import io
 import json
-import math
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 import orthoreg as og
 from orthoreg.cli import run
-from orthoreg.cli._output import certificate_table, print_certificate, print_equations, terminal
-from orthoreg.cli._output import table as table_of
+from orthoreg.cli._output import print_equations, terminal
 from orthoreg.data import write_table
 from orthoreg.systems import LotkaVolterra, Pendulum
 from orthoreg.systems import generate as simulated
@@ -73,7 +68,8 @@ def test_generate_writes_irregular_noisy_runs_of_other_systems(tmp_path, capsys)
 def test_fit_writes_model_and_plots(fitted):
     names = sorted(path.name for path in fitted.iterdir())
     plots = ["forecast.png", "phase.png", "residual.png", "selection.png"]
-    assert names == sorted([*plots, "runs.orthoreg"])
+    words = ["equations.txt", "summary.txt", "summary.json"]
+    assert names == sorted([*plots, *words, "runs.orthoreg"])
     for name in plots:
         assert (fitted / name).read_bytes().startswith(b"\x89PNG")
 
@@ -293,42 +289,11 @@ def test_square_brackets_in_names_are_printed(tmp_path, capsys):
     assert header.split("  ")[0].strip() == "t" and "v [m]" in header and "[bold]w" in header
 
 
-def test_titles_and_headers_are_no_markup():
-    console = Console(file=io.StringIO(), width=80)
-    console.print(table_of("[red]title[/red]", ("[bold]w", "v [m]"), [("[i]1", "2")]))
-    assert console.file.getvalue().split() == (
-        ["[red]title[/red]", "[bold]w", "v", "[m]", "[i]1", "2"]
-    )
-
-
 def test_long_equations_stay_on_one_line(capsys):
     equation = "x' = " + " + ".join(f"{k}.000 sin({k}*x)" for k in range(1, 40))
     print_equations(terminal(), [equation], [equation])
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:3] == [f"found  {equation}", f"truth  {equation}"]
-
-
-@pytest.mark.parametrize(
-    ("orthogonality", "bound"), [(math.inf, "exact"), (0.5, "0.25"), (0.0, "inf")]
-)
-def test_certificate_table_says_what_is_known(orthogonality, bound):
-    value = math.inf if orthogonality == 0 else 0.125 / orthogonality
-    row = _certificate_row(orthogonality, fit_error=3e-10, library_r2=0.123, bound=value)
-    assert row == ["x'", "2", "<1e-8", "0.2", "12", "%", "0", "0", bound, "0"]
-
-
-@pytest.mark.parametrize(("library_r2", "share", "said"), [(0.8, 0.2, True), (0.4, 0.2, False),
-                                                        (0.8, 0.001, False)])  # fmt: skip
-@pytest.mark.parametrize(("selection", "reason"), [
-    (None, "; a lower sparsity lets them in."),
-    ("found", ",\n  because they do not hold where they were not fitted."),
-])  # fmt: skip
-def test_a_sayable_residual_is_pointed_out(capsys, library_r2, share, said, selection, reason):
-    one = _equation(library_r2=library_r2, residual_share=share)
-    certificate = SimpleNamespace(orthogonality=math.inf, equations=[one], dependences=())
-    print_certificate(terminal(), SimpleNamespace(certificate_=certificate, selection_=selection))
-    line = "  80% of the residual of x' could be said by library terms that were left out"
-    assert (line + reason in capsys.readouterr().out) is said
 
 
 def test_no_arguments_print_the_help(capsys):
@@ -373,18 +338,3 @@ def _assert_one_sentence(capsys, words):
     assert "Traceback" not in captured.err
     for word in words:
         assert word in captured.err
-
-
-def _equation(*, fit_error=0.1, residual_share=0.2, library_r2=0.0, bound=0.0):
-    return SimpleNamespace(
-        equation="x", n_terms=2, fit_error=fit_error, residual_share=residual_share,
-        library_r2=library_r2, overlap=0.0, duality_gap=0.0,
-        penalty_bound=SimpleNamespace(observed=0.0, bound=bound, assumption_holds=True),
-    )  # fmt: skip
-
-
-def _certificate_row(orthogonality, **values):
-    certificate = SimpleNamespace(orthogonality=orthogonality, equations=[_equation(**values)])
-    console = Console(file=io.StringIO(), width=120)
-    console.print(certificate_table(certificate))
-    return console.file.getvalue().splitlines()[-1].split()
