@@ -37,15 +37,6 @@ def test_tune_refuses_a_selection_instead_of_dropping_it():
         og.tune(model, X, Y)
 
 
-def test_a_file_with_both_is_read_as_what_it_was(tmp_path):
-    model = og.OrthoReg(og.Polynomial(1), og.Zero(), sparsity=0.01).fit(X, Y)
-    model.selection = og.Extrapolation()  # older versions fitted it and paid no attention
-    model.save(tmp_path / "m.orthoreg")
-    loaded = og.load(tmp_path / "m.orthoreg")
-    assert (loaded.selection, loaded.sparsity) == (None, 0.01)
-    assert loaded.score(X, Y) == model.score(X, Y)
-
-
 # -- libraries as text ---------------------------------------------------------------------
 
 TEXT = "poly(1) + S/(0.5 + S)"

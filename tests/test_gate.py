@@ -172,19 +172,6 @@ def test_an_equation_that_is_all_residual_does_not_stand_still_beyond_the_data()
     assert_array_equal(still.predict(far), 0.0)
 
 
-def test_a_file_from_before_residuals_were_held_lets_them_vanish(pair, data, rng, tmp_path):
-    gated = clone(pair[0]).fit(data)
-    path = tmp_path / "old.orthoreg"
-    gated.save(path)
-
-    def older(manifest, arrays):
-        del arrays["region.held"], manifest["params"]["gate"]["hold"]
-
-    loaded, x = og.load(rewritten(path, older)), around(data, rng)
-    assert loaded.gate == og.Gate(hold=False)
-    assert_array_equal(loaded.decompose(x)[1], fading(gated).neural(x))
-
-
 MODELS = {
     "random features": og.OrthoReg(augmentation=og.RandomFeatures(20, ridge=1e-6)),
     "projected": og.OrthoReg(augmentation=og.MLP(6, 1), solver=og.Adam(epochs=9)),
@@ -262,17 +249,6 @@ def test_without_a_gate_nothing_is_measured(pair, data):
     assert og.STLSQ().fit(data).field_.region is None
     assert og.OrthoReg().recipe().gate == GATE and og.presets.paper_orthoreg().gate is None
     assert og.OrthoReg(gate=False).recipe().gate is None
-
-
-def test_a_file_from_before_there_were_gates_is_read(pair, data, tmp_path):
-    _, free = pair
-    path = tmp_path / "old.orthoreg"
-    free.save(path)
-    rewritten(path, lambda manifest, _: manifest["params"].pop("gate"))
-    assert "gate" not in json.loads(zipfile.ZipFile(path).read("manifest.json"))["params"]
-    loaded = og.load(path)
-    assert loaded.gate is None
-    assert_array_equal(loaded.predict(data), free.predict(data))
 
 
 @pytest.mark.parametrize("change", ["rate", "landmarks", "held", "fade"])

@@ -165,7 +165,10 @@ def test_a_changed_byte_is_noticed_or_does_not_matter(saved, model, place, chang
 
 
 def test_a_changed_number_is_noticed(saved):
-    rewritten(saved, lambda _, arrays: arrays.update(mean=2 * arrays["mean"]), sign=False)
+    def change(manifest, arrays):
+        arrays["basis.mean"] *= 2
+
+    rewritten(saved, change, sign=False)
     with pytest.raises(ModelFileError, match="pendulum.orthoreg.*changed.*checksum"):
         og.load(saved)
 
@@ -185,11 +188,14 @@ FORGERIES = {
     "an endless formula": (["field", "terms", 0], "(" * 9000, "parts do not fit together"),
     "a number too large": (["field", "terms", 0], "9**9**9**9", "parts do not fit together"),
     "a formula that is a number": (["field", "terms", 0], 7, "parts do not fit together"),
-    "an unknown part": (["params", "augmentation", "$kind"], "os.system", "do not fit together"),
+    "an unknown part": (["params", "augmentation", "$kind"], "os.system", "no part"),
     "an unknown parameter": (["params", "hook"], HOSTILE, "parts do not fit together"),
     "a wrong argument": (["params", "augmentation", "width"], -3, "parts do not fit together"),
     "too few terms": (["field", "terms"], ["1"], "fit together|inconsistent"),
-    "too many layers": (["field", "layers"], 10**12, "parts do not fit together"),
+    "an unknown residual": (["field", "basis"], "os.system", "which is no part of a residual"),
+    "a recipe for a residual": (["field", "basis"], "MLP", "which is no part of a residual"),
+    "a list for a residual": (["field", "basis"], ["TanhLayers"], "no part of a residual"),
+    "a parameter too many": (["field", "parameters"], ["K"], "fit together|inconsistent"),
     "an equation too many": (["outputs"], ["x0", "x1", "x2"], "fit together|inconsistent"),
     "a state too few": (["states"], ["x0"], "fit together|inconsistent"),
     "no field": (["field"], None, "parts do not fit together"),
@@ -208,7 +214,7 @@ def test_a_forged_manifest_is_refused_in_a_sentence(saved, kind, monkeypatch):
     assert not os.path.exists("hacked")
 
 
-@pytest.mark.parametrize("array", ["coefficients", "weights", "layer0.weight", "state_range"])
+@pytest.mark.parametrize("array", ["coefficients", "weights", "basis.layer0.weight", "state_range"])
 def test_numbers_that_are_not_finite_are_refused(saved, array):
     def change(manifest, arrays):
         arrays[array] = np.full_like(arrays[array], np.nan)
@@ -218,7 +224,7 @@ def test_numbers_that_are_not_finite_are_refused(saved, array):
 
 
 @pytest.mark.parametrize(
-    "array", ["coefficients", "weights", "layer0.weight", "mean", "state_range"]
+    "array", ["coefficients", "weights", "basis.layer0.weight", "basis.mean", "state_range"]
 )
 @pytest.mark.parametrize("missing", [True, False])
 def test_missing_and_misshapen_arrays_are_refused(saved, array, missing):
@@ -326,7 +332,7 @@ def test_a_file_that_would_grow_without_measure_is_not_unpacked(tmp_path, entry,
 
 
 def test_large_arrays_that_pack_well_are_read_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("orthoreg._persistence._FREE_SIZE", 2**16)
+    monkeypatch.setattr("orthoreg._persistence._archive._FREE_SIZE", 2**16)
     arrays = {"zeros": np.zeros(2**16)}
     write_model(tmp_path / "m.orthoreg", {}, arrays)
     assert_array_equal(read_model(tmp_path / "m.orthoreg")[1]["zeros"], arrays["zeros"])
