@@ -62,7 +62,7 @@ def _in_numpy(field: HybridField, owner: HybridField) -> NumpyField:
 
     terms = np.count_nonzero(np.any((field.coefficients != 0) | (field.correction != 0), axis=0))
     region = 0 if field.region is None else _REGION_COST
-    return NumpyField(slope, float(terms + field.basis.size + region), owner)
+    return NumpyField(slope, float(max(terms + field.basis.size + region, 1)), owner)
 
 
 def _ends(rollout: Rollout, inputs: Inputs | None, rows: list[int]) -> Float[np.ndarray, "r V"]:

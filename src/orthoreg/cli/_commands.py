@@ -108,7 +108,7 @@ def fit(
         with working("Judging"):
             summary = model.summary(runs, forecasts=forecasts)
         with working("Drawing"):
-            plots = draw(model, runs, chosen, forecasts, "training runs")
+            plots = draw(model, runs, chosen, forecasts, "training runs", summary.verdict.text)
         files = write_results(out, f"{data.stem}.orthoreg", model, plots, summary)
     if as_json:
         return print_json(

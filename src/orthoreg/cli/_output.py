@@ -8,12 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import click
 from rich.console import Console
 
 from .._errors import DataWarning, TrainingWarning
 from ..summary import Scores, Summary, counted, equation_lines, plain, renderables, score_table
 from ..summary import number as number
 from ..summary import table as table
+from ._app import options_of
+from ._wording import in_options
 
 ERRORS = Console(stderr=True, highlight=False, emoji=False)
 
@@ -76,5 +79,11 @@ def collected_warnings() -> Iterator[list[str]]:
         yield notes
     for warning in caught:
         if issubclass(warning.category, DataWarning | TrainingWarning):
-            notes.append(str(warning.message))
-            ERRORS.print(f"warning: {warning.message}", markup=False)
+            notes.append(in_options(str(warning.message), _current_options()))
+            ERRORS.print(f"warning: {notes[-1]}", markup=False)
+
+
+def _current_options() -> dict[str, str]:
+    """The options of the command that is running, by the names of its parameters."""
+    context = click.get_current_context(silent=True)
+    return {} if context is None or context.info_name is None else options_of(context.info_name)

@@ -46,15 +46,14 @@ def draw(
     forecast_runs: Dataset,
     forecasts: Sequence[Rollout],
     what: str,
+    words: str | None = None,
 ) -> dict[str, bytes]:
     """Forecasts, phase portrait and map of the residual over the data, and the path of the
-    selection where there was one, as PNG by name."""
+    selection where there was one, as PNG by name. `words` is what the summary says of the fit."""
     figures = {
-        "forecast.png": plot_forecast(
-            forecast_runs, [forecast.x for forecast in forecasts], title=f"Forecasts of {what}"
-        ),
+        "forecast.png": plot_forecast(forecast_runs, forecasts, title=f"Forecasts of {what}"),
         "phase.png": plot_phase(model, data),
-        "residual.png": plot_residual(model, data),
+        "residual.png": plot_residual(model, data, words=words),
     }
     if model.selection_ is not None:
         figures["selection.png"] = plot_selection(model)

@@ -143,7 +143,7 @@ class Exact(AbstractSolver):
         return self._on_all_rows(task, rows, result)
 
     def _on_all_rows(self, task: Task, rows: Rows, shaped: FitResult) -> Solution:
-        """Coefficients by least squares on all rows, and the network less its projection there.
+        """Coefficients from all rows, and the network less its projection there.
 
         The moments of the result have the network's output in each equation as its basis.
         """
@@ -157,14 +157,15 @@ class Exact(AbstractSolver):
             terms = problem.terms[problem.independent]
             unit = np.zeros(len(task.support))
             unit[c] = 1 / sizes[1][c]  # the basis is in the units of the data, the target is not
-            least_squares = QuadraticProblem(total.A[np.ix_(terms, terms)], total.a[terms, c])
+            A, mu = total.A[np.ix_(terms, terms)], float(task.regularization.sparsity)
+            symbolic = QuadraticProblem(A, total.a[terms, c], mu)
             w, p = np.zeros(total.n_features), np.zeros(total.n_features)
-            w[terms] = least_squares.solve()
-            p[terms] = replace(least_squares, r=total.B[terms] @ unit).solve()
+            w[terms] = symbolic.solve()
+            p[terms] = QuadraticProblem(A, total.B[terms] @ unit).solve()
             equations.append(
                 replace(
                     fit, terms=problem.terms, w=w, v=unit, p=p,
-                    duality_gap=least_squares.duality_gap(w[terms], float(total.yy[c])),
+                    duality_gap=symbolic.duality_gap(w[terms], float(total.yy[c])),
                     dependences=dependences(total, problem.terms),
                 )
             )  # fmt: skip
