@@ -27,7 +27,9 @@ def test_a_selection_that_sparsity_would_override_is_refused():
 
 def test_a_selection_without_derivatives_is_refused():
     model = og.OrthoReg(selection=og.Extrapolation(), loss=og.OneStep())
-    with pytest.raises(InputError, match=r"selection=.* which loss=OneStep\(.* without a selection"):
+    with pytest.raises(
+        InputError, match=r"selection=.* which loss=OneStep\(.* without a selection"
+    ):
         model.fit(X, t=0.1)
 
 

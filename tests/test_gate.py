@@ -1,7 +1,5 @@
 """The gate: the residual is whole on the training data, and held or gone beyond them."""
 
-import json
-import zipfile
 from dataclasses import replace
 
 import jax

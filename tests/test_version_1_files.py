@@ -25,7 +25,6 @@ def inputs_of(model):
     return INPUTS if model.input_names_ else None
 
 
-
 @pytest.mark.parametrize("name", [*NAMES, "composed"])
 def test_the_files_are_of_version_1(name):
     with zipfile.ZipFile(FILES / f"{name}.orthoreg") as archive:
@@ -119,5 +118,7 @@ def test_a_loaded_model_can_be_fitted_again_and_chooses_the_same_terms(name):
 
 
 def test_a_network_of_the_equations_is_refused_in_a_sentence():
-    with pytest.raises(og.ModelFileError, match=r"composed with its equations.*Fit another model\."):
+    with pytest.raises(
+        og.ModelFileError, match=r"composed with its equations.*Fit another model\."
+    ):
         og.load(FILES / "composed.orthoreg")

@@ -61,8 +61,8 @@ def _from_1(
 def _recipes_from_1(params: Manifest) -> Manifest:
     """The constructor's arguments, each recipe with the fields it has today."""
     found = {name: _recipe_from_1(value) for name, value in params.items()}
-    solver = found.get("solver")
-    if isinstance(solver, dict) and solver.pop("refit", False) and solver["normalize"]:
+    given, solver = params.get("solver"), found.get("solver")
+    if isinstance(given, dict) and given.get("refit") and given["normalize"]:
         found["solver"] = None  # the default's way to solve
     if isinstance(solver, dict) and solver["$kind"] == "TwoStage":
         first = solver.pop("first", None)
@@ -80,6 +80,8 @@ def _recipe_from_1(value: Any) -> Any:
     if fields.get("$kind") == "RandomFeatures":
         fields["weight_scale"] = fields.pop("steepness")
         fields["univariate_fraction"] = fields.pop("alone", 0.0)
+    if fields.get("$kind") == "Exact":
+        fields.pop("refit", None)  # what a selection chose is solved for without shrinkage
     if fields.get("$kind") == "Gate":
         fields["hold"] = False
     return fields
