@@ -1,8 +1,10 @@
 """The quick ways of the search against the plain ones: one more term, one term fewer."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -51,6 +53,7 @@ def error_of(moments: Moments, terms: np.ndarray, equation: int) -> float:
 # -- one more term ---------------------------------------------------------------------------------
 
 
+@settings(max_examples=15)
 @given(seeds, st.sampled_from([0.0, 0.1, 2.0]), st.integers(0, 4), st.integers(0, 1))
 def test_errors_of_a_grown_support_are_those_of_the_support_with_one_more(
     seed, caution, size, equation
@@ -60,13 +63,10 @@ def test_errors_of_a_grown_support_are_those_of_the_support_with_one_more(
     rest = np.setdiff1d(terms, support)
     grown = parts.grown_errors(support, rest, equation)
     together = np.stack([np.sort(np.append(support, term)) for term in rest])
-    _, outer = parts.errors(together, equation)
+    with mock.patch("orthoreg.selection._splits._MOST_CANCELLATION", np.inf):
+        _, outer = parts.errors(together, equation)  # those that cancel as well, as they are
     assert grown.shape == outer.shape == (len(rest), len(parts.inner))
-    # supports whose terms cancel are scored as worse than none, which the quick way leaves out
-    y = parts.target(equation)
-    refused = outer >= parts.outer[:, y, y]
-    assert refused.mean() < 0.5
-    assert_allclose(grown[~refused], outer[~refused], rtol=1e-6, atol=1e-9)
+    assert_allclose(grown, outer, rtol=1e-6, atol=1e-9)
 
 
 def test_a_term_that_the_support_spans_is_never_the_best():
@@ -106,10 +106,10 @@ def test_elimination_by_updates_is_the_plain_one(seed, terms, equation):
 
 def test_elimination_stays_right_over_many_updates():
     """More terms than are removed before the inverse is computed anew."""
-    moments = moments_of(3, 75, rows=400)
-    quick = elimination(moments, np.arange(75), 0)
-    assert [len(one) for one in quick] == list(range(75, -1, -1))
-    plain = plain_elimination(moments, np.arange(75), 0)
+    moments = moments_of(3, 50, rows=400)
+    quick = elimination(moments, np.arange(50), 0)
+    assert [len(one) for one in quick] == list(range(50, -1, -1))
+    plain = plain_elimination(moments, np.arange(50), 0)
     assert [one.tolist() for one in quick] == [one.tolist() for one in plain]
 
 
