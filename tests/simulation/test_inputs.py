@@ -37,7 +37,7 @@ SYSTEMS = {
     "sines": (oscillator(4, 0.2, 1), lambda t: np.sin(t) + 0.5 * np.sin(2.3 * t)),
     "jumps": (oscillator(2, 0.3, 1.5),
               lambda t: 0.8 * np.sign(np.sin(0.5 * t)) + 0.5 * np.sin(1.7 * t)),
-    "fast": (oscillator(400, 2, 100), lambda t: np.cos(3 * t)),
+    "fast": (oscillator(100, 2, 100), lambda t: np.cos(3 * t)),
     "damped": (oscillator(1, 80, 1), lambda t: np.exp(-t) * np.sin(5 * t)),
 }  # fmt: skip
 
@@ -80,7 +80,7 @@ def reference(field, start, times, u, kind):
 def test_rollouts_with_inputs_complete_and_agree_with_scipy(name, step, kind):
     rng = np.random.default_rng(0)
     field, signal = SYSTEMS[name]
-    regular = step * np.arange(min(int(4 / step), 40))
+    regular = step * np.arange(min(int(3 / step), 30))
     irregular = np.append(0.0, np.cumsum(rng.uniform(0.1, 1.9, len(regular) - 1) * step))
     for times in (regular, irregular):
         u, starts = signal(times), rng.normal(size=(32, 2))
@@ -224,7 +224,7 @@ def test_a_function_with_a_jump_is_integrated_exactly():
         (lambda: 1.0, "take one time"),
         (lambda t: "a", "return 1 number;"),
         (lambda t: 1 / (t - 1) if t != 1 else np.inf, "finite numbers; at t = 1"),
-        (lambda t: np.random.default_rng(int(t * 1e9)).normal(), "too fast"),
+        (lambda t: np.sin(1e15 * t), "too fast"),
     ],
 )
 def test_functions_that_cannot_be_followed_are_refused(function, words):
