@@ -42,7 +42,7 @@ def simulation_inputs(
     if inputs.shape not in ((len(times), m), (count, len(times), m)):
         raise InputError(
             f"u must have shape ({len(times)}, {m}) or ({count}, {len(times)}, {m}); "
-            f"it has shape {np.shape(u)}."
+            f"it has shape {inputs.shape}."
         )
     if not np.isfinite(inputs).all():
         raise InputError("u must hold finite numbers only; it has NaN or infinity.")

@@ -102,6 +102,8 @@ def _compiled(arrays, rest, block, limits, cells, jumps):
         status = jnp.where(done, COMPLETED, jnp.where(grown, DIVERGED, STALLED))
         return states, last_time[0], last[0], status
 
-    signals = (None, None) if cells is None else (cells.knots, cells.coefficients)
-    axes = (0, 0, 0, Limits(0, 0, 0, None, 0), *(None if part is None else 0 for part in signals))
-    return jax.vmap(one, in_axes=axes)(*block, limits, *signals)
+    start, x, ts = block
+    knots, pieces = (None, None) if cells is None else (cells.knots, cells.coefficients)
+    along = None if cells is None else 0
+    axes = (0, 0, 0, Limits(0, 0, 0, None, 0), along, along)
+    return jax.vmap(one, in_axes=axes)(start, x, ts, limits, knots, pieces)

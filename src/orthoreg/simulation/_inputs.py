@@ -138,7 +138,7 @@ def _merged(
     times: Float[np.ndarray, " K"], pieces: Float[np.ndarray, "C p m"], last: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Knots and pieces without the knots between equal constants, and a last piece of no width."""
-    constant = ~pieces[:, :-1].any(axis=(1, 2))
+    constant = (pieces[:, :-1] == 0).all(axis=(1, 2))
     same = (pieces[1:, -1] == pieces[:-1, -1]).all(axis=1)
     kept = np.append(True, ~(constant[1:] & constant[:-1] & same))[: len(pieces)]
     behind = np.zeros((1, *pieces.shape[1:]))

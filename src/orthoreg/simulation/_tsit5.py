@@ -6,7 +6,7 @@ those of diffrax (`Tsit5` with `PIDController`), and of Hairer, Norsett and Wann
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float
@@ -48,6 +48,7 @@ Slope = Callable[[Any, Any, Any], Any]
 """(times B, states B x n, inputs B x m or None) -> derivatives B x n."""
 
 
+@final
 class Now(NamedTuple):
     """Where each of B rollouts stands, and the step that it tries next."""
 
@@ -60,6 +61,7 @@ class Now(NamedTuple):
     status: Any
 
 
+@final
 class Limits(NamedTuple):
     """Last times, bounds of the states, tolerances and least step sizes of B rollouts."""
 
@@ -70,6 +72,7 @@ class Limits(NamedTuple):
     least: Any
 
 
+@final
 class Cells(NamedTuple):
     """Inputs as polynomials in (t - left) / width, between knots that no step may leap over.
 
@@ -83,6 +86,7 @@ class Cells(NamedTuple):
     signal: Any
 
 
+@final
 class Step(NamedTuple):
     """An attempted step of B rollouts: enough to know the states anywhere in it."""
 
