@@ -101,6 +101,36 @@ def test_compiled_steps_with_inputs_are_those_of_numpy(kind, monkeypatch):
     assert_allclose(one.x, other.x, rtol=0, atol=1e-11)
 
 
+def test_more_rows_or_starts_compile_nothing_anew():
+    field = SYSTEMS["sines"][0]
+
+    def compiled(rows, count):
+        times = 0.05 * np.arange(rows)
+        starts = np.random.default_rng(0).normal(size=(count, 2))
+        inputs = one_signal(times, np.sin(times), "cubic", count)
+        assert simulated(field, starts, times, inputs, "jax").completed.all()
+        return _compiled._block._cache_size()
+
+    before = compiled(50, 2)
+    assert compiled(2000, 2) == compiled(50, 13) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["hold", "linear"])
+def test_stiff_fields_with_inputs_complete(kind):
+    """x' = -1e6 (x - u) follows its input, over a time that explicit steps could not cover."""
+    field = Linear(np.array([[-1e6]]), np.array([[1e6]]))
+    times = np.append(0.0, np.cumsum(np.linspace(5, 15, 10)))
+    u = np.array([0.0, 1.0, 1.0, -2.0, 0.5, 0.5, 3.0, 0.0, 1.0, -1.0, 0.0])
+    fine = np.sort(np.append(times, times[:-1] + 2.0))
+    grid, starts = np.tile(fine, (2, 1)), np.array([[0.0], [4.0]])
+    result = integrate(field, starts, grid, one_signal(times, u, kind, 2))
+    assert result.completed.all()
+    before = u[np.searchsorted(times, fine[1:]) - 1]
+    expected = before if kind == "hold" else np.interp(fine[1:], times, u)
+    assert_allclose(result.x[:, 1:, 0], [expected, expected], rtol=0, atol=1e-5)
+
+
 def test_signals_of_many_rollouts_do_not_mix():
     """Own times, own lengths, own values; one signal for two rollouts."""
     field = Linear(np.array([[-1.0]]), np.array([[1.0]]))
