@@ -1,6 +1,5 @@
 """The commands. Each parses, calls the library and prints; heavy imports wait until they run."""
 
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +11,7 @@ from ._app import Delimiter, Json, ModelFile, Seed, Table, app
 from ._arguments import (
     check_file,
     check_folder,
-    inputs_of,
-    interpolation_in,
     names_in,
-    numbers_in,
     one_of,
 )
 from ._output import (
@@ -26,7 +22,6 @@ from ._output import (
     print_scores,
     print_summary,
     size_of,
-    table,
     terminal,
 )
 
@@ -137,86 +132,6 @@ def fit(
     print_summary(console, summary)
     print_scores(console, "Forecasts of training runs from their first rows", scores)
     print_files(console, files)
-
-
-@app.command()
-def simulate(
-    model: ModelFile,
-    start: Annotated[str, typer.Option(help="First state, numbers separated by commas.")],
-    until: Annotated[float, typer.Option(help="Last time; the first is 0.")],
-    step: Annotated[float, typer.Option(help="Time between the rows that are written.")],
-    inputs: Annotated[
-        Path | None, typer.Option(help="Table with the model's time and input columns.")
-    ] = None,
-    interpolation: Annotated[
-        str | None,
-        typer.Option(
-            help="How inputs run between the rows of the table: cubic, linear or hold (the last "
-            "value stays), or by name: u=hold,v=linear. As the fit chose if not given."
-        ),
-    ] = None,
-    delimiter: Delimiter = ",",
-    out: Annotated[Path | None, typer.Option(help="CSV file for the trajectory.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Integrate a model from a start; divergence is reported, not an error."""
-    import numpy as np
-
-    from .. import load
-    from ..data import write_table
-
-    if out is not None:
-        check_file(out)
-    with collected_warnings() as notes:
-        fitted = load(model)
-        first = numbers_in(start, "--start")
-        if len(first) != len(fitted.state_names_):
-            raise InputError(
-                f"--start must give {len(fitted.state_names_)} numbers "
-                f"({', '.join(fitted.state_names_)}); got {len(first)}."
-            )
-        if not (step > 0 and until > 0 and until / step <= 1e7):
-            raise InputError(
-                f"--until and --step must be positive, with at most 10 million steps; "
-                f"got {until:g} and {step:g}."
-            )
-        if step > until * (1 + 1e-12):
-            raise InputError(
-                f"--step must be no longer than --until; got {step:g} and {until:g}, which leaves "
-                f"the start alone."
-            )
-        times = step * np.arange(int(math.floor(until / step * (1 + 1e-12))) + 1)
-        values = inputs_of(fitted, inputs, float(times[-1]), delimiter)
-        kinds = interpolation_in(interpolation, fitted.input_names_)
-        with working("Simulating"):
-            rollout = fitted.simulate(first, times, values, interpolation=kinds)
-        columns = {fitted.columns_["time"]: times}
-        columns |= dict(zip(fitted.state_names_, rollout.x.T, strict=True))
-        reached = np.isfinite(rollout.x).all(axis=1)
-        columns = {name: column[reached] for name, column in columns.items()}
-        if out is not None:
-            write_table(out, columns)
-    if as_json:
-        return print_json(
-            {
-                "status": str(rollout.status),
-                "stopped_at": rollout.stopped_at,
-                "left_at": rollout.left_at,
-                "message": rollout.message,
-                "rows": int(reached.sum()),
-                **({"out": str(out)} if out is not None else {"trajectory": columns}),
-                "warnings": notes,
-            }
-        )
-    console = terminal()
-    shown = np.unique(np.linspace(0, reached.sum() - 1, 11).astype(int))
-    rows = [[f"{column[i]:.6g}" for column in columns.values()] for i in shown]
-    if rollout.message:
-        console.print(f"note: {rollout.message}", markup=False, soft_wrap=True)
-    title = f"{rollout.status}: {counted(int(reached.sum()), 'row')}"
-    console.print(table(title, tuple(columns), rows))
-    if out is not None:
-        print_files(console, [out])
 
 
 @app.command()

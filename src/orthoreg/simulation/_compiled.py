@@ -26,11 +26,8 @@ def compiled_block(
     """
     count = len(now.t)
     rows = np.minimum(np.arange(size), count - 1)
-
-    def padded(parts: Any) -> Any:
-        return type(parts)(*(part[rows] if np.ndim(part) else np.asarray(part) for part in parts))
-
-    now, limits = padded(now), padded(limits)
+    now = Now(*(part[rows] for part in now))
+    limits = Limits(*(part[rows] if np.ndim(part) else np.asarray(part) for part in limits))
     cells, first = None, np.zeros(size, dtype=np.int64)
     jumps = False
     if inputs is not None:

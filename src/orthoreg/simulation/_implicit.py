@@ -85,10 +85,14 @@ def _compiled(arrays, rest, block, limits, cells, jumps):
         def escaped(t, x, args, **_):
             return jnp.any(~(jnp.abs(x) <= limits.bound))
 
-        controller: Any = diffrax.PIDController(rtol=limits.rtol, atol=limits.atol)
-        if knots is not None:  # a step must not leap over a change of the inputs
-            at = {"jump_ts" if jumps else "step_ts": knots[1:]}
-            controller = diffrax.ClipStepSizeController(controller, **at)
+        # steps end at the asked times: within a step of a stiff field there is no telling; and
+        # none leaps over a change of the inputs
+        ends = ts if knots is None or jumps else jnp.concatenate([ts, knots[1:]])
+        controller = diffrax.ClipStepSizeController(
+            diffrax.PIDController(rtol=limits.rtol, atol=limits.atol),
+            step_ts=ends,
+            jump_ts=None if knots is None or not jumps else knots[1:],
+        )
         saved = [diffrax.SubSaveAt(ts=ts), diffrax.SubSaveAt(t1=True)]
         solution = diffrax.diffeqsolve(
             diffrax.ODETerm(slope), diffrax.Kvaerno5(), t0=start, t1=ts[-1], dt0=None, y0=x,
@@ -102,7 +106,8 @@ def _compiled(arrays, rest, block, limits, cells, jumps):
         status = jnp.where(done, COMPLETED, jnp.where(grown, DIVERGED, STALLED))
         return states, last_time[0], last[0], status
 
-    signals = (None, None) if cells is None else (cells.knots, cells.coefficients)
-    axes = (0, 0, 0, Limits(0, 0, 0, None, 0), *(None if part is None else 0 for part in signals))
-    mapped: Any = jax.vmap(one, in_axes=axes)
-    return mapped(*block, limits, *signals)
+    start, x, ts = block
+    knots, pieces = (None, None) if cells is None else (cells.knots, cells.coefficients)
+    along = None if cells is None else 0
+    axes = (0, 0, 0, Limits(0, 0, 0, None, 0), along, along)
+    return jax.vmap(one, in_axes=axes)(start, x, ts, limits, knots, pieces)

@@ -14,7 +14,7 @@ from ._tsit5 import Cells
 _DEGREE = 7  # of the polynomials that stand for a function
 _FUNCTION_TOLERANCE = 1e-10  # relative to the range of the function
 _LEAST_CELL = 1e-12  # of the whole time: a function that changes faster jumps
-_MOST_CELLS = 200_000
+_MOST_CELLS = 20_000  # for a function, and ten more for each time that is asked for
 _MOSTLY = 0.9  # of the changes of a stepped input stand alone between repeated values
 _FEW = 4  # rows in which two values are no evidence of steps
 _LEAST_JUMP = 0.05  # of the range: smaller ones are those of a quantised signal
@@ -60,7 +60,7 @@ class Inputs:
     def cell_at(self, times: Float[np.ndarray, " B"]) -> Int[np.ndarray, " B"]:
         """The cell in which each rollout is at its time; at a knot the one behind it."""
         found = np.empty(len(times), dtype=np.int64)
-        for one in np.unique(self.cells.signal):
+        for one in np.unique(self.cells.signal).tolist():
             rows = self.cells.signal == one
             found[rows] = self._cells_of(int(one), times[rows])
         return found
@@ -72,7 +72,7 @@ class Inputs:
     def at(self, times: Float[np.ndarray, "B T"]) -> Float[np.ndarray, "B T m"]:
         """Their values; right behind a jump the new one."""
         values = np.empty((*times.shape, self.size))
-        for one in np.unique(self.cells.signal):
+        for one in np.unique(self.cells.signal).tolist():
             rows = np.flatnonzero(self.cells.signal == one)
             alike = (times[rows] == times[rows[0]]).all()  # the usual case, and then done once
             values[rows] = self._values_of(int(one), times[rows[:1] if alike else rows])
@@ -138,7 +138,7 @@ def _merged(
     times: Float[np.ndarray, " K"], pieces: Float[np.ndarray, "C p m"], last: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Knots and pieces without the knots between equal constants, and a last piece of no width."""
-    constant = np.logical_not(pieces[:, :-1].any(axis=(1, 2)))
+    constant = (pieces[:, :-1] == 0).all(axis=(1, 2))
     same = (pieces[1:, -1] == pieces[:-1, -1]).all(axis=1)
     kept = np.append(True, ~(constant[1:] & constant[:-1] & same))[: len(pieces)]
     behind = np.zeros((1, *pieces.shape[1:]))
@@ -185,7 +185,7 @@ def from_function(
     n_cells = 0
     while len(left):
         n_cells += len(left)
-        if n_cells > _MOST_CELLS:
+        if n_cells > _MOST_CELLS + 10 * len(times):
             raise InputError(
                 "u, as a function of time, changes too fast to follow over the times t. Give its "
                 "values at t as an array, or a function without noise."
@@ -193,11 +193,12 @@ def from_function(
         width = (right - left)[:, None]
         known = _sample(function, left[:, None] + width * nodes, m)
         low, high = np.minimum(low, known.min((0, 1))), np.maximum(high, known.max((0, 1)))
-        pieces = np.einsum("pk,ckm->cpm", inverse, known)
+        pieces = np.einsum("pk,ckm->cpm", inverse, known - known[:, :1])
+        pieces[:, -1] += known[:, 0]
         there = _sample(function, left[:, None] + width * probes, m)
         error = np.abs(np.einsum("kp,cpm->ckm", probes[:, None] ** powers, pieces) - there)
-        scale = np.maximum(high - low, 1e-6 * np.maximum(np.abs(low), np.abs(high)))
-        good = (error <= _FUNCTION_TOLERANCE * scale).all((1, 2))
+        rounding = 1e-14 * np.maximum(np.abs(low), np.abs(high))
+        good = (error <= _FUNCTION_TOLERANCE * (high - low) + rounding).all((1, 2))
         good |= width[:, 0] <= _LEAST_CELL * (times[-1] - times[0])
         done.append((left[good], pieces[good]))
         middle = (left + right)[~good] / 2
@@ -219,21 +220,23 @@ def _constant(value: np.ndarray) -> Float[np.ndarray, "1 p m"]:
 
 def _sample(function: Callable[[float], Any], times: np.ndarray, m: int) -> np.ndarray:
     """The m values of a function at each time, checked."""
-    values = np.empty((times.size, m))
-    for i, time in enumerate(times.ravel()):
+    values = []
+    for time in times.ravel().tolist():
         try:
-            values[i] = np.asarray(function(float(time)), dtype=np.float64).reshape(m)
+            values.append(np.asarray(function(time), dtype=np.float64).reshape(m))
         except (TypeError, ValueError) as error:
             raise InputError(
                 f"u, as a function of time, must take one time and return {m} "
                 f"number{'s' if m > 1 else ''}; at t = {time:g} it did not: {error}"
             ) from None
-        if not np.isfinite(values[i]).all():
-            raise InputError(
-                f"u, as a function of time, must return finite numbers; at t = {time:g} it "
-                f"returned {function(float(time))}."
-            )
-    return values.reshape(*times.shape, m)
+    found = np.array(values)
+    if not np.isfinite(found).all():
+        bad = int(np.argmin(np.isfinite(found).all(axis=1)))
+        raise InputError(
+            f"u, as a function of time, must return finite numbers; at t = {times.ravel()[bad]:g} "
+            f"it returned {values[bad].tolist()}."
+        )
+    return found.reshape(*times.shape, m)
 
 
 # -- what the data show --------------------------------------------------------------------
