@@ -1,20 +1,14 @@
 """The command line as a user meets it: output, files, exit codes, one sentence per mistake."""
 
-import io
 import json
-import math
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 import orthoreg as og
 from orthoreg.cli import run
-from orthoreg.cli._output import certificate_table, print_certificate, print_equations, terminal
-from orthoreg.cli._output import table as table_of
 from orthoreg.data import write_table
 from orthoreg.systems import LotkaVolterra, Pendulum
 from orthoreg.systems import generate as simulated
@@ -70,12 +64,17 @@ def test_generate_writes_irregular_noisy_runs_of_other_systems(tmp_path, capsys)
     assert not data.has_equal_steps().any()
 
 
-def test_fit_writes_model_and_plots(fitted):
+def test_fit_writes_model_plots_and_summary(fitted):
     names = sorted(path.name for path in fitted.iterdir())
     plots = ["forecast.png", "phase.png", "residual.png", "selection.png"]
-    assert names == sorted([*plots, "runs.orthoreg"])
+    texts = ["equations.txt", "summary.json", "summary.txt"]
+    assert names == sorted([*plots, *texts, "runs.orthoreg"])
     for name in plots:
         assert (fitted / name).read_bytes().startswith(b"\x89PNG")
+    summary = og.load(fitted / "runs.orthoreg").summary()
+    assert (fitted / "equations.txt").read_text().splitlines() == list(summary.equations)
+    assert (fitted / "summary.txt").read_text() == f"{summary}\n"
+    assert json.loads((fitted / "summary.json").read_text()) == json.loads(summary.to_json())
 
 
 def test_fit_prints_one_json_object(table, tmp_path, capsys):
@@ -86,13 +85,25 @@ def test_fit_prints_one_json_object(table, tmp_path, capsys):
     assert values["coefficients"]["theta"]["omega"] == pytest.approx(1.0, abs=1e-4)
     assert values["certificate"]["orthogonality"] == "inf"
     assert values["training"]["forecasts"] == 20
+    assert values["verdict"] == values["summary"]["verdict"]
+    assert values["advice"] == values["summary"]["advice"]
+    keys = ("data", "preset", "runs", "samples", "equations", "coefficients", "terms",
+            "lookalikes", "certificate", "training", "model", "plots", "warnings", "verdict",
+            "advice", "summary")  # fmt: skip
+    assert tuple(values) == keys
 
 
 def test_fit_prints_equations_for_people(table, tmp_path, capsys):
     assert run(["fit", str(table), *COLUMNS, "--residual", "0", "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
-    for words in ("theta' = 1.000 omega", "fit error", "overlap", "bound", "wrote"):
-        assert words in out
+    places = [
+        out.index(words)
+        for words in (
+            "theta' = 1.000 omega", "Verdict", "do not explain omega'", "What to try next",
+            "[larger-library]", "fit error", "wrote",
+        )
+    ]  # fmt: skip
+    assert places == sorted(places)
 
 
 def test_simulate_writes_what_the_model_says(fitted, tmp_path, capsys):
@@ -293,44 +304,6 @@ def test_square_brackets_in_names_are_printed(tmp_path, capsys):
     assert header.split("  ")[0].strip() == "t" and "v [m]" in header and "[bold]w" in header
 
 
-def test_titles_and_headers_are_no_markup():
-    console = Console(file=io.StringIO(), width=80)
-    console.print(table_of("[red]title[/red]", ("[bold]w", "v [m]"), [("[i]1", "2")]))
-    assert console.file.getvalue().split() == (
-        ["[red]title[/red]", "[bold]w", "v", "[m]", "[i]1", "2"]
-    )
-
-
-def test_long_equations_stay_on_one_line(capsys):
-    equation = "x' = " + " + ".join(f"{k}.000 sin({k}*x)" for k in range(1, 40))
-    print_equations(terminal(), [equation], [equation])
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1:3] == [f"found  {equation}", f"truth  {equation}"]
-
-
-@pytest.mark.parametrize(
-    ("orthogonality", "bound"), [(math.inf, "exact"), (0.5, "0.25"), (0.0, "inf")]
-)
-def test_certificate_table_says_what_is_known(orthogonality, bound):
-    value = math.inf if orthogonality == 0 else 0.125 / orthogonality
-    row = _certificate_row(orthogonality, fit_error=3e-10, sayable=0.123, bound=value)
-    assert row == ["x'", "2", "<1e-8", "0.2", "12", "%", "0", "0", bound, "0"]
-
-
-@pytest.mark.parametrize(("sayable", "share", "said"), [(0.8, 0.2, True), (0.4, 0.2, False),
-                                                        (0.8, 0.001, False)])  # fmt: skip
-@pytest.mark.parametrize(("selection", "reason"), [
-    (None, "; a lower sparsity lets them in."),
-    ("found", ",\n  because they do not hold where they were not fitted."),
-])  # fmt: skip
-def test_a_sayable_residual_is_pointed_out(capsys, sayable, share, said, selection, reason):
-    one = _equation(sayable=sayable, residual_share=share)
-    certificate = SimpleNamespace(orthogonality=math.inf, equations=[one], dependences=())
-    print_certificate(terminal(), SimpleNamespace(certificate_=certificate, selection_=selection))
-    line = "  80% of the residual of x' could be said by library terms that were left out"
-    assert (line + reason in capsys.readouterr().out) is said
-
-
 def test_no_arguments_print_the_help(capsys):
     assert run([]) == 0
     captured = capsys.readouterr()
@@ -362,7 +335,7 @@ def test_our_own_failure_is_exit_code_one(table, tmp_path, capsys, monkeypatch):
 def test_installed_command_answers():
     command = [sys.executable, "-m", "orthoreg", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    for name in ("demo", "fit", "simulate", "evaluate", "adapt", "generate"):
+    for name in ("demo", "fit", "show", "simulate", "evaluate", "adapt", "generate"):
         assert name in done.stdout
 
 
@@ -373,18 +346,3 @@ def _assert_one_sentence(capsys, words):
     assert "Traceback" not in captured.err
     for word in words:
         assert word in captured.err
-
-
-def _equation(*, fit_error=0.1, residual_share=0.2, sayable=0.0, bound=0.0):
-    return SimpleNamespace(
-        equation="x", n_terms=2, fit_error=fit_error, residual_share=residual_share,
-        sayable=sayable, overlap=0.0, duality_gap=0.0,
-        penalty_bound=SimpleNamespace(observed=0.0, bound=bound, assumption_holds=True),
-    )  # fmt: skip
-
-
-def _certificate_row(orthogonality, **values):
-    certificate = SimpleNamespace(orthogonality=orthogonality, equations=[_equation(**values)])
-    console = Console(file=io.StringIO(), width=120)
-    console.print(certificate_table(certificate))
-    return console.file.getvalue().splitlines()[-1].split()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from orthoreg.cli import run
-from orthoreg.cli._output import print_terms, terminal
 from orthoreg.data import write_table
 
 
@@ -50,26 +49,11 @@ def test_json_has_interval_and_probability_of_each_term(small_swings, capsys):
 def test_people_get_one_table_and_a_sentence(small_swings, capsys):
     assert fit(small_swings) == 0
     lines = capsys.readouterr().out.splitlines()
-    start = lines.index("Terms (when the runs are drawn again)")
+    start = lines.index("Terms (bootstrap over runs)")
     assert lines[start + 1].split("  ")[0] == "equation" and "95 % interval" in lines[start + 1]
     first = lines[start + 2].split()
     assert first[:3] == ["theta'", "omega", "1.000"] and first[-2:] == ["100", "%"]
     assert any("do about equally well on these data" in line for line in lines)
-
-
-def test_terms_that_were_left_out_are_named_where_resamples_chose_them(capsys):
-    def one(coefficient, probability):
-        low, high = (coefficient - 0.1, coefficient + 0.1) if coefficient else (0.0, 0.0)
-        return {"coefficient": coefficient, "low": low, "high": high, "probability": probability}
-
-    terms = {"x": {"[a]": one(-1.5, 0.7), "b": one(0.0, 0.3), "c": one(0.0, 0.01)}, "y": {}}
-    print_terms(terminal(), terms, ["x': one sentence [b]."])
-    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert [line.split() for line in lines[2:4]] == [
-        ["x'", "[a]", "-1.500", "-1.600", "to", "-1.400", "70", "%"],
-        ["b", "left", "out", "30", "%"],
-    ]  # fmt: skip
-    assert lines[4] == "  x': one sentence [b]."
 
 
 def test_models_without_a_selection_have_coefficients_only(small_swings, capsys):
@@ -78,4 +62,4 @@ def test_models_without_a_selection_have_coefficients_only(small_swings, capsys)
     assert not {"terms", "lookalikes"} & set(values)
     assert not any("selection.png" in plot for plot in values["plots"])
     assert fit(small_swings, "--sparsity", "0.01") == 0
-    assert "interval" not in capsys.readouterr().out
+    assert "95 % interval" not in capsys.readouterr().out
