@@ -108,6 +108,41 @@ def test_round_trip_keeps_bits_parameters_and_words(kind, tmp_path):
     assert hasattr(second, "feature_names_in_") == (kind == "frame")
 
 
+@pytest.mark.parametrize("summarized", [True, False])
+def test_the_file_keeps_evidence_and_summary(summarized, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-0.2, 0.2, (200, 2))  # where an angle is like its sine
+    y = np.column_stack([x[:, 1], -np.sin(x[:, 0]) + 0.003 * rng.standard_normal(200)])
+    data = og.Dataset.from_arrays(x, 1.0, names=["q", "v"], derivatives=y)
+    first = og.OrthoReg(og.Terms(["q", "v", "sin(q)"]), og.Zero()).fit(data)
+    made = first.summary(data, forecasts=[]) if summarized else first.summary()
+    first.save(tmp_path / "model.orthoreg")
+    second = og.load(tmp_path / "model.orthoreg")
+    assert second.summary() == made and (made.source == "x") is summarized
+    assert made.confounded and any(one.probability == 1 for one in made.terms)
+    sure, kept = og.bootstrap(first), second._term_evidence()
+    assert_array_equal(kept.probability, sure.probability)
+    assert_array_equal(kept.interval, sure.interval)
+    assert_array_equal(kept.support, sure.support)
+    assert kept.pairs == sure.lookalikes
+
+
+def test_files_of_the_first_version_are_read(saved, model):
+    def change(manifest, arrays):
+        manifest["version"] = 1
+        for name in ("evidence", "summary"):
+            del manifest[name]
+        for name in ("evidence.probability", "evidence.interval"):
+            del arrays[name]
+
+    loaded = og.load(rewritten(saved, change))
+    assert_array_equal(loaded.predict(X), model.predict(X))
+    summary = loaded.summary()
+    assert summary.equations == tuple(model.equations())
+    assert all(one.probability is None for one in summary.terms)
+    assert any("from before they were kept" in note for note in summary.notes)
+
+
 NAME = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(str.strip)
 
 
@@ -200,6 +235,14 @@ FORGERIES = {
     "a state too few": (["states"], ["x0"], "fit together|inconsistent"),
     "no field": (["field"], None, "parts do not fit together"),
     "no certificate": (["certificate"], {}, "parts do not fit together"),
+    "no evidence": (["evidence"], {}, "parts do not fit together"),
+    "a support too small": (["evidence", "support"], [[True]], "parts do not fit together"),
+    "a term that is none": (
+        ["evidence", "confounded"],
+        [{"equation": 0, "term": 0, "other": 99, "correlation": 1.0, "advice": ""}],
+        "fit together|inconsistent",
+    ),
+    "half a summary": (["summary"], {"verdict": {}}, "parts do not fit together"),
 }
 
 
@@ -224,7 +267,9 @@ def test_numbers_that_are_not_finite_are_refused(saved, array):
 
 
 @pytest.mark.parametrize(
-    "array", ["coefficients", "weights", "basis.layer0.weight", "basis.mean", "state_range"]
+    "array",
+    ["coefficients", "weights", "basis.layer0.weight", "basis.mean", "state_range",
+     "evidence.interval"],
 )
 @pytest.mark.parametrize("missing", [True, False])
 def test_missing_and_misshapen_arrays_are_refused(saved, array, missing):

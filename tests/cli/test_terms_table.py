@@ -62,4 +62,4 @@ def test_models_without_a_selection_have_coefficients_only(small_swings, capsys)
     assert not {"terms", "lookalikes"} & set(values)
     assert not any("selection.png" in plot for plot in values["plots"])
     assert fit(small_swings, "--sparsity", "0.01") == 0
-    assert "interval" not in capsys.readouterr().out
+    assert "95 % interval" not in capsys.readouterr().out

@@ -1,5 +1,7 @@
 """Runs of known systems, by Runge and Kutta's fourth order, and parts of them left out."""
 
+from functools import cache
+
 import numpy as np
 
 import orthoreg as og
@@ -125,3 +127,9 @@ COMPLETE = {
                                 [[1, 1, 1]], 30, 900, ["x", "y", "z"]),
 }  # fmt: skip
 """Systems that the default library represents."""
+
+
+@cache
+def complete(name):
+    """The runs of one of them, made once."""
+    return COMPLETE[name]()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from moving_systems import COMPLETE, lorenz, runs_of, starts
+from moving_systems import complete, lorenz, runs_of, starts
 
 import orthoreg as og
 from orthoreg.summary.diagnoses import chaotic
@@ -59,5 +59,5 @@ def test_the_periodic_regime_of_lorenz_is_not_chaotic():
 
 
 def test_planes_are_never_chaotic():
-    data = COMPLETE["predators"]()
+    data = complete("predators")
     assert chaotic(lambda z: 1 / 0, data, 0.1) is None  # the field is not even asked

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from moving_systems import COMPLETE, observed, pendulum, runs_of, starts, swings
+from moving_systems import COMPLETE, complete, observed, pendulum, runs_of, starts, swings
 
 import orthoreg as og
 from orthoreg.summary._motion import motion_of, noise_level, rows_per_period, stretches
@@ -45,7 +45,7 @@ def test_short_runs_are_noticed():
 
 @pytest.mark.parametrize("name", COMPLETE)
 def test_well_sampled_clean_systems_need_nothing(name):
-    data = COMPLETE[name]()
+    data = complete(name)
     assert few_rows(data, 10, rows_per_period(data)) is None
     assert of_noise(data) is None
 

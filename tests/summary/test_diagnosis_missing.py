@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from moving_systems import COMPLETE, LIBRARY, duffing, observed, runs_of, starts, swings
+from moving_systems import COMPLETE, LIBRARY, complete, duffing, observed, runs_of, starts, swings
 
 from orthoreg.libraries import bind
 from orthoreg.summary.diagnoses import missing_variable
@@ -50,7 +50,7 @@ def test_a_velocity_that_is_not_given_is_missed():
 
 @pytest.mark.parametrize("name", COMPLETE)
 def test_nothing_is_missed_in_complete_columns(name):
-    assert found(COMPLETE[name]()) is None
+    assert found(complete(name)) is None
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.02, 0.05])

@@ -7,6 +7,7 @@ import pytest
 from moving_systems import (
     COMPLETE,
     LIBRARY,
+    complete,
     driven,
     duffing,
     forced,
@@ -65,7 +66,7 @@ def test_a_forcing_of_any_form_is_noticed_where_runs_share_it():
 
 @pytest.mark.parametrize("name", COMPLETE)
 def test_complete_systems_do_not_depend_on_time(name):
-    assert found(COMPLETE[name]()) is None
+    assert found(complete(name)) is None
 
 
 def test_a_missing_term_on_a_closed_orbit_is_no_forcing():

@@ -25,7 +25,8 @@ def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
     lambda t = log(lost / error). Lambda is the largest Lyapunov exponent of the field along the
     measured runs, less the growth of the motion itself.
     """
-    if data.n_states < _FEWEST_STATES and not data.input_names:
+    moving = int(np.count_nonzero(np.ptp(data.states, axis=0)))
+    if moving < _FEWEST_STATES and not data.input_names:
         return None
     exponent = lyapunov_exponent(field, data)
     first, last = data.offsets[:-1], data.offsets[1:] - 1
@@ -53,6 +54,8 @@ def lyapunov_exponent(field: Field, data: Dataset) -> float | None:
     order; from the growth of d that of |x'| is taken off.
     """
     rates = []
+    spread = data.states.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
     longest = np.argsort(-data.run_lengths, kind="stable")[:_MOST_RUNS]
     for run in longest:
         one = data[int(run)]
@@ -60,11 +63,11 @@ def lyapunov_exponent(field: Field, data: Dataset) -> float | None:
             continue
         rows = slice(0, _MOST_ROWS)
         times, variables = one.times[rows], one.variables[rows]
-        jacobians = _jacobians(field, variables, data.states.std(axis=0))
+        jacobians = _jacobians(field, variables, spread)
         if jacobians is None:
             return None
         growth = _growth(jacobians, times)
-        speed = np.linalg.norm(field(variables) / data.states.std(axis=0), axis=1)
+        speed = np.linalg.norm(field(variables) / spread, axis=1)
         half = len(times) // 2
         parts = [
             _rate(growth, speed, times, first, last)
@@ -98,13 +101,12 @@ def _jacobians(
     field: Field, variables: Float[np.ndarray, "T V"], spread: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, "T n n"] | None:
     """Slopes of the field in the states at each row, in units of the states' spread."""
-    n = len(spread)
-    spread = np.where(spread > 0, spread, 1.0)
     columns = []
-    for state in range(n):
+    for state in range(len(spread)):
         step = np.zeros(variables.shape[1])
         step[state] = _STEP * spread[state]
-        change = (field(variables + step) - field(variables - step)) / (2 * step[state])
+        with np.errstate(all="ignore"):  # terms need not be defined beside the data
+            change = (field(variables + step) - field(variables - step)) / (2 * step[state])
         columns.append(change / spread * spread[state])
     result = np.stack(columns, axis=2)
     return result if np.isfinite(result).all() else None
