@@ -268,8 +268,14 @@ def test_numbers_that_are_not_finite_are_refused(saved, array):
 
 @pytest.mark.parametrize(
     "array",
-    ["coefficients", "weights", "basis.layer0.weight", "basis.mean", "state_range",
-     "evidence.interval"],
+    [
+        "coefficients",
+        "weights",
+        "basis.layer0.weight",
+        "basis.mean",
+        "state_range",
+        "evidence.interval",
+    ],
 )
 @pytest.mark.parametrize("missing", [True, False])
 def test_missing_and_misshapen_arrays_are_refused(saved, array, missing):

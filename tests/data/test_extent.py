@@ -24,9 +24,7 @@ def drawn(seed: int, rows: int = 200) -> np.ndarray:
 
 def in_chunks(variables: np.ndarray, places: list[int]) -> Extent:
     edges = [0, *places, len(variables)]
-    parts = [
-        Extent.of(variables[a:b], first=a) for a, b in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    parts = [Extent.of(variables[a:b], first=a) for a, b in zip(edges[:-1], edges[1:], strict=True)]
     return sum(parts[1:], start=parts[0])
 
 

@@ -93,9 +93,7 @@ def test_without_a_selection_all_terms_are_solved_for(rows):
 
 
 def test_chosen_terms_are_solved_for_without_l1(rows):
-    recipe = plain(
-        selection=Thresholding(0.3), regularization=Regularization(5.0, math.inf, 0.0)
-    )
+    recipe = plain(selection=Thresholding(0.3), regularization=Regularization(5.0, math.inf, 0.0))
     found = fit(recipe, rows)
     used = np.asarray(found.field.coefficients) != 0
     theta = found.field.features(rows.points)

@@ -145,9 +145,7 @@ def test_where_the_terms_explain_the_data_the_network_is_not_even_evaluated(targ
 
 def test_sparsity_counts_on_all_rows_as_well():
     rows = observed()
-    task, solution = solved(
-        recipe(400, sparsity=0.3, solver=og.Exact(most_rows=400)), rows
-    )
+    task, solution = solved(recipe(400, sparsity=0.3, solver=og.Exact(most_rows=400)), rows)
     reference = Lasso(alpha=0.15, fit_intercept=False, tol=1e-14, max_iter=1_000_000)
     expected = reference.fit(task.features(rows.points), rows.targets).coef_
     assert 0 < np.count_nonzero(expected) < expected.size

@@ -88,9 +88,7 @@ class Products(AbstractLibrary):
         return " * ".join(sides)
 
 
-def _products(
-    first: Sequence[Expression], second: Sequence[Expression]
-) -> tuple[Expression, ...]:
+def _products(first: Sequence[Expression], second: Sequence[Expression]) -> tuple[Expression, ...]:
     return distinct([multiply(left, right) for left in first for right in second])
 
 
