@@ -349,7 +349,7 @@ REFUSED = {
     "exact": (
         lambda: og.OrthoReg(loss=og.OneStep(), solver=og.Exact()).fit(STATES, t=TIMES),
         InputError,
-        r"Exact\(\) needs a loss that is linear.*loss=OneStep.*is not.*VectorField\(\), or solver=Adam",
+        r"Exact\(\) needs a loss that is linear.*loss=OneStep.*is not.*Use .*, or solver=Adam",
     ),
     "the default solver": (
         lambda: og.OrthoReg(loss=og.MultiStep(2)).fit(STATES, t=TIMES),
