@@ -87,9 +87,9 @@ def test_fit_prints_one_json_object(table, tmp_path, capsys):
     assert values["training"]["forecasts"] == 20
     assert values["verdict"] == values["summary"]["verdict"]
     assert values["advice"] == values["summary"]["advice"]
-    keys = ("data", "preset", "runs", "samples", "equations", "coefficients", "terms",
-            "lookalikes", "certificate", "training", "model", "plots", "warnings", "verdict",
-            "advice", "summary")  # fmt: skip
+    keys = ("data", "preset", "runs", "samples", "equations", "input_interpolation",
+            "coefficients", "terms", "lookalikes", "certificate", "training", "model",
+            "plots", "warnings", "verdict", "advice", "summary")  # fmt: skip
     assert tuple(values) == keys
 
 

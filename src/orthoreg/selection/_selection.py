@@ -31,7 +31,7 @@ class AbstractSelection(abc.ABC):
 
 
 @runtime_checkable
-class ChoosesFromCells(Protocol):
+class AbstractCellRule(Protocol):
     """`divide` says which rows belong together, so that one pass over the data can gather their
     moments; `choose` needs nothing but these."""
 
@@ -43,7 +43,7 @@ class ChoosesFromCells(Protocol):
 
 
 def select_from_cells(
-    rule: ChoosesFromCells, task: Task, *, caution: float = 0.0
+    rule: AbstractCellRule, task: Task, *, caution: float = 0.0
 ) -> SelectionResult:
     """The terms that a rule chooses from the moments of cells, and what it chose from."""
     rows = task.linear_rows("selection=...")
