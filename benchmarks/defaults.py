@@ -12,12 +12,19 @@ import numpy as np
 
 import orthoreg as og
 from orthoreg._field import HybridField
-from orthoreg._model import prepared
 from orthoreg.augmentations import AbstractAugmentation
+from orthoreg.data import Rows, folds
 from orthoreg.diagnostics import relative_error, support_scores
-from orthoreg.moments import gather
-from orthoreg.selection import AbstractSelection, _candidates, _selection, _splits, select
-from orthoreg.solvers import FitResult, Task
+from orthoreg.fitting import Recipe, choose_terms, finish, prepare
+from orthoreg.moments import Moments, gather
+from orthoreg.selection import (
+    AbstractSelection,
+    SelectionResult,
+    _selection,
+    _splits,
+    short_sines,
+)
+from orthoreg.solvers import Task, fold_moments
 
 from .development import DEFAULT_LIBRARY, SYSTEMS, Development, Runs, generate
 
@@ -142,48 +149,42 @@ class Case:
             self.known[key] = compute()
         return self.known[key]
 
-    def task(self, augmentation: AbstractAugmentation) -> Task:
-        """What `fit` would ask the solver for; derivatives are estimated once."""
-        model = og.OrthoReg(self.system.library, augmentation, seed=self.seed)
-        data, times = list(self.runs.train), self.runs.times
-        samples = self.once("samples", lambda: prepared(model, data, t=times).samples)
-        task = self.once(augmentation, lambda: prepared(model, samples.variables, samples.targets))
-        return replace(task, samples=samples)
+    def rows(self) -> Rows:
+        """The training rows; derivatives are estimated once."""
+        data = og.Dataset.from_arrays(list(self.runs.train), self.runs.times)
+        return self.once("rows", lambda: og.VectorField().observe(data))
+
+    def recipe(self, choice: Choice) -> Recipe:
+        """What `OrthoReg` makes of the choice; the default library counts as nobody's choice."""
+        model = og.OrthoReg(
+            self.system.library, choice.augmentation, selection=choice.selection,
+            gate=choice.gate, seed=self.seed,
+        )  # fmt: skip
+        is_default = self.system.library == DEFAULT_LIBRARY
+        return replace(model.recipe(), library_is_default=is_default)
 
     def field(self, choice: Choice) -> HybridField:
-        """The fitted field; what `OrthoReg.fit` does, without doing anything twice."""
+        """The fitted field; the route of `OrthoReg.fit`, without doing anything twice."""
         if choice.model is not None:
             model = choice.model(self.system.library, seed=self.seed)
             return model.fit(list(self.runs.train), t=self.runs.times).field_
-        task = self.task(choice.augmentation)
-        support = self.once(
-            replace(choice, augmentation=og.Zero(), outward=True, gate=None, only=(), seeds=()),
-            lambda: _support(choice, task, self.system.library == DEFAULT_LIBRARY),
+        recipe = self.recipe(choice)
+        # terms are chosen without a residual, and are the same for all of them
+        alone = replace(choice, augmentation=og.Zero(), outward=True, gate=None, only=(), seeds=())
+        chosen, selection = self.once(
+            alone, lambda: _chosen(alone, self.recipe(alone), self.rows())
         )
-        result = self.once(
-            (choice.augmentation, choice.outward, support.tobytes()),
-            lambda: self._solve(choice, task, support),
-        )
-        found = HybridField(
-            task.features, result.coefficients, task.basis, result.weights, result.correction
-        )
-        if choice.gate is None:
-            return found
-        samples = task.samples
-        region = choice.gate(samples.variables, samples.folds(_FOLDS), found.neural)
-        return replace(found, region=region)
-
-    def _solve(self, choice: Choice, task: Task, support: np.ndarray) -> FitResult:
-        samples = task.samples
-        folds = (samples.outward_folds if choice.outward else samples.folds)(_FOLDS)
-        moments = self.once(
+        own = self.once(choice.augmentation, lambda: prepare(recipe, self.rows()))
+        parts = self.once(
             ("moments", choice.augmentation, choice.outward),
-            lambda: gather(task.features, task.basis, samples, folds=_FOLDS, fold_of_row=folds),
+            lambda: fold_moments(own, self.rows()) if choice.outward else _mixed(own, self.rows()),
         )
-        strengths = replace(task.strengths, sparsity=0.0)
-        return og.Exact(normalize=True).solve(
-            moments, support, strengths, task.ridge, samples.target_error
+        task = replace(chosen, basis=own.basis, ridge=own.ridge, folds=parts)
+        solution = self.once(
+            (choice.augmentation, choice.outward, task.support.tobytes()),
+            lambda: recipe.solver.solve_all([task])[0],
         )
+        return finish(recipe, task, solution, selection).field
 
     def scores(self, found: HybridField) -> dict[str, float]:
         """Relative errors of derivatives near and far; F1 where the library is complete."""
@@ -201,36 +202,39 @@ class Case:
         return scores
 
 
-def _support(choice: Choice, task: Task, library_is_default: bool) -> np.ndarray:
+def _mixed(task: Task, rows: Rows) -> tuple[Moments, ...]:
+    """Moments of folds that hold near and far runs alike."""
+    parts = gather(task.features, task.basis, rows, folds=_FOLDS, fold_of_row=folds(rows, _FOLDS))
+    return tuple(parts)
+
+
+def _chosen(choice: Choice, recipe: Recipe, rows: Rows) -> tuple[Task, SelectionResult | None]:
+    """The task with the terms of this choice."""
+    task = prepare(recipe, rows)
+    if choice.least_period is not None and recipe.library_is_default:
+        left_out = short_sines(task.features, rows.extent.range, choice.least_period)
+        task = replace(task, support=task.support & ~left_out)
+        recipe = replace(recipe, library_is_default=False)
     with ExitStack() as stack:
         if choice.floor is not None:
-            stack.enter_context(mock.patch.object(_selection, "_NEGLIGIBLE", choice.floor))
+            stack.enter_context(mock.patch.object(_selection, "NEGLIGIBLE", choice.floor))
         if choice.compare_with_best:
             stack.enter_context(
-                mock.patch.object(_selection, "smallest_unbeaten", _as_good_as_the_best)
+                mock.patch.object(_selection, "one_standard_error_choice", _as_good_as_the_best)
             )
         if choice.most_cancellation is not None:
             limit = choice.most_cancellation
             stack.enter_context(mock.patch.object(_splits, "_MOST_CANCELLATION", limit))
-        if choice.least_period is not None:
-            share = choice.least_period
-            stack.enter_context(mock.patch.object(_candidates, "_LEAST_PERIOD", share))
-        return select(
-            choice.selection,
-            task.features,
-            task.samples,
-            task.allowed,
-            without_short_sines=library_is_default,
-        ).support
+        return choose_terms(recipe, task)
 
 
 def _as_good_as_the_best(logs: np.ndarray) -> tuple[np.intp, np.ndarray]:
     """The first support within a standard error of the best one, and the standard errors."""
     best = logs[int(np.argmin(logs.mean(axis=-1)))]
     excess = logs - best
-    doubt = excess.std(axis=-1, ddof=1) / np.sqrt(logs.shape[-1])
-    good = excess.mean(axis=-1) <= np.maximum(doubt, np.log(1.1))
-    return np.argmax(good), doubt
+    standard_error = excess.std(axis=-1, ddof=1) / np.sqrt(logs.shape[-1])
+    good = excess.mean(axis=-1) <= np.maximum(standard_error, np.log(1.1))
+    return np.argmax(good), standard_error
 
 
 def measure() -> dict[str, Any]:
@@ -313,8 +317,8 @@ def _interval(keys: Sequence[tuple[str, int, float]], logs: np.ndarray) -> str:
     """The geometric mean, and one standard error over systems to each side."""
     names = np.array([key[0] for key in keys])
     means = np.array([logs[names == name].mean() for name in np.unique(names)])
-    middle, doubt = means.mean(), means.std(ddof=1) / np.sqrt(len(means))
-    low, high = np.exp(middle - doubt), np.exp(middle + doubt)
+    middle, spread = means.mean(), means.std(ddof=1) / np.sqrt(len(means))
+    low, high = np.exp(middle - spread), np.exp(middle + spread)
     return f"{np.exp(middle):.2f} ({low:.2f} to {high:.2f})"
 
 

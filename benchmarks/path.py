@@ -23,8 +23,9 @@ def measure() -> dict[str, Any]:
     model = og.OrthoReg(augmentation=og.RandomFeatures(_WIDTH, ridge=_RIDGE), solver=og.Exact())
     model.fit(x[:1000], y[:1000])
     start = time.perf_counter()
-    rows, _ = training_rows(model, model.loss, x, y, None, None)
-    features = prepare(model.recipe(), rows).features
+    recipe = model.recipe()
+    rows, _ = training_rows(model, recipe.loss, x, y, None, None)
+    features = prepare(recipe, rows).features
     (moments,) = gather(features, model.field_.basis, rows)
     gathered = time.perf_counter()
     lams = (*np.logspace(-4, 4, _GRID - 1), math.inf)
