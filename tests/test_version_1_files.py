@@ -122,3 +122,12 @@ def test_a_network_of_the_equations_is_refused_in_a_sentence():
         og.ModelFileError, match=r"composed with its equations.*Fit another model\."
     ):
         og.load(FILES / "composed.orthoreg")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_summary_says_what_the_file_did_not_keep(name):
+    model = og.load(FILES / f"{name}.orthoreg")
+    summary = model.summary()
+    assert summary.equations == tuple(model.equations())
+    assert all(one.probability is None for one in summary.terms)
+    assert any("from before they were kept" in note for note in summary.notes)

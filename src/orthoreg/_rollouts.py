@@ -29,7 +29,7 @@ def rollouts(
         raise InputError(f"rtol must be a number between 0 and 1; got {rtol!r}.")
     size = np.abs(state_range).max(axis=0)
     reach = np.maximum(np.where(size > 0, size, 1.0), np.abs(starts))
-    used = field.without_idle_basis()
+    used = field.without_idle_basis().without_idle_terms()
     rollout = integrate(
         used,
         starts,
@@ -60,9 +60,9 @@ def _in_numpy(field: HybridField, owner: HybridField) -> NumpyField:
     def slope(t: Any, x: Any, u: Any) -> np.ndarray:
         return field.values(x if u is None else np.hstack([x, u]))
 
-    terms = np.count_nonzero(np.any((field.coefficients != 0) | (field.correction != 0), axis=0))
     region = 0 if field.region is None else _REGION_COST
-    return NumpyField(slope, float(max(terms + field.basis.size + region, 1)), owner)
+    cost = len(field.features.terms) + field.basis.size + region
+    return NumpyField(slope, float(max(cost, 1)), owner)
 
 
 def _ends(rollout: Rollout, inputs: Inputs | None, rows: list[int]) -> Float[np.ndarray, "r V"]:

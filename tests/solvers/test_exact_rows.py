@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import final
 
 import numpy as np
 import pytest
@@ -107,10 +108,13 @@ def test_rows_that_are_few_are_all_used():
     assert not bounded.correction.any()
 
 
+@final
 class Watched(AbstractBasis):
     """A basis that must not be looked at."""
 
-    size = 3
+    @property
+    def size(self) -> int:
+        return 3
 
     def __call__(self, variables, xp=np):
         raise AssertionError("the network was evaluated")

@@ -22,6 +22,7 @@ _MULTIPLES = (0.03, 0.1, 0.3, 0.6, 1.0, 1.7, 3.0, 10.0, 30.0)
 _SWEEPS = 2
 _STARTS = 3
 _CUTOFF = 1e-11  # singular values below this share of the largest count as zero
+_NOT_FINITE = 1e6  # left in each row, of targets of size one, where a term is not finite
 
 
 def estimate_parameters(
@@ -50,7 +51,7 @@ def estimate_parameters(
         found, error = _polished(problem, start, free, low, high)
         if error < least:
             best, least = found, error
-    if not np.isfinite(least):
+    if least >= _NOT_FINITE**2:
         raise InputError(
             f"The terms {[features.names[k] for k in problem.terms]} are not finite on the data "
             f"for any value tried of {', '.join(features.parameters)}. Give bounds, as in "
@@ -87,7 +88,7 @@ class _Projection:
         for c in self.equations:
             columns, target = phi[:, self.support[c]], self.targets[:, c]
             if not np.isfinite(columns).all():
-                return np.full(len(self.equations) * len(self.chosen), 1e6)
+                return np.full(len(self.equations) * len(self.chosen), _NOT_FINITE)
             size = np.sqrt(np.mean(columns**2, axis=0))
             scaled = columns / np.where(size > 0, size, 1.0)
             w = np.linalg.lstsq(scaled, target, rcond=_CUTOFF)[0]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import comb
-from typing import final
+from typing import Any, final
 
 from .._errors import FormulaError, InputError
 from .._registry import part
@@ -104,7 +104,7 @@ class Terms(AbstractLibrary):
     """
 
     formulas: Sequence[str]
-    bounds: Mapping[str, tuple[float, float]] | Sequence[tuple[str, tuple[float, float]]] = ()
+    bounds: Mapping[str, Sequence[int | float]] | Sequence[Any] = ()
 
     def __post_init__(self):
         if isinstance(self.formulas, str):
@@ -200,11 +200,10 @@ class PerState(AbstractLibrary):
         return dict(self.by_state).get(state, self.default)
 
 
-def _checked_bounds(given: object) -> tuple[tuple[str, tuple[float, float]], ...]:
+def _checked_bounds(given: Any) -> tuple[tuple[str, tuple[float, float]], ...]:
     """Lower and upper ends by name, as something that can be hashed."""
-    pairs = dict(given).items() if given else ()  # type: ignore[call-overload]
     found = []
-    for name, ends in pairs:
+    for name, ends in dict(given).items():
         low, high = (float(end) for end in ends)
         if not low < high:
             raise InputError(

@@ -117,7 +117,7 @@ def bind(
 def parameter_bounds(library: AbstractLibrary) -> dict[str, tuple[float, float]]:
     """The bounds that the library's formulas give for their parameters."""
     return {
-        name: ends
+        name: (ends[0], ends[1])
         for part in _parts(library)
         if isinstance(part, Terms)
         for name, ends in dict(part.bounds).items()
