@@ -56,6 +56,8 @@ class OrthoReg(AbstractModel):
         each number of terms.
     certificate_ : overlap, bounds, duality gap and error split on the training data.
     field_ : the fitted function; `state_names_`, `input_names_` its variables.
+    input_interpolation_ : for each input how it runs between its rows in simulations, as far as
+        the data show: "cubic", or "hold" where it changes in steps.
 
     Examples
     --------

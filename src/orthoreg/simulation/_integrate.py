@@ -18,6 +18,7 @@ COMPILATION = 7e7
 values of functions (sines, tanh)."""
 
 _WIDE, _WIDEST = 2**17, 4096  # values of functions, and rollouts, that are computed side by side
+_BATCH = 256  # rollouts that are compiled side by side
 _LEAST = 1e-14  # of the whole time: a step below it is none
 _MESSAGES = {
     COMPLETED: "",
@@ -59,7 +60,7 @@ def integrate(
     slope, owner, width = _jax_slope(field), None, _WIDEST
     if in_numpy is not None:
         slope, owner = in_numpy.slope, in_numpy.owner
-        width = int(np.clip(_WIDE / in_numpy.cost, 1, _WIDEST))
+        width = int(np.clip(_WIDE / in_numpy.cost // _BATCH * _BATCH, _BATCH, _WIDEST))
     limits = _limits(starts, times, bound, rtol, atol)
     states = np.full((*times.shape, starts.shape[1]), np.nan)
     run, column = np.nonzero(times <= times[:, :1])

@@ -26,7 +26,8 @@ class Rollout:
     `x` is (T, n), or (B, T, n) for a batch; rows after the end of a failed rollout are NaN.
     `status`, `stopped_at` (a time, None when completed), `stopped_state`, `message` and `left_at`
     are single values, or lists for a batch. `left_at` is the first of the times at which the
-    state is outside the training data of a model with a gate; None if it never is.
+    state is outside the training data of a model with a gate; None if it never is. `message`
+    then begins with it.
     """
 
     times: np.ndarray
