@@ -133,7 +133,9 @@ def interpolation_in(text: str | None, names: Sequence[str]) -> str | dict[str, 
         return text
     chosen = dict(part.split("=", 1) for part in names_in(text) if "=" in part)
     if len(chosen) < len(names_in(text)):
-        raise InputError(f"--interpolation must be such as 'hold', or 'u=hold,v=linear'; got '{text}'.")
+        raise InputError(
+            f"--interpolation must be such as 'hold', or 'u=hold,v=linear'; got '{text}'."
+        )
     for name, kind in chosen.items():
         one_of(name, list(names), "An input in --interpolation")
         one_of(kind, kinds, f"--interpolation of {name}")
