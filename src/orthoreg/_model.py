@@ -353,7 +353,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             differentiation=getattr(recipe.loss, "differentiation", Automatic()),
             certificate=self.certificate_,
             evidence=self._term_evidence(),
-            is_selected=recipe.selection is not None,
+            is_selected=recipe.selection is not None and not recipe.regularization.sparsity,
+            left_out=() if self.selection_ is None else self.selection_.left_out,
         )
 
     def _term_evidence(self) -> TermEvidence | None:

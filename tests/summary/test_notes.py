@@ -1,7 +1,9 @@
 """Notes on what the residual holds and which terms depend on each other."""
 
+import numpy as np
 import pytest
 
+import orthoreg as og
 from orthoreg.summary import CertificateRow
 from orthoreg.summary._notes import certificate_notes
 
@@ -42,3 +44,13 @@ def test_a_notable_orthogonal_residual_is_explained_once():
 def test_terms_that_depend_on_each_other_are_named():
     (note,) = certificate_notes([row(residual_share=0.0)], ("x = 2 y",), is_selected=False)
     assert note == "On these data x = 2 y: they cannot tell these terms apart."
+
+
+def test_sines_that_were_no_candidates_are_named():
+    t = np.linspace(0, 6, 200)
+    small = 0.1 * np.column_stack([np.cos(t), -np.sin(t)])
+    summary = og.OrthoReg(augmentation=og.Zero()).fit(small, t=t).summary()
+    (note,) = [note for note in summary.notes if "no candidates" in note]
+    assert note.startswith("sin(x0), cos(x0), sin(x1), cos(x1) were no candidates")
+    chosen = og.OrthoReg("poly(2) + fourier(1)", og.Zero()).fit(small, t=t).summary()
+    assert not any("no candidates" in note for note in chosen.notes)

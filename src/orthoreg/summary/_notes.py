@@ -49,6 +49,14 @@ NO_DATA = (
 )
 
 
+def no_candidates(terms: Sequence[str]) -> str:
+    """That the default library's sines and cosines of some columns were not looked at."""
+    return (
+        f"{', '.join(terms)} were no candidates: the data cover less than a quarter of a period of "
+        f"them. A library of your own choice keeps them."
+    )
+
+
 def thinned(seen: int, samples: int) -> str:
     """That not all rows were looked at."""
     return f"Verdict and advice are decided on {seen} of {samples} rows."

@@ -15,7 +15,7 @@ from ..simulation import Rollout
 from ._advise import advise
 from ._assess import assess
 from ._motion import motion_of
-from ._notes import NO_DATA, NO_EVIDENCE, certificate_notes, thinned
+from ._notes import NO_DATA, NO_EVIDENCE, certificate_notes, no_candidates, thinned
 from ._observations import Observations, of_motion, of_samples
 from ._scores import derivative_scores, forecast_sample, forecast_scores
 from ._summary import (
@@ -34,7 +34,8 @@ class Subject:
     """A fitted model as plain parts.
 
     `field` is f with its terms and coefficients, `evidence` what resamples say about the terms,
-    where a selection chose them (`is_selected`).
+    where a selection chose them (`is_selected`); `left_out` are terms of the default library that
+    were no candidates.
     """
 
     equations: tuple[str, ...]
@@ -45,6 +46,7 @@ class Subject:
     certificate: Certificate
     evidence: TermEvidence | None
     is_selected: bool
+    left_out: tuple[str, ...] = ()
 
 
 def summarize(
@@ -64,6 +66,8 @@ def summarize(
     notes = certificate_notes(
         certificate, subject.certificate.dependences, is_selected=subject.is_selected
     )
+    if subject.left_out:
+        notes.append(no_candidates(subject.left_out))
     if subject.evidence is None:
         notes.append(NO_EVIDENCE)
     rows = _count(data, samples)
