@@ -283,6 +283,8 @@ def defaults_tables(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _table(rows: Sequence[dict[str, Any]], labels: Sequence[str]) -> str:
+    recorded = {row["choice"] for row in rows}
+    labels = [label for label in labels if label in recorded]  # others were not measured yet
     systems = {row["system"] for row in rows if row["choice"] == labels[1]}
     rows = [row for row in rows if row["system"] in systems]
     columns = [name for name in _COLUMNS if "F1" not in name or any("f1" in row for row in rows)]
