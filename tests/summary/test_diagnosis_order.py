@@ -70,3 +70,19 @@ def test_an_unknown_input_is_not_mistaken_for_a_velocity():
 
     data = runs_of(slope, starts(6, [-1, -1], [1, 1]), 20, 300, ["x", "v"])
     assert found(data) == (None, [])
+
+
+def chain(t, x):
+    """Six masses between springs."""
+    q, v = x[:6], x[6:]
+    pull = np.pad(q, ((1, 1), (0, 0)))
+    return [*v, *(pull[:-2] - 2 * q + pull[2:] - 0.05 * v)]
+
+
+@pytest.mark.parametrize(("kept", "expected"), [(6, [0, 1, 2, 3, 4, 5]), (12, [])])
+def test_many_positions_that_never_come_near_each_other(kept, expected):
+    names = [f"{letter}{i}" for letter in "qv" for i in range(6)]
+    begin = starts(5, [-1] * 12, [1] * 12)
+    data = runs_of(chain, begin, 20, 300, names, keep=list(range(kept)))
+    assert not observed(data).first_order().enough
+    assert found(data, og.Polynomial(1))[1] == expected

@@ -81,3 +81,15 @@ def test_an_own_motion_that_dies_out_is_no_forcing():
 
 def test_a_library_that_explains_as_much_is_preferred():
     assert found(forced(), rival=1e-6) is None
+
+
+def test_one_orbit_that_a_missing_term_shapes_is_no_forcing():
+    """Noise hides that its states determine its motion; time would explain it as well."""
+
+    def tumbling(t, x):
+        spin = 4.2 * np.sin(x[1]) ** 2 + np.cos(x[1]) ** 2
+        return [np.cos(x[0]) / np.tan(x[1]), spin * np.sin(x[0])]
+
+    for noise in (0.0, 0.02, 0.05):
+        data = runs_of(tumbling, [[2.72, 1.77]], 10, 512, ["a", "b"], noise=noise)
+        assert found(data) is None

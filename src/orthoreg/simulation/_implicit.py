@@ -20,20 +20,20 @@ _CHUNK = 256
 
 def finish_implicitly(field: Any, task: Task, now: Now) -> Now:
     """Where the rollouts end, with Kvaerno's method of order 5. Out of steps they are stalled."""
-    times, limits = task.times, task.limits
+    times, last = task.grid.times, task.limits.last
     t, x, status = now.t.copy(), now.x.copy(), now.status.copy()
     for first in range(0, len(t), _CHUNK):
         rows = np.arange(len(t))[first : first + _CHUNK]
         while rows.size:
-            column = np.argmax(times[rows] > t[rows, None], axis=1)[:, None] + np.arange(_TIMES)
-            asked = np.minimum(column, times.shape[1] - 1)
-            block = (t[rows], x[rows], np.take_along_axis(times[rows], asked, 1))
             part = task.only(rows)
+            column = task.grid.passed(t[rows], part.rows)[:, None] + np.arange(_TIMES)
+            asked = np.minimum(column, times.shape[1] - 1)
+            block = (t[rows], x[rows], times[part.rows[:, None], asked])
             saved, t[rows], x[rows], status[rows] = _solve(field, block, part.limits, part.inputs)
             reached = np.isfinite(saved).all(axis=2) & (column < times.shape[1])
             number, place = np.nonzero(reached)
-            task.states[part.rows[number], asked[number, place]] = saved[number, place]
-            rows = rows[(status[rows] == COMPLETED) & (t[rows] < limits.last[rows])]
+            task.grid.states[part.rows[number], asked[number, place]] = saved[number, place]
+            rows = rows[(status[rows] == COMPLETED) & (t[rows] < last[rows])]
     return now._replace(t=t, x=x, status=status)
 
 

@@ -10,7 +10,7 @@ from .._progress import progress
 from ._inputs import Inputs
 from ._rollout import Rollout, Status
 from ._routes import Field, NumpyField, Task, by_jax, by_numpy
-from ._stepping import begin, rows_of
+from ._stepping import Grid, begin, rows_of
 from ._tsit5 import COMPLETED, DIVERGED, RUNNING, STALLED, STUCK, Limits, Now
 
 COMPILATION = 7e7
@@ -63,6 +63,7 @@ def integrate(
         width = int(np.clip(_WIDE / in_numpy.cost // _BATCH * _BATCH, _BATCH, _WIDEST))
     limits = _limits(starts, times, bound, rtol, atol)
     states = np.full((*times.shape, starts.shape[1]), np.nan)
+    grid = Grid(times, states)
     run, column = np.nonzero(times <= times[:, :1])
     states[run, column] = starts[run]
     missed = 0.0 if owner is None else _missed.get(owner, 0.0)
@@ -71,7 +72,7 @@ def integrate(
         for rows in np.split(np.arange(len(starts)), np.arange(width, len(starts), width)):
             show(rows[0], "")
             own = None if inputs is None else inputs.only(rows)
-            task = Task(rows_of(limits, rows), own, times[rows], states, rows)
+            task = Task(rows_of(limits, rows), own, grid, rows)
             now = begin(slope, starts[rows], times[rows, 0], task.limits, own)
             if in_numpy is not None:
                 share = len(rows) / (len(starts) - rows[0])

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ._inputs import Inputs
-from ._stepping import is_held_by_stability, numpy_block, read_out, rows_of
+from ._stepping import Grid, is_held_by_stability, numpy_block, read_out, rows_of
 from ._tsit5 import RUNNING, STALLED, Limits, Now, Slope
 
 _CALL = 5000  # values of functions that could be computed while NumPy is called for one slope
@@ -43,27 +43,25 @@ class NumpyField:
 @final
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Rollouts that go side by side. What they pass is written into `rows` of `states`."""
+    """Rollouts that go side by side: these rows of a grid."""
 
     limits: Limits
     inputs: Inputs | None
-    times: Float[np.ndarray, "B T"]
-    states: Float[np.ndarray, "all T n"]
+    grid: Grid
     rows: Int[np.ndarray, " B"]
 
     def only(self, rows: Any) -> "Task":
         """Some of the rollouts."""
-        return Task(
-            rows_of(self.limits, rows),
-            None if self.inputs is None else self.inputs.only(rows),
-            self.times[rows],
-            self.states,
-            self.rows[rows],
-        )
+        inputs = None if self.inputs is None else self.inputs.only(rows)
+        return Task(rows_of(self.limits, rows), inputs, self.grid, self.rows[rows])
+
+    @property
+    def first(self) -> Float[np.ndarray, " B"]:
+        return self.grid.times[self.rows, 0]
 
     @property
     def most_steps(self) -> int:
-        return _MOST_STEPS + _MOST_EACH * self.times.shape[1]
+        return _MOST_STEPS + _MOST_EACH * self.grid.times.shape[1]
 
 
 def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now, float]:
@@ -82,12 +80,12 @@ def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now
         most = min(_LONGEST, _ROOM // current.x.size)
         length = int(np.clip(price / 8 / max(saved, 1.0), 8, max(most, 8)))
         current, step = numpy_block(field.slope, current, part.limits, part.inputs, length)
-        read_out(step, part.times, part.states, part.rows)
+        read_out(step, part.grid, part.rows)
         now = _updated(now, running, current)
         steps += len(step.t)
         missed += max(saved, 0.0) * len(step.t)
         runs = current.status == RUNNING
-        ahead = _ahead(steps, part.times[:, 0], current.t, part.limits.last)[runs]
+        ahead = _ahead(steps, part.first, current.t, part.limits.last)[runs]
         if runs.any() and saved > 0 and missed + saved * ahead.mean() > price:
             break
         if steps > task.most_steps:
@@ -112,7 +110,7 @@ def by_jax(field: Field, task: Task, now: Now) -> Now:
                 size = next(size for size in SIZES if size >= rows.size)
             part, current = task.only(rows), rows_of(now, rows)
             current, step = compiled_block(field, current, part.limits, part.inputs, size)
-            read_out(step, part.times, part.states, part.rows)
+            read_out(step, part.grid, part.rows)
             now = _updated(now, rows, current)
             steps += len(step.t)
             ahead = _ahead(len(step.t), step.t[0], current.t, part.limits.last)

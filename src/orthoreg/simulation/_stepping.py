@@ -1,6 +1,8 @@
 """Blocks of steps by NumPy, and the states at the asked times out of any block."""
 
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -22,6 +24,32 @@ from ._tsit5 import (
 
 _FIRST = 0.01  # size of the first step, in units of time or of the whole time: soon forgotten
 _STABLE = 2.0  # rate times step: the method is stable up to about 3, and accurate far below
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """All asked times, and room for the states there. Never copied: there may be millions."""
+
+    times: Float[np.ndarray, "R T"]
+    states: Float[np.ndarray, "R T n"]
+
+    @cached_property
+    def is_shared(self) -> bool:
+        """Whether all rollouts have the same times."""
+        return bool((self.times == self.times[0]).all())
+
+    def passed(
+        self, now: Float[np.ndarray, " M"], row: Int[np.ndarray, " M"]
+    ) -> Int[np.ndarray, " M"]:
+        """How many of its times a rollout has passed, or just reached, at each of these."""
+        if self.is_shared:
+            return np.searchsorted(self.times[0], now, side="right")
+        passed = np.empty(len(now), dtype=np.int64)
+        for one in np.unique(row):
+            mine = row == one
+            passed[mine] = np.searchsorted(self.times[one], now[mine], side="right")
+        return passed
 
 
 def begin(
@@ -61,41 +89,22 @@ def rows_of(parts: Any, rows: Any) -> Any:
     return type(parts)(*(part[rows] if np.ndim(part) else part for part in parts))
 
 
-def read_out(
-    step: Step,
-    times: Float[np.ndarray, "B T"],
-    states: Float[np.ndarray, "all T n"],
-    rows: Int[np.ndarray, " B"],
-) -> None:
-    """Writes the states at the times that lie in a block of steps into these rows of `states`.
+def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
+    """Writes the states at the times that lie in a block of steps into these rows of a grid.
 
     The arrays of a block have one more axis in front: the steps.
     """
-    number, row = np.nonzero(step.kept)
-    begin, end = step.t[number, row], step.end[number, row]
-    first, last = _passed(times, begin, row), _passed(times, end, row)
+    number, which = np.nonzero(step.kept)
+    begin, end = step.t[number, which], step.end[number, which]
+    first, last = grid.passed(begin, rows[which]), grid.passed(end, rows[which])
     count = last - first
-    which = np.repeat(np.arange(len(row)), count)
-    behind = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
-    column = first[which] + behind
-    row, number = row[which], number[which]
-    place = (times[row, column] - begin[which]) / (end - begin)[which]
-    weights = weights_at(place) * (end - begin)[which, None]
-    slopes = step.slopes[number, :, row]
-    states[rows[row], column] = step.x[number, row] + np.einsum("ms,msn->mn", weights, slopes)
-
-
-def _passed(
-    times: Float[np.ndarray, "B T"], now: Float[np.ndarray, " M"], row: Int[np.ndarray, " M"]
-) -> Int[np.ndarray, " M"]:
-    """How many of its times each rollout has passed, or just reached."""
-    if (times == times[0]).all():
-        return np.searchsorted(times[0], now, side="right")
-    passed = np.empty(len(now), dtype=np.int64)
-    for one in np.unique(row):
-        mine = row == one
-        passed[mine] = np.searchsorted(times[one], now[mine], side="right")
-    return passed
+    again = np.repeat(np.arange(len(which)), count)
+    column = first[again] + np.arange(len(again)) - np.repeat(np.cumsum(count) - count, count)
+    begin, size, number, which = (part[again] for part in (begin, end - begin, number, which))
+    row = rows[which]
+    weights = weights_at((grid.times[row, column] - begin) / size) * size[:, None]
+    way = np.einsum("ms,msn->mn", weights, step.slopes[number, :, which])
+    grid.states[row, column] = step.x[number, which] + way
 
 
 def is_held_by_stability(step: Step, limits: Limits) -> Bool[np.ndarray, " B"]:

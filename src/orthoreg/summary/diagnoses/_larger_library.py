@@ -77,8 +77,8 @@ def larger_library(
     name = samples.outputs[c]
     advice = Advice(
         "larger-library",
-        f"Try the library {text}: it lowers the held-out error of {name}' from {percent(old)} "
-        f"to {percent(new)}.",
+        f"Try the library {text}: with the best of its terms the held-out error of {name}' is "
+        f"{percent(new)}, with those of the present library {percent(old)}.",
     )
     return LargerLibrary(text, c, old, new, left, advice)
 

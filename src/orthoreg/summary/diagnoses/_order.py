@@ -11,7 +11,7 @@ from .._held_out import held_out_errors
 from .._neighbours import Determination
 from .._observations import FOLDS, Observations
 from .._summary import Advice
-from .._thresholds import DETERMINED, FREE, NOISE_MARGIN, ROWS_PER_TERM
+from .._thresholds import DETERMINED, DETERMINED_BLINDLY, FREE, NOISE_MARGIN, ROWS_PER_TERM
 from .._words import listed, rates
 
 
@@ -24,19 +24,22 @@ def second_order(
     """Advice, and the states it is about: those among `failing` whose rate the columns leave free
     (`first`), while columns and rates together determine the second derivative.
 
-    That a function of columns and rates exists is seen from neighbours, or from the library's
-    terms in both, on held-out rows.
+    That a function exists is seen from neighbours, or from the library's terms on held-out rows.
+    Where the rows have no neighbours, as in many columns, the library alone decides both, and what
+    it explains of the second derivative must be more.
     """
-    if first is None or not first.enough:
+    if seen.curvature is None or not failing:
         return None, []
-    free = [c for c in failing if first.share[c] > FREE]
-    if not free or seen.curvature is None:
+    known = first is not None and first.enough
+    rate_share = first.share if first is not None and known else _rate_share(seen, library)
+    free = [c for c in failing if rate_share[c] > FREE]
+    if not free:
         return None, []
-    share = _library_share(seen, library)
+    share = _curvature_share(seen, library)
     second = seen.second_order()
     if second is not None and second.enough:
         share = np.fmin(share, second.share)
-    found = [c for c in free if share[c] < DETERMINED]
+    found = [c for c in free if share[c] < (DETERMINED if known else DETERMINED_BLINDLY)]
     if not found:
         return None, []
     states = [seen.samples.outputs[c] for c in found]
@@ -50,23 +53,40 @@ def second_order(
     ), found
 
 
-def _library_share(seen: Observations, library: AbstractLibrary) -> Float[np.ndarray, " c"]:
-    """The share of each second derivative that the library in columns and rates does not explain
-    on held-out rows, less noise; NaN where there are too few rows for its terms."""
-    samples, targets, noise = seen.samples, seen.curvature, seen.curvature_noise
-    assert targets is not None and noise is not None
+def _rate_share(seen: Observations, library: AbstractLibrary) -> Float[np.ndarray, " c"]:
+    """The share of each rate that the library does not explain on held-out rows, less noise."""
+    samples = seen.samples
+    return _share(library, seen, samples.names, samples.variables, samples.targets, seen.noise)
+
+
+def _curvature_share(seen: Observations, library: AbstractLibrary) -> Float[np.ndarray, " c"]:
+    """The same of each second derivative, for the library in columns and rates."""
+    samples = seen.samples
+    assert seen.curvature is not None and seen.curvature_noise is not None
     mark = "_dot"
     while any(f"{name}{mark}" in samples.names for name in samples.outputs):
         mark += "_"
     names = samples.names + tuple(f"{name}{mark}" for name in samples.outputs)
+    points = np.hstack([samples.variables, samples.targets])
+    return _share(library, seen, names, points, seen.curvature, seen.curvature_noise)
+
+
+def _share(
+    library: AbstractLibrary,
+    seen: Observations,
+    names: tuple[str, ...],
+    points: Float[np.ndarray, "N V"],
+    targets: Float[np.ndarray, "N c"],
+    noise: Float[np.ndarray, " c"],
+) -> Float[np.ndarray, " c"]:
+    """NaN where there are too few rows for the library's terms, or these are not finite."""
     unknown = np.full(targets.shape[1], np.nan)
-    if len(samples.targets) < ROWS_PER_TERM * len(library.terms(names)):
+    if len(targets) < ROWS_PER_TERM * len(library.terms(names)):
         return unknown
-    features = bind(library, names, samples.outputs)
-    terms = features(np.hstack([samples.variables, samples.targets]))
+    terms = bind(library, names, seen.samples.outputs)(points)
     if not np.isfinite(terms).all():
         return unknown
     size = np.mean(targets**2, axis=0)
-    error = held_out_errors(terms, targets, folds(samples, FOLDS)) ** 2 * size
+    error = held_out_errors(terms, targets, folds(seen.samples, FOLDS)) ** 2 * size
     variance = np.maximum(targets.var(axis=0), 1e-300)
     return np.maximum(error - NOISE_MARGIN**2 * noise, 0.0) / variance

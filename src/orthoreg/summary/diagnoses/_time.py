@@ -12,7 +12,7 @@ from .._held_out import beyond_noise, held_out_errors, held_out_values
 from .._neighbours import Determination
 from .._observations import FOLDS, Observations
 from .._summary import Advice
-from .._thresholds import CLEARLY, FEWEST_PERIODS, MUCH, NOISE_MARGIN
+from .._thresholds import CLEARLY, FEWEST_PERIODS, MUCH, NOISE_MARGIN, SHARE_BLUR
 from .._words import listed, percent
 
 _MOST_WAVES = 3
@@ -23,7 +23,7 @@ _SAMPLES_PER_PERIOD = 5  # of the fastest forcing that is looked for
 _FINER = np.linspace(-1.0, 1.0, 9)  # of a step between frequencies
 _REFINEMENTS = 3
 _COLLINEAR = 1e-6  # of the squared number of rows: the columns hold such a wave already
-_RUNS = 3  # that share their times, for a forcing of any form
+_RUNS = 3  # that share their times: what they have in common is a forcing
 _BINS = 40
 
 
@@ -49,9 +49,9 @@ def time_dependence(
 ) -> TimeDependence | None:
     """The forcing that explains an equation among `failing`, if one does so clearly.
 
-    It must leave clearly less than any function of the columns does (`first`), or next to nothing
-    where that is not known, and clearly less than a larger library does, which leaves the part
-    `rival` of the error.
+    It must leave clearly less than any function of the columns does (`first`); where that is not
+    known, next to nothing of several runs. And it must leave clearly less than a larger library,
+    which leaves the part `rival` of the error.
     """
     if seen.samples.times is None:
         return None
@@ -61,12 +61,16 @@ def time_dependence(
         if found is None or found.left > min(CLEARLY, CLEARLY * rival):
             continue
         if first is None or not first.enough:
-            if found.left > _ENOUGH:  # a motion that does not come back is a function of time too
+            # the motion of one run is a function of time as well as of its own states
+            if found.left > _ENOUGH or int(seen.samples.run_of_row.max()) + 1 < _RUNS:
                 continue
         else:
+            assert seen.motion is not None
+            if first.share[c] < SHARE_BLUR * float(seen.motion.noise_level.max()):
+                continue
             unexplained = float(first.share[c]) * float(seen.samples.targets[:, c].var())
             error = beyond_noise(found.after, _noise(seen, c), NOISE_MARGIN)
-            if error**2 * float(seen.size[c]) > MUCH * unexplained:
+            if error**2 * float(seen.size[c]) >= MUCH * unexplained:
                 continue
         if best is None or found.left < best.left:
             best = found
