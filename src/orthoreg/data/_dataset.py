@@ -21,6 +21,9 @@ class Dataset:
     `data[[0, 2]]` a choice of them; each is a `Dataset` again. Build one with `from_arrays`
     or `orthoreg.read_table`; these check everything and copy the numbers.
 
+    `velocity_of` maps a position to the state that is its derivative, exactly: {"x": "x_dot"}.
+    `estimated` names the states that nobody measured, velocities made from their positions.
+
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 5)
     >>> data = Dataset.from_arrays(np.column_stack([np.sin(t), np.cos(t)]), t, names=["x", "v"])
@@ -40,6 +43,8 @@ class Dataset:
     group_name: str | None = None
     units: Mapping[str, str] = field(default_factory=dict)
     source: str = "data"
+    velocity_of: Mapping[str, str] = field(default_factory=dict)
+    estimated: tuple[str, ...] = ()
 
     def __post_init__(self):
         for name in ("times", "states", "offsets", "inputs", "derivatives"):
