@@ -195,6 +195,27 @@ def _rows_in_words(rows: Int[np.ndarray, " k"], place: Place, most: int = 3) -> 
     return f"{place.row_word}{'s' * (len(rows) > 1)} {shown}{more}"
 
 
+def check_moving(
+    states: Float[np.ndarray, "N n"],
+    names: Sequence[str],
+    offsets: Int[np.ndarray, " bounds"],
+    positions: Sequence[str],
+    source: str,
+) -> None:
+    """Refuses positions none of which ever changes within a run."""
+    columns = states[:, [names.index(name) for name in positions]]
+    steps = np.diff(columns, axis=0)
+    steps[offsets[1:-1] - 1] = 0.0  # from the last row of one run to the first of the next
+    if not steps.any():
+        never = f"position {quoted(positions)} never changes" if len(positions) == 1 else (
+            f"positions {quoted(positions)} never change"
+        )  # fmt: skip
+        raise DataError(
+            f"{source}: {never} within a run: everything is at rest, which says nothing about "
+            f"motion. Measure runs that move."
+        )
+
+
 def warn_constant(states: Float[np.ndarray, "N n"], names: Sequence[str], source: str) -> None:
     """Warns of states that never change: their derivative is zero and teaches nothing."""
     if len(states) < 2:

@@ -8,7 +8,10 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._errors import DataError, quoted
-from ._checks import Place, as_numbers, check_finite, check_increasing, check_names, warn_constant
+from ..smoothing import have_equal_steps, mean_steps
+from ._arrays import from_arrays, from_positions
+from ._checks import Place, check_finite, check_increasing, check_moving, warn_constant
+from ._velocities import second_order
 
 
 @final
@@ -71,51 +74,38 @@ class Dataset:
 
         `t` holds the times: one array for all runs, one per run, or a single number, the step.
         """
-        runs = _split(x, "x")
-        names = _column_names(x) if names is None else names
-        lengths = [len(run) for run in runs]
-        n_states = runs[0].shape[1]
-        times = _times(t, lengths, n_states)
-        state_names = check_names(
-            [f"x{i}" for i in range(n_states)] if names is None else names, "names"
-        )
-        if len(state_names) != n_states:
-            raise DataError(
-                f"names must give one name for each of the {n_states} columns of x; "
-                f"got {len(state_names)}: {list(state_names)}."
-            )
-        inputs = _matching(u, "u", lengths)
-        n_inputs = 0 if inputs is None else inputs.shape[1]
-        input_names = _column_names(u) if input_names is None else input_names
-        given = check_names(
-            [f"u{i}" for i in range(n_inputs)] if input_names is None else input_names,
-            "input_names",
-        )
-        if len(given) != n_inputs:
-            raise DataError(
-                f"input_names must give one name for each of the {n_inputs} columns of u; "
-                f"got {len(given)}: {list(given)}."
-            )
-        slopes = _matching(derivatives, "derivatives", lengths)
-        if slopes is not None and slopes.shape[1] != n_states:
-            raise DataError(
-                f"derivatives must have one column for each of the {n_states} states; "
-                f"got {slopes.shape[1]}."
-            )
+        return cls._checked(**from_arrays(x, t, u, names, derivatives, input_names, units))
+
+    @classmethod
+    def from_positions(
+        cls,
+        q: Any,
+        t: Any,
+        u: Any = None,
+        names: Sequence[str] | None = None,
+        input_names: Sequence[str] | None = None,
+        *,
+        states: Any = None,
+        state_names: Sequence[str] | None = None,
+        velocity_of: Mapping[str, str] | None = None,
+        units: Mapping[str, str] | None = None,
+    ) -> "Dataset":
+        """Runs of a second-order system whose positions `q` were measured, not their velocities.
+
+        The states are the positions, then a velocity of each, `<name>_dot`, estimated from the
+        positions; that each is the derivative of its position is exact and never learned. Further
+        states that were measured directly come last. A measured velocity is one of them, named by
+        `velocity_of={"theta": "omega"}`. Arrays are as in `from_arrays`; a one-dimensional one is
+        a single column of a single run.
+
+        >>> import numpy as np
+        >>> t = np.linspace(0, 1, 50)
+        >>> data = Dataset.from_positions(np.sin(t), t, names=["theta"])
+        >>> data.state_names, data.velocity_of, data.estimated
+        (('theta', 'theta_dot'), {'theta': 'theta_dot'}, ('theta_dot',))
+        """
         return cls._checked(
-            times=np.concatenate(times),
-            states=np.concatenate(runs),
-            lengths=np.array(lengths),
-            labels=tuple(str(i) for i in range(len(runs))),
-            state_names=state_names,
-            inputs=inputs,
-            derivatives=slopes,
-            input_names=given,
-            units=dict(units or {}),
-            time_name=next(name for name in ("t", "time", "t_") if name not in state_names + given),
-            source="x",
-            row_word="row",
-            grouped=True,
+            **from_positions(q, t, u, names, input_names, states, state_names, velocity_of, units)
         )
 
     @classmethod
@@ -127,19 +117,18 @@ class Dataset:
         grouped: bool,
         row_of: Callable[[int], int] | None = None,
         derivative_names: Sequence[str] = (),
+        positions: Mapping[str, str | None] | None = None,
         **parts: Any,
     ) -> "Dataset":
-        """The dataset, after every check that needs only its numbers."""
+        """The dataset, after every check that needs only its numbers.
+
+        `positions` are the states that are positions, with the states that are their velocities;
+        where that is None the velocity is estimated.
+        """
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         data = cls(offsets=offsets, **parts)
         if data.n_samples == 0:
             raise DataError(f"{data.source} holds no rows; at least one is needed.")
-        unknown = set(data.units) - {data.time_name, *data.variable_names}
-        if unknown:
-            raise DataError(
-                f"units names {quoted(sorted(unknown))}, which are no columns of the data; its "
-                f"columns are {quoted((data.time_name, *data.variable_names))}."
-            )
         if set(data.state_names) & set(data.input_names):
             raise DataError(
                 f"states and inputs must have different names; "
@@ -161,7 +150,17 @@ class Dataset:
             names = derivative_names or [f"d{name}/dt" for name in data.state_names]
             check_finite(data.derivatives, names, place)
         check_increasing(data.times, offsets, data.time_name, place, grouped=grouped)
+        if positions:
+            check_moving(data.states, data.state_names, offsets, tuple(positions), data.source)
         warn_constant(data.states, data.state_names, data.source)
+        if positions:
+            data = replace(data, **second_order(data, positions))
+        unknown = set(data.units) - {data.time_name, *data.variable_names}
+        if unknown:
+            raise DataError(
+                f"units names {quoted(sorted(unknown))}, which are no columns of the data; its "
+                f"columns are {quoted((data.time_name, *data.variable_names))}."
+            )
         return data
 
     # -- shape ---------------------------------------------------------------------------
@@ -189,6 +188,22 @@ class Dataset:
         return self.states if self.inputs is None else np.hstack([self.states, self.inputs])
 
     @property
+    def is_measured(self) -> Bool[np.ndarray, " n"]:
+        """Which states somebody measured; the others are velocities made from their positions."""
+        return np.array([name not in self.estimated for name in self.state_names], dtype=bool)
+
+    @property
+    def measured(self) -> Float[np.ndarray, "N k"]:
+        """The states that somebody measured."""
+        return self.states[:, self.is_measured] if self.estimated else self.states
+
+    @property
+    def given_rates(self) -> dict[int, int]:
+        """For the place of each position, the place of the state that is its derivative."""
+        place = self.state_names.index
+        return {place(position): place(rate) for position, rate in self.velocity_of.items()}
+
+    @property
     def run_lengths(self) -> Int[np.ndarray, " R"]:
         return np.diff(self.offsets)
 
@@ -199,19 +214,11 @@ class Dataset:
 
     def has_equal_steps(self, tolerance: float = 1e-3) -> Bool[np.ndarray, " R"]:
         """For each run, whether its time steps agree to the relative tolerance."""
-        steps = np.diff(self.times)
-        run = self.run_of_row[1:]
-        inside = self.run_of_row[:-1] == run
-        low = np.full(self.n_runs, np.inf)
-        high = np.zeros(self.n_runs)
-        np.minimum.at(low, run[inside], steps[inside])
-        np.maximum.at(high, run[inside], steps[inside])
-        return (high - low <= tolerance * high) | (self.run_lengths < 3)
+        return have_equal_steps(self.times, self.offsets, tolerance)
 
     def step_of_run(self) -> Float[np.ndarray, " R"]:
         """The mean time step of each run."""
-        first, last = self.offsets[:-1], self.offsets[1:] - 1
-        return (self.times[last] - self.times[first]) / np.maximum(self.run_lengths - 1, 1)
+        return mean_steps(self.times, self.offsets)
 
     # -- choosing ------------------------------------------------------------------------
 
@@ -260,6 +267,11 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
                 f"{list(first.state_names)}, {list(first.input_names)} and "
                 f"{list(other.state_names)}, {list(other.input_names)}."
             )
+        if dict(other.velocity_of) != dict(first.velocity_of):
+            raise DataError(
+                f"Datasets can be joined only when the same states are velocities; got "
+                f"{dict(first.velocity_of)} and {dict(other.velocity_of)}."
+            )
         if (other.derivatives is None) != (first.derivatives is None):
             raise DataError("Datasets can be joined only when all or none carry derivatives.")
     if len(parts) == 1:
@@ -278,87 +290,5 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
         derivatives=joined("derivatives"),
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         labels=tuple(label for part in parts for label in part.labels),
+        estimated=tuple(dict.fromkeys(name for part in parts for name in part.estimated)),
     )
-
-
-def _column_names(value: Any) -> list[str] | None:
-    """The columns of a frame, or of the first of several."""
-    first: Any = value[0] if isinstance(value, list | tuple) and len(value) else value
-    return [str(name) for name in first.columns] if hasattr(first, "columns") else None
-
-
-def _split(value: Any, what: str) -> list[np.ndarray]:
-    """Two-dimensional arrays, one for each run."""
-    if isinstance(value, list | tuple) and value and all(np.ndim(part) == 2 for part in value):
-        runs = [as_numbers(part, f"{what}[{i}]") for i, part in enumerate(value)]
-    else:
-        array = as_numbers(value, what)
-        if array.ndim == 1 or array.ndim == 0:
-            raise DataError(
-                f"{what} must have two dimensions (times x columns); it has shape {array.shape}. "
-                f"For a single column write {what}.reshape(-1, 1)."
-            )
-        if array.ndim > 3:
-            raise DataError(
-                f"{what} must be (times x columns) or (runs x times x columns); "
-                f"it has shape {array.shape}."
-            )
-        runs = [array] if array.ndim == 2 else list(array)
-    if not runs or any(run.shape[1] == 0 for run in runs):
-        raise DataError(f"{what} must have at least one run and one column; it has none.")
-    widths = {run.shape[1] for run in runs}
-    if len(widths) > 1:
-        raise DataError(
-            f"All runs of {what} need the same columns; found {sorted(widths)} of them."
-        )
-    empty = [i for i, run in enumerate(runs) if len(run) == 0]
-    if empty:
-        raise DataError(f"{what}[{empty[0]}] holds no rows; every run needs at least one.")
-    return runs
-
-
-def _times(t: Any, lengths: list[int], n_columns: int) -> list[np.ndarray]:
-    """One array of times for each run of so many rows and columns."""
-    if not isinstance(t, list | tuple) and np.ndim(t) == 0:
-        step = float(as_numbers(t, "t"))
-        if not step > 0:
-            raise DataError(f"t, as a time step, must be positive; got {step:g}.")
-        return [step * np.arange(length) for length in lengths]
-    per_run = isinstance(t, list | tuple) and all(np.ndim(part) == 1 for part in t)
-    if per_run:
-        times = [as_numbers(part, f"t[{i}]") for i, part in enumerate(t)]
-    else:
-        array = as_numbers(t, "t")
-        if array.ndim == 2 and array.shape[1] == 1 and len(array) in lengths:
-            raise DataError(
-                f"t must have one dimension; it has shape {array.shape}. Write t.ravel()."
-            )
-        times = [array] * len(lengths) if array.ndim == 1 else list(array)
-    if len(times) != len(lengths):
-        raise DataError(f"t holds times for {len(times)} runs, but x holds {len(lengths)} runs.")
-    for i, (time, length) in enumerate(zip(times, lengths, strict=True)):
-        if np.shape(time) != (length,):
-            raise DataError(
-                f"t and x must have the same number of rows; in run {i} t has shape "
-                f"{np.shape(time)} and x has {length} rows."
-                + (" Did you mean x.T?" if np.shape(time) == (n_columns,) else "")
-            )
-    return times
-
-
-def _matching(value: Any, what: str, lengths: list[int]) -> np.ndarray | None:
-    """An array that accompanies the states, joined over runs."""
-    if value is None:
-        return None
-    runs = _split(value, what)
-    if len(runs) == 1 and len(lengths) > 1 and len({*lengths, len(runs[0])}) == 1:
-        runs = runs * len(lengths)
-    if len(runs) != len(lengths):
-        raise DataError(f"{what} holds {len(runs)} runs, but x holds {len(lengths)}.")
-    for i, (run, length) in enumerate(zip(runs, lengths, strict=True)):
-        if len(run) != length:
-            raise DataError(
-                f"{what} and x must have the same number of rows; in run {i} {what} has "
-                f"{len(run)} and x has {length}."
-            )
-    return np.concatenate(runs)

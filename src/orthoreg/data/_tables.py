@@ -30,10 +30,11 @@ _OTHER_FORMATS = {
 def read_table(
     path: Any,
     time: str,
-    states: Sequence[str],
+    states: Sequence[str] = (),
     inputs: Sequence[str] = (),
     group: str | None = None,
     *,
+    positions: Sequence[str] | Mapping[str, str | None] = (),
     derivatives: Sequence[str] | None = None,
     units: Mapping[str, str] | None = None,
     delimiter: str = ",",
@@ -42,8 +43,12 @@ def read_table(
 
     `group` names the column that tells runs apart; its rows need not lie together. `derivatives`
     names columns with the derivative of each state, in the order of `states`.
+
+    `positions` names columns whose velocities are states too. With {"theta": "omega"} the velocity
+    is the column omega; otherwise it was not measured, is called theta_dot and is estimated from
+    the positions. The states are the positions, their velocities, then those of `states`.
     """
-    choice = _Choice(time, states, inputs, group, derivatives)
+    choice = _Choice(time, states, inputs, group, derivatives, positions)
     if hasattr(path, "columns"):
         names = {str(name): name for name in path.columns}
         chosen = choice.check(path.columns, "the table")
@@ -75,17 +80,36 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray])
         text.detach()
 
 
+def _positions(positions: Any) -> dict[str, str | None]:
+    """Each position's column with that of its velocity, None where it was not measured."""
+    if isinstance(positions, Mapping):
+        check_names(list(positions), "positions")
+        return {str(name): None if v is None else str(v) for name, v in positions.items()}
+    return dict.fromkeys(check_names(positions or (), "positions"))
+
+
 @final
 class _Choice:
     """Which columns play which part."""
 
-    def __init__(self, time, states, inputs, group, derivatives):
+    def __init__(self, time, states, inputs, group, derivatives, positions):
         self.time, self.group = time, group
-        self.states = check_names(states, "states")
+        self.positions = _positions(positions)
+        velocities = check_names([v for v in self.positions.values() if v], "positions")
+        others = check_names(states or (), "states")
+        self.states = (*self.positions, *velocities, *others)
         self.inputs = check_names(inputs or (), "inputs")
         self.derivatives = check_names(derivatives or (), "derivatives")
         if not self.states:
-            raise DataError("states must name at least one column.")
+            raise DataError(
+                "states must name at least one column; name positions=... where velocities were "
+                "not measured."
+            )
+        if self.positions and self.derivatives:
+            raise DataError(
+                "derivatives must be left out where positions are given: a velocity that was "
+                "measured is named beside its position, as theta:omega."
+            )
         for part, name in (("time", time), ("group", group)):
             if name is not None and not str(name).strip():
                 raise DataError(f"{part} must name a column; got empty text.")
@@ -98,7 +122,8 @@ class _Choice:
         doubled = sorted({name for name in parts if parts.count(name) > 1})
         if doubled:
             raise DataError(
-                f"A column can be the time, a state or an input, not two of them; "
+                f"A column can be the time, {'a position, ' if self.positions else ''}a state or "
+                f"an input, not two of them; "
                 f"{quoted(doubled)} was chosen twice."
             )
 
@@ -172,6 +197,7 @@ def _from_columns(
         lengths=lengths,
         labels=labels,
         derivative_names=choice.derivatives,
+        positions=choice.positions,
         state_names=choice.states,
         input_names=choice.inputs,
         time_name=choice.time,

@@ -8,16 +8,10 @@ from jaxtyping import Float
 
 from .._registry import part
 from ..data import Dataset
+from ..smoothing import EXACT, FEWEST_POINTS, best_polynomial
 from ._differentiator import AbstractDifferentiator
 from ._finite_difference import FiniteDifference
-from ._local_polynomial import LocalPolynomial, SavitzkyGolay, local_weights
-
-_CANDIDATES = (
-    (5, 3), (7, 3), (9, 3), (13, 3), (19, 3), (27, 3), (41, 3), (61, 3),
-    (7, 5), (9, 5), (13, 5), (19, 5), (27, 5), (41, 5), (61, 5),
-)  # fmt: skip
-_MOST_ROWS = 2000
-_ALONE = 1 - 1e-6  # own weight of a row that the rest of its window says nothing about
+from ._local_polynomial import LocalPolynomial, SavitzkyGolay
 
 
 @part
@@ -28,7 +22,8 @@ class Automatic(AbstractDifferentiator):
 
     Clean data gets a short window of high order, noisy data a long one; unequal steps are
     fitted on their true times. Runs of three or four points, and samples in such bursts that
-    no polynomial can be fitted, get `FiniteDifference`; they do not bind the others.
+    no polynomial can be fitted, get `FiniteDifference`; they do not bind the others. States that
+    were estimated from others, as velocities are, do not take part in the choice.
     """
 
     @property
@@ -42,21 +37,16 @@ class Automatic(AbstractDifferentiator):
         return None
 
     def rule(self, data: Dataset) -> AbstractDifferentiator:
-        short = data.run_lengths < _CANDIDATES[0][0]
+        short = data.run_lengths < FEWEST_POINTS
         if short.all():
             return FiniteDifference()
         if short.any():
             return LongAndShort(self.rule(data[~short]), FiniteDifference())
-        shortest = int(data.run_lengths.min())
-        fitting = [(window, degree) for window, degree in _CANDIDATES if window <= shortest]
-        varies = np.ptp(data.states, axis=0) > 0
-        spread = np.where(varies, data.states.std(axis=0), np.inf)
-        errors = [left_out_error(data, window, degree, spread) for window, degree in fitting]
-        if not np.isfinite(errors).any():
+        choice = best_polynomial(data.times, data.states[:, data.is_measured], data.offsets)
+        if choice is None:
             return FiniteDifference()
-        window, degree = fitting[int(np.argmin(errors))]
-        exact = data.has_equal_steps(tolerance=1e-9).all()
-        return (SavitzkyGolay if exact else LocalPolynomial)(window, degree)
+        exact = data.has_equal_steps(EXACT).all()
+        return (SavitzkyGolay if exact else LocalPolynomial)(*choice)
 
 
 @final
@@ -85,20 +75,3 @@ class LongAndShort(AbstractDifferentiator):
     def coarser(self) -> AbstractDifferentiator | None:
         coarser = self.long.coarser()
         return None if coarser is None else LongAndShort(coarser, self.short)
-
-
-def left_out_error(
-    data: Dataset, window: int, degree: int, spread: Float[np.ndarray, " n"]
-) -> float:
-    """Mean squared error of predicting a row from the others of its window, relative to `spread`.
-
-    For a linear fit with own weight h the left-out error is (y - fit) / (1 - h).
-    """
-    rows = np.unique(np.linspace(0, data.n_samples - 1, _MOST_ROWS).astype(int))
-    weights, members = local_weights(data, rows, window, degree, derivative=0)
-    fitted = np.einsum("bw,bwn->bn", weights, data.states[members])
-    own = weights[np.arange(len(rows)), rows - members[:, 0]]
-    if (own > _ALONE).any():
-        return np.inf
-    errors = (data.states[rows] - fitted) / (1 - own)[:, None]
-    return float(np.mean((errors / spread) ** 2))

@@ -1,9 +1,9 @@
-"""What a differentiator is, and the windows of neighbours that most of them work on."""
+"""What a differentiator is, and what it refuses."""
 
 import abc
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from .._errors import DataError
 from ..data import Dataset
@@ -69,17 +69,3 @@ def check_equal_steps(data: Dataset, who: object) -> None:
             f"{steps.min():g} to {steps.max():g}. For unequal steps use FiniteDifference(), "
             f"LocalPolynomial(window, degree), SmoothingSpline() or Automatic()."
         )
-
-
-def windows(
-    data: Dataset, width: int, rows: Int[np.ndarray, " B"] | None = None
-) -> tuple[Int[np.ndarray, " B"], Int[np.ndarray, " B"]]:
-    """For each of these rows, the first row of its window and its own place in that window.
-
-    By default for all rows. A window is centred on its row, and shifted inwards near the ends of
-    a run.
-    """
-    rows = np.arange(data.n_samples) if rows is None else rows
-    run = np.searchsorted(data.offsets, rows, side="right") - 1
-    start = np.clip(rows - width // 2, data.offsets[run], data.offsets[run + 1] - width)
-    return start, rows - start

@@ -9,8 +9,9 @@ from jaxtyping import Float
 from .._errors import InputError
 from .._registry import part
 from ..data import Dataset
-from ._differentiator import AbstractDifferentiator, check_equal_steps, windows
-from ._local_polynomial import LocalPolynomial, check_window, equal_step_weights, weighted_sum
+from ..smoothing import equal_step_weights, parabola_slopes, weighted_sum
+from ._differentiator import AbstractDifferentiator, check_equal_steps
+from ._local_polynomial import LocalPolynomial, check_window
 
 
 @part
@@ -25,7 +26,7 @@ class FiniteDifference(AbstractDifferentiator):
         return 3
 
     def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
-        return parabola_slopes(data, data.states)
+        return parabola_slopes(data.times, data.states, data.offsets)
 
     def rule(self, data: Dataset) -> AbstractDifferentiator:
         return self
@@ -60,25 +61,11 @@ class SmoothedFiniteDifference(AbstractDifferentiator):
     def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
         check_equal_steps(data, self)
         weights = equal_step_weights(self.window, self.degree, derivative=0)
-        return parabola_slopes(data, weighted_sum(data, data.states, weights))
+        smooth = weighted_sum(data.states, data.offsets, weights)
+        return parabola_slopes(data.times, smooth, data.offsets)
 
     def rule(self, data: Dataset) -> AbstractDifferentiator:
         return self
 
     def coarser(self) -> AbstractDifferentiator | None:
         return SmoothedFiniteDifference(self.window + 2, self.degree)
-
-
-def parabola_slopes(data: Dataset, values: Float[np.ndarray, "N n"]) -> Float[np.ndarray, "N n"]:
-    """Slope at each row of the parabola through its window of three.
-
-    sum_j y_j l_j'(t) with l_j'(t) = (2t - t_k - t_m) / ((t_j - t_k)(t_j - t_m)).
-    """
-    start, _ = windows(data, 3)
-    t = data.times
-    result = np.zeros_like(values)
-    for j, k, m in ((0, 1, 2), (1, 0, 2), (2, 0, 1)):
-        tj, tk, tm = t[start + j], t[start + k], t[start + m]
-        weight = (2 * t - tk - tm) / ((tj - tk) * (tj - tm))
-        result += weight[:, None] * values[start + j]
-    return result

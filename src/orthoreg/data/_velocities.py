@@ -1,0 +1,63 @@
+"""Positions whose velocities were not measured: the states of a second-order system."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .._errors import DataError
+from ..smoothing import SHORTEST, velocities
+
+
+def second_order(data: Any, positions: Mapping[str, str | None]) -> dict[str, Any]:
+    """The parts of a `Dataset` that change: positions first, then the velocity of each, then all
+    other states. Velocities that are None are estimated."""
+    names, taken = data.state_names, {data.time_name, data.group_name, *data.variable_names}
+    rates: dict[str, str] = {}
+    for position, velocity in positions.items():
+        rates[position] = velocity or _free_name(f"{position}_dot", taken)
+        taken.add(rates[position])
+    estimated = tuple(rates[name] for name, velocity in positions.items() if velocity is None)
+    others = [name for name in names if name not in rates and name not in rates.values()]
+    columns = {name: data.states[:, [names.index(name)]] for name in names}
+    if estimated:
+        columns |= _estimates(data, {name: rates[name] for name in rates if not positions[name]})
+    order = [*rates, *rates.values(), *others]
+    return {
+        "states": np.hstack([columns[name] for name in order]),
+        "state_names": tuple(order),
+        "units": _units(data, rates),
+        "velocity_of": rates,
+        "estimated": estimated,
+    }
+
+
+def _estimates(data: Any, rates: Mapping[str, str]) -> dict[str, np.ndarray]:
+    """An estimate of each velocity, from its position."""
+    short = np.flatnonzero(data.run_lengths < SHORTEST)
+    if short.size:
+        run = int(short[0])
+        count = int(data.run_lengths[run])
+        raise DataError(
+            f"{data.source}: run {data.labels[run]} has {count} row{'s' * (count != 1)}; a "
+            f"velocity needs at least {SHORTEST} in each run. Remove the short runs "
+            f"({short.size} of {data.n_runs})."
+        )
+    places = [data.state_names.index(name) for name in rates]
+    found = velocities(data.times, data.states[:, places], data.offsets)
+    return {name: found[:, [i]] for i, name in enumerate(rates.values())}
+
+
+def _free_name(name: str, taken: set[str | None]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _units(data: Any, rates: Mapping[str, str]) -> dict[str, str]:
+    """Units, with that of a velocity where those of position and time are known."""
+    units, time = dict(data.units), data.units.get(data.time_name)
+    for position, velocity in rates.items():
+        if time and position in units:
+            units.setdefault(velocity, f"{units[position]}/{time}")
+    return units

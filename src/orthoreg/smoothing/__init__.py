@@ -1,0 +1,18 @@
+"""Curves through samples, as pure functions on arrays: sliding polynomials and velocities."""
+
+from ._polynomial import equal_step_slopes as equal_step_slopes
+from ._polynomial import equal_step_weights as equal_step_weights
+from ._polynomial import have_equal_steps as have_equal_steps
+from ._polynomial import left_out_error as left_out_error
+from ._polynomial import local_slopes as local_slopes
+from ._polynomial import local_weights as local_weights
+from ._polynomial import mean_steps as mean_steps
+from ._polynomial import parabola_slopes as parabola_slopes
+from ._polynomial import polynomial_weights as polynomial_weights
+from ._polynomial import weighted_sum as weighted_sum
+from ._polynomial import windows as windows
+from ._velocities import EXACT as EXACT
+from ._velocities import FEWEST_POINTS as FEWEST_POINTS
+from ._velocities import SHORTEST as SHORTEST
+from ._velocities import best_polynomial as best_polynomial
+from ._velocities import velocities as velocities

@@ -1,0 +1,191 @@
+"""Least-squares polynomials on sliding windows of runs, for equal steps and for any.
+
+Runs are stored one after the other: run r owns the rows `offsets[r]` to `offsets[r + 1]`.
+"""
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+_BLOCK = 8192
+_WEAK = 1e-14
+_MOST_ROWS = 2000
+_ALONE = 1 - 1e-6  # own weight of a row that the rest of its window says nothing about
+
+
+def windows(
+    offsets: Int[np.ndarray, " bounds"], width: int, rows: Int[np.ndarray, " B"] | None = None
+) -> tuple[Int[np.ndarray, " B"], Int[np.ndarray, " B"]]:
+    """For each of these rows, the first row of its window and its own place in that window.
+
+    By default for all rows. A window is centred on its row, and shifted inwards near the ends of
+    a run.
+    """
+    rows = np.arange(int(offsets[-1])) if rows is None else rows
+    run = np.searchsorted(offsets, rows, side="right") - 1
+    start = np.clip(rows - width // 2, offsets[run], offsets[run + 1] - width)
+    return start, rows - start
+
+
+def have_equal_steps(
+    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], tolerance: float
+) -> Bool[np.ndarray, " R"]:
+    """For each run, whether its time steps agree to the relative tolerance."""
+    lengths = np.diff(offsets)
+    run_of_row = np.repeat(np.arange(len(lengths)), lengths)
+    steps = np.diff(times)
+    run = run_of_row[1:]
+    inside = run_of_row[:-1] == run
+    low = np.full(len(lengths), np.inf)
+    high = np.zeros(len(lengths))
+    np.minimum.at(low, run[inside], steps[inside])
+    np.maximum.at(high, run[inside], steps[inside])
+    return (high - low <= tolerance * high) | (lengths < 3)
+
+
+def mean_steps(
+    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"]
+) -> Float[np.ndarray, " R"]:
+    """The mean time step of each run."""
+    first, last = offsets[:-1], offsets[1:] - 1
+    return (times[last] - times[first]) / np.maximum(np.diff(offsets) - 1, 1)
+
+
+def polynomial_weights(
+    points: Float[np.ndarray, "B W"],
+    at: Float[np.ndarray, " B"],
+    degree: int,
+    derivative: int,
+) -> Float[np.ndarray, "B W"]:
+    """Row by row, the weights that give a least-squares polynomial's value or slope at `at`.
+
+    b(at)' (V'V)^-1 V' = b(at)' R^-1 Q' with V = QR the Legendre values at the points, which lie in
+    [-1, 1].
+    """
+    legendre = np.polynomial.legendre
+    matrix = legendre.legvander(points, degree)
+    if derivative == 0:
+        target = legendre.legvander(at, degree)
+    else:
+        slopes = [legendre.legder(row, derivative) for row in np.eye(degree + 1)]
+        target = np.stack([legendre.legval(at, slope) for slope in slopes], axis=-1)
+    Q, R = np.linalg.qr(matrix)
+    # points in two clusters make R all but singular; its smallest pivots are held up
+    pivots = np.einsum("bii->bi", R)
+    weak = np.abs(pivots) < _WEAK * np.abs(pivots).max(axis=1, keepdims=True)
+    pivots[weak] = _WEAK
+    solved = np.linalg.solve(np.swapaxes(R, 1, 2), target[..., None])
+    return (Q @ solved)[..., 0]
+
+
+def equal_step_weights(
+    window: int, degree: int, *, derivative: int
+) -> Float[np.ndarray, "place member"]:
+    """Weights of the window's members for the fitted value (0) or unit-step slope (1) at each
+    place in the window."""
+    places = np.arange(window, dtype=np.float64)
+    scale = (window - 1) / 2
+    at = (places - scale) / scale
+    weights = polynomial_weights(np.broadcast_to(at, (window, window)), at, degree, derivative)
+    return weights / scale**derivative
+
+
+def weighted_sum(
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+    weights: Float[np.ndarray, "place member"],
+) -> Float[np.ndarray, "N n"]:
+    """sum_j weights[place, j] values[start + j] for every row, in as many passes as members."""
+    start, place = windows(offsets, weights.shape[1])
+    result = np.zeros_like(values)
+    for j in range(weights.shape[1]):
+        result += weights[place, j][:, None] * values[start + j]
+    return result
+
+
+def equal_step_slopes(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+    window: int,
+    degree: int,
+) -> Float[np.ndarray, "N n"]:
+    """The slope, at every row, of the polynomial fitted to its window of equal steps."""
+    weights = equal_step_weights(window, degree, derivative=1)
+    step = np.repeat(mean_steps(times, offsets), np.diff(offsets))
+    return weighted_sum(values, offsets, weights) / step[:, None]
+
+
+def local_weights(
+    times: Float[np.ndarray, " N"],
+    offsets: Int[np.ndarray, " bounds"],
+    rows: Int[np.ndarray, " B"],
+    window: int,
+    degree: int,
+    *,
+    derivative: int,
+) -> tuple[Float[np.ndarray, "B W"], Int[np.ndarray, "B W"]]:
+    """Weights on true times for these rows, and the rows that each window is made of."""
+    start, _ = windows(offsets, window, rows)
+    members = start[:, None] + np.arange(window)
+    inside = times[members]
+    middle = (inside[:, :1] + inside[:, -1:]) / 2
+    scale = (inside[:, -1:] - inside[:, :1]) / 2
+    at = (times[rows] - middle[:, 0]) / scale[:, 0]
+    weights = polynomial_weights((inside - middle) / scale, at, degree, derivative)
+    return weights / scale**derivative, members
+
+
+def local_slopes(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+    window: int,
+    degree: int,
+) -> Float[np.ndarray, "N n"]:
+    """The slope, at every row, of the polynomial fitted to its window on true times."""
+    result = np.empty_like(values)
+    for first in range(0, len(times), _BLOCK):
+        rows = np.arange(first, min(first + _BLOCK, len(times)))
+        weights, members = local_weights(times, offsets, rows, window, degree, derivative=1)
+        result[rows] = np.einsum("bw,bwn->bn", weights, values[members])
+    return result
+
+
+def parabola_slopes(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+) -> Float[np.ndarray, "N n"]:
+    """Slope at each row of the parabola through its window of three.
+
+    sum_j y_j l_j'(t) with l_j'(t) = (2t - t_k - t_m) / ((t_j - t_k)(t_j - t_m)).
+    """
+    start, _ = windows(offsets, 3)
+    result = np.zeros_like(values)
+    for j, k, m in ((0, 1, 2), (1, 0, 2), (2, 0, 1)):
+        tj, tk, tm = times[start + j], times[start + k], times[start + m]
+        weight = (2 * times - tk - tm) / ((tj - tk) * (tj - tm))
+        result += weight[:, None] * values[start + j]
+    return result
+
+
+def left_out_error(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+    window: int,
+    degree: int,
+    spread: Float[np.ndarray, " n"],
+) -> float:
+    """Mean squared error of predicting a row from the others of its window, relative to `spread`.
+
+    For a linear fit with own weight h the left-out error is (y - fit) / (1 - h).
+    """
+    rows = np.unique(np.linspace(0, len(times) - 1, _MOST_ROWS).astype(int))
+    weights, members = local_weights(times, offsets, rows, window, degree, derivative=0)
+    fitted = np.einsum("bw,bwn->bn", weights, values[members])
+    own = weights[np.arange(len(rows)), rows - members[:, 0]]
+    if (own > _ALONE).any():
+        return np.inf
+    errors = (values[rows] - fitted) / (1 - own)[:, None]
+    return float(np.mean((errors / spread) ** 2))
