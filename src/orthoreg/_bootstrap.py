@@ -1,6 +1,7 @@
 """`bootstrap`: how sure the data are of each term, and which terms they cannot tell apart."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._errors import InputError
 from ._model import AbstractModel
-from .export import significant
+from .export import equation_names, learned_equations, significant
 from .selection import ConfoundedPair, confounded_pairs, inclusion
 
 NOTABLE = 0.05
@@ -23,7 +24,8 @@ class Bootstrap:
     the 95 % interval of its coefficient (`interval`), zero for terms that are not chosen.
 
     `support` are the terms chosen on all data, `confounded` the pairs that these cannot tell
-    apart. `output_names` name the equations, `feature_names` the terms. Printed, it is a table.
+    apart. `output_names` name the equations, `feature_names` the terms, `velocity_of` what is
+    given and not learned. Printed, it is a table.
     """
 
     support: np.ndarray
@@ -32,11 +34,15 @@ class Bootstrap:
     confounded: tuple[ConfoundedPair, ...]
     output_names: tuple[str, ...]
     feature_names: tuple[str, ...]
+    velocity_of: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """The terms in use, and those that resamples chose now and then; then confounded pairs."""
         rows = [("equation", "term", "95 % interval", "probability")]
-        for c, output in enumerate(self.output_names):
+        labels = equation_names(self.output_names, self.velocity_of)
+        learned = learned_equations(self.output_names, self.velocity_of)
+        for c in learned:
+            output = labels[c]
             shown = np.flatnonzero(self.support[c] | (self.probability[c] >= NOTABLE))
             for place, k in enumerate(shown):
                 low, high = (f"{'-' * (end < 0)}{significant(abs(end), 4)}"
@@ -55,7 +61,11 @@ class Bootstrap:
             f"{probability:>{widths[3]}}".rstrip()
             for equation, term, interval, probability in rows
         ]
-        pairs = [f"{self.output_names[pair.equation]}': {pair.advice}" for pair in self.confounded]
+        pairs = [
+            f"{labels[pair.equation]}': {pair.advice}"
+            for pair in self.confounded
+            if pair.equation in learned
+        ]
         return "\n".join([*lines, *pairs])
 
 
@@ -102,4 +112,5 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
         tuple(pairs),
         tuple(model.output_names_),
         tuple(model.feature_names_),
+        dict(model.velocity_of_),
     )

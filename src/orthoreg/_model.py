@@ -26,7 +26,8 @@ from ._persistence import (
 )
 from ._rollouts import rollouts
 from ._validation import (
-    as_dataset,
+    in_states_of,
+    known_dataset,
     known_variables,
     simulation_arrays,
     training_rows,
@@ -54,6 +55,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     output_names_: tuple[str, ...]
     units_: dict[str, str]
     columns_: dict[str, Any]
+    velocity_of_: dict[str, str]
+    estimated_: tuple[str, ...]
     target_is_flat_: bool
     training_: Training | None
     selection_: SelectionResult | None
@@ -108,7 +111,10 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         recipe = self.recipe()
-        rows, given = training_rows(self, recipe.loss, X, y, t, u)
+        data = known_dataset(self, X, y, t, u)
+        if data is not None:
+            X, y, u = data, None, None
+        rows, given = training_rows(self, recipe.loss, X, y, None, u)
         if t is None:
             self._variables(X, u)  # refuses other names
         for what, names in (("states", "state_names_"), ("inputs", "input_names_"),
@@ -119,7 +125,10 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         targets = recipe.loss.targets(rows, self.field_.values)
         result = adapt(self.field_, replace(rows, targets=targets))
         model = copy(self)
-        model.field_ = replace(self.field_, coefficients=result.coefficients)
+        coefficients = np.array(result.coefficients)
+        places = list(rows.given)  # equations that are given, which scaling would round
+        coefficients[places] = np.asarray(self.field_.coefficients)[places]
+        model.field_ = replace(self.field_, coefficients=coefficients)
         model.certificate_ = certify(
             result, self.output_names_, self.field_.features.names,
             normalized=recipe.solver.normalize,
@@ -176,21 +185,24 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, t: Any = None, u: Any = None
     ) -> float:
-        """R^2 of the predicted derivatives, the mean over equations."""
+        """R^2 of the predicted derivatives, the mean over equations that were learned."""
         from sklearn.metrics import r2_score
 
         check_is_fitted(self)
-        data = as_dataset(X, y, t, u)
+        data = known_dataset(self, X, y, t, u)
         if data is not None:
-            targets = self.target_derivatives(data)
-            return float(r2_score(targets, self.predict(data), sample_weight=sample_weight))
+            learned = export.learned_equations(self.output_names_, self.velocity_of_)
+            targets, found = (
+                values[:, learned] for values in (self.target_derivatives(data), self.predict(data))
+            )
+            return float(r2_score(targets, found, sample_weight=sample_weight))
         return float(r2_score(y, self.predict(X, u), sample_weight=sample_weight))
 
     def target_derivatives(self, data: Dataset) -> np.ndarray:
         """The derivatives at the rows of a dataset that the model's loss measures it against."""
         check_is_fitted(self)
         loss = self.recipe().loss
-        return loss.targets(loss.observe(data), self.field_.values)
+        return loss.targets(loss.observe(in_states_of(self, data)), self.field_.values)
 
     def simulate(
         self,
@@ -228,9 +240,11 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self, data: Dataset, *, interpolation: Any = None, rtol: float = 1e-8
     ) -> list[Rollout]:
         """For each run, the trajectory from its first row over its own times and inputs, which
-        run between the rows as in `simulate`."""
+        run between the rows as in `simulate`. A velocity that was not measured starts from its
+        estimate."""
         check_is_fitted(self)
         self._check_equations()
+        data = in_states_of(self, data)
         self._variables(data, None)
         kinds = chosen_interpolation(self.input_interpolation_, interpolation)
         last = np.maximum.reduceat(np.arange(data.n_samples), data.offsets[:-1])
@@ -261,9 +275,10 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     # -- reading -------------------------------------------------------------------------
 
     def equations(self, precision: int = 4) -> list[str]:
-        """One line per equation; '+ residual' where the network adds something."""
+        """One line per equation; '+ residual' where the network adds something. One of second
+        order is one line: "theta'' = -1.000 sin(theta)"."""
         check_is_fitted(self)
-        return export.equations(self.field_, self.output_names_, precision)
+        return export.equations(self.field_, self.output_names_, precision, self.velocity_of_)
 
     def to_sympy(self, *, residual: bool = True) -> list[Any]:
         """One SymPy expression per equation. A residual stands in it as a function of all
@@ -276,7 +291,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     def to_latex(self, precision: int = 4) -> list[str]:
         """One line of LaTeX per equation; a residual is a function r of all variables."""
         check_is_fitted(self)
-        return export.to_latex(self.field_, self.output_names_, precision)
+        return export.to_latex(self.field_, self.output_names_, precision, self.velocity_of_)
 
     def to_python(self) -> str:
         """Source of a NumPy function `vector_field(variables)`, the residual included."""
@@ -329,7 +344,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         if X is None:
             return self._summary or summarize(self._subject())
-        data = as_dataset(X, y, t, u)
+        data = known_dataset(self, X, y, t, u)
         rows = None
         self._variables(X if data is None else data, u if data is None else None)
         if data is None:
@@ -348,6 +363,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         return Subject(
             equations=tuple(self.equations()),
             outputs=self.output_names_,
+            velocity_of=self.velocity_of_,
+            estimated=self.estimated_,
             field=self.field_.without_idle_basis(),
             library=recipe.library,
             differentiation=getattr(recipe.loss, "differentiation", Automatic()),
@@ -392,6 +409,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
                 "outputs": list(self.output_names_),
                 "units": encode(self.units_),
                 "columns": encode(self.columns_),
+                "velocity_of": self.velocity_of_,
+                "estimated": list(self.estimated_),
                 "target_is_flat": self.target_is_flat_,
                 "has_feature_names": hasattr(self, "feature_names_in_"),
                 "certificate": encode(self.certificate_.as_dict()),
@@ -417,6 +436,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         model.output_names_ = tuple(manifest["outputs"])
         model.units_ = decode(manifest["units"])
         model.columns_ = decode(manifest["columns"])
+        model.velocity_of_ = dict(manifest["velocity_of"])
+        model.estimated_ = tuple(manifest["estimated"])
         model.target_is_flat_ = bool(manifest["target_is_flat"])
         model.certificate_ = Certificate.from_dict(decode(manifest["certificate"]))
         model.state_range_ = arrays["state_range"]

@@ -46,7 +46,7 @@ class Weights:
         return jnp.stack([jnp.ones_like(self.mu), self.mu, self.lam, self.lam2, self.rho])
 
 
-@pytree(meta=["features", "loss", "counted"])
+@pytree(meta=["features", "loss", "counted", "given"])
 @final
 @dataclass(frozen=True, eq=False)
 class Objective:
@@ -55,7 +55,8 @@ class Objective:
     Features are divided by `feature_scale`, the field is `target_scale` times what the parameters
     say, and errors are divided by `error_scale`; all are one unless the problem is normalised.
     `whitening` is there for the exact projection: the network then loses what the library can
-    represent before it is used. Parts that are not `counted` are not computed.
+    represent before it is used. Parts that are not `counted` are not computed. `given` are pairs
+    of an equation and the term that it is: it counts, and nothing of it is learned.
     """
 
     features: FeatureMap
@@ -67,6 +68,7 @@ class Objective:
     whitening: Float[Arrays, "c K K"] | None
     counted: tuple[bool, ...] = (True,) * len(PARTS)
     term_parameters: Float[Arrays, " q"] | None = None
+    given: tuple[tuple[int, int], ...] = ()
 
     def library(self, variables: Float[Arrays, "N V"]) -> Float[Arrays, "N K"]:
         """The scaled features, traced by JAX."""
@@ -95,7 +97,13 @@ class Objective:
             return None
         points = segments.points.reshape(theta.shape[0], -1)
         values: Any = parameters.basis(points, jnp) if psi is None else psi
-        return self._projected(theta, values @ parameters.weights)[1]
+        return self._projected(theta, values @ self._free(parameters.weights))[1]
+
+    def _free(self, values: Any) -> Any:
+        """The columns of equations, with zeros for those that are given."""
+        for equation, _ in self.given:
+            values = values.at[:, equation].set(0.0)
+        return values
 
     def _projected(
         self, theta: Float[Arrays, "N K"], network: Float[Arrays, "N c"]
@@ -127,8 +135,11 @@ class Objective:
 
         B, P, _ = segments.points.shape
         points = segments.points.reshape(B * P, -1)
-        w = jnp.where(self.allowed.T, parameters.coefficients, 0.0)
-        v, basis = parameters.weights, parameters.basis
+        free = self._free(jnp.where(self.allowed.T, parameters.coefficients, 0.0))
+        w = free
+        for c, term in self.given:
+            w = w.at[term, c].set(self.feature_scale[term] / self.target_scale[c])
+        v, basis = self._free(parameters.weights), parameters.basis
         symbolic = theta @ w
 
         residual = (basis(points, jnp) if psi is None else psi) @ v
@@ -149,7 +160,7 @@ class Objective:
         errors = self.loss.errors(field, values.reshape(B, P, -1), segments, self.error_scale)
         compute = (
             lambda: jnp.mean(errors),
-            lambda: penalties.sparsity(w),
+            lambda: penalties.sparsity(free),
             overlap,
             lambda: penalties.magnitude(residual),
             lambda: jnp.sum(v**2),

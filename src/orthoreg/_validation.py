@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,44 @@ def as_dataset(X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
     return data
 
 
+def known_dataset(model: Any, X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
+    """`as_dataset` in the states of a fitted model of second order: positions alone get their
+    velocities, and plain arrays the model's names."""
+    data = as_dataset(X, y, t, u)
+    if data is None or not model.velocity_of_:
+        return data
+    if t is not None:
+        for names in (model.state_names_, measured_states(model)):
+            if len(names) == data.n_states:
+                return in_states_of(model, replace(data, state_names=names))
+    return in_states_of(model, data)
+
+
+def in_states_of(model: Any, data: Dataset) -> Dataset:
+    """The data with the velocities that a fitted model of second order knows."""
+    velocity_of = model.velocity_of_
+    if not velocity_of or data.velocity_of:
+        return data
+    if data.state_names == model.state_names_:
+        return replace(data, velocity_of=dict(velocity_of))
+    if set(data.state_names) == set(measured_states(model)):
+        return data.with_velocities(known_positions(model))
+    return data
+
+
+def measured_states(model: Any) -> tuple[str, ...]:
+    """The states that a table has columns for."""
+    return tuple(name for name in model.state_names_ if name not in model.estimated_)
+
+
+def known_positions(model: Any) -> dict[str, str | None]:
+    """The positions of a fitted model with their velocities, None for those not measured."""
+    return {
+        position: None if velocity in model.estimated_ else velocity
+        for position, velocity in model.velocity_of_.items()
+    }
+
+
 def training_rows(
     model: BaseEstimator, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
 ) -> tuple[Rows, dict[str, Any]]:
@@ -63,6 +102,8 @@ def training_rows(
             "output_names_": data.state_names,
             "units_": dict(data.units),
             "columns_": {"time": data.time_name, "group": data.group_name},
+            "velocity_of_": dict(data.velocity_of),
+            "estimated_": data.estimated,
             "target_is_flat_": False,
             "feature_names_in_": None,
         }
@@ -97,6 +138,8 @@ def training_rows(
         "output_names_": outputs,
         "units_": {},
         "columns_": {"time": "t", "group": None},
+        "velocity_of_": {},
+        "estimated_": (),
         "target_is_flat_": y.ndim == 1,
         "feature_names_in_": given_names,
     }
@@ -151,6 +194,7 @@ def known_variables(model: Any, X: Any, u: Any) -> np.ndarray:
     elif (data := given_dataset(X)) is not None:
         if u is not None:
             raise InputError("A Dataset carries its own inputs; leave u out.")
+        data = in_states_of(model, data)
         if data.variable_names != model.state_names_ + model.input_names_:
             raise InputError(
                 f"The model knows {quoted(model.state_names_ + model.input_names_)}; the data "

@@ -17,7 +17,8 @@ def migrate(manifest: Manifest, arrays: Arrays) -> tuple[Manifest, dict[str, np.
     found = dict(arrays)
     if manifest["version"] < 2:
         manifest, found = _from_1(manifest, found)
-    return manifest, found
+    # from before a model could be of second order
+    return {"velocity_of": {}, "estimated": [], **manifest}, found
 
 
 def _from_1(

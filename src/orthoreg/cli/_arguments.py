@@ -20,6 +20,22 @@ def names_in(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
+def positions_in(text: str) -> dict[str, str | None]:
+    """Columns of positions, each with that of its velocity: 'theta' or 'theta:omega'."""
+    found: dict[str, str | None] = {}
+    for part in names_in(text):
+        position, colon, velocity = (word.strip() for word in part.partition(":"))
+        if not position or (colon and not velocity):
+            raise InputError(
+                f"--positions must be columns such as theta, or theta:omega with the column of "
+                f"the velocity; got '{part}'."
+            )
+        if position in found:
+            raise InputError(f"--positions must differ from each other; '{position}' repeats.")
+        found[position] = velocity or None
+    return found
+
+
 def numbers_in(text: str, what: str) -> list[float]:
     """Finite numbers out of a list separated by commas."""
     try:

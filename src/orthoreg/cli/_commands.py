@@ -13,6 +13,7 @@ from ._arguments import (
     check_folder,
     names_in,
     one_of,
+    positions_in,
 )
 from ._output import (
     collected_warnings,
@@ -30,7 +31,14 @@ from ._output import (
 def fit(
     data: Table,
     time: Annotated[str, typer.Option(help="Column with the times.")],
-    states: Annotated[str, typer.Option(help="Columns with the states, separated by commas.")],
+    states: Annotated[str, typer.Option(help="Columns with the states, separated by commas.")] = "",
+    positions: Annotated[
+        str,
+        typer.Option(
+            help="Columns with positions whose velocities are states too (second order): theta, "
+            "or theta:omega where the column omega holds the velocity."
+        ),
+    ] = "",
     inputs: Annotated[str, typer.Option(help="Columns with inputs, separated by commas.")] = "",
     group: Annotated[str | None, typer.Option(help="Column that tells runs apart.")] = None,
     derivatives: Annotated[
@@ -75,7 +83,14 @@ def fit(
     from ..presets import PRESETS
     from ..simulation import interpolation_words
     from ..summary import forecast_sample, forecast_scores
-    from ._work import coefficient_dict, draw, summary_entries, term_entries, write_results
+    from ._work import (
+        coefficient_dict,
+        draw,
+        second_order_entries,
+        summary_entries,
+        term_entries,
+        write_results,
+    )
 
     check_folder(out)
     one_of(preset, list(PRESETS), "--preset")
@@ -92,14 +107,16 @@ def fit(
         with working("Reading"):
             runs = read_table(
                 data, time, names_in(states), names_in(inputs), group,
-                derivatives=names_in(derivatives), delimiter=delimiter,
+                positions=positions_in(positions), derivatives=names_in(derivatives),
+                delimiter=delimiter,
             )  # fmt: skip
         with working("Fitting"):
             model = PRESETS[preset](seed=seed).set_params(**given).fit(runs)
         with working("Forecasting"):
             chosen = forecast_sample(runs)
             forecasts = model.forecast(chosen)
-            scores = forecast_scores(forecasts, [run.states for run in chosen])
+            states_of_runs = [run.states for run in chosen]
+            scores = forecast_scores(forecasts, states_of_runs, chosen.is_measured)
         with working("Judging"):
             summary = model.summary(runs, forecasts=forecasts)
         with working("Drawing"):
@@ -114,8 +131,9 @@ def fit(
                 "samples": runs.n_samples,
                 "equations": model.equations(),
                 "input_interpolation": model.input_interpolation_,
+                **second_order_entries(model),
                 "coefficients": coefficient_dict(model),
-                **term_entries(summary),
+                **term_entries(model, summary),
                 "certificate": model.certificate_.as_dict(),
                 "training": scores,
                 "model": str(files[0]),

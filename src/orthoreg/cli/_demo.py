@@ -77,7 +77,7 @@ def demo(
         "equations": model.equations(),
         "truth": system.true_equations,
         "coefficients": coefficient_dict(model),
-        **term_entries(summary),
+        **term_entries(model, summary),
         "certificate": model.certificate_.as_dict(),
         "splits": splits,
         "model": str(files[0]),

@@ -10,7 +10,7 @@ def show(model: ModelFile, as_json: Json = False) -> None:
     from dataclasses import asdict
 
     from .. import load
-    from ._work import coefficient_dict, summary_entries, term_entries
+    from ._work import coefficient_dict, second_order_entries, summary_entries, term_entries
 
     with collected_warnings() as notes:
         fitted = load(model)
@@ -20,8 +20,9 @@ def show(model: ModelFile, as_json: Json = False) -> None:
             {
                 "model": str(model),
                 "equations": fitted.equations(),
+                **second_order_entries(fitted),
                 "coefficients": coefficient_dict(fitted),
-                **term_entries(summary),
+                **term_entries(fitted, summary),
                 "certificate": fitted.certificate_.as_dict(),
                 "warnings": notes,
                 **summary_entries(summary),

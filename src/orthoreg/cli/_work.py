@@ -7,7 +7,9 @@ from typing import Any
 from .. import summary
 from .._files import atomic_write
 from .._model import AbstractModel
+from .._validation import known_positions
 from ..data import Dataset, read_table
+from ..export import equation_names, learned_equations
 from ..plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
 from ..simulation import Rollout
 from ..summary import Summary
@@ -17,27 +19,37 @@ def runs_for(
     model: AbstractModel, file: Path, time: str | None, group: str | None, delimiter: str
 ) -> Dataset:
     """The runs of a table, in the columns that a model knows unless others are named."""
+    positions = known_positions(model)
     return read_table(
         file,
         time or model.columns_["time"],
-        model.state_names_,
+        [
+            name
+            for name in model.state_names_
+            if name not in {*positions, *model.velocity_of_.values()}
+        ],
         model.input_names_,
         group or model.columns_["group"],
+        positions=positions,
         delimiter=delimiter,
     )
 
 
 def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:
     """Errors of derivatives and of forecasts from each run's first row."""
-    states = [run.states for run in data]
-    return derivative_scores(model, data) | summary.forecast_scores(model.forecast(data), states)
+    forecasts = model.forecast(data)
+    return derivative_scores(model, data) | summary.forecast_scores(
+        forecasts, [run.states for run in data], data.is_measured
+    )
 
 
 def derivative_scores(model: AbstractModel, data: Dataset, slopes: Any = None) -> dict[str, Any]:
     """Errors against the given derivatives, or else against those estimated from the data."""
     if slopes is None:
         slopes = model.target_derivatives(data)
-    return summary.derivative_scores(model.predict(data), slopes, model.output_names_)
+    learned = learned_equations(model.output_names_, model.velocity_of_)
+    names = [model.output_names_[c] for c in learned]
+    return summary.derivative_scores(model.predict(data)[:, learned], slopes[:, learned], names)
 
 
 def draw(
@@ -91,19 +103,21 @@ def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
     }
 
 
-def term_entries(found: Summary) -> dict[str, Any]:
+def term_entries(model: AbstractModel, found: Summary) -> dict[str, Any]:
     """'terms': coefficient, 95 % interval and inclusion probability, by equation and term;
     'lookalikes': a sentence for each pair that the data cannot tell apart.
 
-    Terms that are not in use and that no resample chose are left out. Empty for a model without
-    such evidence.
+    Terms that are not in use and that no resample chose are left out, as are equations that are
+    given. Empty for a model without such evidence.
     """
     known = [row for row in found.terms if row.probability is not None]
     if not known:
         return {}
-    terms: dict[str, dict[str, Any]] = {one.equation: {} for one in found.scores.equations}
+    labels = equation_names(model.output_names_, model.velocity_of_)
+    outputs = dict(zip(labels, model.output_names_, strict=True))  # theta_dot by theta'
+    terms: dict[str, dict[str, Any]] = {outputs[one.equation]: {} for one in found.scores.equations}
     for row in known:
-        terms[row.equation][row.term] = {
+        terms[outputs[row.equation]][row.term] = {
             "coefficient": row.coefficient,
             "low": row.low,
             "high": row.high,
@@ -116,3 +130,11 @@ def summary_entries(found: Summary) -> dict[str, Any]:
     """Verdict, advice and the whole summary, under the keys that every command has them."""
     values = found.to_dict()
     return {"verdict": values["verdict"], "advice": values["advice"], "summary": values}
+
+
+def second_order_entries(model: AbstractModel) -> dict[str, Any]:
+    """'velocity_of': the velocity of each position; 'estimated': those that were not measured.
+    Empty for a model of first order."""
+    if not model.velocity_of_:
+        return {}
+    return {"velocity_of": model.velocity_of_, "estimated": list(model.estimated_)}

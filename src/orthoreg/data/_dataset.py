@@ -248,6 +248,11 @@ class Dataset:
         """The same runs with these derivatives of the states."""
         return replace(self, derivatives=np.array(derivatives))
 
+    def with_velocities(self, positions: Mapping[str, str | None]) -> "Dataset":
+        """The same runs with these states as positions, each with the state that is its velocity;
+        where that is None the velocity is estimated. Positions come first, then velocities."""
+        return replace(self, derivatives=None, **second_order(self, positions))
+
     def __repr__(self) -> str:
         parts = [f"{self.n_runs} runs", f"{self.n_samples} samples", f"states={self.state_names}"]
         if self.input_names:

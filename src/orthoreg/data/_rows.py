@@ -1,7 +1,7 @@
 """`Rows`: what a problem is made of, a target for each row and the points it is about."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -21,7 +21,8 @@ class Rows:
 
     `target_mse` is the mean squared error that each target is known to have. `times` are there
     when rows come from runs in time; they follow each other within a run. `names` are those of
-    the variables, `outputs` those of the targets.
+    the variables, `outputs` those of the targets. `given` maps the place of an output to that of
+    the variable which it equals exactly: nothing is learned about it.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -32,6 +33,7 @@ class Rows:
     outputs: tuple[str, ...] = ()
     times: Float[np.ndarray, " N"] | None = None
     windows: Any = None
+    given: Mapping[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -73,6 +75,18 @@ class Rows:
             times=None,
             windows=None if self.windows is None else self.windows[rows],
         )
+
+    def holding(self, given: Mapping[int, int]) -> "Rows":
+        """The rows with these outputs given, {output: variable}: their targets are the variables,
+        without error."""
+        if not given:
+            return self
+        outputs, variables = list(given), list(given.values())
+        targets, target_mse = self.targets.copy(), self.target_mse.copy()
+        rows = np.arange(len(self))
+        targets[:, outputs] = self.evaluate(lambda points: points[:, variables], rows)
+        target_mse[outputs] = 0.0
+        return replace(self, targets=targets, target_mse=target_mse, given=dict(given))
 
     def only(self, rows: Bool[np.ndarray, " N"]) -> "Rows":
         """The rows that are marked, their runs numbered anew."""

@@ -1,7 +1,7 @@
 r"""A fitted field as LaTeX: \dot{\theta} = 1.000\,\omega. Set by LaTeX and by matplotlib alike."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -18,6 +18,7 @@ from ..libraries import (
     multiply,
     power,
 )
+from ._orders import implied, printed_equations
 from ._text import check_precision, has_residual, significant
 
 _GREEK_NAMES = (
@@ -37,14 +38,26 @@ _FUNCTIONS = {"log": r"\ln", "sign": r"\operatorname{sign}"}
 _AROUND = {"abs": r"\left|{}\right|", "sqrt": r"\sqrt{{{}}}", "exp": "e^{{{}}}"}
 
 
-def to_latex(field: HybridField, outputs: Sequence[str], precision: int = 4) -> list[str]:
+def to_latex(
+    field: HybridField,
+    outputs: Sequence[str],
+    precision: int = 4,
+    velocity_of: Mapping[str, str] | None = None,
+) -> list[str]:
     r"""One line per equation, terms in the order of the library. A residual is a function r of
-    all variables: \dot{\omega} = -1.042\,\sin\left(\theta\right) + r_{\omega}\left(...\right)."""
+    all variables: \dot{\omega} = -1.042\,\sin\left(\theta\right) + r_{\omega}\left(...\right).
+    Where theta_dot is the velocity of theta, \ddot{\theta} = ... stands in the place of both."""
     check_precision(precision)
+    given = velocity_of or {}
+    positions = implied(given)
     field = field.resolved(precision)
     variables = ", ".join(latex_name(name) for name in field.features.variables)
     lines = []
-    for c, output in enumerate(outputs):
+    for c in printed_equations(outputs, given):
+        output = outputs[c]
+        if output in given:
+            lines.append(f"{latex_name(output, derivatives=1)} = {latex_name(given[output])}")
+            continue
         text = ""
         for term, value in zip(field.features.terms, field.coefficients[c], strict=True):
             if value == 0:
@@ -59,7 +72,8 @@ def to_latex(field: HybridField, outputs: Sequence[str], precision: int = 4) -> 
         if has_residual(field, c):
             mark = rf"r_{{{latex_name(output)}}}\left({variables}\right)"
             text = f"{text} + {mark}" if text else mark
-        lines.append(f"{latex_name(output, derivatives=1)} = {text or '0'}")
+        left = latex_name(positions.get(output, output), derivatives=1 + (output in positions))
+        lines.append(f"{left} = {text or '0'}")
     return lines
 
 

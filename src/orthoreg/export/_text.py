@@ -1,7 +1,7 @@
 """A fitted field as lines that people read, and how their numbers are written."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -9,16 +9,30 @@ from .._errors import InputError
 from .._field import HybridField
 from ..augmentations import TanhLayers
 from ..libraries import Expression, Sum, to_text
+from ._orders import equation_names, printed_equations
 
 _SMALLEST, _LARGEST = -4, 5  # powers of ten that are written out: 0.0001234, 123456
 
 
-def equations(field: HybridField, outputs: Sequence[str], precision: int = 4) -> list[str]:
-    """One line per equation, "omega' = -1.042 sin(theta) + residual"."""
+def equations(
+    field: HybridField,
+    outputs: Sequence[str],
+    precision: int = 4,
+    velocity_of: Mapping[str, str] | None = None,
+) -> list[str]:
+    """One line per equation, "omega' = -1.042 sin(theta) + residual".
+
+    Where theta_dot is the velocity of theta, theta'' = ... stands in the place of both equations.
+    """
     check_precision(precision)
     field = field.resolved(precision)
+    given = velocity_of or {}
+    names = equation_names(outputs, given)
     lines = []
-    for c, output in enumerate(outputs):
+    for c in printed_equations(outputs, given):
+        if outputs[c] in given:
+            lines.append(f"{names[c]}' = {given[outputs[c]]}")
+            continue
         text = ""
         for term, value in zip(field.features.terms, field.coefficients[c], strict=True):
             if value == 0:
@@ -31,7 +45,7 @@ def equations(field: HybridField, outputs: Sequence[str], precision: int = 4) ->
                 text = f"-{body}" if value < 0 else body
         if has_residual(field, c):
             text = f"{text} + residual" if text else "residual"
-        lines.append(f"{output}' = {text or '0'}")
+        lines.append(f"{names[c]}' = {text or '0'}")
     return lines
 
 

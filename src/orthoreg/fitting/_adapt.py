@@ -17,7 +17,7 @@ _SPREADS = np.append(0.0, np.logspace(-4, 0, 161))  # tau, relative to the large
 
 
 def adapt(field: HybridField, rows: Rows) -> FitResult:
-    """The field's terms refitted to these rows, its residual as it is.
+    """The field's terms refitted to these rows, its residual as it is, as are given equations.
 
     The result describes the new coefficients on the new data, with the residual's values there as
     the only basis functions; it is the minimum of no objective.
@@ -39,7 +39,8 @@ def adapt(field: HybridField, rows: Rows) -> FitResult:
     for c, row in enumerate(old):
         used = np.flatnonzero(row)
         new = row.copy()
-        new[used] *= 1 + _relative_changes(*_normal_equations(parts, row, used, c), total.count)
+        if c not in rows.given:
+            new[used] *= 1 + _relative_changes(*_normal_equations(parts, row, used, c), total.count)
         equations.append(
             EquationFit(
                 terms=used,

@@ -14,7 +14,7 @@ from ..data import Rows, folds
 from ..diagnostics import Certificate, certify
 from ..libraries import bind, parameter_bounds
 from ..selection import SelectionResult, short_sines
-from ..solvers import Solution, Task, Training
+from ..solvers import Solution, Task, Training, hold
 from ._parameters import estimate_parameters
 from ._recipe import Recipe
 
@@ -56,14 +56,14 @@ def fit_all(recipes: Sequence[Recipe], observed: Rows) -> list[Fit]:
     chosen = [choose_terms(recipe, prepare(recipe, observed)) for recipe in recipes]
     solutions = first.solver.solve_all([task for task, _ in chosen])
     return [
-        finish(recipe, task, solution, selection)
+        finish(recipe, task, hold(solution, task.given), selection)
         for recipe, (task, selection), solution in zip(recipes, chosen, solutions, strict=True)
     ]
 
 
 def prepare(recipe: Recipe, observed: Rows) -> Task:
     """What the solver is asked for, with all terms of the library still in it."""
-    features = bind(recipe.library, observed.names, observed.outputs)
+    features = bind(recipe.library, observed.names, observed.outputs, observed.given)
     extent = observed.extent
     basis = recipe.augmentation.init(
         extent.mean, extent.spread, rng=np.random.default_rng(int(recipe.seed))
@@ -79,6 +79,7 @@ def prepare(recipe: Recipe, observed: Rows) -> Task:
         linear=recipe.loss.linear_rows(observed),
         seed=int(recipe.seed),
         support=features.mask,
+        given={c: int(np.argmax(features.mask[c])) for c in observed.given},
     )
 
 
@@ -97,11 +98,11 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
     left_out = np.zeros(len(task.features.terms), dtype=bool)
     if recipe.library_is_default:
         left_out = short_sines(task.features, task.observed.extent.range)
-    candidates = task.support & ~left_out
-    selection = recipe.selection.select(replace(task, support=candidates))
+    candidates = replace(task, support=task.support & ~left_out)
+    selection = _selected(recipe, candidates)
     if task.features.parameters:  # which are now estimated with the chosen terms alone
         task = with_parameters(recipe, task, selection.support)
-        selection = recipe.selection.select(replace(task, support=candidates))
+        selection = _selected(recipe, replace(candidates, features=task.features))
     names = tuple(task.features.names[k] for k in np.flatnonzero(left_out))
     narrowed = replace(
         task,
@@ -111,6 +112,16 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
         folds=selection.folds,
     )
     return narrowed, replace(selection, left_out=names)
+
+
+def _selected(recipe: Recipe, task: Task) -> SelectionResult:
+    """What the recipe's selection chose, with the terms of given equations as they are."""
+    assert recipe.selection is not None
+    selection = recipe.selection.select(task)
+    support = selection.support.copy()
+    for c in task.given:
+        support[c] = task.features.mask[c]
+    return replace(selection, support=support)
 
 
 def with_parameters(recipe: Recipe, task: Task, support: Mask) -> Task:

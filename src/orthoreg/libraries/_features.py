@@ -1,6 +1,6 @@
 """`FeatureMap`: the terms of a library bound to variables, ready to be evaluated."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, final
@@ -10,9 +10,9 @@ from jaxtyping import Float
 
 from .._errors import InputError, quoted, suggestion
 from .._typing import Mask
-from ._expression import Expression, Number, Program, compiled, run, to_text
+from ._expression import Expression, Number, Program, Variable, compiled, run, to_text
 from ._families import MOST_TERMS, Empty, PerState, Terms
-from ._library import AbstractLibrary
+from ._library import AbstractLibrary, distinct
 from ._structure import parameters_of, substitute
 
 
@@ -84,9 +84,17 @@ class FeatureMap:
 
 
 def bind(
-    library: AbstractLibrary, variables: Sequence[str], equations: Sequence[str]
+    library: AbstractLibrary,
+    variables: Sequence[str],
+    equations: Sequence[str],
+    given: Mapping[int, int] | None = None,
 ) -> FeatureMap:
-    """The library's terms for these variables and equations; parameters have no values yet."""
+    """The library's terms for these variables and equations; parameters have no values yet.
+
+    `given` maps an equation to the variable that it is: that variable alone is its term, which is
+    added for it where the library has none.
+    """
+    given = given or {}
     if not isinstance(library, AbstractLibrary):
         raise InputError(
             f"library must be a library such as Polynomial(2) + Fourier(1); got {library!r}."
@@ -102,14 +110,20 @@ def bind(
                     f"PerState names '{state}', which is not an equation."
                     f"{suggestion(state, equations)} The equations are {quoted(equations)}."
                 )
+    rates = {c: Variable(v, names[v]) for c, v in given.items()}
+    n_chosen = len(terms)
+    terms = distinct([*terms, *rates.values()])
     allowed = []
-    for equation in equations:
+    for c, equation in enumerate(equations):
+        if c in rates:
+            allowed.append(tuple(term == rates[c] for term in terms))
+            continue
         own = set(library.terms_of(equation, names))
         if not own and not isinstance(library, Empty):
             raise InputError(
                 f"PerState gives no library for '{equation}'. Add an entry or a default."
             )
-        allowed.append(tuple(term in own for term in terms))
+        allowed.append(tuple(k < n_chosen and term in own for k, term in enumerate(terms)))
     parameters = sorted(frozenset().union(*(parameters_of(term) for term in terms)))
     return FeatureMap(names, terms, tuple(allowed), tuple(parameters))
 

@@ -4,7 +4,7 @@ No derivative is estimated. Steps may be irregular; inputs run on straight lines
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -122,7 +122,7 @@ def _slopes(data: Dataset, window: int, who: str) -> Rows:
     return Rows(
         data.variables, slopes, data.run_of_row, np.zeros(data.n_states), data.variable_names,
         data.state_names, data.times,
-    )  # fmt: skip
+    ).holding(data.given_rates)  # fmt: skip
 
 
 def _step_starts(run_of_row: np.ndarray) -> np.ndarray:
@@ -256,4 +256,4 @@ def _implied_derivatives(method: str, observed: Rows, field: Field) -> np.ndarra
     reached = _step(method, field, begin[:, :n], dt, field(begin), inputs, _python_loop)
     implied = np.array(field(observed.variables))
     implied[inside] += (end[:, :n] - reached) / dt[:, None]
-    return implied
+    return replace(observed, targets=implied).holding(observed.given).targets

@@ -22,7 +22,8 @@ class VectorField(AbstractLoss):
     """1/N sum_i |y_i - f(x_i)|^2, with y the given derivatives or, without them, estimates.
 
     `differentiation` makes the estimates; the default lets the data choose a sliding polynomial.
-    A state that changes by less than rounding over the longest run has derivative zero.
+    A state that changes by less than rounding over the longest run has derivative zero; that of a
+    position is its velocity.
     """
 
     differentiation: AbstractDifferentiator = field(default_factory=Automatic)
@@ -46,7 +47,7 @@ class VectorField(AbstractLoss):
             data.variable_names,
             data.state_names,
             data.times,
-        )
+        ).holding(data.given_rates)
 
     def linear_rows(self, observed) -> Rows | None:
         return observed

@@ -220,7 +220,10 @@ class Adam(AbstractSolver):
         w = np.where(np.abs(w) > self.threshold, w, 0.0)
         if task.fixed is not None:
             w = task.fixed * setting.feature_scale / setting.target_scale[:, None]
-        v = np.asarray(parameters.weights, np.float64)
+        v = np.array(parameters.weights, np.float64)
+        for c, term in task.given.items():
+            w[c], v[:, c] = 0.0, 0.0
+            w[c, term] = setting.feature_scale[term] / setting.target_scale[c]
         basis = task.basis
         if task.learns_hidden:
             layers: Any = parameters.basis
@@ -300,7 +303,7 @@ def _alike(tasks: Sequence[Task]) -> list[list[int]]:
         key = (
             id(task.observed), task.features, task.loss, task.learns_hidden, shapes,
             task.regularization.projects, task.fixed is None,
-            task.support.tobytes(),
+            task.support.tobytes(), tuple(task.given.items()),
         )  # fmt: skip
         groups.setdefault(key, []).append(i)
     return list(groups.values())
@@ -329,6 +332,7 @@ def objective_of(tasks: list[Task], rows: Rows, normalize: bool) -> Objective:
         allowed=task.support,
         whitening=whitening(scaled.A, task.support, least=_LEAST) if projects else None,
         counted=(True, *np.any(weights > 0, axis=0).tolist()),
+        given=tuple(task.given.items()),
         term_parameters=np.array(task.features.values),
     )
 

@@ -1,8 +1,8 @@
 """What a solver is given and what it gives back."""
 
 import abc
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
@@ -27,7 +27,8 @@ class Task:
     `support` are the terms that each equation has and that its residual is kept orthogonal to.
     `fixed` holds coefficients that are given and not to be learned. `library` are the moments of
     all terms on the linear rows, and `folds` those of terms and network by outward fold, where the
-    choice of terms gathered them already.
+    choice of terms gathered them already. `given` maps an equation to the term that it is exactly:
+    `fixed` or not, its coefficient is one and it has no residual.
     """
 
     features: FeatureMap
@@ -43,6 +44,7 @@ class Task:
     fixed: Float[np.ndarray, "c K"] | None = None
     library: Moments | None = None
     folds: tuple[Moments, ...] | None = None
+    given: Mapping[int, int] = field(default_factory=dict)
 
     def linear_rows(self, who: str) -> Rows:
         """The rows of the linear problem, which `who` cannot do without."""

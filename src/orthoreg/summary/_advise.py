@@ -1,12 +1,16 @@
 """Advice in order of promise, each item only where the data show it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from ..data import Dataset
+from ..export import equation_names
 from ..libraries import AbstractLibrary
 from ._held_out import beyond_noise
+from ._motion import Motion
 from ._observations import Observations
 from ._summary import Advice, EquationScore, Scores
 from ._thresholds import (
@@ -35,14 +39,23 @@ def advise(
     data: Dataset | None,
     seen: Observations | None,
     scores: Scores,
+    places: Sequence[int] | None = None,
 ) -> tuple[Advice, ...]:
     """What to try next. Remedies that were tried on held-out rows come first, the one that leaves
-    least at the head; then what is missing but unknown, then what to measure."""
+    least at the head; then what is missing but unknown, then what to measure.
+
+    `places` are those of the equations that the scores are about; by default all.
+    """
     period = None if seen is None or seen.motion is None else seen.motion.period
     few = None if data is None else few_rows(data, len(field.features.terms), period)
     if seen is None or len(seen.samples.targets) < FEWEST_ROWS:
         return () if few is None else (few,)
-    excess = {c: _excess(one) for c, one in enumerate(scores.equations) if one.status != "constant"}
+    places = range(len(scores.equations)) if places is None else places
+    excess = {
+        c: _excess(one)
+        for c, one in zip(places, scores.equations, strict=True)
+        if one.status != "constant"
+    }
     found = _remedies(field, library, seen, excess)
     if few is not None:
         found.append(few)
@@ -50,10 +63,25 @@ def advise(
     if data is None or motion is None:
         return tuple(found)
     size = np.sqrt(np.maximum(seen.size, 1e-300))
-    loud = noise(data.state_names, motion.noise_level, np.sqrt(motion.slope_noise) / size)
+    loud = _noise(data, motion, size)
     if loud is not None:
         found.append(loud)
     return tuple(found + _limits(field, data, motion.noise_level, scores))
+
+
+def _noise(data: Dataset, motion: Motion, size: Float[np.ndarray, " n"]) -> Advice | None:
+    """Advice on measured states, each with the derivative that is learned from it: for a position
+    whose velocity was not measured that is the second one."""
+    measured, rates = data.is_measured, data.given_rates
+    states = [int(i) for i in np.flatnonzero(measured)]
+    learned = [i if measured[rates.get(i, i)] else rates[i] for i in states]
+    labels = equation_names(data.state_names, data.velocity_of)
+    return noise(
+        tuple(data.state_names[i] for i in states),
+        motion.noise_level[states],
+        (np.sqrt(motion.slope_noise) / size)[learned],
+        tuple(labels[i] for i in learned),
+    )
 
 
 def _excess(score: EquationScore) -> float:

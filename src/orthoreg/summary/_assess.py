@@ -22,7 +22,8 @@ _MOST_RIDGE = 1e3
 def assess(
     field: Any, certificate: Any, names: Sequence[str], seen: Observations | None
 ) -> list[EquationScore]:
-    """One score for each equation; without observations it is that of the fit alone."""
+    """One score for each equation, which `names` name; without observations it is that of the fit
+    alone."""
     if seen is None or len(seen.samples.targets) < FEWEST_ROWS:
         return [_worded(_of_fit(one, name), where="on the rows of the fit")
                 for name, one in zip(names, certificate.equations, strict=True)]  # fmt: skip

@@ -70,6 +70,11 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
         level, is_noise = noise_level(given)
         level = np.where(is_noise & (level < _UNORDERED * slopes.std(axis=0)), level, 0.0)
         slope_noise, curvature_noise = level**2, _after(rule, given, curvature, curvature, level)[0]
+    for position, velocity in data.given_rates.items():
+        if not data.is_measured[velocity]:  # its noise is what the position's leaves in it
+            noise[velocity] = np.sqrt(slope_noise[position])
+            is_white[velocity] = is_white[position]
+            slope_noise[velocity] = max(slope_noise[velocity], curvature_noise[position])
     return Motion(
         data=data,
         run=run[data.run_of_row],

@@ -1,10 +1,10 @@
 """What a reader must know beside verdict and advice, each from the numbers that show it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ._summary import CertificateRow
 from ._thresholds import LIBRARY_SHARE, NEGLIGIBLE_OVERLAP, NOTABLE_RESIDUAL
-from ._words import percent
+from ._words import listed, percent
 
 
 def certificate_notes(
@@ -47,6 +47,20 @@ NO_DATA = (
     "This is of the fit alone: forecasts and advice need data, as in model.summary(data) before "
     "the model is saved."
 )
+
+
+def given_rates(velocity_of: Mapping[str, str], estimated: Sequence[str]) -> str:
+    """What is given in equations of second order, and what was not measured."""
+    given = listed([f"{position}' = {rate}" for position, rate in velocity_of.items()])
+    are = "is" if len(velocity_of) == 1 else "are"
+    text = f"{given} {are} given, not learned"
+    if estimated:
+        was = "was" if len(estimated) == 1 else "were"
+        text += (
+            f"; {listed(estimated)} {was} not measured but estimated from the positions, so that "
+            f"forecasts are scored on measured states alone"
+        )
+    return f"{text}."
 
 
 def no_candidates(terms: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..data import Rows
+from ..export import equation_names
 from ._motion import Motion
 from ._neighbours import Determination, determination
 
@@ -22,7 +23,8 @@ class Observations:
 
     `noise` is what noise leaves in any prediction of a derivative from the variables. The last
     three are there for runs in time: the motion they are from, its second derivatives with their
-    noise, and which rows are away from the ends of a run.
+    noise, and which rows are away from the ends of a run. `labels` name what each equation is the
+    derivative of, theta' where it is one of second order.
     """
 
     samples: Rows
@@ -31,6 +33,7 @@ class Observations:
     curvature: Float[np.ndarray, "N c"] | None = None
     curvature_noise: Float[np.ndarray, " c"] | None = None
     inner: Bool[np.ndarray, " N"] | None = None
+    labels: tuple[str, ...] = ()
 
     @property
     def size(self) -> Float[np.ndarray, " c"]:
@@ -99,13 +102,14 @@ def of_motion(motion: Motion) -> Observations:
         data.variable_names,
         data.state_names,
         data.times[rows],
-    )
+    ).holding(data.given_rates)
     noise = motion.slope_noise + _blur(
         samples.variables, samples.targets, _point_noise(samples, motion)
     )
     return Observations(
-        samples, noise, motion, motion.curvature[rows], motion.curvature_noise, motion.inner[rows]
-    )
+        samples, noise, motion, motion.curvature[rows], motion.curvature_noise, motion.inner[rows],
+        equation_names(data.state_names, data.velocity_of),
+    )  # fmt: skip
 
 
 def of_samples(samples: Rows) -> Observations:
@@ -113,7 +117,7 @@ def of_samples(samples: Rows) -> Observations:
     rows = _evenly(len(samples.targets))
     if len(rows) < len(samples.targets):
         samples = replace(samples.at(rows), times=None)
-    return Observations(samples, np.array(samples.target_mse))
+    return Observations(samples, np.array(samples.target_mse), labels=samples.outputs)
 
 
 def _evenly(count: int) -> np.ndarray:

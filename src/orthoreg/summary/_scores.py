@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from ..data import Dataset
 
@@ -46,10 +46,14 @@ def r_squared(predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, "N c"
     return float(np.mean(1 - share))
 
 
-def forecast_scores(forecasts: Sequence[Any], true_states: Sequence[np.ndarray]) -> dict[str, Any]:
+def forecast_scores(
+    forecasts: Sequence[Any],
+    true_states: Sequence[np.ndarray],
+    measured: Bool[np.ndarray, " n"] | None = None,
+) -> dict[str, Any]:
     """The error over the last rows of completed forecasts, and the number of the others.
 
-    Diverged forecasts are counted, not averaged in.
+    Diverged forecasts are counted, not averaged in. Only states that were `measured` count.
     """
     from ..diagnostics import relative_error
     from ..simulation import Status
@@ -57,9 +61,10 @@ def forecast_scores(forecasts: Sequence[Any], true_states: Sequence[np.ndarray])
     done = [i for i, forecast in enumerate(forecasts) if forecast.status is Status.completed]
     error = None
     if done:
+        columns = slice(None) if measured is None else measured
         error = relative_error(
-            np.concatenate([forecasts[i].x[-len(true_states[i]) :] for i in done]),
-            np.concatenate([true_states[i] for i in done]),
+            np.concatenate([forecasts[i].x[-len(true_states[i]) :, columns] for i in done]),
+            np.concatenate([true_states[i][:, columns] for i in done]),
         )
     return {
         "forecast_error": error,

@@ -1,7 +1,7 @@
 """From a model's plain parts and some data to its summary."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
@@ -9,13 +9,21 @@ import numpy as np
 from ..data import Dataset, Rows
 from ..diagnostics import Certificate
 from ..differentiation import AbstractDifferentiator
+from ..export import equation_names, learned_equations
 from ..libraries import AbstractLibrary
 from ..selection import TermEvidence
 from ..simulation import Rollout
 from ._advise import advise
 from ._assess import assess
 from ._motion import motion_of
-from ._notes import NO_DATA, NO_EVIDENCE, certificate_notes, no_candidates, thinned
+from ._notes import (
+    NO_DATA,
+    NO_EVIDENCE,
+    certificate_notes,
+    given_rates,
+    no_candidates,
+    thinned,
+)
 from ._observations import Observations, of_motion, of_samples
 from ._scores import derivative_scores, forecast_sample, forecast_scores
 from ._summary import (
@@ -35,7 +43,8 @@ class Subject:
 
     `field` is f with its terms and coefficients, `evidence` what resamples say about the terms,
     where a selection chose them (`is_selected`); `left_out` are terms of the default library that
-    were no candidates.
+    were no candidates. `velocity_of` are the equations that are given, `estimated` the states that
+    nobody measured.
     """
 
     equations: tuple[str, ...]
@@ -47,6 +56,18 @@ class Subject:
     evidence: TermEvidence | None
     is_selected: bool
     left_out: tuple[str, ...] = ()
+    velocity_of: Mapping[str, str] = field(default_factory=dict)
+    estimated: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What each equation is the derivative of: theta' where it is one of second order."""
+        return equation_names(self.outputs, self.velocity_of)
+
+    @property
+    def learned(self) -> list[int]:
+        """The places of the equations that are not given."""
+        return learned_equations(self.outputs, self.velocity_of)
 
 
 def summarize(
@@ -62,10 +83,12 @@ def summarize(
     seen = _observations(subject, data, samples)
     scores = _scores(subject, data, seen, forecasts)
     terms = term_rows(subject)
-    certificate = certificate_rows(subject.certificate)
+    certificate = certificate_rows(subject)
     notes = certificate_notes(
         certificate, subject.certificate.dependences, is_selected=subject.is_selected
     )
+    if subject.velocity_of:
+        notes.append(given_rates(subject.velocity_of, subject.estimated))
     if subject.left_out:
         notes.append(no_candidates(subject.left_out))
     if subject.evidence is None:
@@ -79,7 +102,7 @@ def summarize(
     return Summary(
         equations=subject.equations,
         verdict=verdict_of(scores, terms, rows, where),
-        advice=advise(subject.field, subject.library, data, seen, scores),
+        advice=advise(subject.field, subject.library, data, seen, scores, subject.learned),
         scores=scores,
         terms=terms,
         confounded=_confounded(subject),
@@ -113,15 +136,18 @@ def _scores(
     seen: Observations | None,
     forecasts: Sequence[Rollout] | None,
 ) -> Scores:
-    equations = tuple(assess(subject.field, subject.certificate, subject.outputs, seen))
+    learned = subject.learned
+    found = assess(subject.field, subject.certificate, subject.labels, seen)
+    equations = tuple(found[c] for c in learned)
     values: dict[str, Any] = {}
     if seen is not None:
-        predicted = subject.field.values(seen.samples.variables)
-        values |= derivative_scores(predicted, seen.samples.targets, subject.outputs)
+        predicted = subject.field.values(seen.samples.variables)[:, learned]
+        names = [subject.outputs[c] for c in learned]
+        values |= derivative_scores(predicted, seen.samples.targets[:, learned], names)
         del values["derivative_error_by_equation"]  # each equation has its own
     if data is not None and forecasts is not None:
         runs = forecast_sample(data)
-        values |= forecast_scores(forecasts, [run.states for run in runs])
+        values |= forecast_scores(forecasts, [run.states for run in runs], data.is_measured)
     return Scores(equations, **values)
 
 
@@ -130,7 +156,7 @@ def term_rows(subject: Subject) -> tuple[TermRow, ...]:
     field, evidence = subject.field, subject.evidence
     coefficients = np.asarray(field.coefficients)
     rows = []
-    for c, output in enumerate(subject.outputs):
+    for c in subject.learned:
         shown = coefficients[c] != 0
         if evidence is not None:
             shown = shown | (evidence.probability[c] > 0)
@@ -141,15 +167,16 @@ def term_rows(subject: Subject) -> tuple[TermRow, ...]:
                 "high": float(evidence.interval[c, k, 1]),
                 "probability": float(evidence.probability[c, k]),
             }  # fmt: skip
-            rows.append(TermRow(output, field.features.names[k], value, **sure))
+            rows.append(TermRow(subject.labels[c], field.features.names[k], value, **sure))
     return tuple(rows)
 
 
-def certificate_rows(certificate: Certificate) -> tuple[CertificateRow, ...]:
-    """One plain row for each equation."""
+def certificate_rows(subject: Subject) -> tuple[CertificateRow, ...]:
+    """One plain row for each equation that was learned."""
+    rows = zip(subject.labels, subject.certificate.equations, strict=True)
     return tuple(
         CertificateRow(
-            equation=one.equation,
+            equation=label,
             n_terms=one.n_terms,
             fit_error=one.fit_error,
             residual_share=one.residual_share,
@@ -160,7 +187,8 @@ def certificate_rows(certificate: Certificate) -> tuple[CertificateRow, ...]:
             bound_holds=one.penalty_bound.assumption_holds,
             duality_gap=one.duality_gap,
         )
-        for one in certificate.equations
+        for c, (label, one) in enumerate(rows)
+        if c in subject.learned
     )
 
 
@@ -170,11 +198,12 @@ def _confounded(subject: Subject) -> tuple[ConfoundedTerms, ...]:
     names = subject.field.features.names
     return tuple(
         ConfoundedTerms(
-            subject.outputs[pair.equation],
+            subject.labels[pair.equation],
             names[pair.term],
             names[pair.other],
             pair.correlation,
-            f"{subject.outputs[pair.equation]}': {pair.advice}",
+            f"{subject.labels[pair.equation]}': {pair.advice}",
         )
         for pair in subject.evidence.pairs
+        if pair.equation in subject.learned
     )

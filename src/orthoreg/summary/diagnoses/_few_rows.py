@@ -23,7 +23,7 @@ def few_rows(
     coarse = [] if period is None else [
         f"{name} (about {rows:.0f})"
         for name, rows in zip(data.state_names, period, strict=True)
-        if rows < SAMPLES_PER_PERIOD
+        if rows < SAMPLES_PER_PERIOD and name not in data.estimated
     ]  # fmt: skip
     if coarse:
         reasons.append(

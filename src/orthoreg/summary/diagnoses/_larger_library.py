@@ -74,7 +74,7 @@ def larger_library(
     clear = lowered <= CLEARLY * beyond_noise(old, noise[c], NOISE_MARGIN)
     if not clear or new > VISIBLY * old:
         return None
-    name = samples.outputs[c]
+    name = seen.labels[c]
     advice = Advice(
         "larger-library",
         f"Try the library {text}: with the best of its terms the held-out error of {name}' is "
@@ -135,7 +135,7 @@ def _terms(library: AbstractLibrary, seen: Observations) -> np.ndarray | None:
     samples = seen.samples
     if len(library.terms(samples.names)) > _MOST_TERMS:
         return None
-    values = bind(library, samples.names, samples.outputs)(samples.variables)
+    values = bind(library, samples.names, samples.outputs, samples.given)(samples.variables)
     return values if np.isfinite(values).all() else None
 
 
@@ -149,6 +149,7 @@ def _chosen_errors(
         targets=samples.targets[:, [equation]],
         target_mse=samples.target_mse[[equation]],
         outputs=(samples.outputs[equation],),
+        given={},
     )
     errors = []
     for library in (present, larger):

@@ -28,7 +28,7 @@ def missing_variable(
     found = [c for c in failing if first.share[c] > max(UNDETERMINED, NOISE_BLUR * level)]
     if not found:
         return None
-    names = seen.samples.outputs
+    names = seen.labels
     worst = max(found, key=lambda c: first.share[c])
     share = percent(min(float(first.share[worst]), 1.0))
     columns = listed(seen.samples.names, most=6)

@@ -12,11 +12,13 @@ def noise(
     names: tuple[str, ...],
     level: Float[np.ndarray, " n"],
     slope_noise: Float[np.ndarray, " n"],
+    rates: tuple[str, ...] | None = None,
 ) -> Advice | None:
     """Advice where some state's noise is large, or large in its derivative.
 
     `level` is the noise of each state over its standard deviation, `slope_noise` what it leaves in
-    the estimated derivative over that derivative's size.
+    the estimated derivative over that derivative's size; `rates` name what it is the derivative
+    of, where that is not the state.
     """
     loud = np.flatnonzero(
         (level > NOISE_LEVEL) | ((slope_noise > SLOPE_NOISE) & (level > LEAST_NOISE))
@@ -29,7 +31,8 @@ def noise(
     return Advice(
         "noise",
         f"Noise is large in {states}, in percent of the standard deviation; it leaves "
-        f"{percent(float(slope_noise[worst]))} noise in the estimated {names[worst]}'. Measure "
+        f"{percent(float(slope_noise[worst]))} noise in the estimated "
+        f"{(rates or names)[worst]}'. Measure "
         f"more runs or repeat them and average, or smooth more, for example with "
         f"loss=VectorField(SmoothingSpline()).",
     )

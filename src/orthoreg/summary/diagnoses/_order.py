@@ -32,7 +32,8 @@ def second_order(
         return None, []
     known = first is not None and first.enough
     rate_share = first.share if first is not None and known else _rate_share(seen, library)
-    free = [c for c in failing if rate_share[c] > FREE]
+    velocities = seen.samples.given.values()  # of which there is a second order already
+    free = [c for c in failing if rate_share[c] > FREE and c not in velocities]
     if not free:
         return None, []
     share = _curvature_share(seen, library)
@@ -42,7 +43,7 @@ def second_order(
     found = [c for c in free if share[c] < (DETERMINED if known else DETERMINED_BLINDLY)]
     if not found:
         return None, []
-    states = [seen.samples.outputs[c] for c in found]
+    states = [seen.labels[c] for c in found]
     explained = 100 * (1 - float(np.max(share[found])))
     return Advice(
         "second-order",
@@ -83,7 +84,7 @@ def _share(
     unknown = np.full(targets.shape[1], np.nan)
     if len(targets) < ROWS_PER_TERM * len(library.terms(names)):
         return unknown
-    terms = bind(library, names, seen.samples.outputs)(points)
+    terms = bind(library, names, seen.samples.outputs, seen.samples.given)(points)
     if not np.isfinite(terms).all():
         return unknown
     size = np.mean(targets**2, axis=0)

@@ -102,7 +102,7 @@ def _waves(seen: Observations, features: Any, equation: int) -> TimeDependence |
     left = _left(seen, equation, before, after)
     if not found or left > CLEARLY:
         return None
-    name, time = samples.outputs[equation], _time_name(seen)
+    name, time = seen.labels[equation], _time_name(seen)
     columns = listed(
         [f"{wave}({w:.4g}*{time})" for w in found for wave in ("cos", "sin")], most=2 * _MOST_WAVES
     )
@@ -139,7 +139,7 @@ def _shared(seen: Observations, features: Any, equation: int) -> TimeDependence 
     left = _left(seen, equation, before, after)
     if left > CLEARLY:
         return None
-    name = samples.outputs[equation]
+    name = seen.labels[equation]
     return TimeDependence(equation, before, after, left, Advice(
         "time-dependent",
         f"What the equation leaves of {name}' is the same at the same time in different runs: a "
