@@ -40,9 +40,11 @@ if TYPE_CHECKING:
     from .libraries import PerState as PerState
     from .libraries import Polynomial as Polynomial
     from .libraries import Terms as Terms
+    from .losses import Measured as Measured
     from .losses import MultiStep as MultiStep
     from .losses import OneStep as OneStep
     from .losses import VectorField as VectorField
+    from .losses import Weak as Weak
     from .selection import CrossValidation as CrossValidation
     from .selection import Extrapolation as Extrapolation
     from .selection import InformationCriterion as InformationCriterion
@@ -72,7 +74,7 @@ _NAMES = {
         "SmoothedFiniteDifference", "SmoothingSpline",
     ),
     ".libraries": ("Fourier", "PerState", "Polynomial", "Terms"),
-    ".losses": ("MultiStep", "OneStep", "VectorField"),
+    ".losses": ("Measured", "MultiStep", "OneStep", "VectorField", "Weak"),
     ".selection": (
         "CrossValidation", "Extrapolation", "InformationCriterion", "StabilitySelection",
     ),

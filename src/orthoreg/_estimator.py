@@ -9,7 +9,7 @@ from ._model import AbstractModel
 from .augmentations import AbstractAugmentation, RandomFeatures
 from .fitting import Recipe
 from .libraries import AbstractLibrary, Fourier, Polynomial, as_library
-from .losses import AbstractLoss, VectorField
+from .losses import AbstractLoss, Measured
 from .selection import AbstractSelection, Extrapolation, Shrinkage
 from .solvers import AbstractSolver, Exact, Regularization
 
@@ -35,7 +35,8 @@ class OrthoReg(AbstractModel):
     orthogonality : lam, the weight of the squared overlap of residual and terms; `math.inf`
         makes the residual exactly orthogonal.
     magnitude : lam2, the weight of the squared size of the residual.
-    loss : how runs become targets; `VectorField()` if None.
+    loss : how runs become targets; `Measured()` if None: derivatives where the data are clean, the
+        weak form where they are noisy.
     selection : chooses the terms of each equation before the solver sees them; `Extrapolation()`
         if None: those that still hold where they were not fitted. They are solved for without
         L1, and the residual is kept orthogonal to them alone. Cannot be given with `sparsity`, nor
@@ -112,7 +113,7 @@ class OrthoReg(AbstractModel):
             Polynomial(2) + Fourier(1) if self.library is None else as_library(self.library),
             RandomFeatures() if self.augmentation is None else self.augmentation,
             Regularization(sparsity, self.orthogonality, self.magnitude),
-            VectorField() if self.loss is None else self.loss,
+            Measured() if self.loss is None else self.loss,
             Exact(normalize=True, most_rows=_MOST_ROWS) if self.solver is None else self.solver,
             selection,
             Gate() if self.gate is True else self.gate or None,

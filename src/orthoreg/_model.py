@@ -202,7 +202,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         """The derivatives at the rows of a dataset that the model's loss measures it against."""
         check_is_fitted(self)
         loss = self.recipe().loss
-        return loss.targets(loss.observe(in_states_of(self, data)), self.field_.values)
+        return loss.derivatives(in_states_of(self, data), self.field_.values)
 
     def simulate(
         self,

@@ -95,7 +95,9 @@ def training_rows(
     """Every kind of input becomes rows here, with the names that they bring to the model."""
     data = as_dataset(X, y, t, u)
     if data is not None:
-        return loss.observe(data), {
+        used = loss.rule(data)
+        return used.observe(data), {
+            "loss_": used,
             "state_names_": data.state_names,
             "input_names_": data.input_names,
             "input_interpolation_": input_interpolation(data.input_names, data),
@@ -132,6 +134,7 @@ def training_rows(
         _warn_of_a_scaler(X)
     rows = Rows(variables, targets, runs, np.zeros(targets.shape[1]), states + input_names, outputs)
     return rows, {
+        "loss_": loss,
         "state_names_": states,
         "input_names_": input_names,
         "input_interpolation_": input_interpolation(input_names),

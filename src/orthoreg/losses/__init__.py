@@ -3,6 +3,8 @@
 from ._informed import Informed as Informed
 from ._loss import AbstractLoss as AbstractLoss
 from ._loss import Segments as Segments
+from ._measured import Measured as Measured
 from ._prediction import MultiStep as MultiStep
 from ._prediction import OneStep as OneStep
 from ._vector_field import VectorField as VectorField
+from ._weak import Weak as Weak

@@ -45,6 +45,9 @@ class Informed(AbstractLoss):
         object.__setattr__(self, "weight", float(weight))
         object.__setattr__(self, "differentiation", differentiation or Automatic())
 
+    def rule(self, data: Dataset) -> AbstractLoss:
+        return self
+
     def observe(self, data: Dataset) -> Rows:
         return VectorField(self.differentiation).observe(data)
 
@@ -86,3 +89,6 @@ class Informed(AbstractLoss):
 
     def targets(self, observed, field) -> np.ndarray:
         return observed.targets
+
+    def derivatives(self, data: Dataset, field) -> np.ndarray:
+        return self.targets(self.observe(data), field)

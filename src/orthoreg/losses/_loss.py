@@ -38,6 +38,10 @@ class AbstractLoss(abc.ABC):
     """A data-fit term: how runs become something to fit, and how far a field is from it."""
 
     @abc.abstractmethod
+    def rule(self, data: Dataset) -> "AbstractLoss":
+        """What is used for these data: the loss itself, unless it is one that chooses."""
+
+    @abc.abstractmethod
     def observe(self, data: Dataset) -> Rows:
         """The rows of the runs, with a derivative at each."""
 
@@ -67,3 +71,7 @@ class AbstractLoss(abc.ABC):
     @abc.abstractmethod
     def targets(self, observed: Rows, field: Field) -> Float[np.ndarray, "N c"]:
         """The derivative at each row that this fitted field is measured against."""
+
+    @abc.abstractmethod
+    def derivatives(self, data: Dataset, field: Field) -> Float[np.ndarray, "N c"]:
+        """The derivative at each row of the data that this fitted field is measured against."""

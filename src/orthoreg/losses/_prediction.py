@@ -37,6 +37,9 @@ class OneStep(AbstractLoss):
     def __post_init__(self):
         _check_method(self.method, "OneStep")
 
+    def rule(self, data: Dataset) -> AbstractLoss:
+        return self
+
     def observe(self, data: Dataset) -> Rows:
         return _slopes(data, 1, "OneStep()")
 
@@ -54,6 +57,9 @@ class OneStep(AbstractLoss):
 
     def targets(self, observed, field) -> np.ndarray:
         return _implied_derivatives(self.method, observed, field)
+
+    def derivatives(self, data: Dataset, field) -> np.ndarray:
+        return self.targets(self.observe(data), field)
 
 
 @part
@@ -77,6 +83,9 @@ class MultiStep(AbstractLoss):
             )
         _check_method(self.method, "MultiStep")
 
+    def rule(self, data: Dataset) -> AbstractLoss:
+        return self
+
     def observe(self, data: Dataset) -> Rows:
         return _slopes(data, self.window, f"MultiStep(window={self.window})")
 
@@ -94,6 +103,9 @@ class MultiStep(AbstractLoss):
 
     def targets(self, observed, field) -> np.ndarray:
         return _implied_derivatives(self.method, observed, field)
+
+    def derivatives(self, data: Dataset, field) -> np.ndarray:
+        return self.targets(self.observe(data), field)
 
 
 def _check_method(method: str, who: str) -> None:

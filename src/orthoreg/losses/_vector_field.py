@@ -28,6 +28,9 @@ class VectorField(AbstractLoss):
 
     differentiation: AbstractDifferentiator = field(default_factory=Automatic)
 
+    def rule(self, data: Dataset) -> AbstractLoss:
+        return self
+
     def observe(self, data: Dataset) -> Rows:
         """A target for every row."""
         if data.n_samples == 0:
@@ -66,6 +69,9 @@ class VectorField(AbstractLoss):
 
     def targets(self, observed, field) -> np.ndarray:
         return observed.targets
+
+    def derivatives(self, data: Dataset, field) -> np.ndarray:
+        return self.targets(self.observe(data), field)
 
 
 def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.ndarray, " n"]:

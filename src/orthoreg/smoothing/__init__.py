@@ -1,5 +1,6 @@
 """Curves through samples, as pure functions on arrays: sliding polynomials and velocities."""
 
+from ._noise import noise_level as noise_level
 from ._polynomial import equal_step_slopes as equal_step_slopes
 from ._polynomial import equal_step_weights as equal_step_weights
 from ._polynomial import have_equal_steps as have_equal_steps
@@ -11,6 +12,10 @@ from ._polynomial import parabola_slopes as parabola_slopes
 from ._polynomial import polynomial_weights as polynomial_weights
 from ._polynomial import weighted_sum as weighted_sum
 from ._polynomial import windows as windows
+from ._smooth import Smooth as Smooth
+from ._smooth import smooth as smooth
+from ._test_functions import Windows as Windows
+from ._test_functions import bump_windows as bump_windows
 from ._velocities import EXACT as EXACT
 from ._velocities import FEWEST_POINTS as FEWEST_POINTS
 from ._velocities import SHORTEST as SHORTEST

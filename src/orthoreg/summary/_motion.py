@@ -8,15 +8,13 @@ from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset
 from ..differentiation import AbstractDifferentiator
+from ..smoothing import noise_level
 
 MOST_ROWS = 4000  # that are differentiated
 _RULED_ROWS, _RULED_STRETCHES = 600, 5  # that a rule of differentiation is chosen on
 _STRETCHES = 10  # that a long run is cut into, when not all of it is looked at
 _SHORTEST = 5  # rows of a run that has a second derivative
 _UNORDERED = 0.5  # of a column's standard deviation: more is no noise, the rows are in no order
-_ORDERS = range(3, 9)  # of the differences that show noise
-_WINDOWS = 1000
-_LEVEL_OF_MEDIAN = 0.6745  # the median of |z| for standard normal z
 _CROSSING = 0.25  # standard deviations beyond the mean that a crossing must reach
 
 
@@ -43,135 +41,7 @@ class Motion:
     period: Float[np.ndarray, " n"]
 
     @property
-    def noise_level(self) -> Float[np.ndarray, " n"]:
-        """The noise of each state over its standard deviation; zero where that is not noise."""
-        spread = self.data.states.std(axis=0)
-        return np.where(self.is_white & (spread > 0), self.noise / np.maximum(spread, 1e-300), 0.0)
-
-
-def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion | None:
-    """The motion that these runs show; None where every run is too short to show one."""
-    long = data.run_lengths >= max(_SHORTEST, differentiation.min_points)
-    if not long.any():
-        return None
-    data, run = stretches(data[long], MOST_ROWS)
-    rule = _rule(data, differentiation)
-    if data.derivatives is None:
-        noise, is_white = noise_level(data)
-        slopes = rule.slopes(data)
-        curvature = rule.slopes(replace(data, states=slopes))
-        slope_noise, curvature_noise = _after(rule, data, slopes, curvature, noise)
-        slope_noise = slope_noise + _bias(rule, data, slopes)
-    else:  # their noise is their own, and that of the states does not reach them
-        noise, is_white = np.zeros(data.n_states), np.zeros(data.n_states, dtype=bool)
-        slopes = np.array(data.derivatives)
-        given = replace(data, states=slopes, derivatives=None)
-        curvature = rule.slopes(given)
-        level, is_noise = noise_level(given)
-        level = np.where(is_noise & (level < _UNORDERED * slopes.std(axis=0)), level, 0.0)
-        slope_noise, curvature_noise = level**2, _after(rule, given, curvature, curvature, level)[0]
-    for position, velocity in data.given_rates.items():
-        if not data.is_measured[velocity]:  # its noise is what the position's leaves in it
-            noise[velocity] = np.sqrt(slope_noise[position])
-            is_white[velocity] = is_white[position]
-            slope_noise[velocity] = max(slope_noise[velocity], curvature_noise[position])
-    return Motion(
-        data=data,
-        run=run[data.run_of_row],
-        slopes=slopes,
-        curvature=curvature,
-        inner=_inner(data, rule.min_points),
-        noise=noise,
-        is_white=is_white,
-        slope_noise=slope_noise,
-        curvature_noise=curvature_noise,
-        period=rows_per_period(data),
-    )
-
-
-def _rule(data: Dataset, differentiation: AbstractDifferentiator) -> AbstractDifferentiator:
-    """The rule that some rows choose, or all of them where it does not fit the others."""
-    some, _ = stretches(data, _RULED_ROWS, count=_RULED_STRETCHES)
-    rule = differentiation.rule(some)
-    equal = [part.has_equal_steps(tolerance=1e-9).all() for part in (some, data)]
-    if data.run_lengths.min() < rule.min_points or equal[0] != equal[1]:
-        return differentiation.rule(data)
-    return rule
-
-
-def stretches(
-    data: Dataset, most: int, *, count: int = _STRETCHES
-) -> tuple[Dataset, Int[np.ndarray, " R"]]:
-    """At most so many rows: all runs, or some of them, or about `count` stretches of some of them.
-
-    With them comes the number of the run that each is from.
-    """
-    if data.n_samples <= most:
-        return data, np.arange(data.n_runs)
-    mean = data.n_samples / data.n_runs
-    n_runs = min(data.n_runs, max(int(most / mean), count))
-    chosen = np.unique(np.linspace(0, data.n_runs - 1, n_runs).astype(int))
-    each = -(-count // len(chosen))
-    length = max(most // (each * len(chosen)), _SHORTEST)
-    rows, origin = [], []
-    for run in chosen:
-        first, last = int(data.offsets[run]), int(data.offsets[run + 1])
-        if last - first <= each * length:
-            pieces = [np.arange(first, last)]
-        else:
-            starts = np.linspace(first, last - length, each).astype(int)
-            pieces = [np.arange(start, start + length) for start in starts]
-        rows += pieces
-        origin += [run] * len(pieces)
-    kept = np.concatenate(rows)
-    return replace(
-        data,
-        times=data.times[kept],
-        states=data.states[kept],
-        inputs=None if data.inputs is None else data.inputs[kept],
-        derivatives=None if data.derivatives is None else data.derivatives[kept],
-        offsets=np.cumsum([0, *(len(piece) for piece in rows)]),
-        labels=tuple(data.labels[run] for run in origin),
-    ), np.unique(origin, return_inverse=True)[1]
-
-
-def noise_level(data: Dataset) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-    """The standard deviation of each state's noise, from differences that leave nothing else.
-
-    The difference of order k with weights of unit norm, sum_j w_j x_j with w_j proportional to
-    1 / prod_m (t_j - t_m), has the standard deviation of the noise and kills polynomials below
-    degree k. Smooth motion shrinks from order to order, noise does not: that is the second answer.
-    """
-    from ._thresholds import NOISE_PLATEAU
-
-    levels = [_difference_level(data, order) for order in _ORDERS]
-    found = [level for level in levels if level is not None]
-    if not found:
-        return np.zeros(data.n_states), np.zeros(data.n_states, dtype=bool)
-    least = np.min(found, axis=0)
-    if len(found) < len(_ORDERS):
-        return least, np.zeros(data.n_states, dtype=bool)
-    return least, found[-1] > NOISE_PLATEAU * found[1]
-
-
-def _difference_level(data: Dataset, order: int) -> Float[np.ndarray, " n"] | None:
-    """The median size of differences of an order over that of a unit normal variable."""
-    last = data.offsets[1:][data.run_of_row]
-    starts = np.flatnonzero(np.arange(data.n_samples) + order < last)
-    if len(starts) < 10:
-        return None
-    starts = starts[np.unique(np.linspace(0, len(starts) - 1, _WINDOWS).astype(int))]
-    members = starts[:, None] + np.arange(order + 1)
-    times = data.times[members]
-    times = (times - times[:, :1]) / (times[:, -1:] - times[:, :1])
-    gaps = times[:, :, None] - times[:, None, :] + np.eye(order + 1)
-    weights = 1 / gaps.prod(axis=2)
-    weights /= np.linalg.norm(weights, axis=1, keepdims=True)
-    sizes = np.abs(np.einsum("bw,bwn->bn", weights, data.states[members]))
-    return np.median(sizes, axis=0) / _LEVEL_OF_MEDIAN
-
-
-def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:
+    def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:
     """Rows from one crossing of the mean to the second next; infinite where a state hardly turns.
 
     A crossing counts once the state is a quarter of its standard deviation beyond the mean, so

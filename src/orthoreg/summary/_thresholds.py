@@ -44,7 +44,6 @@ ROWS_PER_RUN = 6
 NOISE_LEVEL = 0.03  # of a state's standard deviation: more is much,
 SLOPE_NOISE = 0.1  # and so is noise that leaves so much in the derivative,
 LEAST_NOISE = 0.005  # unless it is less than this
-NOISE_PLATEAU = 0.6  # differences of a higher order keep so much of those of a lower: noise
 FEWEST_PERIODS = 2.5  # of a forcing that is claimed to be seen
 
 # -- forecasts that cannot last ------------------------------------------------------------

@@ -1,0 +1,208 @@
+"""The weak form: both sides of the equation integrated against bumps, no derivative of the data."""
+
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, final
+
+import numpy as np
+from jaxtyping import Float
+
+from .._errors import DataError, InputError
+from .._registry import part
+from ..data import Dataset, Rows
+from ..smoothing import Windows, bump_windows, smooth
+from ._loss import AbstractLoss, Segments
+from ._vector_field import VectorField
+
+_NARROWEST = 3.5  # samples in half a window
+_WIDEST = 0.2  # of the median run, half a window
+_FINENESS = 1.35  # ratio of half-widths that are tried
+_MOST_ROWS = 20_000  # that a width is chosen on
+_FEWEST_WINDOWS = 3  # in each run, as far as its length allows
+
+
+@part
+@final
+@dataclass(frozen=True)
+class Weak(AbstractLoss):
+    """1/R sum_r |int phi_r x' - int phi_r f(x)|^2 with bumps phi_r on windows along each run.
+
+    By parts int phi x' = -int phi' x, and int phi q'' = int phi'' q for a velocity that was not
+    measured: data are integrated, not differentiated, and both sides pass the same filter. Inside
+    f the states are smoothed. The problem stays linear least squares.
+
+    `widths` are half-widths of windows in units of time, one or several; None takes the one that
+    shows most of the motion against its noise. `order` is p in phi = (1 - s^2)^p.
+    """
+
+    widths: tuple[float, ...] | float | None = None
+    order: int = 8
+
+    def __post_init__(self):
+        widths = self.widths
+        if isinstance(widths, int | float) and not isinstance(widths, bool):
+            widths = (float(widths),)
+        if widths is not None:
+            try:
+                given = tuple(float(width) for width in widths)  # pyright: ignore[reportGeneralTypeIssues]
+            except TypeError:
+                given = ()
+            if not given or not all(0 < width < np.inf for width in given):
+                raise InputError(
+                    f"Weak(widths=...) must be positive half-widths of windows in units of time, "
+                    f"such as 0.5 or (0.2, 0.6); got {self.widths!r}."
+                )
+            object.__setattr__(self, "widths", given)
+        if isinstance(self.order, bool) or not isinstance(self.order, int) or self.order < 3:
+            raise InputError(
+                f"Weak(order=...) must be a whole number of at least 3; got {self.order!r}."
+            )
+
+    def rule(self, data: Dataset) -> AbstractLoss:
+        return self if self.widths is not None else replace(self, widths=(best_width(data, self),))
+
+    def observe(self, data: Dataset) -> Rows:
+        """A row for every window."""
+        if self.widths is None:
+            return self.rule(data).observe(data)
+        assert isinstance(self.widths, tuple)
+        found = [bump_windows(data.times, data.offsets, h, self.order) for h in self.widths]
+        found = [windows for windows in found if len(windows)]
+        if not found:
+            raise _too_short(data, min(self.widths))
+        points, noise = smooth_states(data)
+        parts = [self._rows(data, points, noise, windows) for windows in found]
+        return joined(parts)
+
+    def _rows(
+        self,
+        data: Dataset,
+        points: Float[np.ndarray, "N n"],
+        variance: Float[np.ndarray, " n"],
+        windows: Windows,
+    ) -> Rows:
+        targets, noise = weak_targets(data, variance, windows)
+        variables = points if data.inputs is None else np.hstack([points, data.inputs])
+        return Rows(
+            variables,
+            targets,
+            windows.run,
+            noise,
+            data.variable_names,
+            data.state_names,
+            windows.centres,
+            windows.mean,
+        ).holding(data.given_rates)
+
+    def linear_rows(self, observed) -> Rows | None:
+        return observed
+
+    def derivatives(self, data: Dataset, field) -> Float[np.ndarray, "N n"]:
+        return VectorField().derivatives(data, field)
+
+    def segments(self, observed) -> Segments:
+        self._refuse()
+
+    def segment_rows(self, observed) -> np.ndarray:
+        return np.arange(len(observed.targets))
+
+    def errors(self, field, values, segments, scale) -> Any:
+        self._refuse()
+
+    def targets(self, observed, field) -> np.ndarray:
+        return observed.targets
+
+    def _refuse(self) -> NoReturn:
+        raise InputError(
+            "loss=Weak() is a linear problem without single points to train on; use "
+            "solver=Exact(), or a gradient solver with loss=VectorField() or MultiStep(10)."
+        )
+
+
+def smooth_states(data: Dataset) -> tuple[Float[np.ndarray, "N n"], Float[np.ndarray, " n"]]:
+    """The states without most of their noise, and its variance. Velocities that were made from
+    positions are smooth as they are."""
+    states = np.array(data.states)
+    variance = np.zeros(data.n_states)
+    measured = [c for c, name in enumerate(data.state_names) if name not in data.estimated]
+    found = smooth(data.times, states[:, measured], data.offsets)
+    states[:, measured] = found.values
+    variance[measured] = found.noise**2
+    return states, variance
+
+
+def weak_targets(
+    data: Dataset, variance: Float[np.ndarray, " n"], windows: Windows
+) -> tuple[Float[np.ndarray, "R n"], Float[np.ndarray, " n"]]:
+    """int phi x' in each window, and the variance that noise leaves in it."""
+    targets = np.asarray(windows.slope @ data.states)
+    size = np.mean(np.asarray(windows.slope.multiply(windows.slope).sum(axis=1)))
+    noise = variance * size
+    place = {name: c for c, name in enumerate(data.state_names)}
+    bent = np.mean(np.asarray(windows.curvature.multiply(windows.curvature).sum(axis=1)))
+    for position, velocity in data.velocity_of.items():
+        if velocity in data.estimated:
+            q, v = place[position], place[velocity]
+            targets[:, v] = windows.curvature @ data.states[:, q]
+            noise[v] = variance[q] * bent
+    return targets, noise
+
+
+def best_width(data: Dataset, loss: Weak) -> float:
+    """The half-width whose windows tell most: the number of them times the ratio of what they
+    show of the motion to what noise leaves in them, the product over states."""
+    some = _part(data)
+    step = float(np.median(np.diff(some.times)[np.diff(some.run_of_row) == 0]))
+    span = float(np.median(some.step_of_run() * (some.run_lengths - 1)))
+    _, variance = smooth_states(some)
+    given = set(some.given_rates)
+    best, most = _NARROWEST * step, -np.inf
+    h = best
+    while h <= max(_WIDEST * span, best):
+        windows = bump_windows(some.times, some.offsets, h, loss.order)
+        if not len(windows):
+            break
+        targets, noise = weak_targets(some, variance, windows)
+        columns = [c for c in range(some.n_states) if c not in given and noise[c] > 0]
+        signal = np.maximum(np.mean(targets**2, axis=0) - noise, 1e-3 * noise)
+        told = np.log(signal[columns] / noise[columns] / h).sum()
+        if told > most:
+            best, most = h, told
+        h *= _FINENESS
+    return float(f"{best:.3g}")
+
+
+def _part(data: Dataset) -> Dataset:
+    """Whole runs, evenly chosen, of about so many rows that a width is soon chosen."""
+    if data.n_samples <= _MOST_ROWS or data.n_runs == 1:
+        return data
+    count = max(int(_MOST_ROWS / data.n_samples * data.n_runs), 1)
+    return data[np.unique(np.linspace(0, data.n_runs - 1, count).astype(int))]
+
+
+def joined(parts: list[Rows]) -> Rows:
+    """Rows about the same points, one after the other, in the order of runs and times."""
+    if len(parts) == 1:
+        return parts[0]
+    import scipy.sparse as sparse
+
+    run = np.concatenate([rows.run_of_row for rows in parts])
+    times = np.concatenate([np.asarray(rows.times) for rows in parts])
+    order = np.lexsort([times, run])
+    counts = np.array([len(rows) for rows in parts])
+    return replace(
+        parts[0],
+        targets=np.concatenate([rows.targets for rows in parts])[order],
+        run_of_row=run[order],
+        times=times[order],
+        windows=sparse.vstack([rows.windows for rows in parts]).tocsr()[order],
+        target_mse=np.average([rows.target_mse for rows in parts], axis=0, weights=counts),
+    )
+
+
+def _too_short(data: Dataset, half_width: float) -> DataError:
+    spans = data.step_of_run() * (data.run_lengths - 1)
+    return DataError(
+        f"{data.source}: no run is as long as one window of the weak form, {2 * half_width:.3g} "
+        f"{data.time_name}; the longest lasts {spans.max():.3g}. Choose smaller widths, as in "
+        f"Weak(widths={spans.max() / 10:.2g}), or VectorField()."
+    )

@@ -1,0 +1,53 @@
+"""How noisy samples are, from differences that leave nothing but noise."""
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+_ORDERS = range(3, 9)  # of the differences that show noise
+_PLATEAU = 0.6  # differences of order eight keep so much of those of order four: noise
+_WINDOWS = 1000
+_FEWEST = 10
+_LEVEL_OF_MEDIAN = 0.6745  # the median of |z| for standard normal z
+
+
+def noise_level(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+    """The standard deviation of each column's noise, from differences that leave nothing else.
+
+    The difference of order k with weights of unit norm, sum_j w_j x_j with w_j proportional to
+    1 / prod_m (t_j - t_m), has the standard deviation of the noise and kills polynomials below
+    degree k. Smooth motion shrinks from order to order, noise does not: that is the second answer.
+    """
+    levels = [_difference_level(times, values, offsets, order) for order in _ORDERS]
+    found = [level for level in levels if level is not None]
+    if not found:
+        return np.zeros(values.shape[1]), np.zeros(values.shape[1], dtype=bool)
+    least = np.min(found, axis=0)
+    if len(found) < len(_ORDERS):
+        return least, np.zeros(values.shape[1], dtype=bool)
+    return least, found[-1] > _PLATEAU * found[1]
+
+
+def _difference_level(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+    order: int,
+) -> Float[np.ndarray, " n"] | None:
+    """The median size of differences of an order over that of a unit normal variable."""
+    last = np.repeat(offsets[1:], np.diff(offsets))
+    starts = np.flatnonzero(np.arange(len(times)) + order < last)
+    if len(starts) < _FEWEST:
+        return None
+    starts = starts[np.unique(np.linspace(0, len(starts) - 1, _WINDOWS).astype(int))]
+    members = starts[:, None] + np.arange(order + 1)
+    inside = times[members]
+    inside = (inside - inside[:, :1]) / (inside[:, -1:] - inside[:, :1])
+    gaps = inside[:, :, None] - inside[:, None, :] + np.eye(order + 1)
+    weights = 1 / gaps.prod(axis=2)
+    weights /= np.linalg.norm(weights, axis=1, keepdims=True)
+    sizes = np.abs(np.einsum("bw,bwn->bn", weights, values[members]))
+    return np.median(sizes, axis=0) / _LEVEL_OF_MEDIAN

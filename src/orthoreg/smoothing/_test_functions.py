@@ -1,0 +1,196 @@
+"""Integrals against bumps, as weights of the samples: the two sides of a weak form.
+
+phi(t) = (1 - s^2)^p with s = (t - centre) / h vanishes with p - 1 derivatives at the ends of its
+window, so that integration by parts leaves no ends: int phi x' = -int phi' x.
+"""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ._polynomial import have_equal_steps
+
+_EQUAL = 1e-6
+_GAUSS = 4  # points in each interval between samples, where these are irregular
+_STRIDES = 4  # windows begin in each half-width
+_MATCHED = 4  # polynomials, from the constant on, that are differentiated exactly
+_FEWEST = 5  # samples in a window
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Weights of samples (R x N, sparse), with int phi = 1 in each of R windows.
+
+    `mean` gives int phi f, `slope` int phi x' and `curvature` int phi x'', both without a
+    derivative of the samples.
+    """
+
+    mean: Any
+    slope: Any
+    curvature: Any
+    centres: Float[np.ndarray, " R"]
+    run: Int[np.ndarray, " R"]
+
+    def __len__(self) -> int:
+        return len(self.centres)
+
+
+def bump_windows(
+    times: Float[np.ndarray, " N"],
+    offsets: Int[np.ndarray, " bounds"],
+    half_width: float,
+    order: int,
+) -> Windows:
+    """Windows of this half-width, a quarter of it apart, in every run that holds one.
+
+    On equal steps sums are integrals to many digits, as the bump is smooth and vanishes at its
+    ends; on others a cubic is integrated between samples. Either way polynomials up to the third
+    degree are differentiated exactly.
+    """
+    import scipy.sparse as sparse
+
+    centres, run = _centres(times, offsets, half_width)
+    equal = have_equal_steps(times, offsets, _EQUAL).all()
+    points, weights, interpolation = (
+        _trapezoid(times, offsets) if equal else _gauss(times, offsets)
+    )
+    rows, columns = _members(points, centres, half_width, run, offsets, len(points) // len(times))
+    s = (points[columns] - centres[rows]) / half_width
+    inside = np.maximum(1 - s**2, 0.0)
+    shape = (len(centres), len(points))
+
+    def weighted(values: np.ndarray) -> Any:
+        matrix = sparse.csr_array((values * weights[columns], (rows, columns)), shape=shape)
+        return matrix if interpolation is None else (matrix @ interpolation).tocsr()
+
+    p, h = order, half_width
+    phi = weighted(inside**p)
+    slope = weighted(2 * p * s / h * inside ** (p - 1))
+    bend = -2 * p * inside ** (p - 1) + 4 * p * (p - 1) * s**2 * inside ** (p - 2)
+    curvature = weighted(bend / h**2)
+    return _exact(phi, slope, curvature, times, centres, half_width, run)
+
+
+def _centres(
+    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], h: float
+) -> tuple[Float[np.ndarray, " R"], Int[np.ndarray, " R"]]:
+    """Evenly spread over each run, no window beyond its ends."""
+    centres, runs = [], []
+    for r, (first, last) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        low, high = times[first] + h, times[last - 1] - h
+        if last - first < _FEWEST or high < low - 1e-9 * h:
+            continue
+        count = 1 + max(int(np.floor((high - low) / (h / _STRIDES) + 1e-9)), 0)
+        centres.append(np.linspace(low, max(high, low), count) if count > 1 else [low])
+        runs += [r] * count
+    if not centres:
+        return np.zeros(0), np.zeros(0, dtype=np.int64)
+    return np.concatenate(centres), np.array(runs)
+
+
+def _trapezoid(
+    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"]
+) -> tuple[np.ndarray, np.ndarray, None]:
+    """The samples themselves, with the mean of the steps beside each."""
+    steps = np.diff(times)
+    steps[offsets[1:-1] - 1] = 0.0
+    weights = np.zeros(len(times))
+    weights[:-1] += steps / 2
+    weights[1:] += steps / 2
+    return times, weights, None
+
+
+def _gauss(
+    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"]
+) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Gauss points between each sample and the next, with the cubic through four samples around.
+
+    As many points belong to each sample; to the last of a run with weight zero.
+    """
+    import scipy.sparse as sparse
+
+    last = np.repeat(offsets[1:], np.diff(offsets)) - 1
+    first = np.repeat(offsets[:-1], np.diff(offsets))
+    index = np.arange(len(times))
+    following = np.minimum(index + 1, last)
+    width = times[following] - times[index]
+    nodes, share = np.polynomial.legendre.leggauss(_GAUSS)
+    points = times[index, None] + width[:, None] * (nodes + 1) / 2
+    weights = width[:, None] * share / 2
+    begin = np.clip(index - 1, first, np.maximum(last - 3, first))
+    count = min(4, int(np.diff(offsets).min()))
+    members = begin[:, None] + np.arange(count)
+    at = times[members]
+    lagrange = np.ones((len(times), _GAUSS, count))
+    for j in range(count):
+        for m in range(count):
+            if m != j:
+                gap = (at[:, j] - at[:, m])[:, None]
+                lagrange[:, :, j] *= (points - at[:, m, None]) / gap
+    rows = np.repeat(np.arange(points.size), count)
+    columns = np.repeat(members, _GAUSS, axis=0).ravel()
+    matrix = sparse.csr_array((lagrange.ravel(), (rows, columns)), shape=(points.size, len(times)))
+    return points.ravel(), weights.ravel(), matrix
+
+
+def _members(
+    points: Float[np.ndarray, " P"],
+    centres: Float[np.ndarray, " R"],
+    h: float,
+    run: Int[np.ndarray, " R"],
+    offsets: Int[np.ndarray, " bounds"],
+    each: int,
+) -> tuple[Int[np.ndarray, " E"], Int[np.ndarray, " E"]]:
+    """(window, point) for every point inside a window; `each` points belong to a sample."""
+    low, high = np.zeros(len(centres), dtype=np.int64), np.zeros(len(centres), dtype=np.int64)
+    for r in np.unique(run):
+        own = run == r
+        first, last = offsets[r] * each, offsets[r + 1] * each
+        inside = points[first:last]
+        low[own] = first + np.searchsorted(inside, centres[own] - h)
+        high[own] = first + np.searchsorted(inside, centres[own] + h, side="right")
+    counts = high - low
+    rows = np.repeat(np.arange(len(centres)), counts)
+    starts = np.repeat(low - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+    return rows, np.arange(counts.sum()) + starts
+
+
+def _exact(
+    phi: Any, slope: Any, curvature: Any, times: np.ndarray, centres: np.ndarray, h: float, run: Any
+) -> Windows:
+    """The weights with int phi = 1, and slope and curvature of low polynomials exact.
+
+    A weight w phi is changed by phi times a cubic whose four coefficients solve
+    sum_j w_j s_j^k = (d/ds)^m s^k averaged over phi, k = 0 ... 3.
+    """
+    total = np.asarray(phi.sum(axis=1)).ravel()
+    phi = phi.multiply(1 / total[:, None]).tocsr()
+    rows = np.repeat(np.arange(len(centres)), np.diff(phi.indptr))
+    s = (times[phi.indices] - centres[rows]) / h
+    powers = s ** np.arange(2 * _MATCHED - 1)[:, None]
+
+    def moments(values: np.ndarray, count: int) -> np.ndarray:
+        sums = [np.bincount(rows, values * power, len(centres)) for power in powers[:count]]
+        return np.stack(sums, axis=1)
+
+    own = moments(phi.data, 2 * _MATCHED - 1)
+    k = np.arange(_MATCHED)
+    gram = own[:, k[:, None] + k]
+    result = []
+    for matrix, times_differentiated in ((slope, 1), (curvature, 2)):
+        aligned = matrix.multiply(1 / total[:, None]).tocsr()
+        values = np.asarray(aligned[rows, phi.indices]).ravel()
+        wanted = np.zeros((len(centres), _MATCHED))
+        for power in range(times_differentiated, _MATCHED):
+            factor = np.prod(np.arange(power, power - times_differentiated, -1.0))
+            wanted[:, power] = factor * own[:, power - times_differentiated]
+        off = moments(values, _MATCHED) - wanted / h**times_differentiated
+        change = np.linalg.solve(gram, off[..., None])[..., 0]
+        values = values - phi.data * np.einsum("ek,ke->e", change[rows], powers[:_MATCHED])
+        new = phi.copy()
+        new.data = values
+        result.append(new)
+    return Windows(phi, *result, centres, run)
