@@ -1,5 +1,6 @@
 """Libraries of candidate terms: monomials, Fourier terms, formulas, sums and products."""
 
+from ._derivative import derivative as derivative
 from ._expression import SYMPY_NAMES as SYMPY_NAMES
 from ._expression import Call as Call
 from ._expression import Expression as Expression
@@ -16,6 +17,7 @@ from ._expression import multiply as multiply
 from ._expression import power as power
 from ._expression import quote_name as quote_name
 from ._expression import rename as rename
+from ._expression import run as run
 from ._expression import to_text as to_text
 from ._families import Empty as Empty
 from ._families import Fourier as Fourier

@@ -1,0 +1,160 @@
+"""From short segments to long ones: each stage begins where the one before ended."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from ._levenberg import Solution, descend, eliminated
+from ._problem import Problem
+from ._segments import Segments, cut
+
+FIRST_LENGTH = 4
+_GROWTH = 2.5
+_MOST_LENGTH = 1000  # steps of a segment, one after the other
+MOST_ROWS = 20_000
+_MOST_EVALUATIONS = 20
+_TOLERANCE = 1e-6  # expected gain, in units of half a squared standard error
+_ROUGH = 1e-2
+_JUMP = 1.5  # by which the misfit may grow with the length of segments
+_HARMLESS = 0.01  # of a state's spread: a misfit below this may grow
+_FINER = 0.5  # of the misfit for which substeps were chosen: they are checked again below
+_SETTLED = 0.02  # relative change of the misfit, from which on a stage goes on
+_STEP_ERROR = 0.3  # standard errors of a mean over all rows, for the integration
+
+
+class Stage(NamedTuple):
+    """What a stage ended with; `p` are the constants, `sigma` the misfit of each state."""
+
+    length: int
+    segments: Segments
+    substeps: int
+    sigma: np.ndarray
+    precision: np.ndarray
+    solution: Solution
+
+    @property
+    def p(self) -> np.ndarray:
+        return self.solution.p
+
+
+def lengths(problem: Problem) -> list[int]:
+    """4, 10, 25, ... steps, the last one the longest run's."""
+    longest = int(problem.data.run_lengths.max()) - 1
+    last = min(longest, _MOST_LENGTH)
+    found, length = [], float(FIRST_LENGTH)
+    while length < 0.7 * last:
+        found.append(round(length))
+        length *= _GROWTH
+    return [*found, last]
+
+
+def all_stages(
+    problem: Problem,
+    p: Float[np.ndarray, " P"],
+    bounds: Float[np.ndarray, "2 P"],
+    told: Callable[[float], None],
+) -> tuple[list[Stage], Float[np.ndarray, "N n"]]:
+    """The stages that converged, and the states of all rows as the last one has them. The first one whose misfit jumps, or in which trajectories run
+    away, is the end: noise or chaos allow no longer segments."""
+    smooth = np.array(problem.data.states)
+    precision = first_precision(problem, p)
+    stages: list[Stage] = []
+    schedule = lengths(problem)
+    for i, length in enumerate(schedule):
+        sigma = stages[-1].sigma if stages else None
+        stage = run_stage(
+            problem, length, p, smooth, precision, bounds, sigma=sigma,
+            told=lambda i=i: told(i / len(schedule)),
+        )  # fmt: skip
+        if not stage.solution.normal.sound.any():
+            break
+        if stages and _is_worse(problem, stages[-1], stage):
+            break
+        stages.append(stage)
+        p, precision = stage.p, stage.precision
+        smooth[stage.segments.rows[::-1]] = np.moveaxis(stage.solution.normal.states, 1, 2)[::-1]
+    return stages, smooth
+
+
+def run_stage(
+    problem: Problem,
+    length: int,
+    p: Float[np.ndarray, " P"],
+    smooth: Float[np.ndarray, "N n"],
+    precision: Float[np.ndarray, " P"],
+    bounds: Float[np.ndarray, "2 P"],
+    *,
+    sigma: Float[np.ndarray, " n"] | None = None,
+    most: int = _MOST_EVALUATIONS,
+    told: Callable[[], None] = lambda: None,
+) -> Stage:
+    """The best constants for segments of this length: with the misfit of the start, roughly, then
+    with the one that this leaves."""
+    segments = cut(problem.data, length, MOST_ROWS)
+    guess = np.moveaxis(smooth[segments.rows], 2, 1)
+    starts = guess[0].copy()
+    if sigma is None:
+        states, sound = problem.simulate(p, starts, segments, 1)
+        sigma = problem.noise(states, segments, sound, 0.0)
+    checked = np.where(problem.measured, sigma, problem.sizes)
+    substeps, evaluate = 0, None
+    for tolerance in (_ROUGH, _TOLERANCE, _TOLERANCE):
+        scale = np.where(problem.measured, sigma, problem.sizes)
+        if evaluate is None or np.any(scale < _FINER * checked):
+            accuracy = _STEP_ERROR * scale / np.sqrt(segments.weight.sum())
+            needed, checked = problem.substeps(p, starts, guess, segments, accuracy), scale
+            if needed > substeps:
+                substeps, evaluate = needed, problem.evaluator(segments, needed, guess)
+        solution = descend(
+            evaluate, p, starts, sigma, precision, bounds, most=most, tolerance=tolerance, told=told
+        )
+        p, starts = solution.p, solution.starts
+        guess = solution.normal.states
+        found, precision = reestimated(problem, segments, solution, precision)
+        settled = np.all(np.abs(found / sigma - 1)[problem.measured] < _SETTLED)
+        sigma = found
+        if settled and tolerance == _TOLERANCE:
+            break
+    return Stage(length, segments, substeps, sigma, precision, solution)
+
+
+def reestimated(
+    problem: Problem, segments: Segments, solution: Solution, precision: np.ndarray
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " P"]]:
+    """The misfit of each state, and the precision of the weights' prior by its evidence:
+    precision = g / |v|^2, with g the number of weights that the data determine. [MacKay 1992]"""
+    constants, normal = problem.constants, solution.normal
+    used = float(constants.count)
+    new = precision.copy()
+    if constants.weighted:
+        H = eliminated(normal, precision)[0]
+        spread = np.diag(np.linalg.pinv(H, hermitian=True))
+        for place in range(len(constants.weighted)):
+            at = constants.weights_of(place)
+            determined = float(np.clip(1 - precision[at] * spread[at], 0, 1).sum())
+            used += determined
+            square = float((solution.p[at] ** 2).sum())
+            if square > 0:
+                new[at] = max(determined, 1e-3) / square
+    used += segments.count * len(problem.sizes)
+    return problem.noise(normal.states, segments, normal.sound, used), new
+
+
+def first_precision(problem: Problem, p: np.ndarray) -> Float[np.ndarray, " P"]:
+    """Zero for constants; for weights as if all that there are had been determined."""
+    precision = np.zeros(len(p))
+    for place in range(len(problem.constants.weighted)):
+        at = problem.constants.weights_of(place)
+        precision[at] = problem.constants.width / float((p[at] ** 2).sum())
+    return precision
+
+
+def _is_worse(problem: Problem, before: Stage, after: Stage) -> bool:
+    """Whether longer segments are no longer followed."""
+    if not after.solution.normal.sound.all() and before.solution.normal.sound.all():
+        return True
+    m = problem.measured
+    grown = after.sigma[m] > np.maximum(_JUMP * before.sigma[m], _HARMLESS * problem.sizes[m])
+    return bool(grown.any())
