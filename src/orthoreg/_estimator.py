@@ -120,4 +120,5 @@ class OrthoReg(AbstractModel):
             self.seed,
             library_is_default=self.library is None,
             fallback_sparsity=_SPARSITY if self.selection is None else None,
+            follows_trajectories=self.loss is None and self.solver is None,
         )

@@ -29,6 +29,7 @@ from ._persistence import (
 from ._refining import refinement_of
 from ._rollouts import rollouts
 from ._validation import (
+    as_dataset,
     in_states_of,
     known_dataset,
     known_variables,
@@ -38,7 +39,7 @@ from ._validation import (
 )
 from .data import Dataset
 from .diagnostics import Certificate, certify
-from .fitting import Fit, Recipe, adapt, fit_all
+from .fitting import Fit, Recipe, Runs, adapt, fit_all, follow_trajectories
 from .libraries import parameters_of
 from .refinement import Refinement
 from .selection import SelectionResult, TermEvidence, term_evidence
@@ -91,7 +92,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self.training_ = fit.training
         self.selection_ = fit.selection
         self.state_range_ = fit.range[:, : len(self.state_names_)]
-        self.refinement_ = self._evidence = self._summary = None
+        self.refinement_ = fit.refinement
+        self._evidence = self._summary = None
         self._publish()
         return self
 
@@ -519,9 +521,19 @@ def fit_together(
         if not isinstance(model, AbstractModel):
             raise InputError(f"fit_together takes models such as OrthoReg(); got {model!r}.")
     recipes = [model.recipe() for model in models]
-    rows, names = training_rows(models[0], recipes[0].loss, X, y, t, u)
+    data = as_dataset(X, y, t, u)
+    if data is None:
+        rows, names = training_rows(models[0], recipes[0].loss, X, y, t, u)
+    else:
+        rows, names = training_rows(models[0], recipes[0].loss, data, None, None, None)
     # models change only when all fits are done: one that fails leaves earlier ones whole
     fits = fit_all(recipes, rows)
+    if data is not None and data.derivatives is None:
+        runs = Runs(data, names["loss_"], names["input_interpolation_"])
+        fits = [
+            follow_trajectories(recipe, fit, rows, runs) if recipe.follows_trajectories else fit
+            for recipe, fit in zip(recipes, fits, strict=True)
+        ]
     n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
     warn_of_few_rows(len(rows), len(names["state_names_"]), n_terms)
     return [model._learn(fit, names) for model, fit in zip(models, fits, strict=True)]

@@ -21,6 +21,8 @@ class Recipe:
 
     `library_is_default` says that nobody chose the library. `fallback_sparsity` chooses the terms
     where a loss has no rows for the selection to work on; without it that is refused.
+    `follows_trajectories` lets forecasts decide about the residual, and refines the constants of
+    noisy runs.
     """
 
     library: AbstractLibrary
@@ -33,6 +35,7 @@ class Recipe:
     seed: Any = 0
     library_is_default: bool = False
     fallback_sparsity: float | None = None
+    follows_trajectories: bool = False
 
     def __post_init__(self):
         for name, kind, example in (

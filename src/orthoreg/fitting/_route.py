@@ -13,6 +13,7 @@ from .._typing import Mask
 from ..data import Rows, folds
 from ..diagnostics import Certificate, certify
 from ..libraries import bind, parameter_bounds
+from ..refinement import Refinement
 from ..selection import SelectionResult, short_sines
 from ..solvers import Solution, Task, Training, hold
 from ._parameters import estimate_parameters
@@ -25,13 +26,15 @@ _PARTS = 5  # of the data, each of which the gate looks at as if it had not been
 @dataclass(frozen=True, eq=False)
 class Fit:
     """What a fit learned: the function, what can be proved of it, how its terms were chosen, how
-    training went, and the least and largest value of each variable."""
+    training went, the least and largest value of each variable, and what refining its constants
+    on trajectories gave, where that was done."""
 
     field: HybridField
     certificate: Certificate
     selection: SelectionResult | None
     training: Training | None
     range: Float[np.ndarray, "2 V"]
+    refinement: Refinement | None = None
 
 
 def fit(recipe: Recipe, observed: Rows) -> Fit:

@@ -15,6 +15,7 @@ from ._vector_field import VectorField
 
 _NARROWEST = 3.5  # samples in half a window
 _WIDEST = 0.2  # of the median run, half a window
+_NARROW = 0.35  # of the best half-width: what is fast within its windows
 _FINENESS = 1.35  # ratio of half-widths that are tried
 _MOST_ROWS = 20_000  # that a width is chosen on
 _FEWEST_WINDOWS = 3  # in each run, as far as its length allows
@@ -31,7 +32,7 @@ class Weak(AbstractLoss):
     f the states are smoothed. The problem stays linear least squares.
 
     `widths` are half-widths of windows in units of time, one or several; None takes the one that
-    shows most of the motion against its noise. `order` is p in phi = (1 - s^2)^p.
+    shows most of the motion against its noise, and about a third of it. `order` is p in phi = (1 - s^2)^p.
     """
 
     widths: tuple[float, ...] | float | None = None
@@ -58,7 +59,7 @@ class Weak(AbstractLoss):
             )
 
     def rule(self, data: Dataset) -> AbstractLoss:
-        return self if self.widths is not None else replace(self, widths=(best_width(data, self),))
+        return self if self.widths is not None else replace(self, widths=best_widths(data, self))
 
     def observe(self, data: Dataset) -> Rows:
         """A row for every window."""
@@ -147,8 +148,8 @@ def weak_targets(
     return targets, noise
 
 
-def best_width(data: Dataset, loss: Weak) -> float:
-    """The half-width whose windows tell most: the number of them times the ratio of what they
+def best_widths(data: Dataset, loss: Weak) -> tuple[float, ...]:
+    """A third of the half-width, as far as samples allow, and the half-width whose windows tell most: the number of them times the ratio of what they
     show of the motion to what noise leaves in them, the product over states."""
     some = _part(data)
     step = float(np.median(np.diff(some.times)[np.diff(some.run_of_row) == 0]))
@@ -168,7 +169,8 @@ def best_width(data: Dataset, loss: Weak) -> float:
         if told > most:
             best, most = h, told
         h *= _FINENESS
-    return float(f"{best:.3g}")
+    widths = {max(_NARROW * best, _NARROWEST * step), best}
+    return tuple(sorted(float(f"{width:.3g}") for width in widths))
 
 
 def _part(data: Dataset) -> Dataset:

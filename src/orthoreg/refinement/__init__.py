@@ -1,4 +1,6 @@
 """Constants of a field from whole trajectories, and how well these determine them."""
 
+from ._forecasts import forecast_error as forecast_error
+from ._prune import refine_and_prune as refine_and_prune
 from ._refine import refine as refine
 from ._result import Refinement as Refinement

@@ -1,0 +1,119 @@
+"""What runs in time say about a fit of their derivatives: does its residual forecast, and which
+constants follow the trajectories best."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from .._field import HybridField
+from ..data import Dataset, Rows, held_out_rows
+from ..diagnostics import certify
+from ..libraries import parameter_bounds
+from ..losses import AbstractLoss
+from ..refinement import Refinement, forecast_error, refine_and_prune
+from ._adapt import describe
+from ._recipe import Recipe
+from ._route import Fit, finish, prepare
+
+_HELD_OUT = 0.25
+_MOST_ROWS = 20_000  # that a residual is tried on
+_FEWEST_ROWS = 40
+_BETTER = 0.98  # of the error without a residual, with one that stays
+_LOST = 0.7  # standard deviations: forecasts that tell nothing
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """The runs that rows were made of, by which loss, and how their inputs run between samples."""
+
+    data: Dataset
+    loss: AbstractLoss
+    interpolation: Mapping[str, str]
+
+
+def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit:
+    """The fit without a residual that makes held-out forecasts worse; of noisy data also refined:
+    constants by trajectory matching, terms that trajectories do not need left out."""
+    field = fit.field
+    if np.any(np.asarray(field.weights)) and not residual_forecasts(recipe, field, runs):
+        field = without_residual(field)
+    found: Refinement | None = None
+    if rows.windows is not None and not np.any(np.asarray(field.weights)):
+        found = refine_and_prune(
+            field,
+            runs.data,
+            interpolation=runs.interpolation,
+            bounds=parameter_bounds(recipe.library),
+        )
+        field = found.field
+    if field is fit.field:
+        return replace(fit, refinement=found)
+    result = describe(field, rows)
+    certificate = certify(
+        result, rows.outputs, field.features.names, normalized=recipe.solver.normalize
+    )
+    return replace(fit, field=field, certificate=certificate, refinement=found)
+
+
+def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs) -> bool:
+    """Whether forecasts of held-out runs, or of the end of a single one, are better with the
+    residual that the other rows give. Where nothing can be told, it stays."""
+    data = _some(runs.data)
+    held = held_out_rows(_plain_rows(data), _HELD_OUT)
+    if min(held.sum(), (~held).sum()) < _FEWEST_ROWS:
+        return True
+    rest, unseen = _rows(data, ~held), _rows(data, held)
+    observed = runs.loss.observe(rest)
+    task = prepare(recipe, observed)
+    support = np.asarray(field.coefficients) != 0
+    strengths = replace(task.regularization, sparsity=0.0)
+    features = field.features if field.features.parameters else task.features
+    task = replace(task, features=features, support=support, regularization=strengths)
+    solution = recipe.solver.solve_all([task])[0]
+    tried = finish(recipe, task, solution, None).field
+    alone = forecast_error(without_residual(tried), unseen, runs.interpolation)
+    both = forecast_error(tried, unseen, runs.interpolation)
+    return both <= _BETTER * alone or min(both, alone) > _LOST
+
+
+def without_residual(field: HybridField) -> HybridField:
+    """The symbolic part alone."""
+    return replace(
+        field,
+        weights=np.zeros_like(field.weights),
+        correction=np.zeros_like(field.correction),
+    )
+
+
+def _plain_rows(data: Dataset) -> Rows:
+    none = np.zeros((data.n_samples, data.n_states))
+    return Rows(data.variables, none, data.run_of_row, np.zeros(data.n_states), times=data.times)
+
+
+def _some(data: Dataset) -> Dataset:
+    """All runs, or as many of them, evenly chosen, as hold about so many rows as are needed."""
+    if data.n_samples <= _MOST_ROWS:
+        return data
+    if data.n_runs == 1:
+        chosen = np.arange(data.n_samples) >= data.n_samples - _MOST_ROWS
+        return _rows(data, chosen)
+    count = max(int(_MOST_ROWS / data.n_samples * data.n_runs), 2)
+    return data[np.unique(np.linspace(0, data.n_runs - 1, count).astype(int))]
+
+
+def _rows(data: Dataset, chosen: np.ndarray) -> Dataset:
+    """These rows; those of a run follow each other."""
+    lengths = np.bincount(data.run_of_row[chosen], minlength=data.n_runs)
+    kept = np.flatnonzero(lengths)
+    return replace(
+        data,
+        times=data.times[chosen],
+        states=data.states[chosen],
+        inputs=None if data.inputs is None else data.inputs[chosen],
+        derivatives=None,
+        offsets=np.concatenate([[0], np.cumsum(lengths[kept])]),
+        labels=tuple(data.labels[r] for r in kept),
+    )

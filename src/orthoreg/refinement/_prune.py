@@ -1,0 +1,55 @@
+"""Refinement without the terms that trajectories do not need."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from .._field import HybridField
+from ..data import Dataset
+from ._refine import refine
+from ._result import Refinement
+
+_ROUNDS = 6
+
+
+def refine_and_prune(
+    field: HybridField,
+    data: Dataset,
+    *,
+    interpolation: Mapping[str, str] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+) -> Refinement:
+    """The field refined; a term whose coefficient is less than sqrt(log N) standard errors from
+    zero is left out, the weakest first, and the others are refined again.
+
+    That is what the Bayesian information criterion asks for one term more, N being the number of
+    measured values. An equation keeps its last term.
+    """
+    measured = sum(name not in data.estimated for name in data.state_names)
+    least = np.sqrt(np.log(data.n_samples * measured))
+    found = refine(field, data, interpolation=interpolation, bounds=bounds)
+    for _ in range(_ROUNDS):
+        weakest = _weakest(found, least) if found.kept else None
+        if weakest is None:
+            break
+        coefficients = np.array(found.field.coefficients)
+        coefficients[weakest] = 0.0
+        smaller = replace(found.field, coefficients=coefficients)
+        again = refine(smaller, data, interpolation=interpolation, bounds=bounds)
+        if not again.kept:
+            break
+        found = again
+    return found
+
+
+def _weakest(found: Refinement, least: float) -> tuple[int, int] | None:
+    """The term that is nearest to zero, if it is nearer than `least` standard errors."""
+    assert found.values is not None and found.standard_errors is not None
+    count = len(found.places)
+    ratio = np.abs(found.values[:count]) / np.maximum(found.standard_errors[:count], 1e-300)
+    equations = np.array([equation for equation, _ in found.places], dtype=int)
+    ratio[np.bincount(equations)[equations] < 2 if count else []] = np.inf
+    if not count or ratio.min() >= least:
+        return None
+    return found.places[int(ratio.argmin())]
