@@ -35,7 +35,7 @@ class Weak(AbstractLoss):
     shows most of the motion against its noise, and about a third of it. `order` is p in phi = (1 - s^2)^p.
     """
 
-    widths: tuple[float, ...] | float | None = None
+    widths: tuple[float, ...] | float | int | None = None
     order: int = 8
 
     def __post_init__(self):

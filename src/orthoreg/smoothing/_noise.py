@@ -3,8 +3,8 @@
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-_ORDERS = range(3, 9)  # of the differences that show noise
-_PLATEAU = 0.6  # differences of order eight keep so much of those of order four: noise
+_ORDERS = range(3, 11)  # of the differences that show noise
+_PLATEAU = 0.8  # differences of order ten keep so much of those of order eight: noise
 _WINDOWS = 1000
 _FEWEST = 10
 _LEVEL_OF_MEDIAN = 0.6745  # the median of |z| for standard normal z
@@ -28,7 +28,7 @@ def noise_level(
     least = np.min(found, axis=0)
     if len(found) < len(_ORDERS):
         return least, np.zeros(values.shape[1], dtype=bool)
-    return least, found[-1] > _PLATEAU * found[1]
+    return least, found[-1] > _PLATEAU * found[-3]
 
 
 def _difference_level(

@@ -90,7 +90,7 @@ def polynomial_values(
     result = np.array(values)
     long = lengths >= window
     for chosen, width in ((long, window), *((lengths == n, n) for n in set(lengths[~long]))):
-        power = min(degree, int(width) - 2)
+        power = degree if width == window else min(_DEGREES[0], int(width) - 2)
         if power < 1 or not chosen.any():
             continue
         mask = np.repeat(chosen, lengths)

@@ -1,0 +1,121 @@
+"""The weak form as a loss, and when it is the default."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import orthoreg as og
+from orthoreg.losses import Measured
+
+
+def runs(slope, starts, t, noise=0.0, seed=0):
+    draw = np.random.default_rng(seed)
+    found = [
+        solve_ivp(slope, (t[0], t[-1]), x0, t_eval=t, rtol=1e-10, atol=1e-12).y.T for x0 in starts
+    ]
+    return [x + noise * x.std(axis=0) * draw.standard_normal(x.shape) for x in found]
+
+
+def predators(_, x):
+    return [1.1 * x[0] - 0.4 * x[0] * x[1], 0.1 * x[0] * x[1] - 0.4 * x[1]]
+
+
+def oscillator(_, x):
+    return [x[1], -4 * x[0] - 0.3 * x[1] - x[0] ** 3]
+
+
+t = np.linspace(0, 20, 400)
+STARTS = [[10, 5], [5, 8], [15, 3], [8, 10]]
+
+
+def test_clean_rows_are_exact():
+    x = runs(predators, STARTS, t)
+    model = og.OrthoReg("poly(2)", og.Zero(), loss=og.Weak(0.5)).fit(x, t=t)
+    expected = np.zeros((2, 6))
+    expected[0, [1, 4]] = 1.1, -0.4
+    expected[1, [2, 4]] = -0.4, 0.1
+    np.testing.assert_allclose(model.coefficients_, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("widths", [0.4, (0.3, 0.9)])
+def test_it_is_a_least_squares_problem_of_integrals(widths):
+    """Against the normal equations written out with dense arrays."""
+    x = runs(predators, STARTS[:2], t, noise=0.02)
+    loss = og.Weak(widths)
+    rows = loss.observe(og.Dataset.from_arrays(x, t))
+    phi = rows.windows.toarray() @ np.column_stack(
+        [rows.points[:, 0], rows.points[:, 0] * rows.points[:, 1]]
+    )
+    w = np.linalg.lstsq(phi, rows.targets[:, 0], rcond=None)[0]
+    library = og.PerState({"x0": "x0 + x0*x1", "x1": "x1 + x0*x1"})
+    solver = og.Exact()
+    model = og.OrthoReg(library, og.Zero(), sparsity=0.0, loss=loss, solver=solver).fit(x, t=t)
+    names = model.feature_names_
+    found = [model.coefficients_[0, names.index(name)] for name in ("x0", "x0*x1")]
+    np.testing.assert_allclose(found, w, rtol=1e-8)
+
+
+def test_a_position_needs_no_velocity():
+    x = runs(oscillator, [[1, 0], [2, 1], [-1.5, 0.5]], t, noise=0.01)
+    data = og.Dataset.from_positions([run[:, :1] for run in x], t, names=["q"])
+    model = og.OrthoReg("poly(3)", og.Zero(), loss=og.Weak()).fit(data)
+    found = dict(zip(model.feature_names_, model.coefficients_[1], strict=True))
+    assert {name for name, value in found.items() if value} >= {"q", "q_dot", "q**3"}
+    np.testing.assert_allclose(found["q"], -4, rtol=0.05)
+    np.testing.assert_allclose(found["q**3"], -1, rtol=0.1)
+
+
+def test_noise_chooses_the_weak_form():
+    def rule(noise):
+        return Measured().rule(og.Dataset.from_arrays(runs(predators, STARTS, t, noise), t))
+
+    assert isinstance(rule(0.0), og.VectorField)
+    assert isinstance(rule(1e-4), og.VectorField)
+    assert isinstance(rule(0.02), og.Weak)
+
+
+def test_given_derivatives_are_taken():
+    x = runs(predators, STARTS, t, 0.02)
+    slopes = [np.array(predators(0, run.T)).T for run in x]
+    data = og.Dataset.from_arrays(x, t, derivatives=slopes)
+    assert isinstance(Measured().rule(data), og.VectorField)
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.05])
+def test_the_default_finds_the_equations_of_noisy_runs(noise):
+    x = runs(predators, STARTS, t, noise)
+    model = og.OrthoReg("poly(2)").fit(x, t=t)
+    expected = np.zeros((2, 6), dtype=bool)
+    expected[0, [1, 4]] = expected[1, [2, 4]] = True
+    np.testing.assert_array_equal(model.support_, expected)
+    np.testing.assert_allclose(model.coefficients_[expected], [1.1, -0.4, -0.4, 0.1], rtol=0.02)
+    assert model.refinement_ is not None and model.refinement_.kept
+
+
+def test_noise_of_the_targets_is_known():
+    x = runs(predators, STARTS, t, 0.05)
+    clean = runs(predators, STARTS, t)
+    loss = og.Weak(0.6)
+    noisy, exact = (loss.observe(og.Dataset.from_arrays(y, t)) for y in (x, clean))
+    seen = np.mean((noisy.targets - exact.targets) ** 2, axis=0)
+    np.testing.assert_allclose(noisy.target_mse, seen, rtol=0.5)
+
+
+@pytest.mark.parametrize(
+    ("widths", "order", "word"),
+    [(0, 8, "positive"), (-1.0, 8, "positive"), ((), 8, "positive"), (None, 2, "order")],
+)
+def test_wrong_windows_are_refused(widths, order, word):
+    with pytest.raises(og.InputError, match=word):
+        og.Weak(widths, order)
+
+
+def test_runs_shorter_than_a_window_are_refused():
+    with pytest.raises(og.DataError, match="no run is as long as one window"):
+        og.Weak(30.0).observe(og.Dataset.from_arrays(runs(predators, STARTS, t), t))
+
+
+def test_a_gradient_solver_says_what_it_needs():
+    x = runs(predators, STARTS[:1], t)
+    with pytest.raises(og.InputError, match="Exact"):
+        og.OrthoReg("poly(2)", loss=og.Weak(0.5), solver=og.Adam(epochs=2)).fit(x, t=t)

@@ -1,0 +1,70 @@
+"""Both sides of a weak form as weights of samples."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+
+from orthoreg.smoothing import bump_windows
+
+rng = np.random.default_rng(0)
+EQUAL = np.linspace(0, 10, 201)
+UNEQUAL = np.sort(np.r_[0, 10, rng.uniform(0, 10, 399)])
+ONE_RUN = {"equal": EQUAL, "unequal": UNEQUAL}
+
+
+@pytest.mark.parametrize(("steps", "tolerance"), [("equal", 1e-8), ("unequal", 2e-3)])
+def test_integration_by_parts(steps, tolerance):
+    t = ONE_RUN[steps]
+    windows = bump_windows(t, np.array([0, len(t)]), 1.0, 8)
+    slope = windows.mean @ (2 * np.cos(2 * t))
+    np.testing.assert_allclose(windows.slope @ np.sin(2 * t), slope, atol=tolerance)
+    bent = windows.mean @ (-4 * np.sin(2 * t))
+    np.testing.assert_allclose(windows.curvature @ np.sin(2 * t), bent, atol=4 * tolerance)
+
+
+def test_the_mean_is_the_integral_against_the_bump():
+    windows = bump_windows(EQUAL, np.array([0, len(EQUAL)]), 1.0, 8)
+
+    def phi(t, centre):
+        return (1 - (t - centre) ** 2) ** 8
+
+    for r in (0, 7):
+        c = windows.centres[r]
+        top = quad(lambda t, c=c: phi(t, c) * np.exp(-t), c - 1, c + 1)[0]
+        whole = quad(lambda t, c=c: phi(t, c), c - 1, c + 1)[0]
+        np.testing.assert_allclose((windows.mean @ np.exp(-EQUAL))[r], top / whole, rtol=1e-8)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**31), st.floats(0.6, 3.0), st.integers(3, 10))
+def test_low_polynomials_are_differentiated_exactly_on_any_steps(seed, half_width, order):
+    draw = np.random.default_rng(seed)
+    t = np.cumsum(draw.uniform(0.02, 0.2, 120))
+    windows = bump_windows(t, np.array([0, len(t)]), half_width, order)
+    s = t - t[0]
+    scale = s[-1] ** 3
+    for k in range(4):
+        slope = windows.mean @ (k * s ** max(k - 1, 0))
+        bent = windows.mean @ (k * (k - 1) * s ** max(k - 2, 0))
+        np.testing.assert_allclose(windows.slope @ s**k, slope, atol=1e-9 * scale)
+        np.testing.assert_allclose(windows.curvature @ s**k, bent, atol=1e-8 * scale)
+
+
+def test_no_window_reaches_from_one_run_into_the_next():
+    t = np.concatenate([EQUAL, EQUAL])
+    offsets = np.array([0, len(EQUAL), 2 * len(EQUAL)])
+    both = bump_windows(t, offsets, 1.0, 8)
+    alone = bump_windows(EQUAL, offsets[:2], 1.0, 8)
+    assert len(both) == 2 * len(alone) and both.run.tolist() == [0] * len(alone) + [1] * len(alone)
+    second = both.slope[len(alone) :]
+    assert second[:, : len(EQUAL)].nnz == 0
+    np.testing.assert_allclose(second[:, len(EQUAL) :].toarray(), alone.slope.toarray())
+
+
+def test_a_run_shorter_than_a_window_has_none():
+    offsets = np.array([0, 20, 201])
+    windows = bump_windows(np.r_[EQUAL[:20], EQUAL[:181]], offsets, 1.0, 8)
+    assert set(windows.run) == {1}
+    assert len(bump_windows(EQUAL[:20], offsets[:2], 1.0, 8)) == 0

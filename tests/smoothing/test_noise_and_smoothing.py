@@ -1,0 +1,48 @@
+"""How much of a signal is noise, and the signal without most of it."""
+
+import numpy as np
+import pytest
+
+from orthoreg.smoothing import noise_level, smooth
+
+t = np.linspace(0, 20, 1000)
+ONE = np.array([0, len(t)])
+signal = np.column_stack([np.sin(t), np.cos(3 * t)])
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.02, 0.2])
+def test_the_level_of_white_noise(size):
+    x = signal + size * np.random.default_rng(1).standard_normal(signal.shape)
+    level, is_noise = noise_level(t, x, ONE)
+    assert is_noise.all()
+    np.testing.assert_allclose(level, size, rtol=0.15)
+
+
+def test_clean_and_coarse_signals_are_no_noise():
+    assert not noise_level(t, signal, ONE)[1].any()
+    assert not noise_level(t[::12], signal[::12], np.array([0, len(t[::12])]))[1].any()
+
+
+@pytest.mark.parametrize("steps", ["equal", "unequal"])
+def test_each_column_is_smoothed_over_its_own_window(steps):
+    times = t if steps == "equal" else np.sort(np.random.default_rng(2).uniform(0, 20, 1000))
+    clean = np.column_stack([np.sin(0.5 * times), np.sin(6 * times)])
+    noisy = clean + 0.1 * np.random.default_rng(3).standard_normal(clean.shape)
+    found = smooth(times, noisy, ONE)
+    assert found.window[0] > 2 * found.window[1]
+    left = np.sqrt(np.mean((found.values - clean) ** 2, axis=0))
+    assert left[0] < 0.025 and left[1] < 0.06
+    np.testing.assert_allclose(found.noise, 0.1, rtol=0.2)
+
+
+def test_clean_data_stay_as_they_are():
+    np.testing.assert_allclose(smooth(t, signal, ONE).values, signal, atol=1e-6)
+
+
+def test_a_short_run_is_smoothed_over_all_of_its_rows():
+    x = signal[:, :1] + 0.1 * np.random.default_rng(4).standard_normal((1000, 1))
+    offsets = np.array([0, 6, 1000])
+    found = smooth(np.r_[t[:6], t[: 994]], np.r_[x[:6], x[:994]], offsets)
+    assert np.isfinite(found.values).all()
+    line = np.polynomial.Polynomial.fit(t[:6], x[:6, 0], 3)(t[:6])
+    np.testing.assert_allclose(found.values[:6, 0], line, atol=1e-9)
