@@ -268,9 +268,11 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     def _rollouts(
         self, starts: np.ndarray, times: np.ndarray, inputs: Inputs | None, rtol: float
     ) -> Rollout:
+        equations = export.equation_names(self.state_names_, self.velocity_of_)
         return rollouts(
-            self.field_, self.state_range_, self.state_names_, starts, times, inputs, rtol
-        )
+            self.field_, self.state_range_, self.state_names_, equations, starts, times, inputs,
+            rtol,
+        )  # fmt: skip
 
     # -- reading -------------------------------------------------------------------------
 

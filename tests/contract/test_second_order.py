@@ -182,6 +182,23 @@ def test_a_measured_velocity_keeps_its_name(swings):
     assert model.to_latex()[0] == r"\dot{\theta} = \omega"
 
 
+def test_tuning_keeps_what_is_given(swings):
+    data, _ = swings
+    model = og.OrthoReg(LIBRARY, og.Zero(), solver=og.Exact())
+    tuned = og.tune(model, data, folds=3, orthogonalities=[1.0], sparsities=[1e-6, 1e-2, 1.0])
+    assert held(tuned.model) == ({"theta_dot": 1.0}, False)
+    assert tuned.path.best[1] == 1e-6  # what is given has no coefficient to shrink
+    assert tuned.path.errors[0, 0].mean() < 1e-3
+
+
+def test_a_rollout_that_diverges_names_the_equation():
+    t = 0.01 * np.arange(200)
+    data = Dataset.from_positions(1 / (3 - t), t, names=["x"])  # x'' = 2 x^3
+    model = og.OrthoReg("x**3", og.Zero()).fit(data)
+    rollout = model.simulate([1.0, 1.0], np.linspace(0, 5, 50))
+    assert "the term x**3 in x'' dominates there" in rollout.message
+
+
 def test_a_library_by_equation_need_not_name_what_is_given(swings):
     data, _ = swings
     library = og.PerState({"theta_dot": og.Terms(["sin(theta)"])})

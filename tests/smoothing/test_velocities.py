@@ -1,4 +1,4 @@
-"""Velocities from positions: against closed forms, SciPy, and the differentiator of the same rule."""
+"""Velocities from positions: against closed forms, SciPy, and the differentiator of that rule."""
 
 import numpy as np
 import pytest
