@@ -80,6 +80,14 @@ def test_advice_names_the_option(table, capsys, tmp_path):
     assert "--positions x" in advice["text"] and "Dataset.from_positions" in advice["text"]
 
 
+def test_an_input_that_ends_early_is_named(tmp_path, capsys):
+    rows = "".join(f"{i},{np.sin(0.2 * i)},{i if i < 8 else ''}\n" for i in range(20))
+    (tmp_path / "runs.csv").write_text("t,x,u\n" + rows)
+    options = ["--time", "t", "--positions", "x", "--inputs", "u", "--out", str(tmp_path / "out")]
+    assert run(["fit", str(tmp_path / "runs.csv"), *options]) == 2
+    assert "line 10: column 'u' ends here, 12 rows before" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "options, words",
     [
