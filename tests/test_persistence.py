@@ -371,3 +371,19 @@ def test_large_arrays_that_pack_well_are_read_again(tmp_path, monkeypatch):
     arrays = {"zeros": np.zeros(2**16)}
     write_model(tmp_path / "m.orthoreg", {}, arrays)
     assert_array_equal(read_model(tmp_path / "m.orthoreg")[1]["zeros"], arrays["zeros"])
+
+
+def test_a_file_from_before_second_order_and_one_that_contradicts_itself(tmp_path):
+    t = np.linspace(0, 5, 60)
+    data = og.Dataset.from_positions(np.sin(t), t, names=["x"])
+    path = tmp_path / "model.orthoreg"
+    og.OrthoReg(og.Polynomial(1), og.Zero()).fit(data).save(path)
+    manifest, arrays = read_model(path)
+    old = {key: value for key, value in manifest.items() if key not in ("velocity_of", "estimated")}
+    write_model(path, old, arrays)
+    model = og.load(path)
+    assert (model.velocity_of_, model.estimated_) == ({}, ())
+    assert [line.partition(" =")[0] for line in model.equations()] == ["x'", "x_dot'"]
+    write_model(path, {**manifest, "velocity_of": {"x": "y"}}, arrays)
+    with pytest.raises(ModelFileError, match="inconsistent"):
+        og.load(path)

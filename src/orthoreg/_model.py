@@ -303,9 +303,11 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     def _rollouts(
         self, starts: np.ndarray, times: np.ndarray, inputs: Inputs | None, rtol: float
     ) -> Rollout:
+        equations = export.equation_names(self.state_names_, self.velocity_of_)
         return rollouts(
-            self.field_, self.state_range_, self.state_names_, starts, times, inputs, rtol
-        )
+            self.field_, self.state_range_, self.state_names_, equations, starts, times, inputs,
+            rtol,
+        )  # fmt: skip
 
     # -- reading -------------------------------------------------------------------------
 
@@ -483,7 +485,11 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         model.state_range_ = arrays["state_range"]
         check_array("state_range", model.state_range_, (2, len(model.state_names_)))
         names = (model.state_names_ + model.input_names_, len(model.output_names_))
-        if names != (model.field_.features.variables, len(model.field_.features.allowed)):
+        states = set(model.state_names_)
+        known = states.issuperset({*model.velocity_of_, *model.velocity_of_.values()})
+        known &= states.issuperset(model.estimated_)
+        fit_together = (model.field_.features.variables, len(model.field_.features.allowed))
+        if names != fit_together or not known:
             raise ModelFileError("The model file is inconsistent: its names do not fit together.")
         model.training_ = model.selection_ = None
         shape = model.field_.coefficients.shape

@@ -19,12 +19,16 @@ def rollouts(
     field: HybridField,
     state_range: Float[np.ndarray, "2 n"],
     names: tuple[str, ...],
+    equations: tuple[str, ...],
     starts: Float[np.ndarray, "B n"],
     times: Float[np.ndarray, "B T"],
     inputs: Inputs | None,
     rtol: float,
 ) -> Rollout:
-    """A batch of rollouts; a state a million times its size in training has diverged."""
+    """A batch of rollouts; a state a million times its size in training has diverged.
+
+    `equations` name what each equation is the derivative of.
+    """
     if not (isinstance(rtol, float) and 0 < rtol < 1):
         raise InputError(f"rtol must be a number between 0 and 1; got {rtol!r}.")
     size = np.abs(state_range).max(axis=0)
@@ -45,7 +49,7 @@ def rollouts(
     for i, time in enumerate(rollout.stopped_at):
         if time is not None:
             z = _ends(rollout, inputs, [i])[0]
-            messages[i] = _cause(field, messages[i], z, names, np.maximum(size, 1e-300))
+            messages[i] = _cause(field, messages[i], z, names, equations, np.maximum(size, 1e-300))
         if left_at[i] is not None:
             messages[i] = (
                 f"The rollout left the training data at t = {left_at[i]:.6g}; from there on it is "
@@ -97,6 +101,7 @@ def _cause(
     message: str,
     z: Float[np.ndarray, " V"],
     names: tuple[str, ...],
+    equations: tuple[str, ...],
     size: Float[np.ndarray, " n"],
 ) -> str:
     """The message with the state in which a rollout ended and the largest term there.
@@ -111,7 +116,7 @@ def _cause(
     dominant = ""
     if parts:
         name, equation, _ = max(parts, key=lambda part: part[2])
-        dominant = f"; the term {name} in {names[equation]}' dominates there"
+        dominant = f"; the term {name} in {equations[equation]}' dominates there"
     return (
         f"{message} ({where}){dominant}. Start nearer to the training data, choose a shorter "
         f"horizon, or use fewer terms."

@@ -96,6 +96,7 @@ def tune(
         sparsities,
         magnitude=float(model.magnitude),
         ridges=[equation.ridge for equation in start.equations],
+        given=task.given,
     )
     lam, mu = path.best
     copy.set_params(orthogonality=lam, sparsity=mu)

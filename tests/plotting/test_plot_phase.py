@@ -9,7 +9,7 @@ from pictures import TIMES, layout_faults, lines_of, oscillator, said
 
 import orthoreg as og
 from orthoreg._errors import InputError
-from orthoreg.plotting import plot_phase
+from orthoreg.plotting import plot_forecast, plot_phase, plot_residual, plot_selection
 from orthoreg.plotting._flow import arrowheads, streamlines
 
 
@@ -51,6 +51,25 @@ def test_the_flow_of_an_oscillator_turns_around_its_centre(swing, swing_model):
             assert np.ptp(radius) < 0.02 * radius.mean()
             cross = np.cross(np.c_[line[:-1], 0 * line[:-1, 0]], np.c_[line[1:], 0 * line[1:, 0]])
             assert (cross[:, 2] < 0).all()  # clockwise: x' = v
+
+
+def test_a_velocity_that_was_not_measured_is_the_rate_of_its_position():
+    data = og.Dataset.from_positions(
+        [run.states[:, :1] for run in oscillator()], TIMES, names=["x"],
+        units={"x": "m", "t": "s"},
+    )  # fmt: skip
+    model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(data)
+    figure = plot_phase(model, data)
+    assert pairs(figure) == [("x [m]", "x' [m/s]")]
+    assert "x' estimated from positions" in said(figure)
+    assert layout_faults(figure) == []
+    forecast = plot_forecast(data, model.forecast(data))
+    assert [axes.get_ylabel() for axes in forecast.axes[::2]] == ["x [m]", "x' [m/s]"]
+    assert "x' estimated from positions" in said(forecast)
+    (residual,) = [axes.get_title() for axes in plot_residual(model, data).axes if axes.get_title()]
+    assert residual.startswith("x'': error")
+    (path,) = plot_selection(model).axes
+    assert path.get_title() == "x'': x"
 
 
 def test_positions_stand_against_their_velocities(chain, chain_model):

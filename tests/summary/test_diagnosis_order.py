@@ -18,7 +18,7 @@ def test_angles_without_velocities_are_of_second_order(noise):
     advice, states = found(swings(keep=[0], noise=noise))
     assert advice.code == "second-order" and states == [0]
     assert "theta' is no function of the columns" in advice.text
-    assert "add a column with the derivative of theta" in advice.text
+    assert "--positions theta on the command line, Dataset.from_positions" in advice.text
 
 
 def test_one_run_that_comes_back_is_enough():

@@ -83,8 +83,14 @@ def column_numbers(
     except (TypeError, ValueError):
         pass
     for row, cell in enumerate(column.tolist()):
-        text = "" if cell is None else str(cell).strip()
+        text = _text(cell)
         if not text:
+            rest = column[row:].tolist()
+            if len(rest) > 1 and not any(_text(cell) for cell in rest):
+                raise DataError(
+                    f"{at(row)}: column '{name}' ends here, {len(rest)} rows before the others. "
+                    f"Give its values to the end, or remove these rows."
+                )
             raise DataError(f"{at(row)}: column '{name}' is empty. Fill the gap or remove the row.")
         try:
             float(text.replace("_", "?"))
@@ -94,6 +100,10 @@ def column_numbers(
                 f"{_number_advice(text)}"
             ) from None
     raise DataError(f"{at(0)}: column '{name}' does not hold numbers (dtype {column.dtype}).")
+
+
+def _text(cell: object) -> str:
+    return "" if cell is None else str(cell).strip()
 
 
 def _number_advice(text: str) -> str:

@@ -193,11 +193,6 @@ class Dataset:
         return np.array([name not in self.estimated for name in self.state_names], dtype=bool)
 
     @property
-    def measured(self) -> Float[np.ndarray, "N k"]:
-        """The states that somebody measured."""
-        return self.states[:, self.is_measured] if self.estimated else self.states
-
-    @property
     def given_rates(self) -> dict[int, int]:
         """For the place of each position, the place of the state that is its derivative."""
         place = self.state_names.index
@@ -257,6 +252,8 @@ class Dataset:
         parts = [f"{self.n_runs} runs", f"{self.n_samples} samples", f"states={self.state_names}"]
         if self.input_names:
             parts.append(f"inputs={self.input_names}")
+        if self.velocity_of:
+            parts.append(f"velocity_of={dict(self.velocity_of)}")
         return f"Dataset({', '.join(parts)})"
 
 

@@ -14,6 +14,7 @@ from .._errors import DataError, missing_extra, quoted, suggestion
 from .._files import atomic_write
 from ._checks import check_names, column_numbers
 from ._dataset import Dataset
+from ._velocities import named_positions
 
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 _CHUNK = 50_000
@@ -80,21 +81,13 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray])
         text.detach()
 
 
-def _positions(positions: Any) -> dict[str, str | None]:
-    """Each position's column with that of its velocity, None where it was not measured."""
-    if isinstance(positions, Mapping):
-        check_names(list(positions), "positions")
-        return {str(name): None if v is None else str(v) for name, v in positions.items()}
-    return dict.fromkeys(check_names(positions or (), "positions"))
-
-
 @final
 class _Choice:
     """Which columns play which part."""
 
     def __init__(self, time, states, inputs, group, derivatives, positions):
         self.time, self.group = time, group
-        self.positions = _positions(positions)
+        self.positions = named_positions(positions)
         velocities = check_names([v for v in self.positions.values() if v], "positions")
         others = check_names(states or (), "states")
         self.states = (*self.positions, *velocities, *others)

@@ -7,6 +7,15 @@ import numpy as np
 
 from .._errors import DataError
 from ..smoothing import SHORTEST, velocities
+from ._checks import check_names
+
+
+def named_positions(positions: Any) -> dict[str, str | None]:
+    """Each position's column with that of its velocity, None where it was not measured."""
+    if isinstance(positions, Mapping):
+        check_names(list(positions), "positions")
+        return {str(name): None if v is None else str(v) for name, v in positions.items()}
+    return dict.fromkeys(check_names(positions or (), "positions"))
 
 
 def second_order(data: Any, positions: Mapping[str, str | None]) -> dict[str, Any]:

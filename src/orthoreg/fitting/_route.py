@@ -59,7 +59,7 @@ def fit_all(recipes: Sequence[Recipe], observed: Rows) -> list[Fit]:
     chosen = [choose_terms(recipe, prepare(recipe, observed)) for recipe in recipes]
     solutions = first.solver.solve_all([task for task, _ in chosen])
     return [
-        finish(recipe, task, hold(solution, task.given), selection)
+        finish(recipe, task, solution, selection)
         for recipe, (task, selection), solution in zip(recipes, chosen, solutions, strict=True)
     ]
 
@@ -139,7 +139,8 @@ def with_parameters(recipe: Recipe, task: Task, support: Mask) -> Task:
 def finish(
     recipe: Recipe, task: Task, solution: Solution, selection: SelectionResult | None
 ) -> Fit:
-    """The fitted function with its gate, and its certificate."""
+    """The fitted function with its gate and what is given in it, and its certificate."""
+    solution = hold(solution, task.given)
     result = solution.result if selection is None else solution.result.within(task.features.mask)
     certificate = certify(
         result, task.observed.outputs, task.features.names, normalized=recipe.solver.normalize

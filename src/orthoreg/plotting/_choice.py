@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from .._errors import InputError, quoted, suggestion
 from .._model import AbstractModel
 from ..data import Dataset
+from ..export import equation_names
 
 _STRETCH = 500  # rows in a row that are taken from a long run
 
@@ -38,6 +39,16 @@ def largest(scores: Float[np.ndarray, " n"], most: int) -> list[int]:
     """The places of the largest scores, in their own order; all where there are not more."""
     order = np.argsort(-np.nan_to_num(scores, nan=np.inf), kind="stable")[:most]
     return sorted(int(i) for i in order)
+
+
+def not_measured(data: Dataset) -> str:
+    """That velocities are estimates, where they are; nothing where all was measured."""
+    if not data.estimated:
+        return ""
+    shown = dict(
+        zip(data.state_names, equation_names(data.state_names, data.velocity_of), strict=True)
+    )
+    return f"{', '.join(shown[name] for name in data.estimated)} estimated from positions"
 
 
 def share_shown(shown: int, of: int, what: str, which: str) -> str:

@@ -59,8 +59,8 @@ def as_curves(data: Dataset, forecasts: Any) -> list[Curve]:
 def curve_errors(
     data: Dataset, curves: list[Curve]
 ) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, " n"]]:
-    """Of each run |forecast - measured| / |measured|, infinite where it stopped; of each state the
-    root mean square error over its standard deviation."""
+    """Of each run |forecast - measured| / |measured|, infinite where it stopped, over the states
+    that were measured; of each state the root mean square error over its standard deviation."""
     parts = []
     for run, curve in enumerate(curves):
         times = data.times[data.offsets[run] : data.offsets[run + 1]]
@@ -75,8 +75,10 @@ def curve_errors(
         is_known = np.isfinite(errors)
         squares = np.square(np.where(is_known, np.clip(errors, -_LARGEST, _LARGEST), 0.0))
         first = data.offsets[:-1]
-        error = np.add.reduceat(squares.sum(axis=1), first)
-        size = np.add.reduceat((is_known * np.square(data.states)).sum(axis=1), first)
+        measured = data.is_measured
+        error = np.add.reduceat(squares[:, measured].sum(axis=1), first)
+        known_squares = is_known * np.square(data.states)
+        size = np.add.reduceat(known_squares[:, measured].sum(axis=1), first)
         by_run = np.sqrt(error / np.where(size > 0, size, 1.0))
         spread = data.states.std(axis=0)
         by_state = np.sqrt(squares.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 
 from ..data import Dataset
 from ..simulation import Rollout
-from ._choice import chosen_names, envelope, largest, share_shown
+from ._choice import chosen_names, envelope, largest, not_measured, share_shown
 from ._curves import Curve, as_curves, choose_runs, curve_errors
 from ._panels import Panels, open_panels
 from ._style import (
@@ -28,6 +28,7 @@ from ._style import (
     number,
     shortened,
     tidy,
+    variable_label,
 )
 
 _MOST_STATES = 6
@@ -89,6 +90,7 @@ def plot_forecast(
             len(runs), data.n_runs, "runs", ", from the smallest forecast error to the largest"
         ),
         share_shown(len(inputs), len(data.input_names), "inputs", ": the first"),
+        not_measured(data),
     ]
     width = _WIDTHS.get(len(runs), 2.3)
     sizes = [(width, 1.35)] * len(shown) + [(width, 0.55)] * len(inputs)
@@ -158,7 +160,7 @@ def _set_range(
     for axes, run in zip(row, runs, strict=True):
         curve = curves[run]
         axes.set_ylim(low, high)
-        axes.set_ylabel(labelled(data.state_names[state], data.units, 18))
+        axes.set_ylabel(variable_label(data, state, 18))
         good = np.flatnonzero(np.isfinite(curve.x[:, state]))
         if curve.ended is not None and good.size:
             ended = float(curve.x[good[-1], state])

@@ -9,7 +9,7 @@ from .._model import AbstractModel
 from ..data import Dataset
 from ._choice import evenly
 from ._pairs import velocities
-from ._style import MAP, NOTE, RESIDUAL, SMALL, labelled, tick
+from ._style import MAP, NOTE, RESIDUAL, SMALL, tick, variable_label
 
 _POINTS = 4_000  # that are drawn
 _BINS = 8  # of a variable, to see whether something depends on it
@@ -36,7 +36,7 @@ def draw_map(
         )  # fmt: skip
         axes.set_ylim(0, 1.05 * max(float(values.max()), 1e-300))
         axes.set_ylabel(label)
-        axes.set_xlabel(labelled(rows.variable_names[0], rows.units))
+        axes.set_xlabel(variable_label(rows, 0))
         return
     i, j = _telling_pair(model, variables, values, equation)
     dots = axes.scatter(
@@ -49,8 +49,8 @@ def draw_map(
     side.tick_params(labelsize=SMALL, width=0.7, color=NOTE)
     side.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     side.yaxis.set_major_formatter(tick)
-    axes.set_xlabel(labelled(rows.variable_names[i], rows.units))
-    axes.set_ylabel(labelled(rows.variable_names[j], rows.units))
+    axes.set_xlabel(variable_label(rows, i))
+    axes.set_ylabel(variable_label(rows, j))
 
 
 def _telling_pair(

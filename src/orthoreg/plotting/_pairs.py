@@ -50,11 +50,12 @@ def choose_pairs(
 
 
 def velocities(model: AbstractModel) -> dict[int, int]:
-    """For each state whose learned equation is another state alone (theta' = omega), or whose name
-    says so (x and x_dot), the place of that other state."""
+    """For each state that is a position, by what was given, by its learned equation (theta' =
+    omega) or by its name (x and x_dot), the place of the state that is its velocity."""
     names = model.state_names_
+    given = {names.index(q): names.index(v) for q, v in model.velocity_of_.items()}
     has_residual = np.any(model.field_.weights, axis=0) | np.any(model.field_.correction, axis=1)
-    found: dict[int, int] = {}
+    found = given
     for i, name in enumerate(names):
         terms = np.flatnonzero(model.support_[i])
         alone = ""

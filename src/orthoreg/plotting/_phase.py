@@ -13,11 +13,19 @@ from matplotlib.lines import Line2D
 from .._errors import DataError, InputError
 from .._model import AbstractModel
 from ..data import Dataset
-from ._choice import at_states, check_columns, chosen_names, evenly, rows_of, share_shown
+from ._choice import (
+    at_states,
+    check_columns,
+    chosen_names,
+    evenly,
+    not_measured,
+    rows_of,
+    share_shown,
+)
 from ._flow import arrowheads, streamlines
 from ._pairs import choose_pairs
 from ._panels import open_panels
-from ._style import FITTED, FLOW, INK, MEASURED, NOTE, labelled, shortened, tidy
+from ._style import FITTED, FLOW, INK, MEASURED, NOTE, labelled, shortened, tidy, variable_label
 
 _COLUMNS = 3
 _GRID = 40  # a side, at which the model is asked for its flow
@@ -61,14 +69,15 @@ def plot_phase(
         axes.set_ylim(low[1], high[1])
         drawn += _draw_flow(axes, model, data, pair, (low, high), shape[0] / shape[1])
         _draw_runs(axes, data, pair, runs, high - low)
-        axes.set_xlabel(labelled(data.state_names[pair[0]], data.units))
-        axes.set_ylabel(labelled(data.state_names[pair[1]], data.units))
+        axes.set_xlabel(variable_label(data, pair[0]))
+        axes.set_ylabel(variable_label(data, pair[1]))
         tidy(axes)
     count = data.n_states * (data.n_states - 1) // 2
     notes = [
         share_shown(len(pairs), count, "pairs of states", which if among is None else ", as asked"),
         _held_at_mean(data),
         share_shown(len(runs), data.n_runs, "runs", ""),
+        not_measured(data),
     ]
     handles = [
         Line2D([], [], color=INK, linewidth=1.2, marker="o", markersize=3.5, markevery=[0],

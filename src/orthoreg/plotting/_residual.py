@@ -14,6 +14,7 @@ from .._errors import DataError
 from .._model import AbstractModel
 from ..data import Dataset
 from ..diagnostics import relative_error
+from ..export import equation_names, learned_equations
 from ._choice import check_columns, chosen_names, largest, rows_of, share_shown
 from ._map import draw_map
 from ._panels import open_panels
@@ -67,17 +68,19 @@ def plot_residual(
     """
     check_columns(model, data, "plot_residual")
     names = model.output_names_
+    labels = equation_names(names, model.velocity_of_)
     chosen = chosen_names(states, names, "plot_residual", "equations")
     sizes = _sizes(model, data)
     if sizes.values is None:
         return _say_why(sizes.reason, words, ax)
-    shown, which = _equations(sizes, chosen)
+    learned = learned_equations(names, model.velocity_of_)
+    shown, which = _equations(sizes, chosen, learned)
     columns = min(len(shown), _COLUMNS)
     what = f"one for each of {len(shown)} equations"
     panels = open_panels(ax, len(shown), columns, who="plot_residual", what=what)
     for axes, c in zip(panels.axes, shown, strict=True):
         unit = _rate_unit(data, names[c]) if sizes.word == "residual" else ""
-        text = f"{shortened(names[c], 20)}'{unit}: {sizes.word} {number(sizes.share[c])}"
+        text = f"{shortened(labels[c], 20)}'{unit}: {sizes.word} {number(sizes.share[c])}"
         as_written(axes.set_title(text, fontsize=SMALL, color=NOTE, y=1.0, pad=5))
         # errors are relative: one scale for all of them
         scale = sizes.values[:, [c] if sizes.word == "residual" else shown]
@@ -93,7 +96,7 @@ def plot_residual(
     ]
     title, left = _title(sizes)
     notes = [
-        words or "", share_shown(len(shown), len(names), "equations", which),
+        words or "", share_shown(len(shown), len(learned), "equations", which),
         "; ".join(part for part in said if part), left,
     ]  # fmt: skip
     size = (4.0, 3.2) if len(shown) == 1 else (2.8, 2.5)
@@ -120,7 +123,8 @@ def _sizes(model: AbstractModel, data: Dataset) -> _Sizes:
                 time = float(np.ptp(rows.times)) or 1.0
                 least = _RESTS * np.abs(rows.states).max(axis=0) / time
                 size = np.maximum(_root_mean_square(slopes), least)
-                error = relative_error(whole, slopes)
+                learned = learned_equations(model.output_names_, model.velocity_of_)
+                error = relative_error(whole[:, learned], slopes[:, learned])
                 error = error if math.isfinite(error) else math.inf
                 missed = symbolic - slopes
         size = np.where(size > 0, size, 1.0)
@@ -146,14 +150,15 @@ def _finite(values: Float[np.ndarray, "N c"]) -> Float[np.ndarray, "N c"]:
     return np.where(known, np.abs(values), largest_known)
 
 
-def _equations(sizes: _Sizes, chosen: list[int] | None) -> tuple[list[int], str]:
-    """Those that the caller chose, or the largest, and why these."""
+def _equations(
+    sizes: _Sizes, chosen: list[int] | None, learned: list[int]
+) -> tuple[list[int], str]:
+    """Those that the caller chose, or the largest of those that were learned, and why these."""
     if chosen is not None:
         return chosen, ", as asked"
-    there = len(sizes.share)
-    if sizes.word == "residual":
-        there = int(np.count_nonzero(sizes.share))
-    shown = largest(sizes.share, min(there, _MOST_EQUATIONS))
+    share = sizes.share[learned]
+    there = int(np.count_nonzero(share)) if sizes.word == "residual" else len(share)
+    shown = [learned[i] for i in largest(share, min(there, _MOST_EQUATIONS))]
     if there == len(shown):
         return shown, ": the others have no residual"
     return shown, f": those with the largest {sizes.word}"

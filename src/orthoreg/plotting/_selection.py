@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._errors import InputError
 from .._model import AbstractModel
+from ..export import equation_names, learned_equations
 from ..selection import EquationPath, InformationCriterion
 from ._choice import chosen_names, largest, share_shown
 from ._panels import open_panels
@@ -48,9 +49,11 @@ def plot_selection(
     names = model.output_names_
     shown = chosen_names(states, names, "plot_selection", "equations")
     which = ", as asked"
+    learned = learned_equations(names, model.velocity_of_)
     if shown is None:
-        errors = np.array([path.outer[path.chosen] for path in selected.paths])
-        shown, which = largest(errors, _MOST_EQUATIONS), ": those with the largest error"
+        errors = np.array([selected.paths[c].outer[selected.paths[c].chosen] for c in learned])
+        shown = [learned[i] for i in largest(errors, _MOST_EQUATIONS)]
+        which = ": those with the largest error"
     columns = min(len(shown), _COLUMNS)
     panels = open_panels(
         ax, len(shown), columns, who="plot_selection",
@@ -75,7 +78,7 @@ def plot_selection(
         Line2D([], [], linestyle="none", marker="o", color=INK, markersize=9,
                markerfacecolor="none", markeredgewidth=1.4, label="chosen"),
     ]  # fmt: skip
-    note = share_shown(len(shown), len(names), "equations", which)
+    note = share_shown(len(shown), len(learned), "equations", which)
     size = (4.6, 2.8) if len(shown) == 1 else (2.9, 2.3)
     sizes = [size] * -(-len(shown) // columns)
     title = "Error of each equation by its number of terms"
@@ -137,7 +140,8 @@ def _title(model: AbstractModel, equation: int) -> str:
     text = ", ".join(terms)
     if not terms or len(text) > _LONGEST:
         text = f"{len(terms)} term{'' if len(terms) == 1 else 's'}"
-    return f"{shortened(model.output_names_[equation])}': {text}"
+    label = equation_names(model.output_names_, model.velocity_of_)[equation]
+    return f"{shortened(label)}': {text}"
 
 
 def _root(squares: Float[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:

@@ -11,6 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
+from ..data import Dataset
+from ..export import equation_names
+
 # Okabe and Ito's palette, which colour-blind readers can tell apart, with greys. In print without
 # colour, kinds of marks (dots, solid, dashed, shaded) tell the same things apart.
 MEASURED, FORECAST, FITTED, RESIDUAL, INPUT = (
@@ -62,14 +65,22 @@ def shortened(name: str, longest: int = _LONGEST_NAME) -> str:
     return f"{name[: longest - tail - 1]}…{name[-tail:]}"
 
 
-def labelled(name: str, units: Mapping[str, str], longest: int = _LONGEST_NAME) -> str:
-    """'theta [rad]', of about `longest` characters at most.
+def labelled(
+    name: str, units: Mapping[str, str], longest: int = _LONGEST_NAME, shown: str | None = None
+) -> str:
+    """'theta [rad]', of about `longest` characters at most; `shown` stands in the name's place.
 
-    >>> labelled("theta", {"theta": "rad"}), labelled("n", {})
-    ('theta [rad]', 'n')
+    >>> labelled("theta", {"theta": "rad"}), labelled("n", {}), labelled("x_dot", {}, shown="x'")
+    ('theta [rad]', 'n', "x'")
     """
     unit = f" [{shortened(units[name], 12)}]" if units.get(name) else ""
-    return f"{shortened(name, max(longest - len(unit), 8))}{unit}"
+    return f"{shortened(shown or name, max(longest - len(unit), 8))}{unit}"
+
+
+def variable_label(data: Dataset, place: int, longest: int = _LONGEST_NAME) -> str:
+    """The label of a variable: theta' where it is the velocity theta_dot of theta."""
+    shown = equation_names(data.variable_names, data.velocity_of)[place]
+    return labelled(data.variable_names[place], data.units, longest, shown)
 
 
 def number(value: float) -> str:

@@ -4,7 +4,7 @@ For one lam the best residual is affine in the coefficients, v = v_0 + V w, so t
 error is a quadratic form in w. It is set up once for each lam; every mu then costs K^2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -45,14 +45,18 @@ def regularization_path(
     *,
     magnitude: float = 0.0,
     ridges: Sequence[float],
+    given: Collection[int] = (),
 ) -> RegularizationPath:
-    """Errors on each fold of the exact solutions for all the others; one rho for each equation."""
+    """Errors on each fold of the exact solutions for all the others; one rho for each equation.
+    Those that are `given` do not count."""
     total = sum(folds[1:], start=folds[0])
     errors = np.zeros((len(orthogonalities), len(sparsities), len(folds)))
     for f, fold in enumerate(track(folds, "Validating strengths")):
         spectrum = Spectrum.of(total - fold)
         rotated = _Rotated.of(fold, spectrum)
         for c, (allowed, ridge) in enumerate(zip(mask, ridges, strict=True)):
+            if c in given:
+                continue
             alone = np.zeros_like(mask)
             alone[c] = allowed
             w = exact_path(

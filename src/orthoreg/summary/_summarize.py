@@ -1,7 +1,7 @@
 """From a model's plain parts and some data to its summary."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -49,6 +49,8 @@ class Subject:
 
     equations: tuple[str, ...]
     outputs: tuple[str, ...]
+    velocity_of: Mapping[str, str]
+    estimated: tuple[str, ...]
     field: Any
     library: AbstractLibrary
     differentiation: AbstractDifferentiator
@@ -56,8 +58,6 @@ class Subject:
     evidence: TermEvidence | None
     is_selected: bool
     left_out: tuple[str, ...] = ()
-    velocity_of: Mapping[str, str] = field(default_factory=dict)
-    estimated: tuple[str, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:

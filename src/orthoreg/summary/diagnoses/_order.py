@@ -44,13 +44,16 @@ def second_order(
     if not found:
         return None, []
     states = [seen.labels[c] for c in found]
+    one = len(found) == 1
     explained = 100 * (1 - float(np.max(share[found])))
     return Advice(
         "second-order",
-        f"{rates(states)} {'is' if len(found) == 1 else 'are'} no function of the columns given, "
+        f"{rates(states)} {'is' if one else 'are'} no function of the columns given, "
         f"but columns and rates together explain {explained:.0f} % of the second derivative of "
-        f"{listed(states)}: in these columns the system is of second order. Give the velocity as a "
-        f"state too: add a column with the derivative of {listed(states)}.",
+        f"{listed(states)}: in these columns the system is of second order. Give {listed(states)} "
+        f"as {'a position, whose velocity' if one else 'positions, whose velocities'} need not be "
+        f"measured: --positions {','.join(states)} on the command line, Dataset.from_positions or "
+        f"read_table(positions={states}) in Python.",
     ), found
 
 
