@@ -16,6 +16,8 @@ _MOST_LENGTH = 1000  # steps of a segment, one after the other
 MOST_ROWS = 20_000
 _MOST_EVALUATIONS = 20
 _TOLERANCE = 1e-6  # expected gain, in units of half a squared standard error
+_TOLERANCE_WEIGHTS = 0.1  # the same where there are weights, of which there are many
+_LENGTH_WEIGHTS = 100  # steps of a segment where there are weights
 _ROUGH = 1e-2
 _JUMP = 1.5  # by which the misfit may grow with the length of segments
 _HARMLESS = 0.01  # of a state's spread: a misfit below this may grow
@@ -42,7 +44,7 @@ class Stage(NamedTuple):
 def lengths(problem: Problem) -> list[int]:
     """4, 10, 25, ... steps, the last one the longest run's."""
     longest = int(problem.data.run_lengths.max()) - 1
-    last = min(longest, _MOST_LENGTH)
+    last = min(longest, _LENGTH_WEIGHTS if problem.constants.weighted else _MOST_LENGTH)
     found, length = [], float(FIRST_LENGTH)
     while length < 0.7 * last:
         found.append(round(length))
@@ -100,7 +102,8 @@ def run_stage(
         sigma = problem.noise(states, segments, sound, 0.0)
     checked = np.where(problem.measured, sigma, problem.sizes)
     substeps, evaluate = 0, None
-    for tolerance in (_ROUGH, _TOLERANCE, _TOLERANCE):
+    fine = _TOLERANCE_WEIGHTS if problem.constants.weighted else _TOLERANCE
+    for tolerance in (max(_ROUGH, fine), fine, fine):
         scale = np.where(problem.measured, sigma, problem.sizes)
         if evaluate is None or np.any(scale < _FINER * checked):
             accuracy = _STEP_ERROR * scale / np.sqrt(segments.weight.sum())
@@ -115,7 +118,7 @@ def run_stage(
         found, precision = reestimated(problem, segments, solution, precision)
         settled = np.all(np.abs(found / sigma - 1)[problem.measured] < _SETTLED)
         sigma = found
-        if settled and tolerance == _TOLERANCE:
+        if settled and tolerance == fine:
             break
     return Stage(length, segments, substeps, sigma, precision, solution)
 
