@@ -78,9 +78,7 @@ class HeldOut:
         change = after - before
         error = change.std() / np.sqrt(len(change))
         surprise = float(change.mean() / error) if error > 0 else 0.0
-        return Comparison(
-            float(np.sqrt(before.mean())), float(np.sqrt(after.mean())), surprise
-        )
+        return Comparison(float(np.sqrt(before.mean())), float(np.sqrt(after.mean())), surprise)
 
 
 def forecast_errors(

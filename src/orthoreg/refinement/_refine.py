@@ -56,7 +56,7 @@ def refine(
         np.array([name not in data.estimated for name in data.state_names]),
     )
     ends = constants.bounds(field, bounds or {})
-    with progress("Refining", 1.0) as show:
+    with np.errstate(all="ignore"), progress("Refining", 1.0) as show:
         stages, smooth = all_stages(problem, ends, lambda done: show(0.7 * done, ""))
         if not stages:
             return _as_it_was(field, "trajectories run away even over a few steps")

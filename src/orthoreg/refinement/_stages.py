@@ -123,7 +123,8 @@ def run_stage(
         p, starts = solution.p, solution.starts
         guess = solution.normal.states
         found, sharper = reestimated(problem, segments, solution, precision)
-        settled = np.all(np.abs(found / sigma - 1)[problem.measured] < _SETTLED)
+        m = problem.measured
+        settled = np.all(np.abs(found[m] / sigma[m] - 1) < _SETTLED)
         settled &= np.all(np.abs(sharper - precision) <= _SETTLED_PRIOR * precision)
         sigma, precision = found, sharper
         if settled and tolerance == fine:
