@@ -49,6 +49,12 @@ class Constants:
         weighted = [int(c) for c in np.flatnonzero(moved) if c not in fixed and residual]
         return cls(rows, columns, np.array(inner, dtype=int), tuple(weighted), field.basis.size)
 
+    @classmethod
+    def none(cls) -> "Constants":
+        """Everything stays."""
+        empty = np.zeros(0, dtype=int)
+        return cls(empty, empty, empty, (), 0)
+
     @property
     def count(self) -> int:
         """How many coefficients and inner parameters there are."""

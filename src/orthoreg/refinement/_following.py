@@ -15,10 +15,10 @@ from ._segments import Segments
 from ._shooting import STAGES, WEIGHTS, Box, Shot, shoot
 from ._slope import SlopeAt
 
-_BLOCK = 50_000  # sensitivities that are integrated at a time: what a cache holds
+_BLOCK = 400_000  # numbers that are integrated at a time: about what a cache holds
 _SWEEPS = 6
 _CLOSED = 1e-7  # of a state's size: Newton's next gaps would be the square of it
-_FEW = 20  # constants, from which on sweeps go without their derivatives
+_FEW = 50  # constants; with more, sweeps cost more than they save
 
 
 class Maps(NamedTuple):
@@ -43,19 +43,16 @@ def follow(
     Where a guess does not lead there, they are integrated row after row.
     """
     with np.errstate(all="ignore"):
-        if guess is not None:
+        if guess is not None and size <= _FEW:
             tolerance = _CLOSED * (box.high - box.low)
             states = guess.copy()
             states[0] = starts
             for _ in range(_SWEEPS):
-                known = size if size <= _FEW else 0
-                maps = step_maps(slope, known, states, segments, nodes, substeps)
+                maps = step_maps(slope, size, states, segments, nodes, substeps)
                 gaps = _gaps(maps, states)
                 closed = bool((np.abs(gaps) <= tolerance).all())  # False for NaN
                 states = states + gaps
                 if closed and ((states >= box.low) & (states <= box.high)).all():
-                    if known < size:
-                        maps = step_maps(slope, size, states, segments, nodes, substeps)
                     shot = Shot(states, np.ones(states.shape[2], dtype=bool))
                     return shot, _chained(maps, size)
                 if not np.isfinite(states).all():
@@ -97,21 +94,27 @@ def step_maps(
     nodes: np.ndarray | None,
     substeps: int,
 ) -> Maps:
-    """All steps from row to row, each from the state at its first row."""
+    """All steps from row to row, each from the state at its first row; with no derivatives in the
+    constants where `size` is 0."""
     length, (n, count) = segments.length, states.shape[1:]
     at = np.moveaxis(states[:-1], 1, 0).reshape(n, -1)
     steps = segments.steps.reshape(-1) / substeps
     if nodes is not None:
         nodes = np.moveaxis(nodes, 0, -2).reshape(*nodes.shape[1:4], -1)
-    found = np.empty((n, size + n + 1, at.shape[1]))
-    each = max(1, _BLOCK // (n * (size + n + 1)))
+    ends = np.empty((at.shape[1], n))
+    by = np.empty((at.shape[1], n, size + n))
+    wide = slope.width if size else 0
+    each = max(1, _BLOCK // (STAGES * (n * (size - wide + n + 1) + wide)))
     for i in range(0, at.shape[1], each):
         few = slice(i, i + each)
         u = None if nodes is None else nodes[..., few]
-        found[..., few] = _integrated(slope, size, at[:, few], steps[few], u, substeps)
-    by_step = found.reshape(n, size + n + 1, length, count).transpose(3, 2, 0, 1)
-    by_step = np.ascontiguousarray(by_step)
-    return Maps(by_step[..., -1], by_step[..., :-1])
+        ends[few], by[few] = _integrated(slope, size, at[:, few], steps[few], u, substeps)
+
+    def by_segment(array: np.ndarray) -> np.ndarray:
+        shaped = array.reshape(length, count, *array.shape[1:])
+        return np.ascontiguousarray(np.swapaxes(shaped, 0, 1))
+
+    return Maps(by_segment(ends), by_segment(by))
 
 
 def _integrated(
@@ -121,36 +124,59 @@ def _integrated(
     step: Float[np.ndarray, " M"],
     nodes: np.ndarray | None,
     substeps: int,
-) -> Float[np.ndarray, "n Y M"]:
-    """[G, F, phi]: x' = f and S' = (df/dx) S + df/dp from S = [0, I]."""
-    n = len(x)
-    y = np.zeros((n, size + n + 1, x.shape[1]))
+) -> tuple[Float[np.ndarray, "M n"], Float[np.ndarray, "M n Q"]]:
+    """phi and [G, F] over all substeps: S -> F S + G of each, one after the other."""
+    x, by = _substep(slope, size, x, step, None if nodes is None else nodes[0])
+    for part in range(1, substeps):
+        x, then = _substep(slope, size, x, step, None if nodes is None else nodes[part])
+        by = then[..., size:] @ by
+        by[..., :size] += then[..., :size]
+    return x.T, by
+
+
+def _substep(
+    slope: SlopeAt,
+    size: int,
+    x: Float[np.ndarray, "n M"],
+    step: Float[np.ndarray, " M"],
+    u: np.ndarray | None,
+) -> tuple[Float[np.ndarray, "n M"], Float[np.ndarray, "M n Q"]]:
+    """x' = f and S' = (df/dx) S + df/dp from S = [0, I], by one step.
+
+    The step is linear in df/dp. For the many weights of a residual it is taken with a pulse at
+    each stage in their place, and the basis functions at the stages are multiplied by the result.
+    """
+    n, weighted = len(x), slope.weighted if size else ()
+    count = slope.count if size else 0
+    pulses = STAGES * len(weighted)
+    y = np.zeros((n, count + pulses + n + 1, x.shape[1]))
     y[:, -1] = x
-    y[np.arange(n), size + np.arange(n)] = 1.0
+    y[np.arange(n), count + pulses + np.arange(n)] = 1.0
     slopes = np.zeros((STAGES, *y.shape))
     flat = slopes.reshape(STAGES, -1)
-    for part in range(substeps):
-        at = y
-        for stage in range(STAGES):
-            if stage:
-                at = (WEIGHTS[stage - 1] @ flat[:stage]).reshape(y.shape)
-                at *= step
-                at += y
-            x = at[:, -1]
-            z = x if nodes is None else np.concatenate([x, nodes[part, stage]])
-            _write_slopes(slope, z, at, slopes[stage], with_constants=bool(size))
-        y = y + step * (WEIGHTS[-1] @ flat).reshape(y.shape)
-    return y
-
-
-def _write_slopes(
-    slope: SlopeAt, z: np.ndarray, at: np.ndarray, out: np.ndarray, *, with_constants: bool
-) -> None:
-    """The time derivatives of sensitivities and states, written into `out`."""
-    found = slope.linearised(z)
-    out[:, :-1] = 0.0
-    for c, j, value in found.jacobian:
-        out[c, :-1] += value * at[j, :-1]
-    for c, q, value in found.forcing if with_constants else ():
-        out[c, q] += value
-    out[:, -1] = found.f
+    basis = np.empty((x.shape[1], STAGES, slope.width)) if pulses else None
+    at = y
+    for stage in range(STAGES):
+        if stage:
+            at = (WEIGHTS[stage - 1] @ flat[:stage]).reshape(y.shape)
+            at *= step
+            at += y
+        found = slope.linearised(at[:, -1] if u is None else np.concatenate([at[:, -1], u[stage]]))
+        out = slopes[stage]
+        for c, j, value in found.jacobian:
+            out[c, :-1] += value * at[j, :-1]
+        for c, q, value in found.forcing if count else ():
+            out[c, q] += value
+        out[:, -1] = found.f
+        if basis is not None:
+            basis[:, stage] = found.basis
+            for place, c in enumerate(weighted):
+                out[c, count + place * STAGES + stage] += 1.0
+    y = y + step * (WEIGHTS[-1] @ flat).reshape(y.shape)
+    by = np.moveaxis(y[:, :-1], 2, 0)
+    if basis is None:
+        return y[:, -1], by
+    answers = [
+        by[..., count + i * STAGES : count + (i + 1) * STAGES] @ basis for i in range(len(weighted))
+    ]
+    return y[:, -1], np.concatenate([by[..., :count], *answers, by[..., -n:]], axis=2)

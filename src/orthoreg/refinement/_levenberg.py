@@ -10,7 +10,18 @@ from ._normal import Normal
 
 _FIRST_DAMPING = 1e-3
 _LARGEST_DAMPING = 1e9
+_ENOUGH = 0.01  # gain for each segment, from which on starts are sought further
 _RIDGE = 1e-13  # of a diagonal: what rounding needs
+
+
+class Prior(NamedTuple):
+    """What is known of the constants beforehand: sum precision (p - mean)^2 / 2 is added."""
+
+    mean: np.ndarray
+    precision: np.ndarray
+
+    def cost(self, p: np.ndarray) -> float:
+        return float((self.precision * (p - self.mean) ** 2).sum() / 2)
 
 
 class Solution(NamedTuple):
@@ -30,22 +41,20 @@ def descend(
     p: Float[np.ndarray, " P"],
     starts: Float[np.ndarray, "n B"],
     sigma: Float[np.ndarray, " n"],
-    precision: Float[np.ndarray, " P"],
+    prior: Prior,
     bounds: Float[np.ndarray, "2 P"],
     *,
     most: int,
     tolerance: float,
-    free: bool = True,
     told: Callable[[], None] = lambda: None,
 ) -> Solution:
-    """The minimum of cost + sum precision p^2 / 2, from here. Ends once a full step is expected
-    to gain less than `tolerance`, or after `most` evaluations. With `free=False` the constants
-    stay and only starts move."""
+    """The minimum of cost and prior, from here. Ends once a full step is expected
+    to gain less than `tolerance`, or after `most` evaluations."""
     normal = evaluate(p, starts, sigma)
     damping, used = _FIRST_DAMPING, 1
     converged = False
     while used < most:
-        step, moves, gain = _step(normal, p, precision, damping, free)
+        step, moves, gain = _step(normal, p, prior, damping)
         if not np.isfinite(gain):
             damping *= 10
             if damping > _LARGEST_DAMPING:
@@ -59,8 +68,7 @@ def descend(
         found = evaluate(trial, begin, sigma)
         used += 1
         told()
-        before = normal.cost + (precision * p**2).sum() / 2
-        after = found.cost + (precision * trial**2).sum() / 2
+        before, after = normal.cost + prior.cost(p), found.cost + prior.cost(trial)
         if np.isfinite(after) and after < before:
             share = (before - after) / gain
             p, starts, normal = trial, begin, found
@@ -71,6 +79,34 @@ def descend(
                 converged = bool(gain < 1e-6 * before)
                 break
     return Solution(p, starts, normal, converged)
+
+
+def fit_starts(
+    evaluate: Evaluate,
+    p: Float[np.ndarray, " P"],
+    starts: Float[np.ndarray, "n B"],
+    sigma: Float[np.ndarray, " n"],
+    *,
+    most: int,
+) -> Float[np.ndarray, "n B"]:
+    """The best starts for given constants; every segment goes its own way."""
+    normal = evaluate(p, starts, sigma)
+    damping = np.full(len(normal.costs), _FIRST_DAMPING)
+    for _ in range(most):
+        diagonal = np.einsum("bii->bi", normal.ss)
+        added = damping[:, None] * diagonal + np.where(diagonal > 0, _RIDGE * diagonal, 1.0)
+        ss = normal.ss + np.eye(len(starts)) * added[:, None]
+        moves = np.linalg.solve(ss, normal.s_scores.sum(axis=1)[..., None])[..., 0].T
+        trial = starts + moves
+        found = evaluate(p, trial, sigma)
+        better = found.costs < normal.costs
+        gained = float((normal.costs - found.costs)[better].sum())
+        damping = np.where(better, 0.1 * damping, 10 * damping)
+        starts = np.where(better, trial, starts)
+        if gained < _ENOUGH * len(better):
+            break
+        normal = found if better.all() else evaluate(p, starts, sigma)
+    return starts
 
 
 def eliminated(
@@ -91,15 +127,16 @@ def eliminated(
 
 
 def _step(
-    normal: Normal, p: np.ndarray, precision: np.ndarray, damping: float, free: bool
+    normal: Normal, p: np.ndarray, prior: Prior, damping: float
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Steps of the constants and the starts (n, B), and the gain that the model promises."""
-    size = len(p)
+    size, precision = len(p), prior.precision
+    pull = precision * (prior.mean - p)
     try:
         H, scores, solved = eliminated(normal, precision, damping)
-        gradient = scores.sum(axis=(0, 1)) - precision * p
+        gradient = scores.sum(axis=(0, 1)) + pull
         step = np.zeros(size)
-        if free and size:
+        if size:
             scale = np.sqrt(np.maximum(np.diag(normal.pp) + precision, 1e-300))
             scaled = H / np.outer(scale, scale) + (damping + _RIDGE) * np.eye(size)
             step = np.linalg.solve(scaled, gradient / scale) / scale
@@ -107,7 +144,7 @@ def _step(
         return np.zeros(size), np.zeros((1, 1)), np.nan
     moves = solved[:, :, size:].sum(axis=2) - solved[:, :, :size] @ step
     # model: score' d - d'Hd / 2 over all unknowns, with the undamped matrix
-    p_score = normal.p_scores.sum(axis=(0, 1)) - precision * p
+    p_score = normal.p_scores.sum(axis=(0, 1)) + pull
     s_score = normal.s_scores.sum(axis=1)
     curve = step @ ((normal.pp + np.diag(precision)) @ step)
     curve += 2 * np.einsum("bn,bnp,p->", moves, normal.sp, step)

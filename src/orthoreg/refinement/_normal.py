@@ -19,12 +19,12 @@ _RUNAWAY = 1e3  # standard deviations at which a row counts whose trajectory ran
 class Normal:
     """What Gauss-Newton needs, with r the residuals in standard deviations, weighted.
 
-    `cost` is half the sum of squares (beyond `HUBER` linear). For constants p and starts s:
+    `costs` are half the sums of squares (beyond `HUBER` linear), segment by segment. For constants p and starts s:
     `pp` = sum J_p'J_p, `ss` and `sp` segment by segment, and the scores J'r by segment and
     stretch of it. `states` (T, n, B) is what was simulated.
     """
 
-    cost: float
+    costs: Float[np.ndarray, " B"]
     pp: Float[np.ndarray, "P P"]
     ss: Float[np.ndarray, "B n n"]
     sp: Float[np.ndarray, "B n P"]
@@ -32,6 +32,10 @@ class Normal:
     s_scores: Float[np.ndarray, "B g n"]
     states: Float[np.ndarray, "T n B"]
     sound: Bool[np.ndarray, " B"]
+
+    @property
+    def cost(self) -> float:
+        return float(self.costs.sum())
 
 
 def normal_equations(
@@ -64,9 +68,9 @@ def normal_equations(
     J = J.reshape(count, length * len(counted), -1)
     size = J.shape[2] - n
     p, s = np.ascontiguousarray(J[:, :, :size]), np.ascontiguousarray(J[:, :, size:])
-    flat = p.reshape(-1, size)
+    flat = p.reshape(count * length * len(counted), size)
     return Normal(
-        cost=float((cost * weight[:, None]).sum() + lost[~sound].sum()),
+        costs=np.where(sound, (cost * weight[:, None]).sum(axis=(0, 1)), lost),
         pp=flat.T @ flat,
         ss=s.transpose(0, 2, 1) @ s,
         sp=s.transpose(0, 2, 1) @ p,
@@ -86,7 +90,7 @@ def joined(parts: Sequence[Normal]) -> Normal:
         return np.concatenate([getattr(part, name) for part in parts], axis=axis)
 
     return Normal(
-        cost=sum(part.cost for part in parts),
+        costs=stacked("costs"),
         pp=np.sum([part.pp for part in parts], axis=0),
         ss=stacked("ss"),
         sp=stacked("sp"),

@@ -41,6 +41,11 @@ class Problem:
     gated: bool | None = None
 
     @cached_property
+    def old(self) -> Float[np.ndarray, " P"]:
+        """The constants that the field came with."""
+        return self.constants.read(self.field)
+
+    @cached_property
     def inputs(self) -> Inputs | None:
         return run_inputs(self.data, self.interpolation)
 

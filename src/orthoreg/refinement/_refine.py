@@ -10,7 +10,7 @@ from .._progress import progress
 from ..data import Dataset
 from ._constants import Constants
 from ._covariance import spread
-from ._held_out import Comparison, compare
+from ._held_out import Comparison, HeldOut
 from ._orthogonal import reprojected
 from ._problem import Problem
 from ._result import Refinement
@@ -35,7 +35,8 @@ def refine(
     its own standard deviation, which is estimated; differences beyond four of them count
     linearly. Segments grow from 4 steps to whole runs, as far as they can be followed. Equations
     of positions (`data.velocity_of`) stay, and states that were not measured do not count. The
-    weights' prior is normal, with the variance that makes the data most probable.
+    weights' prior is normal around what they were, with the variance that makes the data most
+    probable: what trajectories do not determine stays.
 
     Kept only if forecasts of held-out runs, or of the end of a single one, are no worse.
     """
@@ -55,13 +56,12 @@ def refine(
         np.array([name not in data.estimated for name in data.state_names]),
     )
     ends = constants.bounds(field, bounds or {})
-    with progress("Refining", 1.0) as show:
-        old = constants.read(field)
-        stages, smooth = all_stages(problem, old, ends, lambda done: show(0.7 * done, ""))
+    with np.errstate(all="ignore"), progress("Refining", 1.0) as show:
+        stages, smooth = all_stages(problem, ends, lambda done: show(0.7 * done, ""))
         if not stages:
             return _as_it_was(field, "trajectories run away even over a few steps")
         show(0.7, "checked")
-        chosen, found = _checked(problem, stages, old, smooth, ends)
+        chosen, found = _checked(problem, stages, smooth, ends)
         if chosen is None:
             return _refused(field, found, stages[-1])
         return _result(problem, chosen, stages[0], found)
@@ -70,15 +70,15 @@ def refine(
 def _checked(
     problem: Problem,
     stages: Sequence[Stage],
-    old: Float[np.ndarray, " P"],
     smooth: Float[np.ndarray, "N n"],
     bounds: Float[np.ndarray, "2 P"],
 ) -> tuple[Stage | None, Comparison]:
     """The last stage whose constants do not forecast held-out data worse than the old ones, or
     None; and what the comparison of the last one tried was."""
     found = Comparison(np.nan, np.nan)
+    check = HeldOut(problem, smooth, bounds)
     for stage in stages[: -_TRIES - 1 : -1]:
-        found = compare(problem, stage, old, smooth, bounds)
+        found = check(stage)
         if found.holds:
             return stage, found
     return None, found

@@ -13,11 +13,13 @@ _NUDGE = 1e-6  # of a state's size, by which the residual's slope is measured
 
 
 class Linearised(NamedTuple):
-    """f (n, B); df_c/dx_j as (c, j, value); df_c/dp_q as (c, q, value), q a number or a slice."""
+    """f (n, B); df_c/dx_j as (c, j, value); df_c/dp_q as (c, q, value) for coefficients and inner
+    parameters; df/dv, which is the same for all equations, (B, H) where weights are free."""
 
     f: np.ndarray
     jacobian: list[tuple[int, int, Any]]
-    forcing: list[tuple[int, Any, Any]]
+    forcing: list[tuple[int, int, Any]]
+    basis: np.ndarray | None
 
 
 @final
@@ -99,6 +101,9 @@ class SlopeAt:
         self._named = dict(zip(names, values.parameters.tolist(), strict=True))
         w = values.coefficients.tolist()
         self._n = len(w)
+        self.count = slope.constants.count
+        self.weighted = slope.constants.weighted
+        self.width = slope.constants.width if self.weighted else 0
         program, place = slope.simple
         self._program = program
         self._simple = [(c, w[c][k], place[at]) for c, k, at in slope.parts]
@@ -126,19 +131,18 @@ class SlopeAt:
         for c, j, w, at in self._slopes:
             part = w * found[at]
             slopes[c, j] = slopes[c, j] + part if (c, j) in slopes else part
-        forcing: list[tuple[int, Any, Any]] = [(c, q, found[at]) for c, q, at in self._slope.linear]
+        forcing = [(c, q, found[at]) for c, q, at in self._slope.linear]
         forcing += [(c, q, w * found[at]) for c, q, w, at in self._inner]
+        basis = None
         if self._slope.has_residual:
-            f += self._add_residual(z, slopes, forcing)
-        return Linearised(f, [(c, j, value) for (c, j), value in slopes.items()], forcing)
+            residual, basis = self._add_residual(z, slopes)
+            f += residual
+        return Linearised(f, [(c, j, value) for (c, j), value in slopes.items()], forcing, basis)
 
     def _add_residual(
-        self,
-        z: np.ndarray,
-        slopes: dict[tuple[int, int], Any],
-        forcing: list[tuple[int, Any, Any]],
-    ) -> Float[np.ndarray, "n B"]:
-        """The residual; its derivatives are added to the lists."""
+        self, z: np.ndarray, slopes: dict[tuple[int, int], Any]
+    ) -> tuple[Float[np.ndarray, "n B"], Float[np.ndarray, "B H"]]:
+        """The residual and its basis; its slopes are added to the others."""
         slope, n, count = self._slope, self._n, z.shape[1]
         moved = np.repeat(z[:, None], n + 1, axis=1)
         for j in range(n):
@@ -150,12 +154,10 @@ class SlopeAt:
             for c in range(n):
                 if np.any(change[c]):
                     slopes[c, j] = slopes[c, j] + change[c] if (c, j) in slopes else change[c]
-        here = psi[:count].T
+        psi = psi[:count]
         if slope.region is not None:
-            here = here * slope.region.share(z.T)
-        for place, c in enumerate(slope.constants.weighted):
-            forcing.append((c, slope.constants.weights_of(place), here))
-        return residual[:, 0]
+            psi = psi * slope.region.share(z.T)[:, None]
+        return residual[:, 0], psi
 
     def _residual(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The residual (n, B) and its basis functions (B, H)."""

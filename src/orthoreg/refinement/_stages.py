@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ._levenberg import Solution, descend, eliminated
+from ._levenberg import Prior, Solution, descend, eliminated
 from ._problem import Problem
 from ._segments import Segments, cut
 
@@ -16,11 +16,16 @@ _MOST_LENGTH = 1000  # steps of a segment, one after the other
 MOST_ROWS = 20_000
 _MOST_EVALUATIONS = 20
 _TOLERANCE = 1e-6  # expected gain, in units of half a squared standard error
+_TOLERANCE_WEIGHTS = 0.1  # the same where there are weights, of which there are many
+_LENGTH_WEIGHTS = 100  # steps of a segment where there are weights
 _ROUGH = 1e-2
 _JUMP = 1.5  # by which the misfit may grow with the length of segments
 _HARMLESS = 0.01  # of a state's spread: a misfit below this may grow
 _FINER = 0.5  # of the misfit for which substeps were chosen: they are checked again below
 _SETTLED = 0.02  # relative change of the misfit, from which on a stage goes on
+_SETTLED_PRIOR = 0.2  # the same of the weights' precision
+_ROUNDS, _ROUNDS_WEIGHTS = 2, 5  # after the first, rough one
+_LEAST_CHANGE = 0.04  # of the weights' mean square, that their prior allows
 _STEP_ERROR = 0.3  # standard errors of a mean over all rows, for the integration
 
 
@@ -42,7 +47,7 @@ class Stage(NamedTuple):
 def lengths(problem: Problem) -> list[int]:
     """4, 10, 25, ... steps, the last one the longest run's."""
     longest = int(problem.data.run_lengths.max()) - 1
-    last = min(longest, _MOST_LENGTH)
+    last = min(longest, _LENGTH_WEIGHTS if problem.constants.weighted else _MOST_LENGTH)
     found, length = [], float(FIRST_LENGTH)
     while length < 0.7 * last:
         found.append(round(length))
@@ -52,14 +57,13 @@ def lengths(problem: Problem) -> list[int]:
 
 def all_stages(
     problem: Problem,
-    p: Float[np.ndarray, " P"],
     bounds: Float[np.ndarray, "2 P"],
     told: Callable[[float], None],
 ) -> tuple[list[Stage], Float[np.ndarray, "N n"]]:
     """The stages that converged, and the states of all rows as the last one has them. The first one whose misfit jumps, or in which trajectories run
     away, is the end: noise or chaos allow no longer segments."""
     smooth = np.array(problem.data.states)
-    precision = first_precision(problem, p)
+    p, precision = problem.old, first_precision(problem)
     stages: list[Stage] = []
     schedule = lengths(problem)
     for i, length in enumerate(schedule):
@@ -74,7 +78,10 @@ def all_stages(
             break
         stages.append(stage)
         p, precision = stage.p, stage.precision
-        smooth[stage.segments.rows[::-1]] = np.moveaxis(stage.solution.normal.states, 1, 2)[::-1]
+        sound = stage.solution.normal.sound
+        smooth[stage.segments.rows[:, sound]] = np.moveaxis(
+            stage.solution.normal.states[:, :, sound], 1, 2
+        )
     return stages, smooth
 
 
@@ -100,7 +107,9 @@ def run_stage(
         sigma = problem.noise(states, segments, sound, 0.0)
     checked = np.where(problem.measured, sigma, problem.sizes)
     substeps, evaluate = 0, None
-    for tolerance in (_ROUGH, _TOLERANCE, _TOLERANCE):
+    fine = _TOLERANCE_WEIGHTS if problem.constants.weighted else _TOLERANCE
+    rounds = _ROUNDS_WEIGHTS if problem.constants.weighted else _ROUNDS
+    for tolerance in (max(_ROUGH, fine), *(fine,) * rounds):
         scale = np.where(problem.measured, sigma, problem.sizes)
         if evaluate is None or np.any(scale < _FINER * checked):
             accuracy = _STEP_ERROR * scale / np.sqrt(segments.weight.sum())
@@ -108,14 +117,17 @@ def run_stage(
             if needed > substeps:
                 substeps, evaluate = needed, problem.evaluator(segments, needed, guess)
         solution = descend(
-            evaluate, p, starts, sigma, precision, bounds, most=most, tolerance=tolerance, told=told
-        )
+            evaluate, p, starts, sigma, Prior(problem.old, precision), bounds, most=most,
+            tolerance=tolerance, told=told,
+        )  # fmt: skip
         p, starts = solution.p, solution.starts
         guess = solution.normal.states
-        found, precision = reestimated(problem, segments, solution, precision)
-        settled = np.all(np.abs(found / sigma - 1)[problem.measured] < _SETTLED)
-        sigma = found
-        if settled and tolerance == _TOLERANCE:
+        found, sharper = reestimated(problem, segments, solution, precision)
+        m = problem.measured
+        settled = np.all(np.abs(found[m] / sigma[m] - 1) < _SETTLED)
+        settled &= np.all(np.abs(sharper - precision) <= _SETTLED_PRIOR * precision)
+        sigma, precision = found, sharper
+        if settled and tolerance == fine:
             break
     return Stage(length, segments, substeps, sigma, precision, solution)
 
@@ -124,7 +136,8 @@ def reestimated(
     problem: Problem, segments: Segments, solution: Solution, precision: np.ndarray
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " P"]]:
     """The misfit of each state, and the precision of the weights' prior by its evidence:
-    precision = g / |v|^2, with g the number of weights that the data determine. [MacKay 1992]"""
+    precision = g / |v - v_old|^2, with g the number of weights that the data determine.
+    [MacKay 1992]"""
     constants, normal = problem.constants, solution.normal
     used = float(constants.count)
     new = precision.copy()
@@ -135,16 +148,17 @@ def reestimated(
             at = constants.weights_of(place)
             determined = float(np.clip(1 - precision[at] * spread[at], 0, 1).sum())
             used += determined
-            square = float((solution.p[at] ** 2).sum())
+            square = float(((solution.p - problem.old)[at] ** 2).sum())
             if square > 0:
-                new[at] = max(determined, 1e-3) / square
+                most = constants.width / float((_LEAST_CHANGE * problem.old[at] ** 2).sum())
+                new[at] = min(max(determined, 1e-3) / square, most)
     used += segments.count * len(problem.sizes)
     return problem.noise(normal.states, segments, normal.sound, used), new
 
 
-def first_precision(problem: Problem, p: np.ndarray) -> Float[np.ndarray, " P"]:
-    """Zero for constants; for weights as if all that there are had been determined."""
-    precision = np.zeros(len(p))
+def first_precision(problem: Problem) -> Float[np.ndarray, " P"]:
+    """Zero for constants; for weights as if all might change by their size."""
+    p, precision = problem.old, np.zeros(problem.constants.size)
     for place in range(len(problem.constants.weighted)):
         at = problem.constants.weights_of(place)
         precision[at] = problem.constants.width / float((p[at] ** 2).sum())
