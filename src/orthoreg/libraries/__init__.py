@@ -1,5 +1,6 @@
 """Libraries of candidate terms: monomials, Fourier terms, formulas, sums and products."""
 
+from ._derivative import derivative as derivative
 from ._expression import SYMPY_NAMES as SYMPY_NAMES
 from ._expression import Call as Call
 from ._expression import Expression as Expression
@@ -37,3 +38,4 @@ from ._structure import parameters_of as parameters_of
 from ._structure import sine_argument as sine_argument
 from ._structure import substitute as substitute
 from ._structure import variables_of as variables_of
+from ._switches import separate_signs as separate_signs

@@ -13,3 +13,5 @@ from ._integrate import integrate as integrate
 from ._rollout import Rollout as Rollout
 from ._rollout import Status as Status
 from ._routes import NumpyField as NumpyField
+from ._switching import AbstractSwitchedField as AbstractSwitchedField
+from ._switching import in_numpy as in_numpy
