@@ -56,9 +56,7 @@ def rollouts(
     return replace(rollout, message=messages, left_at=left_at)
 
 
-def _in_numpy(
-    field: HybridField, jumping: SwitchedField | None, owner: HybridField
-) -> NumpyField:
+def _in_numpy(field: HybridField, jumping: SwitchedField | None, owner: HybridField) -> NumpyField:
     """The field for many rollouts at once, and what a row of it costs."""
 
     def slope(t: Any, x: Any, u: Any) -> np.ndarray:

@@ -56,12 +56,20 @@ def switched(field: HybridField) -> SwitchedField | None:
         for formula in (surface, *(derivative(surface, i) for i in range(width)))
     ]
     return SwitchedField(
-        replace(field, features=replace(features, variables=features.variables + signs, terms=terms)),
+        replace(
+            field, features=replace(features, variables=features.variables + signs, terms=terms)
+        ),
         replace(features, terms=tuple(functions), allowed=()),
     )
 
 
 def _stacked(columns: list[Any], like: Any, xp: Any) -> Any:
+    """The columns, some of which may be plain numbers, side by side."""
+    if xp is np:
+        result = np.empty((*like.shape, len(columns)))
+        for i, column in enumerate(columns):
+            result[..., i] = column
+        return result
     return xp.stack([xp.broadcast_to(column, like.shape) for column in columns], axis=-1)
 
 

@@ -10,9 +10,9 @@ from .._progress import progress
 from ._inputs import Inputs
 from ._rollout import Rollout, Status
 from ._routes import Field, NumpyField, Task, by_jax, by_numpy
-from ._stepping import Grid, begin, rows_of
+from ._stepping import Grid, begin
 from ._switching import AbstractSwitchedField
-from ._tsit5 import COMPLETED, DIVERGED, LEAST, RUNNING, STALLED, STUCK, Limits, Now
+from ._tsit5 import COMPLETED, DIVERGED, LEAST, RUNNING, STALLED, STUCK, Limits, Now, rows_of
 
 COMPILATION = 7e7
 """What it costs to load JAX and to compile: about two seconds, in which NumPy computes so many

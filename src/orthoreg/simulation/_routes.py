@@ -8,14 +8,15 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ._inputs import Inputs
-from ._stepping import Grid, is_held_by_stability, numpy_block, read_out, rows_of
+from ._stepping import Grid, is_held_by_stability, numpy_block, read_out
 from ._switching import AbstractSwitchedField, Switched
-from ._tsit5 import RUNNING, STALLED, Limits, Now, Slope
+from ._tsit5 import RUNNING, STALLED, Limits, Now, Slope, rows_of
 
 _CALL = 5000  # values of functions that could be computed while NumPy is called for one slope
 _FASTER = 2 / 3  # of the time of computing a value is what compiled code saves
 _ROW = 5  # values that could be computed in what it takes, in turn, for each rollout
 _STAGES = 6
+_SWITCHING = 5  # times what a step costs in NumPy where signs may change in it
 _LONGEST = 256  # steps by NumPy between two looks at how far it is
 _ROOM = 2**19  # states of these steps that are held in memory
 _MOST_STEPS, _MOST_EACH = 1_000_000, 100  # of a rollout; more for each time that is asked for
@@ -72,10 +73,11 @@ def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now
     To go on takes as many steps as the speed so far says.
     """
     missed, steps = 0.0, 0
+    stages = _STAGES * (_SWITCHING if isinstance(field.slope, Switched) else 1)
     running = np.flatnonzero(now.status == RUNNING)
     while running.size:
         part, current = task.only(running), rows_of(now, running)
-        saved = _STAGES * (_CALL + running.size * (_FASTER * field.cost - _ROW))
+        saved = stages * (_CALL + running.size * (_FASTER * field.cost - _ROW))
         if saved > 0 and missed >= price:
             break
         most = min(_LONGEST, _ROOM // current.x.size)

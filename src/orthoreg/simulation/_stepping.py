@@ -21,6 +21,7 @@ from ._tsit5 import (
     Step,
     attempt,
     clipped,
+    rows_of,
     weights_at,
     with_inputs,
 )
@@ -100,11 +101,6 @@ def numpy_block(
             now, step = take_step(field, now, limits, cells, jumps, np)
             steps.append(step)
     return now, Step(*(np.array(part) for part in zip(*steps, strict=True)))
-
-
-def rows_of(parts: Any, rows: Any) -> Any:
-    """A tuple of arrays with some of their rows; scalars stay."""
-    return type(parts)(*(part[rows] if np.ndim(part) else part for part in parts))
 
 
 def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:

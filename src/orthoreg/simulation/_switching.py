@@ -74,39 +74,45 @@ def inputs_at(cell: Any, cells: Cells | None, xp: Any) -> Callable[[Any], tuple[
         return lambda t: (None, None)
     left, right = cells.knots[cells.signal, cell], cells.knots[cells.signal, cell + 1]
     pieces = cells.coefficients[cells.signal, cell]
-    width = right - left
+    return lambda t: _polynomials(pieces, t - left, right - left, xp)
 
-    def values(t: Any) -> tuple[Any, Any]:
-        place = ((t - left) / width)[:, None]
-        u, rate = pieces[:, 0], xp.zeros_like(pieces[:, 0])
-        for power in range(1, pieces.shape[1]):
-            rate = rate * place + u
-            u = u * place + pieces[:, power]
-        return u, rate / width[:, None]
 
-    return values
+def _polynomials(pieces: Any, since: Any, width: Any, xp: Any) -> tuple[Any, Any]:
+    place = (since / width)[:, None]
+    u, rate = pieces[:, 0], xp.zeros_like(pieces[:, 0])
+    for power in range(1, pieces.shape[1]):
+        rate = rate * place + u
+        u = u * place + pieces[:, power]
+    return u, rate / width[:, None]
 
 
 def sliding_slope(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, Any]:
     """The derivatives in these modes, and how far each surface is from being left: B x k,
     negative where it should be, infinite where nothing slides."""
+    return choose(
+        (mode == 0).any(),
+        lambda mode: _along(field, point, mode, xp),
+        lambda mode: (
+            field.slope(point.t, point.x, point.u, mode),
+            xp.full(mode.shape, xp.inf),
+        ),
+        (mode,),
+        xp,
+    )
 
-    def plain(mode: Any) -> tuple[Any, Any]:
-        return field.slope(point.t, point.x, point.u, mode), xp.full(mode.shape, xp.inf)
 
-    def sliding(mode: Any) -> tuple[Any, Any]:
-        slides = mode == 0
-        sides = _sides(field, point, mode, slides, xp)
-        rows = xp.where(slides[:, :, None], sides.effects, xp.eye(mode.shape[1]))
-        share = _solve(rows, xp.where(slides, -sides.drift, 0.0), xp)
-        way = sides.base + xp.einsum("bi,ibn->bn", share, sides.jumps)
-        # dg/dt is zero up to rounding; this makes it zero where g is a state, so that rest is rest
-        way = _tangent(way, sides, slides, point.rate, xp)
-        attracts = xp.einsum("bii->bi", sides.effects) < 0
-        margin = xp.where(attracts, 0.5 - xp.abs(share - 0.5), -1.0)
-        return way, xp.where(slides, margin, xp.inf)
-
-    return choose((mode == 0).any(), sliding, plain, (mode,), xp)
+def _along(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, Any]:
+    """The same where some rollout slides: lambda solves dg/dt = 0."""
+    slides = mode == 0
+    sides = _sides(field, point, mode, slides, xp)
+    rows = xp.where(slides[:, :, None], sides.effects, xp.eye(mode.shape[1]))
+    share = _solve(rows, xp.where(slides, -sides.drift, 0.0), xp)
+    way = sides.base + xp.einsum("bi,ibn->bn", share, sides.jumps)
+    # dg/dt is zero up to rounding; this makes it zero where g is a state, so that rest is rest
+    way = _tangent(way, sides, slides, point.rate, xp)
+    attracts = xp.einsum("bii->bi", sides.effects) < 0
+    margin = xp.where(attracts, 0.5 - xp.abs(share - 0.5), -1.0)
+    return way, xp.where(slides, margin, xp.inf)
 
 
 def settle(
@@ -125,29 +131,30 @@ def settle(
     reach = xp.einsum("bkn,bn->bk", xp.abs(gradient[:, :, :n]), scale)
     near = at & (xp.abs(g) <= reach) | (mode == 0)
     sides = _sides(field, point, mode, near, xp)
-    effects = sides.effects
     # a jump that cannot move g beyond its tolerance in all the time is none
-    attracts = xp.einsum("bii->bi", effects) < -reach * (LEAST / limits.least)[:, None]
+    attracts = xp.einsum("bii->bi", sides.effects) < -reach * (LEAST / limits.least)[:, None]
     share = xp.where(near, xp.where(mode == 0, 0.5, (1 + mode) / 2), 0.0)
     first = share
-
-    def sweep(_: Any, share: Any) -> Any:
-        columns = []
-        for i in range(mode.shape[1]):
-            now = xp.stack([*columns, *(share[:, j] for j in range(i, mode.shape[1]))], axis=1)
-            rate = sides.drift[:, i] + (effects[:, i] * now).sum(1)
-            own = xp.where(attracts[:, i], effects[:, i, i], -1.0)
-            slid = xp.clip(now[:, i] - rate / own, 0.0, 1.0)
-            side = xp.where(rate > 0, 1.0, xp.where(rate < 0, 0.0, first[:, i]))
-            columns.append(xp.where(near[:, i], xp.where(attracts[:, i], slid, side), 0.0))
-        return xp.stack(columns, axis=1)
-
-    share = loop(1 if mode.shape[1] == 1 else _SWEEPS, sweep, share, xp)
+    sweeps = 1 if mode.shape[1] == 1 else _SWEEPS
+    share = loop(sweeps, lambda _, now: _sweep(sides, near, attracts, first, now, xp), share, xp)
     slides = near & attracts & (share > _INSIDE) & (share < 1 - _INSIDE)
     left = xp.where(slides, 0.0, xp.where(share >= 0.5, 1.0, -1.0))
     beyond = at & ~near
     new = xp.where(near, left, xp.where(beyond & (g != 0), xp.sign(g), mode))
     return new, onto_surfaces(point.x, g, gradient, slides, xp)
+
+
+def _sweep(sides: "_Sides", near: Any, attracts: Any, first: Any, share: Any, xp: Any) -> Any:
+    """Each share in turn such that its own g stays, as far as it can."""
+    columns = [share[:, i] for i in range(share.shape[1])]
+    for i in range(share.shape[1]):
+        effects = sides.effects[:, i]
+        rate = sides.drift[:, i] + (effects * xp.stack(columns, axis=1)).sum(1)
+        own = xp.where(attracts[:, i], effects[:, i], -1.0)
+        slid = xp.clip(columns[i] - rate / own, 0.0, 1.0)
+        side = xp.where(rate > 0, 1.0, xp.where(rate < 0, 0.0, first[:, i]))
+        columns[i] = xp.where(near[:, i], xp.where(attracts[:, i], slid, side), 0.0)
+    return xp.stack(columns, axis=1)
 
 
 def onto_surfaces(x: Any, g: Any, gradient: Any, slides: Any, xp: Any) -> Any:
@@ -184,9 +191,7 @@ def _sides(field: Switched, point: Point, mode: Any, free: Any, xp: Any) -> _Sid
     drift = xp.einsum("bkn,bn->bk", by_state, slopes[0])
     if point.rate is not None:
         drift = drift + xp.einsum("bkm,bm->bk", gradient[:, :, n:], point.rate)
-    return _Sides(
-        slopes[0], jumps, gradient, drift, xp.einsum("bkn,ibn->bki", by_state, jumps)
-    )
+    return _Sides(slopes[0], jumps, gradient, drift, xp.einsum("bkn,ibn->bki", by_state, jumps))
 
 
 def _again(rows: Any, count: int, xp: Any) -> Any:

@@ -102,6 +102,11 @@ class Step(NamedTuple):
     kept: Any
 
 
+def rows_of(parts: Any, rows: Any) -> Any:
+    """A tuple of arrays with some of their rows; scalars stay."""
+    return type(parts)(*(part[rows] if np.ndim(part) else part for part in parts))
+
+
 def with_inputs(field: Slope, cell: Any, cells: Cells | None) -> Callable[..., Any]:
     """(times, states) -> derivatives, with the inputs of the cells in which the rollouts are."""
     if cells is None:
