@@ -1,5 +1,5 @@
-"""Fields with signs against a fine proximal scheme and closed forms: rest, stick and slip, crossing,
-sliding and leaving; by NumPy and compiled."""
+"""Fields with signs against a fine proximal scheme and closed forms: rest, stick and slip,
+crossing, sliding and leaving; by NumPy and compiled."""
 
 import math
 

@@ -86,10 +86,11 @@ def _many(arrays: Any, rest: Any) -> Slope | Switched:
     if isinstance(field, AbstractSwitchedField):
         return Switched(
             lambda t, x, u, signs: jax.vmap(
-                lambda *parts: field.slope(*parts, jnp), (0, 0, None if u is None else 0, 0)
+                lambda t, x, u, signs: field.slope(t, x, u, signs, jnp),
+                (0, 0, None if u is None else 0, 0),
             )(t, x, u, signs),
             lambda x, u: jax.vmap(
-                lambda *parts: field.surfaces(*parts, jnp), (0, None if u is None else 0)
+                lambda x, u: field.surfaces(x, u, jnp), (0, None if u is None else 0)
             )(x, u),
         )
     return lambda t, x, u: jax.vmap(field, (0, 0, None if u is None else 0))(t, x, u)

@@ -21,7 +21,6 @@ from ._tsit5 import (
     Step,
     attempt,
     clipped,
-    rows_of,
     weights_at,
     with_inputs,
 )
