@@ -199,13 +199,11 @@ class Dataset:
 
     def has_equal_steps(self, tolerance: float = 1e-3) -> Bool[np.ndarray, " R"]:
         """For each run, whether its time steps agree to the relative tolerance."""
-        steps = np.diff(self.times)
-        run = self.run_of_row[1:]
-        inside = self.run_of_row[:-1] == run
-        low = np.full(self.n_runs, np.inf)
-        high = np.zeros(self.n_runs)
-        np.minimum.at(low, run[inside], steps[inside])
-        np.maximum.at(high, run[inside], steps[inside])
+        steps = np.append(np.diff(self.times), 0.0)
+        steps[self.offsets[1:] - 1] = np.inf  # from one run to the next
+        low = np.minimum.reduceat(steps, self.offsets[:-1])
+        steps[self.offsets[1:] - 1] = 0.0
+        high = np.maximum.reduceat(steps, self.offsets[:-1])
         return (high - low <= tolerance * high) | (self.run_lengths < 3)
 
     def step_of_run(self) -> Float[np.ndarray, " R"]:

@@ -1,12 +1,15 @@
 """What a differentiator is, and the windows of neighbours that most of them work on."""
 
 import abc
+from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from .._errors import DataError
 from ..data import Dataset
+
+_BLOCK = 8192  # rows
 
 
 class AbstractDifferentiator(abc.ABC):
@@ -29,15 +32,19 @@ class AbstractDifferentiator(abc.ABC):
     def coarser(self) -> "AbstractDifferentiator | None":
         """A rule of the same kind with a larger systematic error, if there is one."""
 
-    def systematic_error(self, data: Dataset) -> Float[np.ndarray, " n"]:
-        """An estimate of the mean squared error of each slope that is not noise.
+    def systematic_error(
+        self, data: Dataset, slopes: Float[np.ndarray, "N n"]
+    ) -> Float[np.ndarray, " n"]:
+        """An estimate of the mean squared error of these slopes, its own, that is not noise.
 
         A quarter of the squared difference to the next coarser rule; zero where there is none.
         """
         coarser = self.coarser()
         if coarser is None or data.run_lengths.min() < coarser.min_points:
             return np.zeros(data.n_states)
-        return np.mean((self.slopes(data) - coarser.slopes(data)) ** 2, axis=0) / 4
+        away = coarser.slopes(data)
+        away -= slopes
+        return np.vecdot(away.T, away.T) / (4 * data.n_samples)
 
     def __call__(self, data: Dataset) -> Dataset:
         """The dataset with its derivatives filled in."""
@@ -83,3 +90,18 @@ def windows(
     run = np.searchsorted(data.offsets, rows, side="right") - 1
     start = np.clip(rows - width // 2, data.offsets[run], data.offsets[run + 1] - width)
     return start, rows - start
+
+
+def near_ends(data: Dataset, width: int) -> Int[np.ndarray, " B"]:
+    """The rows whose windows are shifted inwards. All others are in the middle of theirs, so that
+    one pass of slices over the rows, whatever their runs, serves them."""
+    first = data.offsets[:-1, None] + np.arange(width // 2)
+    last = data.offsets[1:, None] - np.arange(1, width - width // 2)
+    return np.concatenate([first.ravel(), last.ravel()])
+
+
+def blocks(data: Dataset, width: int) -> Iterator[tuple[int, int]]:
+    """First and last of rows that a window can start at, few enough to stay in the cache."""
+    count = data.n_samples - width + 1
+    for first in range(0, count, _BLOCK):
+        yield first, min(first + _BLOCK, count)

@@ -1,7 +1,7 @@
 """Finite differences, plain and after the paper's smoothing."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float
@@ -9,7 +9,13 @@ from jaxtyping import Float
 from .._errors import InputError
 from .._registry import part
 from ..data import Dataset
-from ._differentiator import AbstractDifferentiator, check_equal_steps, windows
+from ._differentiator import (
+    AbstractDifferentiator,
+    blocks,
+    check_equal_steps,
+    near_ends,
+    windows,
+)
 from ._local_polynomial import LocalPolynomial, check_window, equal_step_weights, weighted_sum
 
 
@@ -74,11 +80,25 @@ def parabola_slopes(data: Dataset, values: Float[np.ndarray, "N n"]) -> Float[np
 
     sum_j y_j l_j'(t) with l_j'(t) = (2t - t_k - t_m) / ((t_j - t_k)(t_j - t_m)).
     """
-    start, _ = windows(data, 3)
-    t = data.times
-    result = np.zeros_like(values)
-    for j, k, m in ((0, 1, 2), (1, 0, 2), (2, 0, 1)):
-        tj, tk, tm = t[start + j], t[start + k], t[start + m]
-        weight = (2 * t - tk - tm) / ((tj - tk) * (tj - tm))
-        result += weight[:, None] * values[start + j]
+    result = np.empty_like(values)
+    with np.errstate(all="ignore"):  # windows over the border of two runs, mended below
+        for first, last in blocks(data, 3):
+            members = [slice(first + j, last + j) for j in range(3)]
+            result[members[1]] = _parabola_slope(data.times, values, members[1], members)
+    rows = near_ends(data, 3)
+    start, _ = windows(data, 3, rows)
+    result[rows] = _parabola_slope(data.times, values, rows, [start, start + 1, start + 2])
     return result
+
+
+def _parabola_slope(
+    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N n"], at: Any, members: list[Any]
+) -> Float[np.ndarray, "B n"]:
+    """Slopes at these rows, of which each has three members of its window."""
+    t = times[at]
+    total: Any = 0.0
+    for j, k, m in ((0, 1, 2), (1, 0, 2), (2, 0, 1)):
+        tj, tk, tm = (times[members[i]] for i in (j, k, m))
+        weight = (2 * t - tk - tm) / ((tj - tk) * (tj - tm))
+        total = total + weight[:, None] * values[members[j]]
+    return total

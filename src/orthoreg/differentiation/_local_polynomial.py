@@ -10,7 +10,13 @@ from jaxtyping import Float
 from .._errors import InputError
 from .._registry import part
 from ..data import Dataset
-from ._differentiator import AbstractDifferentiator, check_equal_steps, windows
+from ._differentiator import (
+    AbstractDifferentiator,
+    blocks,
+    check_equal_steps,
+    near_ends,
+    windows,
+)
 
 _BLOCK = 8192
 _WEAK = 1e-14
@@ -152,9 +158,18 @@ def weighted_sum(
     values: Float[np.ndarray, "N n"],
     weights: Float[np.ndarray, "place member"],
 ) -> Float[np.ndarray, "N n"]:
-    """sum_j weights[place, j] values[start + j] for every row, in as many passes as members."""
-    start, place = windows(data, weights.shape[1])
-    result = np.zeros_like(values)
-    for j in range(weights.shape[1]):
-        result += weights[place, j][:, None] * values[start + j]
+    """sum_j weights[place, j] values[start + j] for every row."""
+    width = weights.shape[1]
+    middle = width // 2
+    result = np.empty_like(values)
+    for first, last in blocks(data, width):
+        block = result[first + middle : last + middle]
+        np.multiply(values[first:last], weights[middle, 0], out=block)
+        for j in range(1, width):
+            block += weights[middle, j] * values[first + j : last + j]
+    rows = near_ends(data, width)
+    start, place = windows(data, width, rows)
+    result[rows] = 0.0
+    for j in range(width):
+        result[rows] += weights[place, j, None] * values[start + j]
     return result
