@@ -1,8 +1,8 @@
 # Everything runs in .venv, which is made on first use; nothing else is needed but Python and make.
 PYTHON ?= python3
 BIN := .venv/bin
-# one thread per test process: the processes share the cores
-TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false
+# one thread per test process: the processes share the cores. Compiled Python is kept between runs
+TEST_ENV := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false
 
 .PHONY: demo test slow lint format bench reproduction readme clean
 

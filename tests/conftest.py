@@ -1,6 +1,6 @@
 """Shapes written in annotations are checked in every test."""
 
-from jaxtyping import install_import_hook
+from shapes import begin_test, watch
 
 # not the estimator and its recipe, which tell users in words what is wrong with their parts:
 # scikit-learn's contract wants a constructor that takes anything
@@ -15,7 +15,7 @@ CHECKED = [
 ]  # fmt: skip
 
 # stays in place: orthoreg imports its parts when they are first used
-install_import_hook(CHECKED, "beartype.beartype")
+watch(CHECKED, "beartype.beartype")
 
 import hypothesis
 import numpy as np
@@ -25,6 +25,10 @@ import orthoreg
 
 hypothesis.settings.register_profile("orthoreg", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.load_profile("orthoreg")
+
+
+def pytest_runtest_setup() -> None:
+    begin_test()
 
 
 @pytest.fixture(scope="session")

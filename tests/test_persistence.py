@@ -130,14 +130,14 @@ def test_the_file_keeps_evidence_and_summary(summarized, tmp_path):
 NAME = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(str.strip)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=8)
 @example(["v1", "v0"])
 @example(["sin", "pi"])
 @example(["`a`b", '"\\"\n\0'])
 @given(st.lists(NAME, min_size=2, max_size=2, unique=True))
 def test_round_trip_under_any_names(tmp_path, names):
-    data = og.Dataset.from_arrays(X, 1.0, names=names, derivatives=Y)
-    first = og.OrthoReg(og.Polynomial(2) + og.Fourier(1), og.Zero()).fit(data)
+    data = og.Dataset.from_arrays(X[:60], 1.0, names=names, derivatives=Y[:60])
+    first = og.OrthoReg(og.Polynomial(1) + og.Fourier(1), og.Zero()).fit(data)
     first.save(tmp_path / "model.orthoreg")
     second = og.load(tmp_path / "model.orthoreg")
     assert second.state_names_ == tuple(names) and second.equations() == first.equations()

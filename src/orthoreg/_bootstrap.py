@@ -6,10 +6,10 @@ from typing import final
 
 import numpy as np
 from jaxtyping import Float
-from sklearn.utils.validation import check_is_fitted
 
 from ._errors import InputError
 from ._model import AbstractModel
+from ._scikit import check_is_fitted
 from .export import equation_names, learned_equations, significant
 from .selection import ConfoundedPair, confounded_pairs, inclusion
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from . import export
 from ._errors import InputError, ModelFileError
@@ -28,6 +26,7 @@ from ._persistence import (
 )
 from ._refining import refinement_of
 from ._rollouts import rollouts
+from ._scikit import BaseEstimator, RegressorMixin, check_is_fitted
 from ._validation import (
     as_dataset,
     in_states_of,

@@ -9,7 +9,8 @@ from jaxtyping import Float
 
 from ._errors import InputError
 from ._field import HybridField
-from .simulation import Inputs, NumpyField, Rollout, integrate
+from ._switched import SwitchedField, switched
+from .simulation import Inputs, NumpyField, Rollout, in_numpy, integrate
 
 _ESCAPE = 1e6
 _REGION_COST = 20  # values of functions that could be computed while a distance is measured
@@ -34,12 +35,13 @@ def rollouts(
     size = np.abs(state_range).max(axis=0)
     reach = np.maximum(np.where(size > 0, size, 1.0), np.abs(starts))
     used = field.without_idle_basis().without_idle_terms()
+    jumping = switched(used)
     rollout = integrate(
-        used,
+        used if jumping is None else jumping,
         starts,
         times,
         inputs,
-        in_numpy=_in_numpy(used, owner=field),
+        in_numpy=_in_numpy(used, jumping, owner=field),
         bound=_ESCAPE * reach,
         rtol=rtol,
         atol=rtol * reach,
@@ -58,7 +60,7 @@ def rollouts(
     return replace(rollout, message=messages, left_at=left_at)
 
 
-def _in_numpy(field: HybridField, owner: HybridField) -> NumpyField:
+def _in_numpy(field: HybridField, jumping: SwitchedField | None, owner: HybridField) -> NumpyField:
     """The field for many rollouts at once, and what a row of it costs."""
 
     def slope(t: Any, x: Any, u: Any) -> np.ndarray:
@@ -66,7 +68,8 @@ def _in_numpy(field: HybridField, owner: HybridField) -> NumpyField:
 
     region = 0 if field.region is None else _REGION_COST
     cost = len(field.features.terms) + field.basis.size + region
-    return NumpyField(slope, float(max(cost, 1)), owner)
+    many = slope if jumping is None else in_numpy(jumping)
+    return NumpyField(many, float(max(cost, 1)), owner)
 
 
 def _ends(rollout: Rollout, inputs: Inputs | None, rows: list[int]) -> Float[np.ndarray, "r V"]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from sklearn.base import clone
 
 from ._errors import InputError
 from ._estimator import OrthoReg
+from ._scikit import clone
 from ._validation import training_rows
 from .data import folds as folds_of
 from .fitting import finish, prepare

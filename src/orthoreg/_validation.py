@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from ._errors import DataWarning, InputError, quoted
+from ._scikit import BaseEstimator, validate_data
 from .data import Dataset, Rows, as_numbers, concatenate
 from .losses import AbstractLoss
 from .simulation import input_interpolation

@@ -63,14 +63,24 @@ def test_steps_in_the_data_are_held_said_and_remembered(tmp_path, capsys):
     assert np.allclose(found, np.where(times < 1, 0, 1 - np.exp(1 - times)), atol=1e-6)
 
 
+@pytest.fixture(scope="module")
+def driven(tmp_path_factory):
+    """The file of a model x' = u - x."""
+    x, u = np.exp(-TIMES)[:, None], np.cos(TIMES)[:, None]
+    data = og.Dataset.from_arrays(x, TIMES, u, ["x"], input_names=["u"], derivatives=u - x)
+    model = og.OrthoReg("x+u", og.Zero(), sparsity=0.0).fit(data)
+    path = tmp_path_factory.mktemp("driven") / "m.orthoreg"
+    model.save(path)
+    return path
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [("cubc", ["--interpolation", "'cubic'"]), ("v=hold", ["'u'", "'v'"]),
      ("u=holt", ["'hold'"]), ("u=hold,linear", ["u=hold,v=linear"])],
 )  # fmt: skip
-def test_wrong_interpolations_get_one_sentence(tmp_path, capsys, coarse, given, words):
-    model, _ = fitted_to(np.cos(TIMES), tmp_path, capsys)
-    assert run(["simulate", str(model), *coarse, "--interpolation", given]) == 2
+def test_wrong_interpolations_get_one_sentence(driven, capsys, coarse, given, words):
+    assert run(["simulate", str(driven), *coarse, "--interpolation", given]) == 2
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1
     assert all(word in captured.err for word in words)

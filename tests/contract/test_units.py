@@ -43,12 +43,18 @@ def fitted(states: np.ndarray, times: np.ndarray) -> og.OrthoReg:
     return og.OrthoReg(library=og.Polynomial(2)).fit(data)
 
 
+@pytest.fixture(scope="module")
+def one(runs) -> og.OrthoReg:
+    """The model that the others are compared with."""
+    return fitted(*runs)
+
+
 @settings(max_examples=6)
 @given(st.integers(-20, 20), st.integers(-20, 20))
-def test_units_that_are_powers_of_two_change_no_bit(runs, first, second):
+def test_units_that_are_powers_of_two_change_no_bit(runs, one, first, second):
     states, times = runs
     unit = 2.0 ** np.array([first, second])
-    one, other = fitted(states, times), fitted(states * unit, times)
+    other = fitted(states * unit, times)
     factor = unit[:, None] / np.prod(unit ** exponents(one), axis=1)
     assert np.array_equal(other.coefficients_, one.coefficients_ * factor)
     points = states.reshape(-1, 2)
@@ -57,10 +63,10 @@ def test_units_that_are_powers_of_two_change_no_bit(runs, first, second):
 
 @settings(max_examples=6)
 @given(st.floats(1e-4, 1e4), st.floats(1e-4, 1e4))
-def test_any_other_unit_agrees_to_rounding(runs, first, second):
+def test_any_other_unit_agrees_to_rounding(runs, one, first, second):
     states, times = runs
     unit = np.array([first, second])
-    one, other = fitted(states, times), fitted(states * unit, times)
+    other = fitted(states * unit, times)
     factor = unit[:, None] / np.prod(unit ** exponents(one), axis=1)
     assert_allclose(other.coefficients_, one.coefficients_ * factor, rtol=1e-7)
     points = states.reshape(-1, 2)
@@ -68,7 +74,7 @@ def test_any_other_unit_agrees_to_rounding(runs, first, second):
     assert (np.abs(other.predict(points * unit) - one.predict(points) * unit) < 1e-6 * size).all()
 
 
-def test_another_unit_of_time_rescales_every_equation(runs):
+def test_another_unit_of_time_rescales_every_equation(runs, one):
     states, times = runs
-    one, other = fitted(states, times), fitted(states, times * 60)
+    other = fitted(states, times * 60)
     assert_allclose(other.coefficients_, one.coefficients_ / 60, rtol=1e-7)

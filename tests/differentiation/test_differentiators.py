@@ -1,6 +1,7 @@
 """Differentiators: exactness, order of convergence, references, invariances and refusals."""
 
 import warnings
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from orthoreg import (
     SmoothingSpline,
 )
 from orthoreg._errors import DataError, InputError
+from orthoreg.differentiation import _differentiator as module
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -130,6 +132,24 @@ def test_spline_without_smoothing_is_the_natural_spline(rng):
     t = irregular(rng)
     expected = CubicSpline(t, waves(t), bc_type="natural")(t, 1)
     np.testing.assert_allclose(slopes(SmoothingSpline(0.0), waves(t), t), expected, atol=1e-8)
+
+
+@given(
+    st.lists(st.integers(9, 14), min_size=1, max_size=5),
+    st.integers(1, 20),
+    st.sampled_from(
+        [FiniteDifference(), SmoothedFiniteDifference(7, 2), SavitzkyGolay(6, 3),
+         SavitzkyGolay(9, 4)]
+    ),
+)  # fmt: skip
+def test_neither_blocks_nor_neighbouring_runs_are_seen(counts, block, differentiator):
+    """Runs of the shortest length and more, in blocks that end anywhere."""
+    x = [np.random.default_rng(count).normal(size=(count, 2)) for count in counts]
+    t = [7.0 - run + 0.1 * (run + 1) * np.arange(count) for run, count in enumerate(counts)]
+    alone = np.concatenate([slopes(differentiator, *run) for run in zip(x, t, strict=True)])
+    with mock.patch.object(module, "_BLOCK", block):
+        together = slopes(differentiator, x, t)
+    np.testing.assert_allclose(together, alone, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("differentiator", [d for d in EVERY if d != Automatic()], ids=repr)

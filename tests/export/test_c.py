@@ -77,7 +77,9 @@ def test_c_of_a_network_alone_with_inputs(tmp_path):
 
 
 def test_c_knows_every_function_and_kind_of_formula(tmp_path):
-    formulas = [f"{function}(a - b)" for function in ("sin", "abs", "sign", "arctan", "exp")]
+    formulas = [
+        f"{function}(a - b)" for function in ("sin", "abs", "sign", "heaviside", "arctan", "exp")
+    ]
     formulas += [f"{function}(a)" for function in FUNCTIONS if f"{function}(a - b)" not in formulas]
     formulas += ["a**2/b", "b**-3", "2**a", "a**b", "sqrt(a)*b", "1.5e-3*b**0.5", "a**7", "pi*b"]
     data = og.Dataset.from_arrays(X, 1.0, names=["a", "b"], derivatives=SLOPES)

@@ -102,6 +102,7 @@ def test_the_residual_is_shown():
         ("x**0.5", r"\sqrt{x}"),
         ("(x + y)**2", r"\left(x + y\right)^{2}"),
         ("log(x)", r"\ln\left(x\right)"),
+        ("heaviside(x - y)", r"H\left(x - y\right)"),
         ("sign(x - y)", r"\operatorname{sign}\left(x - y\right)"),
         ("x**y", r"x^{y}"),
         ("2**x", r"2^{x}"),
@@ -111,7 +112,8 @@ def test_the_residual_is_shown():
 )
 def test_formulas_are_set_as_mathematics(formula, expected):
     truth = eval(
-        formula, {name: getattr(np, name) for name in ("sin", "exp", "abs", "log", "sign", "sqrt")},
+        formula, {name: getattr(np, name) for name in ("sin", "exp", "abs", "log", "sign", "sqrt")}
+        | {"heaviside": lambda values: np.heaviside(values, 0.5)},
         {"x": X[:, 0], "y": X[:, 1]},
     )  # fmt: skip
     line = latex(["x", "y"], np.outer(truth, [2, 0]), og.Terms([formula]))[0]

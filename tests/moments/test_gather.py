@@ -1,6 +1,7 @@
 """Moments against dense products: folds, cells, chunks, and rows that are weighted sums."""
 
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -13,10 +14,17 @@ import orthoreg as og
 from orthoreg._errors import DataError
 from orthoreg.data import Rows, extrapolations
 from orthoreg.libraries import bind
+from orthoreg.moments import _moments as module
 from orthoreg.moments import gather, gather_partitioned, no_basis
 
 FEATURES = bind(og.Polynomial(2) + og.Fourier(1), ("x", "y"), ("x", "y"))
 seeds = st.integers(0, 10_000)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_blocks():
+    with mock.patch.object(module, "_NUMBERS", 1):
+        yield
 
 
 def made(seed: int, n_rows: int = 700, windows: bool = False) -> Rows:

@@ -42,7 +42,7 @@ def test_clean_data_stay_as_they_are():
 def test_a_short_run_is_smoothed_over_all_of_its_rows():
     x = signal[:, :1] + 0.1 * np.random.default_rng(4).standard_normal((1000, 1))
     offsets = np.array([0, 6, 1000])
-    found = smooth(np.r_[t[:6], t[: 994]], np.r_[x[:6], x[:994]], offsets)
+    found = smooth(np.r_[t[:6], t[:994]], np.r_[x[:6], x[:994]], offsets)
     assert np.isfinite(found.values).all()
     line = np.polynomial.Polynomial.fit(t[:6], x[:6, 0], 3)(t[:6])
     np.testing.assert_allclose(found.values[:6, 0], line, atol=1e-9)

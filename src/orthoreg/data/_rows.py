@@ -56,7 +56,7 @@ class Rows:
         return np.asarray(share @ self.points) / np.asarray(share.sum(axis=1)).reshape(-1, 1)
 
     def evaluate(
-        self, function: Callable[[np.ndarray], np.ndarray], rows: Int[np.ndarray, " B"]
+        self, function: Callable[[np.ndarray], np.ndarray], rows: Int[np.ndarray, " B"] | slice
     ) -> Float[np.ndarray, "B k"]:
         """A function of points (M x V -> M x k) at these rows."""
         if self.windows is None:

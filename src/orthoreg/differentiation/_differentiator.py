@@ -29,15 +29,19 @@ class AbstractDifferentiator(abc.ABC):
     def coarser(self) -> "AbstractDifferentiator | None":
         """A rule of the same kind with a larger systematic error, if there is one."""
 
-    def systematic_error(self, data: Dataset) -> Float[np.ndarray, " n"]:
-        """An estimate of the mean squared error of each slope that is not noise.
+    def systematic_error(
+        self, data: Dataset, slopes: Float[np.ndarray, "N n"]
+    ) -> Float[np.ndarray, " n"]:
+        """An estimate of the mean squared error of these slopes, its own, that is not noise.
 
         A quarter of the squared difference to the next coarser rule; zero where there is none.
         """
         coarser = self.coarser()
         if coarser is None or data.run_lengths.min() < coarser.min_points:
             return np.zeros(data.n_states)
-        return np.mean((self.slopes(data) - coarser.slopes(data)) ** 2, axis=0) / 4
+        away = coarser.slopes(data)
+        away -= slopes
+        return np.vecdot(away.T, away.T) / (4 * data.n_samples)
 
     def __call__(self, data: Dataset) -> Dataset:
         """The dataset with its derivatives filled in."""

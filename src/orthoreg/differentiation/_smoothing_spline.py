@@ -5,7 +5,6 @@ from typing import final
 
 import numpy as np
 from jaxtyping import Float
-from scipy.interpolate import make_smoothing_spline
 
 from .._errors import InputError
 from .._registry import part
@@ -40,6 +39,8 @@ class SmoothingSpline(AbstractDifferentiator):
         return _MIN_POINTS
 
     def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
+        from scipy.interpolate import make_smoothing_spline
+
         result = np.empty_like(data.states)
         for runs in runs_by_grid(data):
             rows = data.offsets[runs][:, None] + np.arange(int(data.run_lengths[runs[0]]))
@@ -62,6 +63,8 @@ class SmoothingSpline(AbstractDifferentiator):
 
 def best_strength(times: Float[np.ndarray, " T"], values: Float[np.ndarray, "T R"]) -> float:
     """The strength with the least squared error at held-out inner points, over all runs."""
+    from scipy.interpolate import make_smoothing_spline
+
     unit = np.mean(np.diff(times)) ** 3
     inner = np.arange(1, len(times) - 1)
     errors = np.zeros(len(_STRENGTHS))

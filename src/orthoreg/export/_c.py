@@ -37,6 +37,14 @@ static double sign(double value)
 """
 
 
+_HEAVISIDE = """
+static double heaviside(double value)
+{
+    return value > 0.0 ? 1.0 : value < 0.0 ? 0.0 : value == 0.0 ? 0.5 : value;
+}
+"""
+
+
 def to_c(field: HybridField, outputs: Sequence[str]) -> str:
     """Source of a C99 file with `void vector_field(const double *z, double *dxdt)`, which needs
     the C library alone. The residual is included, its weights written out in full precision."""
@@ -89,9 +97,8 @@ def _terms(features: FeatureMap) -> str:
     if not any(operation == "variable" for operation, _ in program.steps):
         lines.insert(0, "(void)z;")
     calls = {operands[0] for operation, operands in program.steps if operation == "call"}
-    return (_SIGN if "sign" in calls else "") + _function(
-        "void terms(const double *z, double *t)", lines
-    )
+    helpers = (_SIGN if "sign" in calls else "") + (_HEAVISIDE if "heaviside" in calls else "")
+    return helpers + _function("void terms(const double *z, double *t)", lines)
 
 
 def _sums(coefficients: Any) -> list[str]:

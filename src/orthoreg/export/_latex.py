@@ -34,7 +34,7 @@ _ESCAPES = {
     "\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": "~", '"': "''", "`": "'",
     **{letter: f"\\{letter}" for letter in "#$%&_{}"},
 }  # fmt: skip
-_FUNCTIONS = {"log": r"\ln", "sign": r"\operatorname{sign}"}
+_FUNCTIONS = {"log": r"\ln", "sign": r"\operatorname{sign}", "heaviside": r"H"}
 _AROUND = {"abs": r"\left|{}\right|", "sqrt": r"\sqrt{{{}}}", "exp": "e^{{{}}}"}
 
 

@@ -10,7 +10,6 @@ from typing import final
 
 import numpy as np
 from jaxtyping import Float
-from scipy.optimize import least_squares
 
 from .._errors import InputError
 from .._typing import Mask
@@ -150,6 +149,7 @@ def _polished(
     high: Float[np.ndarray, " q"],
 ) -> tuple[Float[np.ndarray, " q"], float]:
     """The nearest minimum, and what it leaves."""
+    from scipy.optimize import least_squares
 
     def left(part: np.ndarray) -> np.ndarray:
         values = start.copy()

@@ -19,7 +19,7 @@ from ._expression import (
 
 
 def derivative(item: Expression, by: Variable | Parameter) -> Expression:
-    """d item / d by. Steps have slope zero: that of `sign` is zero, and of `abs` is `sign`."""
+    """d item / d by. Steps, as of `sign`, have slope zero; that of `abs` is `sign`."""
     match item:
         case Variable(index, _):
             return ONE if isinstance(by, Variable) and by.index == index else ZERO
@@ -82,6 +82,6 @@ def _outer(function: str, at: Expression) -> Expression:
             return multiply(Number(0.5), power(at, Number(-0.5)))
         case "abs":
             return call("sign", at)
-        case "sign":
+        case "sign" | "heaviside":
             return ZERO
     raise AssertionError(f"No derivative of {function} is known.")

@@ -18,10 +18,17 @@ FUNCTIONS: Mapping[str, Callable[[float], float]] = {
     "arctan": math.atan, "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh, "exp": math.exp,
     "log": math.log, "sqrt": math.sqrt, "abs": abs,
     "sign": lambda value: float((value > 0) - (value < 0)),
+    "heaviside": lambda value: 0.5 + 0.5 * ((value > 0) - (value < 0)),
 }  # fmt: skip
 """Functions a formula may use, by the name NumPy and JAX give them, on plain numbers."""
 
-SYMPY_NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "Abs"}
+SYMPY_NAMES = {
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "abs": "Abs",
+    "heaviside": "Heaviside",
+}
 
 
 @final
@@ -268,7 +275,9 @@ def run(
         elif operation == "call":
             name, place = operands
             function = getattr(xp, SYMPY_NAMES.get(name, str(name)) if is_sympy else name)
-            value = function(values[place])
+            # a step is one half where it happens, in SymPy without being told
+            half = (0.5,) if name == "heaviside" and not is_sympy else ()
+            value = function(values[place], *half)
         elif operation == "add":
             value = values[operands[0]]
             for place in operands[1:]:
@@ -341,7 +350,8 @@ def to_text(item: Expression, *, functions: str = "", names: Sequence[str] | Non
             case Power(_, _):
                 text, level = f"1/{write(power(item, Number(-1.0)), 3)}", 2
             case Call(function, argument):
-                text, level = f"{functions}{function}({write(argument, 0)})", 5
+                half = ", 0.5" if function == "heaviside" and functions == "np." else ""
+                text, level = f"{functions}{function}({write(argument, 0)}{half})", 5
         return f"({text})" if level < binding else text
 
     return write(item, 0)

@@ -22,7 +22,14 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
     r"|(?P<name>[^\W\d]\w*)|`(?P<quoted>[^`]+)`|(?P<sign>\*\*|[-+*/^()]))"
 )
-_ALIASES = {"ln": "log", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "Abs": "abs"}
+_ALIASES = {
+    "ln": "log",
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "Abs": "abs",
+    "step": "heaviside",
+}
 _CONSTANTS = {"pi": 3.141592653589793}
 _DEPTH_LIMIT = 60
 

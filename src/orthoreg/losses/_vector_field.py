@@ -39,12 +39,12 @@ class VectorField(AbstractLoss):
         if targets is None:
             check_lengths(data, self.differentiation.min_points, self.differentiation)
             rule = self.differentiation.rule(data)
-            targets = rule(data).derivatives
-            error = rule.systematic_error(data)
-        assert targets is not None
+            targets = rule.slopes(data)
+            error = rule.systematic_error(data, targets)
+        rests = _is_rounding(data, targets)
         return Rows(
             data.variables,
-            np.where(_is_rounding(data, targets), 0.0, targets),
+            np.where(rests, 0.0, targets) if rests.any() else targets,
             data.run_of_row,
             error,
             data.variable_names,
@@ -77,5 +77,5 @@ class VectorField(AbstractLoss):
 def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.ndarray, " n"]:
     """The states whose derivatives, over the longest run, add up to no more than rounding."""
     longest = np.max(data.step_of_run() * (data.run_lengths - 1))
-    change, size = (np.sqrt(np.mean(values**2, axis=0)) for values in (slopes, data.states))
+    change, size = (np.sqrt(np.vecdot(one.T, one.T)) for one in (slopes, data.states))
     return (change * longest <= _ROUNDING * size) & (longest > 0)

@@ -10,7 +10,8 @@ from .._errors import DataError
 from .._progress import track
 from ..data import Rows
 
-_BLOCK = 512
+_BLOCK = 512  # rows at once, or as many as make up
+_NUMBERS = 2**16
 
 
 @final
@@ -121,18 +122,24 @@ def gather(
     `features` and `basis` map points (M x V) to their values, as `FeatureMap` and `Basis` do.
     Without `fold_of_row` all rows are in the first.
     """
-    if fold_of_row is None:
-        fold_of_row = np.zeros(len(rows), dtype=np.int64)
     n_features = features(rows.points[:1]).shape[1]
     n_basis = basis(rows.points[:1]).shape[1]
     size = n_features + n_basis + rows.targets.shape[1]
     totals = np.zeros((folds, size, size))
-    blocks = [
-        (fold, chosen[first : first + _BLOCK])
-        for fold in range(folds)
-        for chosen in [np.flatnonzero(fold_of_row == fold)]
-        for first in range(0, len(chosen), _BLOCK)
-    ]
+    length = max(_BLOCK, _NUMBERS // size)
+    if fold_of_row is None:
+        counts = [len(rows)] + [0] * (folds - 1)
+        blocks: list[tuple[int, Any]] = [
+            (0, slice(first, first + length)) for first in range(0, len(rows), length)
+        ]
+    else:
+        counts = np.bincount(fold_of_row, minlength=folds)
+        blocks = [
+            (fold, chosen[first : first + length])
+            for fold in range(folds)
+            for chosen in [np.flatnonzero(fold_of_row == fold)]
+            for first in range(0, len(chosen), length)
+        ]
 
     def values(points: np.ndarray) -> np.ndarray:
         return np.hstack([features(points), basis(points)])
@@ -143,7 +150,6 @@ def gather(
             totals[fold] += block.T @ block
     if not np.isfinite(totals).all():
         raise not_finite(features, rows)
-    counts = np.bincount(fold_of_row, minlength=folds)
     return [
         Moments(int(count), total, n_features, n_basis)
         for count, total in zip(counts, totals, strict=True)

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
-from sklearn.utils.validation import check_is_fitted
 
 from .._errors import InputError
 from .._model import AbstractModel
+from .._scikit import check_is_fitted
 from ..export import equation_names, learned_equations
 from ..selection import EquationPath, InformationCriterion
 from ._choice import chosen_names, largest, share_shown

@@ -13,5 +13,7 @@ from ._integrate import integrate as integrate
 from ._rollout import Rollout as Rollout
 from ._rollout import Status as Status
 from ._routes import NumpyField as NumpyField
+from ._switching import AbstractSwitchedField as AbstractSwitchedField
+from ._switching import in_numpy as in_numpy
 from ._tsit5 import PLACES as TSIT5_PLACES
 from ._tsit5 import WEIGHTS as TSIT5_WEIGHTS

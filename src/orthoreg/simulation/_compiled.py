@@ -9,7 +9,9 @@ import numpy as np
 
 from .._arrays import register_pytrees
 from ._inputs import Inputs
-from ._tsit5 import RUNNING, Cells, Limits, Now, Slope, Step, attempt
+from ._stepping import take_step
+from ._switching import AbstractSwitchedField, Switched
+from ._tsit5 import RUNNING, Cells, Limits, Now, Slope, Step
 
 SIZES = (1, 16, 256)
 """Batches that are compiled; others are filled up to the next."""
@@ -38,9 +40,9 @@ def compiled_block(
         after, step = _block(arrays, rest, now, limits, cells, jumps, _STEPS[size])
     after = Now(*(np.array(part)[:count] for part in after))
     taken, *parts = (np.asarray(part) for part in step)
-    t, end, x, kept = (part[:taken, :count] for part in parts[:4])
-    slopes = parts[4][:taken, :, :count]
-    return after._replace(cell=after.cell + first[:count]), Step(t, end, x, slopes, kept)
+    t, end, length, x, kept = (part[:taken, :count] for part in parts[:5])
+    slopes = parts[5][:taken, :, :count]
+    return after._replace(cell=after.cell + first[:count]), Step(t, end, length, x, slopes, kept)
 
 
 def evaluate(field: Any, t: Any, x: Any, u: Any) -> np.ndarray:
@@ -79,14 +81,24 @@ def whole_field(arrays: Any, rest: Any) -> Any:
     )
 
 
-def _many(arrays: Any, rest: Any) -> Slope:
+def _many(arrays: Any, rest: Any) -> Slope | Switched:
     field = whole_field(arrays, rest)
+    if isinstance(field, AbstractSwitchedField):
+        return Switched(
+            lambda t, x, u, signs: jax.vmap(
+                lambda t, x, u, signs: field.slope(t, x, u, signs, jnp),
+                (0, 0, None if u is None else 0, 0),
+            )(t, x, u, signs),
+            lambda x, u: jax.vmap(
+                lambda x, u: field.surfaces(x, u, jnp), (0, None if u is None else 0)
+            )(x, u),
+        )
     return lambda t, x, u: jax.vmap(field, (0, 0, None if u is None else 0))(t, x, u)
 
 
 @partial(jax.jit, static_argnums=1)
 def _values(arrays, rest, t, x, u):
-    return _many(arrays, rest)(t, x, u)
+    return jax.vmap(whole_field(arrays, rest), (0, 0, None if u is None else 0))(t, x, u)
 
 
 @partial(jax.jit, static_argnums=(1, 5, 6))
@@ -94,7 +106,7 @@ def _block(arrays, rest, now, limits, cells, jumps, most):
     field = _many(arrays, rest)
     count, n = now.x.shape
     space = (
-        jnp.zeros((most, count)), jnp.zeros((most, count)), jnp.zeros((most, count, n)),
+        *(jnp.zeros((most, count)) for _ in range(3)), jnp.zeros((most, count, n)),
         jnp.zeros((most, count), bool), jnp.zeros((most, 7, count, n)),
     )  # fmt: skip
 
@@ -108,8 +120,9 @@ def _block(arrays, rest, now, limits, cells, jumps, most):
 
     def body(carry):
         taken, now, space = carry
-        now, step = attempt(field, now, limits, cells, jumps, jnp)
-        parts = (step.t, step.end, step.x, step.kept, jnp.stack(step.slopes))
+        now, step = take_step(field, now, limits, cells, jumps, jnp)
+        slopes = jnp.stack(step.slopes) if isinstance(step.slopes, list) else step.slopes
+        parts = (step.t, step.end, step.size, step.x, step.kept, slopes)
         space = tuple(array.at[taken].set(part) for array, part in zip(space, parts, strict=True))
         return taken + 1, now, space
 

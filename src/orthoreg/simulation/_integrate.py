@@ -10,8 +10,9 @@ from .._progress import progress
 from ._inputs import Inputs
 from ._rollout import Rollout, Status
 from ._routes import Field, NumpyField, Task, by_jax, by_numpy
-from ._stepping import Grid, begin, rows_of
-from ._tsit5 import COMPLETED, DIVERGED, RUNNING, STALLED, STUCK, Limits, Now
+from ._stepping import Grid, begin
+from ._switching import AbstractSwitchedField
+from ._tsit5 import COMPLETED, DIVERGED, LEAST, RUNNING, STALLED, STUCK, Limits, Now, rows_of
 
 COMPILATION = 7e7
 """What it costs to load JAX and to compile: about two seconds, in which NumPy computes so many
@@ -19,7 +20,6 @@ values of functions (sines, tanh)."""
 
 _WIDE, _WIDEST = 2**17, 4096  # values of functions, and rollouts, that are computed side by side
 _BATCH = 256  # rollouts that are compiled side by side
-_LEAST = 1e-14  # of the whole time: a step below it is none
 _MESSAGES = {
     COMPLETED: "",
     DIVERGED: "The rollout left the range of finite states at t = {time:.6g}",
@@ -54,8 +54,12 @@ def integrate(
     once is used from then on. Where stability and
     not accuracy keeps the steps short, with very many still to go, and where they run out, an
     implicit method takes over.
+
+    A field that jumps where functions change their signs is an `AbstractSwitchedField`, and
+    `in_numpy` then holds the same as `Switched`. Each step ends where a sign changes, and a rollout
+    slides along the surface where the fields at both sides push onto it (Filippov's solution).
     """
-    assert field is not None or in_numpy is not None
+    assert in_numpy is not None or not (field is None or isinstance(field, AbstractSwitchedField))
     starts, times = np.asarray(starts, float), np.asarray(times, float)
     slope, owner, width = _jax_slope(field), None, _WIDEST
     if in_numpy is not None:
@@ -99,7 +103,7 @@ def _jax_slope(field: Field | None) -> Any:
 def _limits(starts: Any, times: Any, bound: Any, rtol: float, atol: Any) -> Limits:
     first, last = times[:, 0], times[:, -1]
     least = np.maximum(
-        _LEAST * (last - first), 4 * np.spacing(np.maximum(np.abs(first), np.abs(last)))
+        LEAST * (last - first), 4 * np.spacing(np.maximum(np.abs(first), np.abs(last)))
     )
     bound, atol = (np.broadcast_to(np.asarray(one, float), starts.shape) for one in (bound, atol))
     return Limits(last, bound, atol, rtol, least)

@@ -8,20 +8,22 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ._inputs import Inputs
-from ._stepping import Grid, is_held_by_stability, numpy_block, read_out, rows_of
-from ._tsit5 import RUNNING, STALLED, Limits, Now, Slope
+from ._stepping import Grid, is_held_by_stability, numpy_block, read_out
+from ._switching import AbstractSwitchedField, Switched
+from ._tsit5 import RUNNING, STALLED, Limits, Now, Slope, rows_of
 
 _CALL = 5000  # values of functions that could be computed while NumPy is called for one slope
 _FASTER = 2 / 3  # of the time of computing a value is what compiled code saves
 _ROW = 5  # values that could be computed in what it takes, in turn, for each rollout
 _STAGES = 6
+_SWITCHING = 5  # times what a step costs in NumPy where signs may change in it
 _LONGEST = 256  # steps by NumPy between two looks at how far it is
 _ROOM = 2**19  # states of these steps that are held in memory
 _MOST_STEPS, _MOST_EACH = 1_000_000, 100  # of a rollout; more for each time that is asked for
 _STIFF = 200_000  # steps still to go whose size stability dictates: worth an implicit method
 _LONG = 20_000  # steps still to go for a few rollouts of many: worth another compilation
 
-Field = Callable[[Any, Any, Any], Any]
+Field = Callable[[Any, Any, Any], Any] | AbstractSwitchedField
 """(time, state, input) -> derivative of one rollout, in JAX; a pytree, such as an
 `equinox.Module`, so that other numbers in it do not compile anew."""
 
@@ -35,7 +37,7 @@ class NumpyField:
     simulations with the same `owner`, such as a fitted model's field.
     """
 
-    slope: Slope
+    slope: Slope | Switched
     cost: float = 20.0
     owner: Any = None
 
@@ -71,10 +73,11 @@ def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now
     To go on takes as many steps as the speed so far says.
     """
     missed, steps = 0.0, 0
+    stages = _STAGES * (_SWITCHING if isinstance(field.slope, Switched) else 1)
     running = np.flatnonzero(now.status == RUNNING)
     while running.size:
         part, current = task.only(running), rows_of(now, running)
-        saved = _STAGES * (_CALL + running.size * (_FASTER * field.cost - _ROW))
+        saved = stages * (_CALL + running.size * (_FASTER * field.cost - _ROW))
         if saved > 0 and missed >= price:
             break
         most = min(_LONGEST, _ROOM // current.x.size)
@@ -96,13 +99,13 @@ def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now
 
 def by_jax(field: Field, task: Task, now: Now) -> Now:
     """Where the rollouts stand in the end. Those that are stiff, or out of steps, are handed to
-    the implicit method."""
+    the implicit method, unless the field jumps."""
     running = np.flatnonzero(now.status == RUNNING)
     if not running.size:
         return now
     from ._compiled import SIZES, compiled_block
 
-    left_over = [running[:0]]
+    left_over, jumps = [running[:0]], isinstance(field, AbstractSwitchedField)
     for rows in np.split(running, np.arange(SIZES[-1], len(running), SIZES[-1])):
         steps, far, size = 0, np.inf, SIZES[-1]
         while rows.size:
@@ -114,13 +117,16 @@ def by_jax(field: Field, task: Task, now: Now) -> Now:
             now = _updated(now, rows, current)
             steps += len(step.t)
             ahead = _ahead(len(step.t), step.t[0], current.t, part.limits.last)
-            held = is_held_by_stability(step, part.limits)
+            held = is_held_by_stability(step, part.limits) & (not jumps)
             hopeless = (held & (ahead > _STIFF)) | (steps > task.most_steps)
             runs = current.status == RUNNING
             left_over.append(rows[runs & hopeless])
             rows, far = rows[runs & ~hopeless], ahead[runs].max(initial=0.0)
     stiff = np.concatenate(left_over)
     if not stiff.size:
+        return now
+    if jumps:  # an implicit method would have to know of the jumps
+        now.status[stiff] = STALLED
         return now
     from ._implicit import finish_implicitly
 

@@ -7,11 +7,14 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from ._events import attempt_switched, initial_modes
 from ._inputs import Inputs
+from ._switching import Switched
 from ._tsit5 import (
     COMPLETED,
     RUNNING,
     WEIGHTS,
+    Cells,
     Limits,
     Now,
     Slope,
@@ -53,7 +56,7 @@ class Grid:
 
 
 def begin(
-    field: Slope,
+    field: Slope | Switched,
     starts: Float[np.ndarray, "B n"],
     first: Float[np.ndarray, " B"],
     limits: Limits,
@@ -64,29 +67,39 @@ def begin(
     if inputs is not None:
         cells, cell = inputs.cells, inputs.cell_at(first)
     with np.errstate(all="ignore"):
-        slope = np.asarray(with_inputs(field, cell, cells)(first, starts))
+        if isinstance(field, Switched):
+            slope = np.zeros_like(starts)  # taken anew at each step
+            mode, starts = initial_modes(field, starts, first, limits, cell, cells)
+        else:
+            slope = np.asarray(with_inputs(field, cell, cells)(first, starts))
+            mode = np.zeros((len(starts), 0))
     wanted = _FIRST * np.minimum(limits.last - first, 1.0)
     status = np.where(limits.last > first, RUNNING, COMPLETED)
     end = clipped(first, wanted, cell, limits, cells, np)
-    return Now(first, np.where(status == RUNNING, end, first), wanted, starts, slope, cell, status)
+    end = np.where(status == RUNNING, end, first)
+    return Now(first, end, wanted, starts, slope, cell, status, mode)
+
+
+def take_step(
+    field: Slope | Switched, now: Now, limits: Limits, cells: Cells | None, jumps: bool, xp: Any
+) -> tuple[Now, Step]:
+    """One step of every running rollout."""
+    if isinstance(field, Switched):
+        return attempt_switched(field, now, limits, cells, xp)
+    return attempt(field, now, limits, cells, jumps, xp)
 
 
 def numpy_block(
-    field: Slope, now: Now, limits: Limits, inputs: Inputs | None, most: int
+    field: Slope | Switched, now: Now, limits: Limits, inputs: Inputs | None, most: int
 ) -> tuple[Now, Step]:
     """At most so many steps of all rollouts, and what they were, one after the other."""
     steps = []
     cells, jumps = (None, False) if inputs is None else (inputs.cells, inputs.jumps)
     with np.errstate(all="ignore"):
         while len(steps) < most and (now.status == RUNNING).any():
-            now, step = attempt(field, now, limits, cells, jumps, np)
+            now, step = take_step(field, now, limits, cells, jumps, np)
             steps.append(step)
     return now, Step(*(np.array(part) for part in zip(*steps, strict=True)))
-
-
-def rows_of(parts: Any, rows: Any) -> Any:
-    """A tuple of arrays with some of their rows; scalars stay."""
-    return type(parts)(*(part[rows] if np.ndim(part) else part for part in parts))
 
 
 def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
@@ -100,7 +113,8 @@ def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
     count = last - first
     again = np.repeat(np.arange(len(which)), count)
     column = first[again] + np.arange(len(again)) - np.repeat(np.cumsum(count) - count, count)
-    begin, size, number, which = (part[again] for part in (begin, end - begin, number, which))
+    size = step.size[number, which]
+    begin, size, number, which = (part[again] for part in (begin, size, number, which))
     row = rows[which]
     weights = weights_at((grid.times[row, column] - begin) / size) * size[:, None]
     way = np.einsum("ms,msn->mn", weights, step.slopes[number, :, which])
@@ -113,7 +127,7 @@ def is_held_by_stability(step: Step, limits: Limits) -> Bool[np.ndarray, " B"]:
 
     The rate of the fastest motion is estimated from two slopes at the end of a step.
     """
-    scale, size = limits.atol, (step.end - step.t)[..., None]
+    scale, size = limits.atol, step.size[..., None]
     with np.errstate(all="ignore"):
         weights = np.array(WEIGHTS[5]) - np.append(WEIGHTS[4], 0.0)
         apart = size * np.einsum("s,isbn->ibn", weights, step.slopes[:, :6])

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
+from .._arrays import Arrays
+
 RUNNING, COMPLETED, DIVERGED, STALLED, STUCK = -1, 0, 1, 2, 3
 """How a rollout stands: STALLED ran out of steps, STUCK found no step small enough."""
 
@@ -43,6 +45,7 @@ ERROR = (
 _ORDER = 5
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 10.0
 GROWN = 1e-4  # of the bound: beyond it a step that vanishes means divergence
+LEAST = 1e-14  # of the whole time: a step below it is none
 
 Slope = Callable[[Any, Any, Any], Any]
 """(times B, states B x n, inputs B x m or None) -> derivatives B x n."""
@@ -59,6 +62,7 @@ class Now(NamedTuple):
     slope: Any  # at t and x
     cell: Any  # of the inputs' polynomials
     status: Any
+    mode: Any  # of each sign in the field: it, or 0 where the rollout slides (B x k)
 
 
 @final
@@ -92,9 +96,15 @@ class Step(NamedTuple):
 
     t: Any
     end: Any
+    size: Any  # more than from t to the end where a sign changed on the way
     x: Any
     slopes: Any  # 7 x B x n
     kept: Any
+
+
+def rows_of(parts: Any, rows: Any) -> Any:
+    """A tuple of arrays with some of their rows; scalars stay."""
+    return type(parts)(*(part[rows] if np.ndim(part) else part for part in parts))
 
 
 def with_inputs(field: Slope, cell: Any, cells: Cells | None) -> Callable[..., Any]:
@@ -124,16 +134,17 @@ def attempt(
     step is not that at the beginning of the next.
     """
     slope = with_inputs(field, now.cell, cells)
-    size = (now.end - now.t)[:, None]
+    length = now.end - now.t
+    size = length[:, None]
     slopes = [slope(now.t, now.x) if jumps else now.slope]
     x = now.x
     for place, weights in zip(PLACES, WEIGHTS, strict=True):
         x = now.x + size * _weighted(weights, slopes)
-        slopes.append(slope(now.t + place * size[:, 0], x))
-    error = _relative(size * _weighted(ERROR, slopes), now.x, x, limits, xp)
+        slopes.append(slope(now.t + place * length, x))
+    error = relative_size(size * _weighted(ERROR, slopes), now.x, x, limits, xp)
     kept = (error < 1) & (now.status == RUNNING)
-    step = Step(now.t, now.end, now.x, slopes, kept)
-    return _next(now, x, slopes[-1], error, kept, limits, cells, xp), step
+    step = Step(now.t, now.end, length, now.x, slopes, kept)
+    return advance(now, x, slopes[-1], error, kept, limits, cells, xp), step
 
 
 def _weighted(weights: Sequence[float], slopes: Sequence[Any]) -> Any:
@@ -143,7 +154,7 @@ def _weighted(weights: Sequence[float], slopes: Sequence[Any]) -> Any:
     return total
 
 
-def _relative(error: Any, before: Any, after: Any, limits: Limits, xp: Any) -> Any:
+def relative_size(error: Any, before: Any, after: Any, limits: Limits, xp: Any) -> Any:
     """The size of an error relative to the tolerance; infinite where it is no number."""
     scale = limits.atol + limits.rtol * xp.maximum(xp.abs(before), xp.abs(after))
     size = _norm(error / scale, xp)
@@ -154,7 +165,7 @@ def _norm(x: Any, xp: Any) -> Any:
     return xp.sqrt((x * x).sum(1) / x.shape[1])
 
 
-def _next(
+def advance(
     now: Now,
     x: Any,
     slope: Any,
@@ -184,7 +195,7 @@ def _next(
     if cells is not None:
         cell = xp.where(kept & (t >= cells.knots[cells.signal, cell + 1]), cell + 1, cell)
     end = clipped(t, wanted, cell, limits, cells, xp)
-    return Now(t, xp.where(status == RUNNING, end, t), wanted, x, slope, cell, status)
+    return Now(t, xp.where(status == RUNNING, end, t), wanted, x, slope, cell, status, now.mode)
 
 
 def clipped(t: Any, wanted: Any, cell: Any, limits: Limits, cells: Cells | None, xp: Any) -> Any:
@@ -195,10 +206,10 @@ def clipped(t: Any, wanted: Any, cell: Any, limits: Limits, cells: Cells | None,
     return xp.where(t + wanted > stop - limits.least, stop, t + wanted)
 
 
-def weights_at(place: Float[np.ndarray, " M"]) -> Float[np.ndarray, "M 7"]:
+def weights_at(place: Float[Arrays, " M"], xp: Any = np) -> Float[Arrays, "M 7"]:
     """How the slopes of a step add up to the way covered in a part of it (dense output)."""
     s, s2 = place, place * place
-    return np.stack([
+    return xp.stack([
         -1.0530884977290216 * s * (s - 1.3299890189751412)
         * (s2 - 1.4364028541716351 * s + 0.7139816917074209),
         0.1017 * s2 * (s2 - 2.1966568338249754 * s + 1.2949852507374631),

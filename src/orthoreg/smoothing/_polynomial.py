@@ -3,6 +3,9 @@
 Runs are stored one after the other: run r owns the rows `offsets[r]` to `offsets[r + 1]`.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
@@ -26,20 +29,31 @@ def windows(
     return start, rows - start
 
 
+def _near_ends(offsets: Int[np.ndarray, " bounds"], width: int) -> Int[np.ndarray, " B"]:
+    """The rows whose windows are shifted inwards. All others are in the middle of theirs, so that
+    one pass of slices over the rows, whatever their runs, serves them."""
+    first = offsets[:-1, None] + np.arange(width // 2)
+    last = offsets[1:, None] - np.arange(1, width - width // 2)
+    return np.concatenate([first.ravel(), last.ravel()])
+
+
+def _blocks(n_samples: int, width: int) -> Iterator[tuple[int, int]]:
+    """First and last of rows that a window can start at, few enough to stay in the cache."""
+    count = n_samples - width + 1
+    for first in range(0, count, _BLOCK):
+        yield first, min(first + _BLOCK, count)
+
+
 def have_equal_steps(
     times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], tolerance: float
 ) -> Bool[np.ndarray, " R"]:
     """For each run, whether its time steps agree to the relative tolerance."""
-    lengths = np.diff(offsets)
-    run_of_row = np.repeat(np.arange(len(lengths)), lengths)
-    steps = np.diff(times)
-    run = run_of_row[1:]
-    inside = run_of_row[:-1] == run
-    low = np.full(len(lengths), np.inf)
-    high = np.zeros(len(lengths))
-    np.minimum.at(low, run[inside], steps[inside])
-    np.maximum.at(high, run[inside], steps[inside])
-    return (high - low <= tolerance * high) | (lengths < 3)
+    steps = np.append(np.diff(times), 0.0)
+    steps[offsets[1:] - 1] = np.inf  # from one run to the next
+    low = np.minimum.reduceat(steps, offsets[:-1])
+    steps[offsets[1:] - 1] = 0.0
+    high = np.maximum.reduceat(steps, offsets[:-1])
+    return (high - low <= tolerance * high) | (np.diff(offsets) < 3)
 
 
 def mean_steps(
@@ -94,11 +108,20 @@ def weighted_sum(
     offsets: Int[np.ndarray, " bounds"],
     weights: Float[np.ndarray, "place member"],
 ) -> Float[np.ndarray, "N n"]:
-    """sum_j weights[place, j] values[start + j] for every row, in as many passes as members."""
-    start, place = windows(offsets, weights.shape[1])
-    result = np.zeros_like(values)
-    for j in range(weights.shape[1]):
-        result += weights[place, j][:, None] * values[start + j]
+    """sum_j weights[place, j] values[start + j] for every row."""
+    width = weights.shape[1]
+    middle = width // 2
+    result = np.empty_like(values)
+    for first, last in _blocks(len(values), width):
+        block = result[first + middle : last + middle]
+        np.multiply(values[first:last], weights[middle, 0], out=block)
+        for j in range(1, width):
+            block += weights[middle, j] * values[first + j : last + j]
+    rows = _near_ends(offsets, width)
+    start, place = windows(offsets, width, rows)
+    result[rows] = 0.0
+    for j in range(width):
+        result[rows] += weights[place, j, None] * values[start + j]
     return result
 
 
@@ -160,13 +183,28 @@ def parabola_slopes(
 
     sum_j y_j l_j'(t) with l_j'(t) = (2t - t_k - t_m) / ((t_j - t_k)(t_j - t_m)).
     """
-    start, _ = windows(offsets, 3)
-    result = np.zeros_like(values)
-    for j, k, m in ((0, 1, 2), (1, 0, 2), (2, 0, 1)):
-        tj, tk, tm = times[start + j], times[start + k], times[start + m]
-        weight = (2 * times - tk - tm) / ((tj - tk) * (tj - tm))
-        result += weight[:, None] * values[start + j]
+    result = np.empty_like(values)
+    with np.errstate(all="ignore"):  # windows over the border of two runs, mended below
+        for first, last in _blocks(len(values), 3):
+            members = [slice(first + j, last + j) for j in range(3)]
+            result[members[1]] = _parabola_slope(times, values, members[1], members)
+    rows = _near_ends(offsets, 3)
+    start, _ = windows(offsets, 3, rows)
+    result[rows] = _parabola_slope(times, values, rows, [start, start + 1, start + 2])
     return result
+
+
+def _parabola_slope(
+    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N n"], at: Any, members: list[Any]
+) -> Float[np.ndarray, "B n"]:
+    """Slopes at these rows, of which each has three members of its window."""
+    t = times[at]
+    total: Any = 0.0
+    for j, k, m in ((0, 1, 2), (1, 0, 2), (2, 0, 1)):
+        tj, tk, tm = (times[members[i]] for i in (j, k, m))
+        weight = (2 * t - tk - tm) / ((tj - tk) * (tj - tm))
+        total = total + weight[:, None] * values[members[j]]
+    return total
 
 
 def left_out_error(

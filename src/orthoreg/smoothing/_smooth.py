@@ -40,9 +40,7 @@ def smooth(
     usual = int(np.median(np.diff(offsets)))
     candidates = [(w, d) for d in _DEGREES for w in _WINDOWS if d + 1 < w <= max(usual, 5)]
     rows = np.unique(np.linspace(0, len(times) - 1, _MOST_ROWS).astype(int))
-    errors = np.stack(
-        [left_out_errors(times, values, offsets, rows, w, d) for w, d in candidates]
-    )
+    errors = np.stack([left_out_errors(times, values, offsets, rows, w, d) for w, d in candidates])
     result, window = np.empty_like(values), np.ones(values.shape[1], dtype=np.int64)
     noise = np.sqrt(errors.min(axis=0))
     best = errors.argmin(axis=0)

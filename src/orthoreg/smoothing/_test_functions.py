@@ -54,9 +54,7 @@ def bump_windows(
 
     centres, run = _centres(times, offsets, half_width)
     equal = have_equal_steps(times, offsets, _EQUAL).all()
-    points, weights, interpolation = (
-        _trapezoid(times, offsets) if equal else _gauss(times, offsets)
-    )
+    points, weights, interpolation = _trapezoid(times, offsets) if equal else _gauss(times, offsets)
     rows, columns = _members(points, centres, half_width, run, offsets, len(points) // len(times))
     s = (points[columns] - centres[rows]) / half_width
     inside = np.maximum(1 - s**2, 0.0)

@@ -5,7 +5,6 @@ from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.integrate import solve_ivp
 
 from .._arrays import pytree
 from .._errors import InputError
@@ -69,6 +68,8 @@ class Duffing(AbstractSystem):
 
     def _stays(self, starts: Float[np.ndarray, "B n"]) -> Bool[np.ndarray, " B"]:
         """Which runs never cross the ridge between the wells."""
+        from scipy.integrate import solve_ivp
+
         times = self.times()[::10]
         crossings = solve_ivp(
             lambda t, x: self.slope(t, x.reshape(starts.shape), np).ravel(),

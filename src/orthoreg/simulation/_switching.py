@@ -1,0 +1,225 @@
+"""Fields that jump where a function changes its sign, such as dry friction at rest.
+
+The field is f(t, x, u, s) with s_i = sign(g_i(x, u)); it is smooth in x as long as s stays. So
+each rollout has a mode for every g_i: 1 or -1, the sign, held fixed even a little beyond the
+surface g_i = 0; or 0, sliding along the surface. There Filippov's convex combination of the two
+fields at its sides moves on: its share lambda_i makes dg_i/dt zero, and s_i = 2 lambda_i - 1. For
+dry friction g is the velocity, sliding is rest, and s times the dry friction is what balances
+the other forces. A surface is left when lambda_i reaches 0 or 1. [Filippov 1988, chapter 2;
+Acary and Brogliato 2008]
+"""
+
+import abc
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from ._control import choose, loop
+from ._tsit5 import LEAST, Cells, Limits
+
+_SWEEPS = 60  # of the search for what slides, where several surfaces meet
+_INSIDE = 1e-12  # shares nearer to 0 and 1 do not slide
+
+
+class AbstractSwitchedField(abc.ABC):
+    """A field with signs, in NumPy for many rollouts (the first axis of the arrays), in JAX for
+    one; a pytree."""
+
+    @abc.abstractmethod
+    def slope(self, t: Any, x: Any, u: Any, signs: Any, xp: Any) -> Any:
+        """Derivatives, with these values in place of the signs."""
+
+    @abc.abstractmethod
+    def surfaces(self, x: Any, u: Any, xp: Any) -> tuple[Any, Any]:
+        """The k functions whose signs the field has, and their derivatives, k x (n + m)."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Switched:
+    """A field with k signs, for many rollouts at once.
+
+    `slope` is (times B, states B x n, inputs B x m or None, signs B x k) -> derivatives B x n;
+    `surfaces` is (states, inputs) -> values of g, B x k, and their derivatives by states and
+    inputs, B x k x (n + m).
+    """
+
+    slope: Callable[[Any, Any, Any, Any], Any]
+    surfaces: Callable[[Any, Any], Any]
+
+
+def in_numpy(field: AbstractSwitchedField) -> Switched:
+    """The field for many rollouts at once."""
+    return Switched(
+        lambda t, x, u, signs: field.slope(t, x, u, signs, np),
+        lambda x, u: field.surfaces(x, u, np),
+    )
+
+
+@final
+class Point(NamedTuple):
+    """Times, states, inputs and the inputs' rates of B rollouts; the latter None without any."""
+
+    t: Any
+    x: Any
+    u: Any
+    rate: Any
+
+
+def inputs_at(cell: Any, cells: Cells | None, xp: Any) -> Callable[[Any], tuple[Any, Any]]:
+    """times -> inputs and their rates, in the cells in which the rollouts are."""
+    if cells is None:
+        return lambda t: (None, None)
+    left, right = cells.knots[cells.signal, cell], cells.knots[cells.signal, cell + 1]
+    pieces = cells.coefficients[cells.signal, cell]
+    return lambda t: _polynomials(pieces, t - left, right - left, xp)
+
+
+def _polynomials(pieces: Any, since: Any, width: Any, xp: Any) -> tuple[Any, Any]:
+    place = (since / width)[:, None]
+    u, rate = pieces[:, 0], xp.zeros_like(pieces[:, 0])
+    for power in range(1, pieces.shape[1]):
+        rate = rate * place + u
+        u = u * place + pieces[:, power]
+    return u, rate / width[:, None]
+
+
+def sliding_slope(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, Any]:
+    """The derivatives in these modes, and how far each surface is from being left: B x k,
+    negative where it should be, infinite where nothing slides."""
+    return choose(
+        (mode == 0).any(),
+        lambda mode: _along(field, point, mode, xp),
+        lambda mode: (
+            field.slope(point.t, point.x, point.u, mode),
+            xp.full(mode.shape, xp.inf),
+        ),
+        (mode,),
+        xp,
+    )
+
+
+def _along(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, Any]:
+    """The same where some rollout slides: lambda solves dg/dt = 0."""
+    slides = mode == 0
+    sides = _sides(field, point, mode, slides, xp)
+    rows = xp.where(slides[:, :, None], sides.effects, xp.eye(mode.shape[1]))
+    share = _solve(rows, xp.where(slides, -sides.drift, 0.0), xp)
+    way = sides.base + xp.einsum("bi,ibn->bn", share, sides.jumps)
+    # dg/dt is zero up to rounding; this makes it zero where g is a state, so that rest is rest
+    way = _tangent(way, sides, slides, point.rate, xp)
+    attracts = xp.einsum("bii->bi", sides.effects) < 0
+    margin = xp.where(attracts, 0.5 - xp.abs(share - 0.5), -1.0)
+    return way, xp.where(slides, margin, xp.inf)
+
+
+def settle(
+    field: Switched, point: Point, mode: Any, at: Any, limits: Limits, xp: Any
+) -> tuple[Any, Any]:
+    """The modes and states with which rollouts go on that stand at some surfaces.
+
+    `at` (B x k) says which surfaces were reached. Those and the sliding ones share out s in
+    [-1, 1] so that for each dg/dt = 0, or s = 1 and g grows, or s = -1 and g falls: a
+    complementarity problem, solved by projected Gauss-Seidel sweeps. Where g itself has jumped
+    over zero, its sign is taken.
+    """
+    g, gradient = field.surfaces(point.x, point.u)
+    n = point.x.shape[1]
+    scale = limits.atol + limits.rtol * xp.abs(point.x)
+    reach = xp.einsum("bkn,bn->bk", xp.abs(gradient[:, :, :n]), scale)
+    near = at & (xp.abs(g) <= reach) | (mode == 0)
+    sides = _sides(field, point, mode, near, xp)
+    # a jump that cannot move g beyond its tolerance in all the time is none
+    attracts = xp.einsum("bii->bi", sides.effects) < -reach * (LEAST / limits.least)[:, None]
+    share = xp.where(near, xp.where(mode == 0, 0.5, (1 + mode) / 2), 0.0)
+    first = share
+    sweeps = 1 if mode.shape[1] == 1 else _SWEEPS
+    share = loop(sweeps, lambda _, now: _sweep(sides, near, attracts, first, now, xp), share, xp)
+    slides = near & attracts & (share > _INSIDE) & (share < 1 - _INSIDE)
+    left = xp.where(slides, 0.0, xp.where(share >= 0.5, 1.0, -1.0))
+    beyond = at & ~near
+    new = xp.where(near, left, xp.where(beyond & (g != 0), xp.sign(g), mode))
+    return new, onto_surfaces(point.x, g, gradient, slides, xp)
+
+
+def _sweep(sides: "_Sides", near: Any, attracts: Any, first: Any, share: Any, xp: Any) -> Any:
+    """Each share in turn such that its own g stays, as far as it can."""
+    columns = [share[:, i] for i in range(share.shape[1])]
+    for i in range(share.shape[1]):
+        effects = sides.effects[:, i]
+        rate = sides.drift[:, i] + (effects * xp.stack(columns, axis=1)).sum(1)
+        own = xp.where(attracts[:, i], effects[:, i], -1.0)
+        slid = xp.clip(columns[i] - rate / own, 0.0, 1.0)
+        side = xp.where(rate > 0, 1.0, xp.where(rate < 0, 0.0, first[:, i]))
+        columns[i] = xp.where(near[:, i], xp.where(attracts[:, i], slid, side), 0.0)
+    return xp.stack(columns, axis=1)
+
+
+def onto_surfaces(x: Any, g: Any, gradient: Any, slides: Any, xp: Any) -> Any:
+    """States moved to the nearest point of the surfaces along which they slide."""
+    for i in range(g.shape[1]):
+        normal = gradient[:, i, : x.shape[1]]
+        square = (normal * normal).sum(1)
+        part = xp.where(slides[:, i], g[:, i] / xp.where(square > 0, square, 1.0), 0.0)
+        x = x - part[:, None] * normal
+    return x
+
+
+@final
+class _Sides(NamedTuple):
+    """The field at the negative side of some surfaces, and what changes at the other sides."""
+
+    base: Any  # B x n
+    jumps: Any  # k x B x n
+    gradient: Any  # B x k x (n + m)
+    drift: Any  # B x k: dg/dt of the base
+    effects: Any  # B x k x k: what each jump adds to each dg/dt
+
+
+def _sides(field: Switched, point: Point, mode: Any, free: Any, xp: Any) -> _Sides:
+    k, n = mode.shape[1], point.x.shape[1]
+    base = xp.where(free, -1.0, xp.where(mode == 0, -1.0, mode))
+    flips = free[None] & xp.eye(k, dtype=bool)[:, None, :]
+    signs = xp.concatenate([base[None], xp.where(flips, 1.0, base[None])])
+    t, x, u = (part if part is None else _again(part, k + 1, xp) for part in point[:3])
+    slopes = field.slope(t, x, u, signs.reshape(-1, k)).reshape(k + 1, -1, n)
+    jumps = slopes[1:] - slopes[:1]
+    _, gradient = field.surfaces(point.x, point.u)
+    by_state = gradient[:, :, :n]
+    drift = xp.einsum("bkn,bn->bk", by_state, slopes[0])
+    if point.rate is not None:
+        drift = drift + xp.einsum("bkm,bm->bk", gradient[:, :, n:], point.rate)
+    return _Sides(slopes[0], jumps, gradient, drift, xp.einsum("bkn,ibn->bki", by_state, jumps))
+
+
+def _again(rows: Any, count: int, xp: Any) -> Any:
+    """The rows, so many times one behind the other."""
+    return xp.concatenate([rows] * count)
+
+
+def _tangent(way: Any, sides: _Sides, slides: Any, rate: Any, xp: Any) -> Any:
+    n = way.shape[1]
+    for i in range(slides.shape[1]):
+        normal = sides.gradient[:, i, :n]
+        square = (normal * normal).sum(1)
+        along = (normal * way).sum(1)
+        if rate is not None:
+            along = along + (sides.gradient[:, i, n:] * rate).sum(1)
+        part = xp.where(slides[:, i], along / xp.where(square > 0, square, 1.0), 0.0)
+        way = way - part[:, None] * normal
+    return way
+
+
+def _solve(matrix: Any, right: Any, xp: Any) -> Any:
+    """Solutions of many small systems by elimination. A singular one gives infinity or NaN: the
+    step is then refused."""
+    k = right.shape[1]
+    rows = [xp.concatenate([matrix[:, i], right[:, i, None]], axis=1) for i in range(k)]
+    for i in range(k):
+        rows[i] = rows[i] / rows[i][:, i, None]
+        for j in range(k):
+            if j != i:
+                rows[j] = rows[j] - rows[j][:, i, None] * rows[i]
+    return xp.stack([row[:, k] for row in rows], axis=1)

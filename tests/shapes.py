@@ -1,0 +1,50 @@
+"""Shapes written in annotations are checked in every test, at a price that can be paid.
+
+Checking each of a hundred thousand calls of a small function doubled the time of a test, and making
+the checks of functions that nobody calls took seconds of every process. So checks are made when a
+function is first called, and after the first calls in a test only some are checked.
+"""
+
+import functools
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import jaxtyping
+
+_FIRST = 50  # calls of a function in each test that are all checked
+_THEN = 20  # of the later ones every so manieth
+_each_call = jaxtyping.jaxtyped
+_calls: dict[CodeType, int] = {}
+
+
+def watch(modules: list[str], typechecker: str) -> None:
+    """Checks functions and classes of these modules, from when they are imported."""
+    jaxtyping.jaxtyped = _jaxtyped  # what the hook writes above each function
+    jaxtyping.install_import_hook(modules, typechecker)
+
+
+def begin_test() -> None:
+    """The first calls are those of the next test."""
+    _calls.clear()
+
+
+def _jaxtyped(*, typechecker: Any) -> Callable[[Any], Any]:
+    def decorated(target: Any) -> Any:
+        if isinstance(target, type):
+            return _each_call(typechecker=typechecker)(target)
+        code, checked = target.__code__, None
+
+        @functools.wraps(target)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            nonlocal checked
+            count = _calls[code] = _calls.get(code, 0) + 1
+            if count > _FIRST and count % _THEN:
+                return target(*args, **kwargs)
+            if checked is None:
+                checked = _each_call(typechecker=typechecker)(target)
+            return checked(*args, **kwargs)
+
+        return call
+
+    return decorated

@@ -1,0 +1,49 @@
+"""From measurements with dry friction to a model that simulates them, and its exports."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import orthoreg as og
+from orthoreg._switched import switched
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    t = np.linspace(0, 9, 901)
+    half = np.floor(t / np.pi)  # x'' = -x - 0.3 sign(x') from (2, 0)
+    moves = half < 3
+    size, around = 1.7 - 0.6 * half, 0.3 * (-1) ** half
+    x = np.where(moves, around + size * np.cos(t), -0.2)
+    v = np.where(moves, -size * np.sin(t), 0.0)
+    slopes = np.column_stack([v, -x - 0.3 * np.sign(v)])
+    data = og.Dataset.from_arrays(np.column_stack([x, v]), t, names=["x", "v"], derivatives=slopes)
+    return og.OrthoReg("poly(1) + sign(v)", augmentation=og.Zero()).fit(data), data
+
+
+def test_dry_friction_is_fitted_and_simulated_until_rest(fitted):
+    model, data = fitted
+    assert str(model).endswith("v' = -1.000 x - 0.3000 sign(v)")
+    times = np.linspace(0, 20, 401)
+    rollout = model.simulate(data.states[0], times)
+    assert rollout.completed
+    known = times <= 9
+    assert_allclose(
+        rollout.x[known, 0], np.interp(times[known], data.times, data.states[:, 0]), atol=1e-4
+    )
+    assert (rollout.x[times > 10, 1] == 0).all() and np.ptp(rollout.x[times > 10, 0]) == 0
+
+
+def test_exports_hold_the_sign(fitted):
+    model, _ = fitted
+    assert r"\operatorname{sign}\left(v\right)" in model.to_latex()[1]
+    assert "sign(v)" in str(model.to_sympy()[1])
+    assert "sign(s" in model.to_c() and "np.sign(" in model.to_python()
+
+
+def test_a_field_without_signs_takes_the_usual_route():
+    t = np.linspace(0, 6, 100)
+    data = og.Dataset.from_arrays(np.column_stack([np.cos(t), -np.sin(t)]), t, names=["x", "v"])
+    model = og.OrthoReg("poly(1) + sign(v)", augmentation=og.Zero()).fit(data)
+    assert "sign" not in str(model).split("\n", 1)[1]
+    assert switched(model.field_.without_idle_basis().without_idle_terms()) is None
