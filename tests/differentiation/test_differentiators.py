@@ -20,7 +20,7 @@ from orthoreg import (
     SmoothingSpline,
 )
 from orthoreg._errors import DataError, InputError
-from orthoreg.differentiation import _differentiator as module
+from orthoreg.smoothing import _polynomial as module
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

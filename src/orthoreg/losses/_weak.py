@@ -32,7 +32,8 @@ class Weak(AbstractLoss):
     f the states are smoothed. The problem stays linear least squares.
 
     `widths` are half-widths of windows in units of time, one or several; None takes the one that
-    shows most of the motion against its noise, and about a third of it. `order` is p in phi = (1 - s^2)^p.
+    shows most of the motion against its noise, and about a third of it. `order` is p in
+    phi = (1 - s^2)^p.
     """
 
     widths: tuple[float, ...] | float | int | None = None
@@ -149,8 +150,9 @@ def weak_targets(
 
 
 def best_widths(data: Dataset, loss: Weak) -> tuple[float, ...]:
-    """A third of the half-width, as far as samples allow, and the half-width whose windows tell most: the number of them times the ratio of what they
-    show of the motion to what noise leaves in them, the product over states."""
+    """The half-width whose windows tell most: the number of them times the ratio of what they
+    show of the motion to what noise leaves in them, the product over states; and about a third of
+    it, as far as samples allow."""
     some = _part(data)
     step = float(np.median(np.diff(some.times)[np.diff(some.run_of_row) == 0]))
     span = float(np.median(some.step_of_run() * (some.run_lengths - 1)))

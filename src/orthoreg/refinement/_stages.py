@@ -60,8 +60,9 @@ def all_stages(
     bounds: Float[np.ndarray, "2 P"],
     told: Callable[[float], None],
 ) -> tuple[list[Stage], Float[np.ndarray, "N n"]]:
-    """The stages that converged, and the states of all rows as the last one has them. The first one whose misfit jumps, or in which trajectories run
-    away, is the end: noise or chaos allow no longer segments."""
+    """The stages that converged, and the states of all rows as the last one has them. The first
+    one whose misfit jumps, or in which trajectories run away, is the end: noise or chaos allow no
+    longer segments."""
     smooth = np.array(problem.data.states)
     p, precision = problem.old, first_precision(problem)
     stages: list[Stage] = []

@@ -41,7 +41,99 @@ class Motion:
     period: Float[np.ndarray, " n"]
 
     @property
-    def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:
+    def noise_level(self) -> Float[np.ndarray, " n"]:
+        """The noise of each state over its standard deviation; zero where that is not noise."""
+        spread = self.data.states.std(axis=0)
+        return np.where(self.is_white & (spread > 0), self.noise / np.maximum(spread, 1e-300), 0.0)
+
+
+def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion | None:
+    """The motion that these runs show; None where every run is too short to show one."""
+    long = data.run_lengths >= max(_SHORTEST, differentiation.min_points)
+    if not long.any():
+        return None
+    data, run = stretches(data[long], MOST_ROWS)
+    rule = _rule(data, differentiation)
+    if data.derivatives is None:
+        noise, is_white = noise_level(data.times, data.states, data.offsets)
+        slopes = rule.slopes(data)
+        curvature = rule.slopes(replace(data, states=slopes))
+        slope_noise, curvature_noise = _after(rule, data, slopes, curvature, noise)
+        slope_noise = slope_noise + _bias(rule, data, slopes)
+    else:  # their noise is their own, and that of the states does not reach them
+        noise, is_white = np.zeros(data.n_states), np.zeros(data.n_states, dtype=bool)
+        slopes = np.array(data.derivatives)
+        given = replace(data, states=slopes, derivatives=None)
+        curvature = rule.slopes(given)
+        level, is_noise = noise_level(given.times, given.states, given.offsets)
+        level = np.where(is_noise & (level < _UNORDERED * slopes.std(axis=0)), level, 0.0)
+        slope_noise, curvature_noise = level**2, _after(rule, given, curvature, curvature, level)[0]
+    for position, velocity in data.given_rates.items():
+        if not data.is_measured[velocity]:  # its noise is what the position's leaves in it
+            noise[velocity] = np.sqrt(slope_noise[position])
+            is_white[velocity] = is_white[position]
+            slope_noise[velocity] = max(slope_noise[velocity], curvature_noise[position])
+    return Motion(
+        data=data,
+        run=run[data.run_of_row],
+        slopes=slopes,
+        curvature=curvature,
+        inner=_inner(data, rule.min_points),
+        noise=noise,
+        is_white=is_white,
+        slope_noise=slope_noise,
+        curvature_noise=curvature_noise,
+        period=rows_per_period(data),
+    )
+
+
+def _rule(data: Dataset, differentiation: AbstractDifferentiator) -> AbstractDifferentiator:
+    """The rule that some rows choose, or all of them where it does not fit the others."""
+    some, _ = stretches(data, _RULED_ROWS, count=_RULED_STRETCHES)
+    rule = differentiation.rule(some)
+    equal = [part.has_equal_steps(tolerance=1e-9).all() for part in (some, data)]
+    if data.run_lengths.min() < rule.min_points or equal[0] != equal[1]:
+        return differentiation.rule(data)
+    return rule
+
+
+def stretches(
+    data: Dataset, most: int, *, count: int = _STRETCHES
+) -> tuple[Dataset, Int[np.ndarray, " R"]]:
+    """At most so many rows: all runs, or some of them, or about `count` stretches of some of them.
+
+    With them comes the number of the run that each is from.
+    """
+    if data.n_samples <= most:
+        return data, np.arange(data.n_runs)
+    mean = data.n_samples / data.n_runs
+    n_runs = min(data.n_runs, max(int(most / mean), count))
+    chosen = np.unique(np.linspace(0, data.n_runs - 1, n_runs).astype(int))
+    each = -(-count // len(chosen))
+    length = max(most // (each * len(chosen)), _SHORTEST)
+    rows, origin = [], []
+    for run in chosen:
+        first, last = int(data.offsets[run]), int(data.offsets[run + 1])
+        if last - first <= each * length:
+            pieces = [np.arange(first, last)]
+        else:
+            starts = np.linspace(first, last - length, each).astype(int)
+            pieces = [np.arange(start, start + length) for start in starts]
+        rows += pieces
+        origin += [run] * len(pieces)
+    kept = np.concatenate(rows)
+    return replace(
+        data,
+        times=data.times[kept],
+        states=data.states[kept],
+        inputs=None if data.inputs is None else data.inputs[kept],
+        derivatives=None if data.derivatives is None else data.derivatives[kept],
+        offsets=np.cumsum([0, *(len(piece) for piece in rows)]),
+        labels=tuple(data.labels[run] for run in origin),
+    ), np.unique(origin, return_inverse=True)[1]
+
+
+def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:
     """Rows from one crossing of the mean to the second next; infinite where a state hardly turns.
 
     A crossing counts once the state is a quarter of its standard deviation beyond the mean, so
