@@ -408,6 +408,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             evidence=self._term_evidence(),
             is_selected=recipe.selection is not None and not recipe.regularization.sparsity,
             left_out=() if self.selection_ is None else self.selection_.left_out,
+            widths=getattr(getattr(self, "loss_", None), "widths", None) or (),
+            refined="" if self.refinement_ is None else self.refinement_.status,
         )
 
     def _term_evidence(self) -> TermEvidence | None:

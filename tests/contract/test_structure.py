@@ -12,11 +12,12 @@ import orthoreg
 FRONT_DOOR = {
     "MLP", "PINN", "STLSQ", "Adam", "Automatic", "CrossValidation", "DataError", "DataWarning",
     "Dataset", "Exact", "Extrapolation", "FiniteDifference", "Fourier", "Gate",
-    "InformationCriterion", "InputError", "LocalPolynomial", "ModelFileError", "MultiStep",
+    "InformationCriterion", "InputError", "LocalPolynomial", "Measured", "ModelFileError",
+    "MultiStep",
     "OneStep", "OrthoReg", "OrthoregError", "PerState", "Polynomial", "RandomFeatures",
     "SavitzkyGolay", "SimulationError", "SmoothedFiniteDifference", "SmoothingSpline",
     "StabilitySelection", "Terms", "TrainingError", "TrainingWarning", "UniversalODE",
-    "VectorField", "Zero", "__version__", "bootstrap", "fit_together", "load", "presets",
+    "VectorField", "Weak", "Zero", "__version__", "bootstrap", "fit_together", "load", "presets",
     "read_table", "tune",
 }  # fmt: skip
 

@@ -49,6 +49,15 @@ NO_DATA = (
 )
 
 
+def weak_form(widths: Sequence[float]) -> str:
+    """How noisy data were fitted."""
+    wide = listed([f"{2 * width:.3g}" for width in widths])
+    return (
+        f"The data are noisy: fitted in the weak form, by integrals over windows of {wide} in "
+        f"time, not to derivatives."
+    )
+
+
 def given_rates(velocity_of: Mapping[str, str], estimated: Sequence[str]) -> str:
     """What is given in equations of second order, and what was not measured."""
     given = listed([f"{position}' = {rate}" for position, rate in velocity_of.items()])

@@ -23,6 +23,7 @@ from ._notes import (
     given_rates,
     no_candidates,
     thinned,
+    weak_form,
 )
 from ._observations import Observations, of_motion, of_samples
 from ._scores import derivative_scores, forecast_sample, forecast_scores
@@ -44,7 +45,8 @@ class Subject:
     `field` is f with its terms and coefficients, `evidence` what resamples say about the terms,
     where a selection chose them (`is_selected`); `left_out` are terms of the default library that
     were no candidates. `velocity_of` are the equations that are given, `estimated` the states that
-    nobody measured.
+    nobody measured. `widths` are half-widths of the weak form, if that was fitted, and `refined`
+    says what matching trajectories gave.
     """
 
     equations: tuple[str, ...]
@@ -58,6 +60,8 @@ class Subject:
     evidence: TermEvidence | None
     is_selected: bool
     left_out: tuple[str, ...] = ()
+    widths: tuple[float, ...] = ()
+    refined: str = ""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -87,6 +91,10 @@ def summarize(
     notes = certificate_notes(
         certificate, subject.certificate.dependences, is_selected=subject.is_selected
     )
+    if subject.widths:
+        notes.append(weak_form(subject.widths))
+    if subject.refined:
+        notes.append(f"Constants on trajectories: {subject.refined}.")
     if subject.velocity_of:
         notes.append(given_rates(subject.velocity_of, subject.estimated))
     if subject.left_out:
