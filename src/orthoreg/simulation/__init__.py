@@ -13,5 +13,5 @@ from ._integrate import integrate as integrate
 from ._rollout import Rollout as Rollout
 from ._rollout import Status as Status
 from ._routes import NumpyField as NumpyField
-from ._tsit5 import PLACES as TSIT5_PLACES
-from ._tsit5 import WEIGHTS as TSIT5_WEIGHTS
+from ._tsit5 import PLACES as PLACES
+from ._tsit5 import WEIGHTS as WEIGHTS
