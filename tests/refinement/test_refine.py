@@ -30,7 +30,7 @@ def by_scipy(noisy_lv, refined):
         for run, x0 in zip(noisy_lv, starts, strict=True):
             found.append(
                 solve_ivp(
-                    lambda t, z: [(w[0] + w[1] * z[1]) * z[0], (w[2] + w[3] * z[0]) * z[1]],
+                    lambda t, z: [z[0] * (w[0] + w[1] * z[1]), z[1] * (w[2] + w[3] * z[0])],
                     (run.times[0], run.times[-1]), x0, t_eval=run.times, rtol=1e-9, atol=1e-10,
                 ).y.T - run.states
             )  # fmt: skip

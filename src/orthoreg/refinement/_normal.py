@@ -20,9 +20,8 @@ class Normal:
     """What Gauss-Newton needs, with r the residuals in standard deviations, weighted.
 
     `costs` are half the sums of squares (beyond `HUBER` linear), segment by segment. For
-    constants p and starts s:
-    `pp` = sum J_p'J_p, `ss` and `sp` segment by segment, and the scores J'r by segment and
-    stretch of it. `states` (T, n, B) is what was simulated.
+    constants p and starts s: `pp` = sum J_p'J_p, `ss` and `sp` segment by segment, and the scores
+    J'r by segment and stretch of it. `states` (T, n, B) is what was simulated.
     """
 
     costs: Float[np.ndarray, " B"]

@@ -22,7 +22,7 @@ from ._slope import Slope
 _BLOCK = 2_000_000  # sensitivities held at a time
 _CHECKED = 40  # segments on which the number of substeps is chosen
 _MOST_SUBSTEPS = 32
-_LEAST_SIGMA = 1e-10  # of a state's spread: what is left of exact data
+_LEAST_SIGMA = 1e-8  # of a state's spread: what is left of exact data
 
 
 @final

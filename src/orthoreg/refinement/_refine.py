@@ -38,7 +38,8 @@ def refine(
     weights' prior is normal around what they were, with the variance that makes the data most
     probable: what trajectories do not determine stays.
 
-    Kept only if forecasts of held-out runs, or of the end of a single one, are no worse.
+    Kept only if forecasts of held-out runs, or of the end of a single one, are no worse; where it
+    is the weights that make them worse, these stay and the constants alone are refined.
     """
     fixed = [data.state_names.index(name) for name in data.velocity_of]
     constants = Constants.of(field, fixed, residual=residual)
@@ -62,9 +63,11 @@ def refine(
             return _as_it_was(field, "trajectories run away even over a few steps")
         show(0.7, "checked")
         chosen, found = _checked(problem, stages, smooth, ends)
-        if chosen is None:
-            return _refused(field, found, stages[-1])
-        return _result(problem, chosen, stages[0], found)
+        if chosen is not None:
+            return _result(problem, chosen, stages[0], found)
+    if constants.weighted and constants.count:  # perhaps without the weights
+        return refine(field, data, interpolation=interpolation, bounds=bounds, residual=False)
+    return _refused(field, found, stages[-1])
 
 
 def _checked(

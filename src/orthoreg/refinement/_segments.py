@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..data import Dataset
-from ..simulation import TSIT5_PLACES, Inputs
+from ..simulation import PLACES, Inputs
 
 _SHARED = 0.5  # weight of a row that ends one segment and begins the next
 
@@ -92,7 +92,7 @@ def input_nodes(
     """The inputs at the places where a step looks at them; before a jump, not behind it."""
     if inputs is None:
         return None
-    places = np.array([0.0, *TSIT5_PLACES[:5]])
+    places = np.array([0.0, *PLACES[:5]])
     share = ((np.arange(substeps)[:, None] + places) / substeps).ravel()
     interval, where = np.unique(segments.rows[:-1], return_inverse=True)
     after = np.minimum(interval + 1, data.n_samples - 1)

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..simulation import TSIT5_WEIGHTS
+from ..simulation import WEIGHTS as TSITOURAS
 from ._segments import Segments
 from ._slope import SlopeAt
 
-WEIGHTS = tuple(np.array(row) for row in TSIT5_WEIGHTS)
+WEIGHTS = tuple(np.array(row) for row in TSITOURAS)
 STAGES = len(WEIGHTS)
 
 

@@ -6,14 +6,15 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from ._levenberg import Prior, Solution, descend, eliminated
+from ._levenberg import Evaluate, Prior, Solution, descend, eliminated
 from ._problem import Problem
 from ._segments import Segments, cut
 
 FIRST_LENGTH = 4
 _GROWTH = 2.5
 _MOST_LENGTH = 1000  # steps of a segment, one after the other
-MOST_ROWS = 20_000
+_MOST_ROWS, _MOST_ROWS_LAST = 20_000, 100_000  # of all segments, but for the last stage
+_MOST_ROWS_WEIGHTS = 4_000  # the same where there are weights
 _MOST_EVALUATIONS = 20
 _TOLERANCE = 1e-6  # expected gain, in units of half a squared standard error
 _TOLERANCE_WEIGHTS = 0.1  # the same where there are weights, of which there are many
@@ -27,6 +28,8 @@ _SETTLED_PRIOR = 0.2  # the same of the weights' precision
 _ROUNDS, _ROUNDS_WEIGHTS = 2, 5  # after the first, rough one
 _LEAST_CHANGE = 0.04  # of the weights' mean square, that their prior allows
 _STEP_ERROR = 0.3  # standard errors of a mean over all rows, for the integration
+
+_LEAST_STEP_ERROR = 1e-9  # of a state's spread
 
 
 class Stage(NamedTuple):
@@ -60,9 +63,11 @@ def all_stages(
     bounds: Float[np.ndarray, "2 P"],
     told: Callable[[float], None],
 ) -> tuple[list[Stage], Float[np.ndarray, "N n"]]:
-    """The stages that converged, and the states of all rows as the last one has them. The first
-    one whose misfit jumps, or in which trajectories run away, is the end: noise or chaos allow no
-    longer segments."""
+    """The stages that converged, and the states of all rows as the last one has them.
+
+    The first stage whose misfit jumps, or in which trajectories run away, is the end: noise or
+    chaos allow no longer segments.
+    """
     smooth = np.array(problem.data.states)
     p, precision = problem.old, first_precision(problem)
     stages: list[Stage] = []
@@ -100,36 +105,37 @@ def run_stage(
 ) -> Stage:
     """The best constants for segments of this length: with the misfit of the start, roughly, then
     with the one that this leaves."""
-    segments = cut(problem.data, length, MOST_ROWS)
+    segments = cut(problem.data, length, _most_rows(problem, length))
     guess = np.moveaxis(smooth[segments.rows], 2, 1)
     starts = guess[0].copy()
     if sigma is None:
         states, sound = problem.simulate(p, starts, segments, 1)
         sigma = problem.noise(states, segments, sound, 0.0)
-    checked = np.where(problem.measured, sigma, problem.sizes)
-    substeps, evaluate = 0, None
-    fine = _TOLERANCE_WEIGHTS if problem.constants.weighted else _TOLERANCE
-    rounds = _ROUNDS_WEIGHTS if problem.constants.weighted else _ROUNDS
-    for tolerance in (max(_ROUGH, fine), *(fine,) * rounds):
-        scale = np.where(problem.measured, sigma, problem.sizes)
+    m, has_weights = problem.measured, bool(problem.constants.weighted)
+    fine = _TOLERANCE_WEIGHTS if has_weights else _TOLERANCE
+    rounds = _ROUNDS_WEIGHTS if has_weights else _ROUNDS
+    substeps, checked, tolerance = 1, problem.sizes, max(_ROUGH, fine)
+    evaluate: Evaluate | None = None
+    while True:
+        scale = np.where(m, sigma, problem.sizes)
         if evaluate is None or np.any(scale < _FINER * checked):
             accuracy = _STEP_ERROR * scale / np.sqrt(segments.weight.sum())
-            needed, checked = problem.substeps(p, starts, guess, segments, accuracy), scale
-            if needed > substeps:
-                substeps, evaluate = needed, problem.evaluator(segments, needed, guess)
+            accuracy = np.maximum(accuracy, _LEAST_STEP_ERROR * problem.sizes)
+            needed = problem.substeps(p, starts, guess, segments, accuracy)
+            checked, substeps = scale, max(substeps, needed)
+            evaluate = problem.evaluator(segments, substeps, guess)
         solution = descend(
             evaluate, p, starts, sigma, Prior(problem.old, precision), bounds, most=most,
             tolerance=tolerance, told=told,
         )  # fmt: skip
-        p, starts = solution.p, solution.starts
-        guess = solution.normal.states
+        p, starts, guess = solution.p, solution.starts, solution.normal.states
         found, sharper = reestimated(problem, segments, solution, precision)
-        m = problem.measured
         settled = np.all(np.abs(found[m] / sigma[m] - 1) < _SETTLED)
         settled &= np.all(np.abs(sharper - precision) <= _SETTLED_PRIOR * precision)
         sigma, precision = found, sharper
-        if settled and tolerance == fine:
+        if rounds == 0 or settled and tolerance == fine:
             break
+        tolerance, rounds = fine, rounds - 1
     return Stage(length, segments, substeps, sigma, precision, solution)
 
 
@@ -164,6 +170,12 @@ def first_precision(problem: Problem) -> Float[np.ndarray, " P"]:
         at = problem.constants.weights_of(place)
         precision[at] = problem.constants.width / float((p[at] ** 2).sum())
     return precision
+
+
+def _most_rows(problem: Problem, length: int) -> int:
+    if problem.constants.weighted:
+        return _MOST_ROWS_WEIGHTS
+    return _MOST_ROWS_LAST if length >= lengths(problem)[-1] else _MOST_ROWS
 
 
 def _is_worse(problem: Problem, before: Stage, after: Stage) -> bool:
