@@ -108,7 +108,7 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     pairs = confounded_pairs(selected, selected.evidence, model.field_.features)
     refined = None if model.refinement_ is None else model.refinement_.coefficient_intervals()
     return Bootstrap(
-        selected.support,
+        np.array(model.support_),
         sure.probability,
         sure.interval if refined is None else refined,
         tuple(pairs),

@@ -40,7 +40,8 @@ from .data import Dataset
 from .diagnostics import Certificate, certify
 from .fitting import Fit, Recipe, Runs, adapt, fit_all, follow_trajectories
 from .libraries import parameters_of
-from .refinement import Refinement
+from .losses import is_noisy
+from .refinement import Refinement, starting_states
 from .selection import SelectionResult, TermEvidence, term_evidence
 from .simulation import Inputs, Rollout, chosen_interpolation, run_inputs, simulation_inputs
 from .solvers import Training
@@ -274,8 +275,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self, data: Dataset, *, interpolation: Any = None, rtol: float = 1e-8
     ) -> list[Rollout]:
         """For each run, the trajectory from its first row over its own times and inputs, which
-        run between the rows as in `simulate`. A velocity that was not measured starts from its
-        estimate."""
+        run between the rows as in `simulate`. A noisy run starts from the state that follows its
+        first rows best: a tenth of them, at least 10 and at most 50."""
         check_is_fitted(self)
         self._check_equations()
         data = in_states_of(self, data)
@@ -284,9 +285,10 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         last = np.maximum.reduceat(np.arange(data.n_samples), data.offsets[:-1])
         columns = np.arange(data.run_lengths.max())
         rows = np.minimum(data.offsets[:-1, None] + columns, last[:, None])
-        rollout = self._rollouts(
-            data.states[data.offsets[:-1]], data.times[rows], run_inputs(data, kinds), rtol
-        )
+        starts = data.states[data.offsets[:-1]]
+        if is_noisy(data):
+            starts = starting_states(self.field_, data, kinds)
+        rollout = self._rollouts(starts, data.times[rows], run_inputs(data, kinds), rtol)
         return [
             replace(one, times=one.times[:length], x=one.x[:length])
             for one, length in zip(rollout.runs(), data.run_lengths, strict=True)
@@ -410,6 +412,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             left_out=() if self.selection_ is None else self.selection_.left_out,
             widths=getattr(getattr(self, "loss_", None), "widths", None) or (),
             refined="" if self.refinement_ is None else self.refinement_.status,
+            knows_noise=self.refinement_ is not None and self.refinement_.kept,
         )
 
     def _term_evidence(self) -> TermEvidence | None:

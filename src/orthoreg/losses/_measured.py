@@ -24,8 +24,7 @@ class Measured(AbstractLoss):
     noisy: where noise is more than a thousandth of the standard deviation of some state."""
 
     def rule(self, data: Dataset) -> AbstractLoss:
-        noisy = data.derivatives is None and (noise_share(data) > CLEAN).any()
-        return Weak().rule(data) if noisy else VectorField()
+        return Weak().rule(data) if is_noisy(data) else VectorField()
 
     def observe(self, data: Dataset) -> Rows:
         return self.rule(data).observe(data)
@@ -50,6 +49,11 @@ class Measured(AbstractLoss):
 
     def _of(self, observed: Rows) -> AbstractLoss:
         return VectorField() if observed.windows is None else Weak()
+
+
+def is_noisy(data: Dataset) -> bool:
+    """Whether derivatives of these data would suffer from noise."""
+    return data.derivatives is None and bool((noise_share(data) > CLEAN).any())
 
 
 def noise_share(data: Dataset) -> np.ndarray:

@@ -4,3 +4,4 @@ from ._forecasts import forecast_error as forecast_error
 from ._prune import refine_and_prune as refine_and_prune
 from ._refine import refine as refine
 from ._result import Refinement as Refinement
+from ._starts import starting_states as starting_states

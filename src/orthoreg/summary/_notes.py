@@ -58,6 +58,15 @@ def weak_form(widths: Sequence[float]) -> str:
     )
 
 
+INTERVALS_KNOW_NOISE = (
+    "Intervals are those of the matched trajectories: they know the noise of the measurements."
+)
+NOISE_NOT_IN_INTERVALS = (
+    "Intervals are those of resampled runs or stretches: they do not know what noise and smoothing "
+    "do to all of them alike, and may be too narrow."
+)
+
+
 def given_rates(velocity_of: Mapping[str, str], estimated: Sequence[str]) -> str:
     """What is given in equations of second order, and what was not measured."""
     given = listed([f"{position}' = {rate}" for position, rate in velocity_of.items()])

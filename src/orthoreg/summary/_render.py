@@ -118,7 +118,7 @@ def term_table(summary: Summary) -> Any:
     if not rows:
         return None
     columns = ("equation", "term", "coefficient", "95 % interval", "probability")
-    found = table("Terms (bootstrap over runs)", columns, rows, words=2)
+    found = table("Terms (probability: bootstrap over runs)", columns, rows, words=2)
     return Group(found, *(Text(f"  {pair.text}") for pair in summary.confounded))
 
 

@@ -17,8 +17,10 @@ from ._advise import advise
 from ._assess import assess
 from ._motion import motion_of
 from ._notes import (
+    INTERVALS_KNOW_NOISE,
     NO_DATA,
     NO_EVIDENCE,
+    NOISE_NOT_IN_INTERVALS,
     certificate_notes,
     given_rates,
     no_candidates,
@@ -46,7 +48,7 @@ class Subject:
     where a selection chose them (`is_selected`); `left_out` are terms of the default library that
     were no candidates. `velocity_of` are the equations that are given, `estimated` the states that
     nobody measured. `widths` are half-widths of the weak form, if that was fitted, and `refined`
-    says what matching trajectories gave.
+    says what matching trajectories gave; `knows_noise` that the intervals are from there.
     """
 
     equations: tuple[str, ...]
@@ -62,6 +64,7 @@ class Subject:
     left_out: tuple[str, ...] = ()
     widths: tuple[float, ...] = ()
     refined: str = ""
+    knows_noise: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -95,6 +98,10 @@ def summarize(
         notes.append(weak_form(subject.widths))
     if subject.refined:
         notes.append(f"Constants on trajectories: {subject.refined}.")
+    if subject.knows_noise:
+        notes.append(INTERVALS_KNOW_NOISE)
+    if subject.widths and not subject.knows_noise and subject.evidence is not None:
+        notes.append(NOISE_NOT_IN_INTERVALS)
     if subject.velocity_of:
         notes.append(given_rates(subject.velocity_of, subject.estimated))
     if subject.left_out:

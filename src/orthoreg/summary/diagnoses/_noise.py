@@ -33,6 +33,6 @@ def noise(
         f"Noise is large in {states}, in percent of the standard deviation; it leaves "
         f"{percent(float(slope_noise[worst]))} noise in the estimated "
         f"{(rates or names)[worst]}'. Measure "
-        f"more runs or repeat them and average, or smooth more, for example with "
-        f"loss=VectorField(SmoothingSpline()).",
+        f"more runs, or repeat them and average. The weak form, loss=Weak(), needs no derivatives "
+        f"of the data.",
     )

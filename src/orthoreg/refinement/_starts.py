@@ -1,0 +1,45 @@
+"""Where noisy runs begin."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float
+
+from .._field import HybridField
+from ..data import Dataset
+from ..smoothing import noise_level, smooth
+from ._constants import Constants
+from ._levenberg import fit_starts
+from ._problem import Problem
+from ._segments import from_rows
+
+_SHARE = 0.1  # of a run, that tells where it begins,
+_FEWEST, _MOST = 10, 50  # and between so many of its steps
+_LEAST_NOISE = 1e-4  # of a state's standard deviation
+_ACCURACY = 1e-3
+_MOST_EVALUATIONS = 10
+
+
+def starting_states(
+    field: HybridField, data: Dataset, interpolation: Mapping[str, str]
+) -> Float[np.ndarray, "R n"]:
+    """For each run the initial state from which the field follows its first rows best, the states
+    that were measured counting in their own noise; where none is found, the smoothed first row."""
+    spread = data.states.std(axis=0)
+    sizes = np.where(spread > 0, spread, 1.0)
+    measured = np.array([name not in data.estimated for name in data.state_names])
+    problem = Problem(field, Constants.none(), data, dict(interpolation), sizes, measured)
+    level, _ = noise_level(data.times, data.states, data.offsets)
+    sigma = np.where(measured, np.maximum(level, _LEAST_NOISE * sizes), np.inf)
+    states = np.array(data.states)
+    states[:, measured] = smooth(data.times, states[:, measured], data.offsets).values
+    begins = data.offsets[:-1]
+    length = int(np.clip(_SHARE * data.run_lengths.max(), _FEWEST, _MOST))
+    segments = from_rows(data, begins, length)
+    guess = np.moveaxis(states[segments.rows], 2, 1)
+    none = np.zeros(0)
+    with np.errstate(all="ignore"):
+        substeps = problem.substeps(none, guess[0], guess, segments, _ACCURACY * sizes)
+        evaluate = problem.evaluator(segments, substeps, guess)
+        found = fit_starts(evaluate, none, guess[0].copy(), sigma, most=_MOST_EVALUATIONS)
+    return np.where(np.isfinite(found), found, guess[0]).T
