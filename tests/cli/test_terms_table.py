@@ -49,7 +49,7 @@ def test_json_has_interval_and_probability_of_each_term(small_swings, capsys):
 def test_people_get_one_table_and_a_sentence(small_swings, capsys):
     assert fit(small_swings) == 0
     lines = capsys.readouterr().out.splitlines()
-    start = lines.index("Terms (bootstrap over runs)")
+    start = lines.index("Terms (probability: bootstrap over runs)")
     assert lines[start + 1].split("  ")[0] == "equation" and "95 % interval" in lines[start + 1]
     first = lines[start + 2].split()
     assert first[:3] == ["theta'", "omega", "1.000"] and first[-2:] == ["100", "%"]

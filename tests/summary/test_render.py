@@ -81,7 +81,7 @@ def test_terms_that_were_left_out_are_named_where_resamples_chose_them():
     )
     pair = ConfoundedTerms("x", "[a]", "b", 0.99, "x': one sentence [b].")
     text = str(replace(SUMMARY, terms=terms, confounded=(pair,)))
-    _, *rows, sentence = section(text, "Terms (bootstrap over runs)")
+    _, *rows, sentence = section(text, "Terms (probability: bootstrap over runs)")
     assert [row.split() for row in rows] == [
         ["x'", "[a]", "-1.500", "-1.600", "to", "-1.400", "70", "%"],
         ["b", "left", "out", "30", "%"],
@@ -93,7 +93,7 @@ def test_equations_verdict_and_advice_come_first_and_nothing_is_said_of_what_is_
     bare = str(SUMMARY).splitlines()
     assert bare[:2] == ["Equations", "x' = -1.500 [a]"]
     assert bare[3:5] == ["Verdict", "The equations explain the data [well]."]
-    assert not {"What to try next", "Notes", "Terms (bootstrap over runs)"} & set(bare)
+    assert not {"What to try next", "Notes", "Terms (probability: bootstrap over runs)"} & set(bare)
     advice = (Advice("noise", "Filter [x]."), Advice("few-rows", "Measure more."))
     text = str(replace(SUMMARY, advice=advice, notes=("one [note].",)))
     assert section(text, "What to try next") == [

@@ -88,7 +88,7 @@ def test_text_has_equations_verdict_and_advice_first(summary):
 
 def test_terms_that_were_left_out_are_named_where_resamples_chose_them(summary):
     lines = printed(renderables(summary)[3])
-    assert lines[0] == "Terms (bootstrap over runs)" and "95 % interval" in lines[1]
+    assert lines[0] == "Terms (probability: bootstrap over runs)" and "95 % interval" in lines[1]
     assert [line.split() for line in lines[2:4]] == [
         ["x'", "[a]", "-1.500", "-1.600", "to", "-1.400", "70", "%"],
         ["b", "left", "out", "30", "%"],

@@ -9,3 +9,4 @@ from ._prediction import MultiStep as MultiStep
 from ._prediction import OneStep as OneStep
 from ._vector_field import VectorField as VectorField
 from ._weak import Weak as Weak
+from ._weak import best_widths as best_widths

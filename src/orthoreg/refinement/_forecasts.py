@@ -11,9 +11,10 @@ from ._constants import Constants
 from ._problem import Problem
 from ._segments import from_rows
 
-_FORECASTS = 24
-_MOST_STEPS = 1000
-_ACCURACY = 1e-3  # of a state's standard deviation, that the integration may err
+_FORECASTS = 16
+_MOST_STEPS = 300
+_MOST_SUBSTEPS = 8
+_ACCURACY = 0.02  # of a forecast error, that the integration may change it
 
 
 def forecast_error(field: HybridField, data: Dataset, interpolation: Mapping[str, str]) -> float:
@@ -35,13 +36,19 @@ def forecast_error(field: HybridField, data: Dataset, interpolation: Mapping[str
     begins = np.unique(possible[few])
     segments = from_rows(data, begins, _MOST_STEPS)
     states = smooth(data.times, data.states, data.offsets).values
-    guess = np.moveaxis(states[segments.rows], 2, 1)
     p, starts = constants.read(field), states[begins].T
-    with np.errstate(all="ignore"):
-        substeps = problem.substeps(p, starts, guess, segments, _ACCURACY * sizes)
-        found, sound = problem.simulate(p, starts, segments, substeps)
     weight = segments.weight[1:, None]
-    apart = (found - problem.states_of(segments))[1:] / sizes[:, None]
-    squares = (apart**2 * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1)
-    squares = np.where(sound & np.isfinite(squares), np.minimum(squares, 1.0), 1.0)[measured]
-    return float(np.sqrt(squares.mean()))
+
+    def error(substeps: int) -> float:
+        with np.errstate(all="ignore"):
+            found, sound = problem.simulate(p, starts, segments, substeps)
+            apart = (found - problem.states_of(segments))[1:] / sizes[:, None]
+            squares = (apart**2 * weight).sum(axis=0) / np.maximum(weight.sum(axis=0), 1)
+        squares = np.where(sound & np.isfinite(squares), np.minimum(squares, 1.0), 1.0)
+        return float(np.sqrt(squares[measured].mean()))
+
+    substeps, coarse, fine = 2, error(1), error(2)
+    while abs(fine - coarse) > _ACCURACY * fine and substeps < _MOST_SUBSTEPS:
+        substeps *= 2
+        coarse, fine = fine, error(substeps)
+    return fine

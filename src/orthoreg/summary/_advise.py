@@ -25,6 +25,7 @@ from ._verdict import judged_error
 from .diagnoses import (
     chaotic,
     few_rows,
+    lag,
     larger_library,
     missing_variable,
     noise,
@@ -63,6 +64,9 @@ def advise(
     if data is None or motion is None:
         return tuple(found)
     size = np.sqrt(np.maximum(seen.size, 1e-300))
+    late = lag(motion.data)
+    if late is not None:
+        found.append(late)
     loud = _noise(data, motion, size)
     if loud is not None:
         found.append(loud)

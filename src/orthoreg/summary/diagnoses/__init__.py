@@ -2,6 +2,7 @@
 
 from ._chaos import chaotic as chaotic
 from ._few_rows import few_rows as few_rows
+from ._lag import lag as lag
 from ._larger_library import LargerLibrary as LargerLibrary
 from ._larger_library import larger_library as larger_library
 from ._missing_variable import missing_variable as missing_variable

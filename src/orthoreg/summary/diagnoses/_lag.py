@@ -1,0 +1,92 @@
+"""A velocity column that comes later, or earlier, than the position it belongs to."""
+
+from itertools import permutations
+from typing import NamedTuple, final
+
+import numpy as np
+from jaxtyping import Float
+
+from ...data import Dataset
+from ...losses import Weak, best_widths
+from ...smoothing import bump_windows
+from .._summary import Advice
+
+_FEWEST = 20
+_RELATED = 0.99  # of a velocity's variance that its position explains
+_SAME = 0.03  # of one, by which the factor between both may differ
+_SURE = 4.0  # standard errors
+_LEAST = 0.02  # of a step
+_GROUPS = 10
+
+
+@final
+class Lag(NamedTuple):
+    """That `velocity` comes `lag` units of time after the derivative of `position`, and the
+    standard error of that."""
+
+    position: str
+    velocity: str
+    lag: float
+    error: float
+
+
+def lags(data: Dataset) -> list[Lag]:
+    """Pairs of measured states of which one is the derivative of the other, but at another time.
+
+    v(t) = q'(t - lag) is v = q' - lag q'' to first order; integrated against bumps no derivative
+    of the data is taken. The standard error comes from stretches of the runs.
+    """
+    steps = np.diff(data.times)[np.diff(data.run_of_row) == 0]
+    if not len(steps) or data.n_states < 2 or data.derivatives is not None:
+        return []
+    step = float(np.median(steps))
+    measured = np.flatnonzero(data.is_measured)
+    windows = bump_windows(data.times, data.offsets, max(best_widths(data, Weak())), Weak().order)
+    if len(windows) < _FEWEST:
+        return []
+    slope, bend = windows.slope @ data.states, windows.curvature @ data.states
+    mean = windows.mean @ data.states
+    found = []
+    for q, v in permutations(measured, 2):
+        one = _lag(slope[:, q], bend[:, q], mean[:, v])
+        if one is not None and abs(one[0]) > max(_SURE * one[1], _LEAST * step):
+            found.append(Lag(data.state_names[q], data.state_names[v], *one))
+    return found
+
+
+def _lag(
+    slope: Float[np.ndarray, " R"], bend: Float[np.ndarray, " R"], velocity: Float[np.ndarray, " R"]
+) -> tuple[float, float] | None:
+    """The lag and its standard error, where the velocity is the derivative at all."""
+    design = np.column_stack([slope, bend])
+    (factor, minus), *_ = np.linalg.lstsq(design, velocity, rcond=None)
+    left = velocity - design @ [factor, minus]
+    variance = float(np.var(velocity))
+    if variance == 0 or left @ left / len(left) > (1 - _RELATED) * variance:
+        return None
+    if abs(factor - 1) > _SAME:
+        return None
+    parts = np.array_split(np.arange(len(slope)), min(_GROUPS, len(slope) // 4))
+    each = [np.linalg.lstsq(design[rows], velocity[rows], rcond=None)[0] for rows in parts]
+    own = np.array([-b / a for a, b in each if a != 0])
+    return float(-minus / factor), float(own.std(ddof=1) / np.sqrt(len(own)))
+
+
+def lag(data: Dataset) -> Advice | None:
+    """Advice where columns disagree about the time."""
+    found = lags(data)
+    if not found:
+        return None
+    said = "; ".join(
+        f"{one.velocity} comes {abs(one.lag):.2g} {'after' if one.lag > 0 else 'before'} the "
+        f"derivative of {one.position} (standard error {one.error:.1g}, in units of "
+        f"{data.time_name})"
+        for one in found
+    )
+    names = list(dict.fromkeys(one.position for one in found))
+    return Advice(
+        "lag",
+        f"Two columns disagree about the time: {said}. Such a lag turns into damping that is not "
+        f"there. Fit the positions alone: --positions {','.join(names)} on the command line, "
+        f"Dataset.from_positions or read_table(positions={names!r}) in Python.",
+    )
