@@ -9,8 +9,8 @@ CHECKED = [
     for name in (
         "_field", "_gate", "_geometry", "_objective", "augmentations", "data", "diagnostics",
         "differentiation", "export", "fitting._adapt", "fitting._parameters", "fitting._route",
-        "libraries", "losses", "moments", "penalties", "quadratic", "selection", "simulation",
-        "solvers", "summary", "sweeps", "systems",
+        "libraries", "losses", "moments", "penalties", "quadratic", "refinement", "selection",
+        "simulation", "solvers", "summary", "sweeps", "systems",
     )
 ]  # fmt: skip
 

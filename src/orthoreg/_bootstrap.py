@@ -64,7 +64,8 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
 
     Works on what `fit` kept, moments of at most 50 groups of runs: no pass over the data, and a
     resample costs the same for any number of rows. Intervals are those of least squares with the
-    chosen terms, which is what an exactly orthogonal residual leaves. Needs a fitted model with a
+    chosen terms, which is what an exactly orthogonal residual leaves; of a refined model, those of
+    its refinement, which know the noise of the measurements. Needs a fitted model with a
     selection; a model file does not keep the moments.
 
     >>> import numpy as np, orthoreg as og
@@ -95,10 +96,11 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
         )
     sure = inclusion(selected, selected.evidence, resamples=resamples, seed=seed)
     pairs = confounded_pairs(selected, selected.evidence, model.field_.features)
+    refined = None if model.refinement_ is None else model.refinement_.coefficient_intervals()
     return Bootstrap(
         selected.support,
         sure.probability,
-        sure.interval,
+        sure.interval if refined is None else refined,
         tuple(pairs),
         tuple(model.output_names_),
         tuple(model.feature_names_),

@@ -12,3 +12,5 @@ from ._migrate import migrate as migrate
 from ._recipes import decode as decode
 from ._recipes import encode as encode
 from ._recipes import encode_library as encode_library
+from ._refinement_parts import refinement_from_parts as refinement_from_parts
+from ._refinement_parts import refinement_parts as refinement_parts

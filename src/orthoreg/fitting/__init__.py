@@ -1,6 +1,7 @@
 """From rows to a model, as pure functions on plain data."""
 
 from ._adapt import adapt as adapt
+from ._adapt import describe as describe
 from ._recipe import Recipe as Recipe
 from ._route import Fit as Fit
 from ._route import choose_terms as choose_terms

@@ -28,23 +28,42 @@ def adapt(field: HybridField, rows: Rows) -> FitResult:
             "adapt() refits the coefficients of a model's terms; this model has no terms. Fit it "
             "to the new data instead."
         )
+    parts = _moments(field, rows)
+    total = sum(parts[1:], start=parts[0])
+    new = old.copy()
+    for c, row in enumerate(old):
+        used = np.flatnonzero(row)
+        new[c, used] *= 1 + _relative_changes(*_normal_equations(parts, row, used, c), total.count)
+    return _described(field, new, total)
+
+
+def describe(field: HybridField, rows: Rows) -> FitResult:
+    """The field as it is on these rows, with its residual's values there as the only basis
+    functions; it is the minimum of no objective."""
+    parts = _moments(field, rows)
+    return _described(field, np.asarray(field.coefficients), sum(parts[1:], start=parts[0]))
+
+
+def _moments(field: HybridField, rows: Rows) -> list[Moments]:
     count = min(_STRETCHES, len(rows))
     gathered = gather(
         field.features, field.neural, rows, folds=count, fold_of_row=folds(rows, count)
     )
-    parts = [part for part in gathered if part.count]
-    total = sum(parts[1:], start=parts[0])
+    return [part for part in gathered if part.count]
+
+
+def _described(
+    field: HybridField, coefficients: Float[np.ndarray, "c K"], total: Moments
+) -> FitResult:
     sizes = scales(total, True)
     equations = []
-    for c, row in enumerate(old):
+    for c, row in enumerate(coefficients):
         used = np.flatnonzero(row)
-        new = row.copy()
-        new[used] *= 1 + _relative_changes(*_normal_equations(parts, row, used, c), total.count)
         equations.append(
             EquationFit(
                 terms=used,
-                w=new * sizes[0] / sizes[1][c],
-                v=np.eye(len(old))[c] / sizes[1][c],
+                w=row * sizes[0] / sizes[1][c],
+                v=np.eye(len(coefficients))[c] / sizes[1][c],
                 p=np.zeros(len(row)),
                 sparsity=0.0,
                 ridge=0.0,

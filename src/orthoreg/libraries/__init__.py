@@ -17,6 +17,7 @@ from ._expression import multiply as multiply
 from ._expression import power as power
 from ._expression import quote_name as quote_name
 from ._expression import rename as rename
+from ._expression import run as run
 from ._expression import to_text as to_text
 from ._families import Empty as Empty
 from ._families import Fourier as Fourier

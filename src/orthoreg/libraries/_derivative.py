@@ -6,6 +6,7 @@ from ._expression import (
     Call,
     Expression,
     Number,
+    Parameter,
     Power,
     Product,
     Sum,
@@ -19,32 +20,35 @@ from ._expression import (
 _TWO, _MINUS = Number(2.0), Number(-1.0)
 
 
-def derivative(item: Expression, index: int) -> Expression:
-    """The partial derivative by a variable; that of a sign or a step is zero."""
+def derivative(item: Expression, by: int | str) -> Expression:
+    """The partial derivative by a variable, given by its place, or by a parameter, given by its
+    name; that of a sign or a step is zero."""
     match item:
         case Variable(place, _):
-            return ONE if place == index else ZERO
+            return ONE if place == by else ZERO
+        case Parameter(name):
+            return ONE if name == by else ZERO
         case Sum(terms):
-            return add(*(derivative(term, index) for term in terms))
+            return add(*(derivative(term, by) for term in terms))
         case Product(factors):
             return add(
                 *(
-                    multiply(*factors[:i], derivative(factor, index), *factors[i + 1 :])
+                    multiply(*factors[:i], derivative(factor, by), *factors[i + 1 :])
                     for i, factor in enumerate(factors)
                 )
             )
         case Power(base, exponent):
-            return _of_power(base, exponent, index)
+            return _of_power(base, exponent, by)
         case Call(function, argument):
-            inner = derivative(argument, index)
+            inner = derivative(argument, by)
             return ZERO if inner == ZERO else multiply(_outer(function, argument), inner)
         case _:
             return ZERO
 
 
-def _of_power(base: Expression, exponent: Expression, index: int) -> Expression:
+def _of_power(base: Expression, exponent: Expression, by: int | str) -> Expression:
     """b a**(b-1) a' + a**b log(a) b'"""
-    by_base, by_exponent = derivative(base, index), derivative(exponent, index)
+    by_base, by_exponent = derivative(base, by), derivative(exponent, by)
     parts = []
     if by_base != ZERO:
         parts.append(multiply(exponent, power(base, add(exponent, _MINUS)), by_base))

@@ -15,3 +15,5 @@ from ._rollout import Status as Status
 from ._routes import NumpyField as NumpyField
 from ._switching import AbstractSwitchedField as AbstractSwitchedField
 from ._switching import in_numpy as in_numpy
+from ._tsit5 import PLACES as PLACES
+from ._tsit5 import WEIGHTS as WEIGHTS

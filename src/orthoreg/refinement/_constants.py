@@ -1,0 +1,114 @@
+"""Which numbers of a field are free in a refinement, and where they stand in one vector."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from .._field import HybridField
+from ..libraries import parameters_of
+
+
+class Values(NamedTuple):
+    """The numbers of a field: coefficients (c, K), inner parameters (q,), weights (H, c)."""
+
+    coefficients: np.ndarray
+    parameters: np.ndarray
+    weights: np.ndarray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Constants:
+    """The free numbers p, in this order: coefficients, inner parameters, weights by equation.
+
+    `rows`, `columns` are the places of the coefficients, `inner` those of the parameters,
+    `weighted` the equations whose residual is free, with `width` weights each.
+    """
+
+    rows: Int[np.ndarray, " k"]
+    columns: Int[np.ndarray, " k"]
+    inner: Int[np.ndarray, " q"]
+    weighted: tuple[int, ...]
+    width: int
+
+    @classmethod
+    def of(
+        cls, field: HybridField, fixed: Sequence[int] = (), *, residual: bool = True
+    ) -> "Constants":
+        """All non-zero coefficients but those of the equations `fixed`, the parameters in their
+        terms, and the weights of a residual that is not zero."""
+        used = np.asarray(field.coefficients) != 0
+        used[list(fixed)] = False
+        rows, columns = np.nonzero(used)
+        names = frozenset().union(*(parameters_of(field.features.terms[k]) for k in columns))
+        inner = [i for i, name in enumerate(field.features.parameters) if name in names]
+        moved = np.any(np.asarray(field.weights) != 0, axis=0)
+        weighted = [int(c) for c in np.flatnonzero(moved) if c not in fixed and residual]
+        return cls(rows, columns, np.array(inner, dtype=int), tuple(weighted), field.basis.size)
+
+    @classmethod
+    def none(cls) -> "Constants":
+        """Everything stays."""
+        empty = np.zeros(0, dtype=int)
+        return cls(empty, empty, empty, (), 0)
+
+    @property
+    def count(self) -> int:
+        """How many coefficients and inner parameters there are."""
+        return len(self.rows) + len(self.inner)
+
+    @property
+    def size(self) -> int:
+        """How many free numbers there are in all."""
+        return self.count + len(self.weighted) * self.width
+
+    def weights_of(self, place: int) -> slice:
+        """Where the weights of the equation at this place of `weighted` stand."""
+        start = self.count + place * self.width
+        return slice(start, start + self.width)
+
+    def read(self, field: HybridField) -> Float[np.ndarray, " P"]:
+        """The free numbers of a field."""
+        weights = np.asarray(field.weights)[:, list(self.weighted)].T.ravel()
+        coefficients = np.asarray(field.coefficients)[self.rows, self.columns]
+        return np.concatenate([coefficients, _parameters(field)[self.inner], weights])
+
+    def values(self, field: HybridField, p: Float[np.ndarray, " P"]) -> Values:
+        """All numbers of the field, the free ones replaced."""
+        coefficients = np.array(field.coefficients, dtype=float)
+        coefficients[self.rows, self.columns] = p[: len(self.rows)]
+        parameters = _parameters(field).copy()
+        parameters[self.inner] = p[len(self.rows) : self.count]
+        weights = np.array(field.weights, dtype=float)
+        for place, c in enumerate(self.weighted):
+            weights[:, c] = p[self.weights_of(place)]
+        return Values(coefficients, parameters, weights)
+
+    def write(self, field: HybridField, p: Float[np.ndarray, " P"]) -> HybridField:
+        """The field with these free numbers."""
+        values = self.values(field, p)
+        given = None if field.parameters is None else values.parameters
+        return replace(
+            field,
+            features=field.features.with_values(values.parameters),
+            coefficients=values.coefficients,
+            weights=values.weights,
+            parameters=given,
+        )
+
+    def bounds(
+        self, field: HybridField, given: Mapping[str, tuple[float, float]]
+    ) -> Float[np.ndarray, "2 P"]:
+        """Between which ends each free number stays; inner parameters are positive unless told."""
+        ends = np.tile([[-np.inf], [np.inf]], self.size)
+        for place, i in enumerate(self.inner):
+            name = field.features.parameters[i]
+            ends[:, len(self.rows) + place] = given.get(name, (0.0, np.inf))
+        return ends
+
+
+def _parameters(field: HybridField) -> Float[np.ndarray, " q"]:
+    return np.array(field.features.values, dtype=float)

@@ -1,0 +1,86 @@
+"""How well the constants are known: Gauss-Newton, or how scores vary between runs."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from ._levenberg import eliminated
+from ._normal import Normal
+from ._problem import Problem
+from ._stages import Stage
+
+_GROUPS = 40  # runs, or stretches of them, whose scores are compared
+_ENOUGH_RUNS = 20
+_CORRELATED = 0.1  # of neighbouring residuals, beyond what chance allows
+_MISFIT = 1.1  # residuals of long segments in those of short ones
+
+
+class Spread(NamedTuple):
+    """The covariance of all free numbers, and whether it is the sandwich of so many groups."""
+
+    covariance: np.ndarray
+    is_sandwich: bool
+    groups: int
+
+
+def spread(problem: Problem, stage: Stage, first: Stage) -> Spread:
+    """The covariance in the last stage, the starts eliminated.
+
+    H^-1 where residuals are noise. Where those of long segments exceed those of short ones, or
+    neighbouring ones are alike, H^-1 (sum of s s') H^-1 with s the scores of runs or stretches,
+    and nowhere less than H^-1.
+    """
+    per_segment = max(1, -(-_GROUPS // stage.segments.count))
+    states = stage.solution.normal.states
+    evaluate = problem.evaluator(stage.segments, stage.substeps, states, per_segment)
+    normal = evaluate(stage.p, stage.solution.starts, stage.sigma)
+    H, scores, _ = eliminated(normal, stage.precision)
+    plain = _inverse(H)
+    m = problem.measured
+    misfit = bool((stage.sigma[m] > _MISFIT * first.sigma[m]).any())
+    if not (misfit or _are_correlated(problem, stage, normal)):
+        return Spread(plain, False, 0)
+    by_group = _grouped(problem, stage, scores)
+    by_group = by_group - by_group.mean(axis=0)
+    count = len(by_group)
+    if count < 3:
+        return Spread(plain, False, 0)
+    middle = by_group.T @ by_group * count / (count - 1)
+    robust = plain @ middle @ plain
+    wider = np.sqrt(np.maximum(np.diag(plain) / np.maximum(np.diag(robust), 1e-300), 1.0))
+    return Spread(robust * np.outer(wider, wider), True, count)
+
+
+def _grouped(
+    problem: Problem, stage: Stage, scores: Float[np.ndarray, "B g P"]
+) -> Float[np.ndarray, "G P"]:
+    """Scores by run where there are many, else by stretches that follow each other."""
+    runs = problem.data.run_of_row[stage.segments.rows[0]]
+    names, of_segment = np.unique(runs, return_inverse=True)
+    if len(names) >= _ENOUGH_RUNS:
+        found = np.zeros((len(names), scores.shape[2]))
+        np.add.at(found, of_segment, scores.sum(axis=1))
+        return found
+    flat = scores.reshape(-1, scores.shape[2])
+    groups = np.arange(len(flat)) * min(_GROUPS, len(flat)) // len(flat)
+    found = np.zeros((int(groups[-1]) + 1, flat.shape[1]))
+    np.add.at(found, groups, flat)
+    return found
+
+
+def _are_correlated(problem: Problem, stage: Stage, normal: Normal) -> bool:
+    """Whether neighbouring residuals of some state are alike."""
+    r = (problem.states_of(stage.segments) - normal.states)[:, problem.measured]
+    sigma = stage.sigma[problem.measured][:, None]
+    r = np.clip(r / sigma, -4, 4) * (stage.segments.weight > 0)[:, None] * normal.sound
+    both = np.maximum((r**2).sum(axis=(0, 2)), 1e-300)
+    together = (r[1:] * r[:-1]).sum(axis=(0, 2)) / both
+    chance = 3 / np.sqrt(max((stage.segments.weight > 0).sum(), 1))
+    return bool((together > _CORRELATED + chance).any())
+
+
+def _inverse(H: Float[np.ndarray, "P P"]) -> Float[np.ndarray, "P P"]:
+    """H^-1, which may be nearly singular, in units of its diagonal."""
+    scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
+    return np.linalg.pinv(H / np.outer(scale, scale), hermitian=True) / np.outer(scale, scale)

@@ -1,0 +1,153 @@
+"""Levenberg-Marquardt over constants and starts; each segment's start is eliminated on its own."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from ._normal import Normal
+
+_FIRST_DAMPING = 1e-3
+_LARGEST_DAMPING = 1e9
+_ENOUGH = 0.01  # gain for each segment, from which on starts are sought further
+_RIDGE = 1e-13  # of a diagonal: what rounding needs
+
+
+class Prior(NamedTuple):
+    """What is known of the constants beforehand: sum precision (p - mean)^2 / 2 is added."""
+
+    mean: np.ndarray
+    precision: np.ndarray
+
+    def cost(self, p: np.ndarray) -> float:
+        return float((self.precision * (p - self.mean) ** 2).sum() / 2)
+
+
+class Solution(NamedTuple):
+    """Constants, starts (n, B), the normal equations there, and whether the descent had ended."""
+
+    p: np.ndarray
+    starts: np.ndarray
+    normal: Normal
+    converged: bool
+
+
+Evaluate = Callable[[np.ndarray, np.ndarray, np.ndarray], Normal]
+
+
+def descend(
+    evaluate: Evaluate,
+    p: Float[np.ndarray, " P"],
+    starts: Float[np.ndarray, "n B"],
+    sigma: Float[np.ndarray, " n"],
+    prior: Prior,
+    bounds: Float[np.ndarray, "2 P"],
+    *,
+    most: int,
+    tolerance: float,
+    told: Callable[[], None] = lambda: None,
+) -> Solution:
+    """The minimum of cost and prior, from here. Ends once a full step is expected
+    to gain less than `tolerance`, or after `most` evaluations."""
+    normal = evaluate(p, starts, sigma)
+    damping, used = _FIRST_DAMPING, 1
+    converged = False
+    while used < most:
+        step, moves, gain = _step(normal, p, prior, damping)
+        if not np.isfinite(gain):
+            damping *= 10
+            if damping > _LARGEST_DAMPING:
+                break
+            continue
+        if gain < tolerance * min(1.0, 1e-2 / damping):  # a damped step promises less
+            converged = True
+            break
+        trial = np.clip(p + step, *bounds)
+        begin = starts + moves
+        found = evaluate(trial, begin, sigma)
+        used += 1
+        told()
+        before, after = normal.cost + prior.cost(p), found.cost + prior.cost(trial)
+        if np.isfinite(after) and after < before:
+            share = (before - after) / gain
+            p, starts, normal = trial, begin, found
+            damping = max(damping * (0.1 if share > 0.5 else 0.5 if share > 0.1 else 2), 1e-12)
+        else:
+            damping = max(damping * 10, 1e-6)
+            if damping > _LARGEST_DAMPING:
+                converged = bool(gain < 1e-6 * before)
+                break
+    return Solution(p, starts, normal, converged)
+
+
+def fit_starts(
+    evaluate: Evaluate,
+    p: Float[np.ndarray, " P"],
+    starts: Float[np.ndarray, "n B"],
+    sigma: Float[np.ndarray, " n"],
+    *,
+    most: int,
+) -> Float[np.ndarray, "n B"]:
+    """The best starts for given constants; every segment goes its own way."""
+    normal = evaluate(p, starts, sigma)
+    damping = np.full(len(normal.costs), _FIRST_DAMPING)
+    for _ in range(most):
+        diagonal = np.einsum("bii->bi", normal.ss)
+        added = damping[:, None] * diagonal + np.where(diagonal > 0, _RIDGE * diagonal, 1.0)
+        ss = normal.ss + np.eye(len(starts)) * added[:, None]
+        moves = np.linalg.solve(ss, normal.s_scores.sum(axis=1)[..., None])[..., 0].T
+        trial = starts + moves
+        found = evaluate(p, trial, sigma)
+        better = found.costs < normal.costs
+        gained = float((normal.costs - found.costs)[better].sum())
+        damping = np.where(better, 0.1 * damping, 10 * damping)
+        starts = np.where(better, trial, starts)
+        if gained < _ENOUGH * len(better):
+            break
+        normal = found if better.all() else evaluate(p, starts, sigma)
+    return starts
+
+
+def eliminated(
+    normal: Normal, precision: Float[np.ndarray, " P"], damping: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The Schur complement H = pp - sum sp' ss^-1 sp, the scores by stretch and segment with the
+    starts eliminated (B, g, P), and ss^-1 [sp, s_scores]."""
+    n, size = normal.sp.shape[1:]
+    diagonal = np.einsum("bii->bi", normal.ss)
+    floor = np.where(diagonal > 0, _RIDGE * diagonal, 1.0)
+    ss = normal.ss + np.eye(n) * (damping * diagonal + floor)[:, None]
+    right = np.concatenate([normal.sp, np.swapaxes(normal.s_scores, 1, 2)], axis=2)
+    solved = np.linalg.solve(ss, right)
+    sp = normal.sp.reshape(-1, size)
+    H = normal.pp - sp.T @ solved[:, :, :size].reshape(-1, size) + np.diag(precision)
+    scores = normal.p_scores - np.einsum("bnp,bng->bgp", normal.sp, solved[:, :, size:])
+    return (H + H.T) / 2, scores, solved
+
+
+def _step(
+    normal: Normal, p: np.ndarray, prior: Prior, damping: float
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Steps of the constants and the starts (n, B), and the gain that the model promises."""
+    size, precision = len(p), prior.precision
+    pull = precision * (prior.mean - p)
+    try:
+        H, scores, solved = eliminated(normal, precision, damping)
+        gradient = scores.sum(axis=(0, 1)) + pull
+        step = np.zeros(size)
+        if size:
+            scale = np.sqrt(np.maximum(np.diag(normal.pp) + precision, 1e-300))
+            scaled = H / np.outer(scale, scale) + (damping + _RIDGE) * np.eye(size)
+            step = np.linalg.solve(scaled, gradient / scale) / scale
+    except np.linalg.LinAlgError:
+        return np.zeros(size), np.zeros((1, 1)), np.nan
+    moves = solved[:, :, size:].sum(axis=2) - solved[:, :, :size] @ step
+    # model: score' d - d'Hd / 2 over all unknowns, with the undamped matrix
+    p_score = normal.p_scores.sum(axis=(0, 1)) + pull
+    s_score = normal.s_scores.sum(axis=1)
+    curve = step @ ((normal.pp + np.diag(precision)) @ step)
+    curve += 2 * np.einsum("bn,bnp,p->", moves, normal.sp, step)
+    curve += np.einsum("bn,bnm,bm->", moves, normal.ss, moves)
+    gain = p_score @ step + (s_score * moves).sum() - curve / 2
+    return step, moves.T, float(gain)

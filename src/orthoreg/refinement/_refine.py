@@ -1,0 +1,136 @@
+"""`refine`: constants, starts and the residual's weights by matching trajectories."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from .._field import HybridField
+from .._progress import progress
+from ..data import Dataset
+from ._constants import Constants
+from ._covariance import spread
+from ._held_out import Comparison, HeldOut
+from ._orthogonal import reprojected
+from ._problem import Problem
+from ._result import Refinement
+from ._stages import Stage, all_stages
+
+_TRIES = 3  # stages, from the last, that held-out data may refuse
+_FEWEST_STEPS = 3
+
+
+def refine(
+    field: HybridField,
+    data: Dataset,
+    *,
+    interpolation: Mapping[str, str] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    residual: bool = True,
+) -> Refinement:
+    """The field's constants by trajectory matching: all non-zero coefficients, the parameters in
+    their terms, the residual's weights unless `residual=False`, and every segment's start.
+
+    Minimises the sum of squared differences between simulated and measured states, each state in
+    its own standard deviation, which is estimated; differences beyond four of them count
+    linearly. Segments grow from 4 steps to whole runs, as far as they can be followed. Equations
+    of positions (`data.velocity_of`) stay, and states that were not measured do not count. The
+    weights' prior is normal around what they were, with the variance that makes the data most
+    probable: what trajectories do not determine stays.
+
+    Kept only if forecasts of held-out runs, or of the end of a single one, are no worse; where it
+    is the weights that make them worse, these stay and the constants alone are refined.
+    """
+    fixed = [data.state_names.index(name) for name in data.velocity_of]
+    constants = Constants.of(field, fixed, residual=residual)
+    if not constants.size:
+        return _as_it_was(field, "there is no constant to refine")
+    if int(data.run_lengths.max()) <= _FEWEST_STEPS:
+        return _as_it_was(field, f"no run has more than {_FEWEST_STEPS} rows")
+    spreads = data.states.std(axis=0)
+    problem = Problem(
+        field,
+        constants,
+        data,
+        dict(interpolation or dict.fromkeys(data.input_names, "cubic")),
+        np.where(spreads > 0, spreads, 1.0),
+        np.array([name not in data.estimated for name in data.state_names]),
+    )
+    ends = constants.bounds(field, bounds or {})
+    with np.errstate(all="ignore"), progress("Refining", 1.0) as show:
+        stages, smooth = all_stages(problem, ends, lambda done: show(0.7 * done, ""))
+        if not stages:
+            return _as_it_was(field, "trajectories run away even over a few steps")
+        show(0.7, "checked")
+        chosen, found = _checked(problem, stages, smooth, ends)
+        if chosen is not None:
+            return _result(problem, chosen, stages[0], found)
+    if constants.weighted and constants.count:  # perhaps without the weights
+        return refine(field, data, interpolation=interpolation, bounds=bounds, residual=False)
+    return _refused(field, found, stages[-1])
+
+
+def _checked(
+    problem: Problem,
+    stages: Sequence[Stage],
+    smooth: Float[np.ndarray, "N n"],
+    bounds: Float[np.ndarray, "2 P"],
+) -> tuple[Stage | None, Comparison]:
+    """The last stage whose constants do not forecast held-out data worse than the old ones, or
+    None; and what the comparison of the last one tried was."""
+    found = Comparison(np.nan, np.nan)
+    check = HeldOut(problem, smooth, bounds)
+    for stage in stages[: -_TRIES - 1 : -1]:
+        found = check(stage)
+        if found.holds:
+            return stage, found
+    return None, found
+
+
+def _result(problem: Problem, stage: Stage, first: Stage, found: Comparison) -> Refinement:
+    constants, data = problem.constants, problem.data
+    field = constants.write(problem.field, stage.p)
+    field, follows = reprojected(field, constants, data)
+    known = spread(problem, stage, first)
+    coefficients = np.asarray(field.coefficients)[constants.rows, constants.columns]
+    used = len(np.unique(stage.segments.rows[stage.segments.weight > 0]))
+    some = "" if used >= data.n_samples else f", {used:,} of {data.n_samples:,} rows"
+    rows = stage.segments.length + 1
+    return Refinement(
+        field=field,
+        kept=True,
+        status=f"refined on segments of {rows} rows{some}: forecast error "
+        f"{_percent(found.before)} -> {_percent(found.after)}",
+        places=tuple(zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)),
+        parameters=tuple(field.features.parameters[i] for i in constants.inner),
+        values=np.append(coefficients, stage.p[len(constants.rows) : constants.count]),
+        covariance=follows @ known.covariance @ follows.T,
+        degrees_of_freedom=known.groups - 1.0 if known.is_sandwich else np.inf,
+        is_sandwich=known.is_sandwich,
+        noise=stage.sigma,
+        error_before=found.before,
+        error_after=found.after,
+        segment_rows=rows,
+        rows_used=used,
+    )
+
+
+def _as_it_was(field: HybridField, why: str) -> Refinement:
+    return Refinement(field, False, f"kept as it was: {why}")
+
+
+def _refused(field: HybridField, found: Comparison, stage: Stage) -> Refinement:
+    return Refinement(
+        field,
+        False,
+        f"kept as it was: refined constants forecast held-out data with an error of "
+        f"{_percent(found.after)}, the old ones with {_percent(found.before)}",
+        noise=stage.sigma,
+        error_before=found.before,
+        error_after=found.after,
+        segment_rows=stage.segments.length + 1,
+    )
+
+
+def _percent(error: float) -> str:
+    return f"{100 * error:.2g} %"

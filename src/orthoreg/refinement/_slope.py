@@ -1,0 +1,174 @@
+"""f, its Jacobian in the states and its derivatives in the constants, for a batch of states."""
+
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from jaxtyping import Float
+
+from .._field import HybridField
+from ..libraries import Expression, Number, compiled, derivative, run
+from ._constants import Constants, Values
+
+_NUDGE = 1e-6  # of a state's size, by which the residual's slope is measured
+
+
+class Linearised(NamedTuple):
+    """f (n, B); df_c/dx_j as (c, j, value); df_c/dp_q as (c, q, value) for coefficients and inner
+    parameters; df/dv, which is the same for all equations, (B, H) where weights are free."""
+
+    f: np.ndarray
+    jacobian: list[tuple[int, int, Any]]
+    forcing: list[tuple[int, int, Any]]
+    basis: np.ndarray | None
+
+
+@final
+class Slope:
+    """f as a function of states, inputs and the free constants; `at` some values of these it is
+    ready for many evaluations.
+
+    Terms are differentiated as formulas; the residual by differences, its weights exactly. States
+    and inputs come as (V, B), one row a variable.
+    """
+
+    def __init__(
+        self,
+        field: HybridField,
+        constants: Constants,
+        sizes: Float[np.ndarray, " n"],
+        *,
+        gated: bool = True,
+    ):
+        self.field, self.constants = field, constants
+        self.nudges = _NUDGE * sizes
+        self.region = field.region if gated else None
+        self.has_residual = bool(
+            constants.weighted or np.any(field.weights) or np.any(field.correction)
+        )
+        correction = np.asarray(field.correction)
+        self.corrected = [
+            (int(c), int(k), float(correction[c, k]))
+            for c, k in zip(*np.nonzero(correction), strict=True)
+        ]
+        self._plan(field, constants)
+
+    def _plan(self, field: HybridField, constants: Constants) -> None:
+        """Which formulas must be evaluated, and what each contributes to."""
+        coefficients = np.asarray(field.coefficients)
+        terms = field.features.terms
+        names = field.features.parameters
+        items: list[Expression] = []
+        self.parts: list[tuple[int, int, int]] = []  # equation, term, place of its value
+        self.slopes: list[tuple[int, int, int, int]] = []  # ..., state, place
+        self.inner: list[tuple[int, int, int, int]] = []  # ..., free number, place
+
+        def place_of(item: Expression) -> int:
+            items.append(item)
+            return len(items) - 1
+
+        values: dict[int, int] = {}
+        for c, k in zip(*np.nonzero(coefficients), strict=True):
+            c, k = int(c), int(k)
+            if k not in values:
+                values[k] = place_of(terms[k])
+            self.parts.append((c, k, values[k]))
+            for j in range(len(coefficients)):
+                slope = derivative(terms[k], j)
+                if slope != Number(0.0):
+                    self.slopes.append((c, k, j, place_of(slope)))
+            for q, i in enumerate(constants.inner):
+                slope = derivative(terms[k], names[i])
+                if slope != Number(0.0):
+                    self.inner.append((c, k, len(constants.rows) + q, place_of(slope)))
+        free = zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)
+        self.linear = [(c, q, values[k]) for q, (c, k) in enumerate(free)]
+        simple = compiled([item for _, item in sorted((p, terms[k]) for k, p in values.items())])
+        self.simple = (simple, {p: i for i, p in enumerate(sorted(values.values()))})
+        self.program = compiled(items)
+
+    def at(self, values: Values) -> "SlopeAt":
+        """f with these constants."""
+        return SlopeAt(self, values)
+
+
+@final
+class SlopeAt:
+    """f with given constants."""
+
+    def __init__(self, slope: Slope, values: Values):
+        self._slope, self._values = slope, values
+        names = slope.field.features.parameters
+        self._named = dict(zip(names, values.parameters.tolist(), strict=True))
+        w = values.coefficients.tolist()
+        self._n = len(w)
+        self.count = slope.constants.count
+        self.weighted = slope.constants.weighted
+        self.width = slope.constants.width if self.weighted else 0
+        program, place = slope.simple
+        self._program = program
+        self._simple = [(c, w[c][k], place[at]) for c, k, at in slope.parts]
+        self._parts = [(c, w[c][k], at) for c, k, at in slope.parts]
+        self._slopes = [(c, j, w[c][k], at) for c, k, j, at in slope.slopes]
+        self._inner = [(c, q, w[c][k], at) for c, k, q, at in slope.inner]
+
+    def __call__(self, z: Float[np.ndarray, "V B"]) -> Float[np.ndarray, "n B"]:
+        """f alone."""
+        f = np.zeros((self._n, z.shape[1]))
+        found = run(self._program, z, np, self._named)
+        for c, w, at in self._simple:
+            f[c] += w * found[at]
+        if self._slope.has_residual:
+            f += self._residual(z)[0]
+        return f
+
+    def linearised(self, z: Float[np.ndarray, "V B"]) -> Linearised:
+        """f and all its derivatives."""
+        found = run(self._slope.program, z, np, self._named)
+        f = np.zeros((self._n, z.shape[1]))
+        for c, w, at in self._parts:
+            f[c] += w * found[at]
+        slopes: dict[tuple[int, int], Any] = {}
+        for c, j, w, at in self._slopes:
+            part = w * found[at]
+            slopes[c, j] = slopes[c, j] + part if (c, j) in slopes else part
+        forcing = [(c, q, found[at]) for c, q, at in self._slope.linear]
+        forcing += [(c, q, w * found[at]) for c, q, w, at in self._inner]
+        basis = None
+        if self._slope.has_residual:
+            residual, basis = self._add_residual(z, slopes)
+            f += residual
+        return Linearised(f, [(c, j, value) for (c, j), value in slopes.items()], forcing, basis)
+
+    def _add_residual(
+        self, z: np.ndarray, slopes: dict[tuple[int, int], Any]
+    ) -> tuple[Float[np.ndarray, "n B"], Float[np.ndarray, "B H"]]:
+        """The residual and its basis; its slopes are added to the others."""
+        slope, n, count = self._slope, self._n, z.shape[1]
+        moved = np.repeat(z[:, None], n + 1, axis=1)
+        for j in range(n):
+            moved[j, j + 1] += slope.nudges[j]
+        residual, psi = self._residual(moved.reshape(len(z), -1))
+        residual = residual.reshape(n, n + 1, count)
+        for j in range(n):
+            change = (residual[:, j + 1] - residual[:, 0]) / slope.nudges[j]
+            for c in range(n):
+                if np.any(change[c]):
+                    slopes[c, j] = slopes[c, j] + change[c] if (c, j) in slopes else change[c]
+        psi = psi[:count]
+        if slope.region is not None:
+            psi = psi * slope.region.share(z.T)[:, None]
+        return residual[:, 0], psi
+
+    def _residual(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The residual (n, B) and its basis functions (B, H)."""
+        slope, field = self._slope, self._slope.field
+        rows = np.ascontiguousarray(z.T)
+        psi = field.basis(rows)
+        residual = psi @ self._values.weights
+        if slope.corrected:
+            columns = field.features.columns(z, np, self._values.parameters)
+            for c, k, w in slope.corrected:
+                residual[:, c] -= w * columns[k]
+        if slope.region is not None:
+            residual = slope.region.gated(rows, residual)
+        return residual.T, psi
