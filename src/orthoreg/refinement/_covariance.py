@@ -1,6 +1,6 @@
 """How well the constants are known: Gauss-Newton, or how scores vary between runs."""
 
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float
@@ -16,6 +16,7 @@ _CORRELATED = 0.1  # of neighbouring residuals, beyond what chance allows
 _MISFIT = 1.1  # residuals of long segments in those of short ones
 
 
+@final
 class Spread(NamedTuple):
     """The covariance of all free numbers, and whether it is the sandwich of so many groups."""
 

@@ -28,6 +28,7 @@ EXACT = 1e-6
 """Forecast errors below this, in standard deviations, are as good as none."""
 
 
+@final
 class Comparison(NamedTuple):
     """Forecast errors with the old constants and with those refined on the other data; by how
     many standard errors of their difference the new ones are worse."""

@@ -12,6 +12,7 @@ from ._constants import Constants, Values
 _NUDGE = 1e-6  # of a state's size, by which the residual's slope is measured
 
 
+@final
 class Linearised(NamedTuple):
     """f (n, B); df_c/dx_j as (c, j, value); df_c/dp_q as (c, q, value) for coefficients and inner
     parameters; df/dv, which is the same for all equations, (B, H) where weights are free."""

@@ -1,7 +1,7 @@
 """From short segments to long ones: each stage begins where the one before ended."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float
@@ -32,6 +32,7 @@ _STEP_ERROR = 0.3  # standard errors of a mean over all rows, for the integratio
 _LEAST_STEP_ERROR = 1e-9  # of a state's spread
 
 
+@final
 class Stage(NamedTuple):
     """What a stage ended with; `p` are the constants, `sigma` the misfit of each state."""
 
