@@ -162,7 +162,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         >>> x = np.exp(-t) + 0.02 * np.random.default_rng(0).standard_normal(200)
         >>> model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(np.exp(-1.1 * t)[:, None], t=t)
         >>> model.equations(), model.refine(x[:, None], t=t).equations()
-        (["x0' = -1.100 x0"], ["x0' = -0.9915 x0"])
+        (["x0' = -1.100 x0"], ["x0' = -0.9888 x0"])
         """
         check_is_fitted(self)
         self._check_equations()

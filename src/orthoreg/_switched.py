@@ -7,7 +7,7 @@ import numpy as np
 
 from ._arrays import pytree
 from ._field import HybridField
-from .libraries import FeatureMap, Variable, derivative, separate_signs
+from .libraries import FeatureMap, derivative, separate_signs
 from .simulation import AbstractSwitchedField
 
 
@@ -53,7 +53,7 @@ def switched(field: HybridField) -> SwitchedField | None:
     functions = [
         formula
         for surface in surfaces
-        for formula in (surface, *(derivative(surface, Variable(i, "")) for i in range(width)))
+        for formula in (surface, *(derivative(surface, i) for i in range(width)))
     ]
     return SwitchedField(
         replace(

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from orthoreg._gate import Gate
 from orthoreg.augmentations import RandomFeatures
 from orthoreg.data import Dataset
-from orthoreg.libraries import Parameter, Variable, derivative, evaluate, parse
+from orthoreg.libraries import derivative, evaluate, parse
 from orthoreg.refinement._constants import Constants
 from orthoreg.refinement._levenberg import eliminated
 from orthoreg.refinement._orthogonal import reprojected
@@ -35,10 +35,10 @@ def test_derivative_is_the_difference_quotient(text):
     for i in range(2):
         step = h * np.eye(2)[i]
         expected = (value(*(at + step), K) - value(*(at - step), K)) / (2 * h)
-        found = evaluate(derivative(item, Variable(i, "")), at, np, {"K": K})
+        found = evaluate(derivative(item, i), at, np, {"K": K})
         assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
     expected = (value(*at, K + h) - value(*at, K - h)) / (2 * h)
-    found = evaluate(derivative(item, Parameter("K")), at, np, {"K": K})
+    found = evaluate(derivative(item, "K"), at, np, {"K": K})
     assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
 
 

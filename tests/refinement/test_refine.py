@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 from scipy.optimize import least_squares
 
+import orthoreg as og
 from orthoreg.augmentations import RandomFeatures
 from orthoreg.data import Dataset
 from orthoreg.refinement import refine
@@ -210,3 +211,24 @@ def test_nothing_to_refine_is_said(noisy_lv):
     short = Dataset.from_arrays([run.states[:3] for run in noisy_lv], 0.1, names=["x", "y"])
     found = refine(field_of(LV_TERMS, ["x", "y"], LV_TRUE), short)
     assert not found.kept and "rows" in found.status
+
+
+def test_what_data_do_not_determine_has_a_wide_interval():
+    """x and y are always in the same ratio: only a sum of their coefficients is known."""
+    t = np.linspace(0, 6, 100)
+    x = np.exp(-t) + 1e-3 * np.random.default_rng(0).standard_normal(100)
+    data = Dataset.from_arrays(np.column_stack([x, 2 * np.exp(-t)]), t, names=["x", "y"])
+    found = refine(field_of(["x", "y"], ["x", "y"], [[-0.5, -0.25], [0, -1.0]]), data)
+    assert found.kept
+    assert found.standard_errors[:2].min() > 100 * found.standard_errors[2]
+
+
+def test_runs_at_rest_and_poles_are_said():
+    with pytest.warns(og.DataWarning):
+        rest = Dataset.from_arrays(np.ones((50, 1)), 0.1, names=["x"])
+    found = refine(field_of(["x"], ["x"], [[-1.0]]), rest)
+    assert not found.kept and "no measured state moves" in found.status
+    t = np.linspace(0, 6, 60)
+    data = Dataset.from_arrays(0.1 * np.cos(t)[:, None], t, names=["x"])
+    found = refine(field_of(["1/x"], ["x"], [[-5.0]]), data)
+    assert not found.kept and "a few steps" in found.status

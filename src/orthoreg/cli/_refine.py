@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from .._model import AbstractModel
 from .._progress import working
 from ._app import Delimiter, Json, ModelFile, Table, app
 from ._arguments import check_file
@@ -59,7 +58,7 @@ def refine(
         print_files(console, [out])
 
 
-def _refinement_entries(model: AbstractModel) -> dict[str, Any]:
+def _refinement_entries(model: Any) -> dict[str, Any]:
     """'refinement': what was gained, and the 95 % interval of each constant."""
     found = model.refinement_
     assert found is not None

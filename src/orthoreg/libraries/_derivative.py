@@ -1,4 +1,4 @@
-"""The derivative of a formula, as a formula."""
+"""Derivatives of formulas."""
 
 from ._expression import (
     ONE,
@@ -17,28 +17,28 @@ from ._expression import (
     power,
 )
 
+_TWO, _MINUS = Number(2.0), Number(-1.0)
 
-def derivative(item: Expression, by: Variable | Parameter) -> Expression:
-    """d item / d by. Steps, as of `sign`, have slope zero; that of `abs` is `sign`."""
+
+def derivative(item: Expression, by: int | str) -> Expression:
+    """The partial derivative by a variable, given by its place, or by a parameter, given by its
+    name; that of a sign or a step is zero."""
     match item:
-        case Variable(index, _):
-            return ONE if isinstance(by, Variable) and by.index == index else ZERO
-        case Parameter():
-            return ONE if item == by else ZERO
+        case Variable(place, _):
+            return ONE if place == by else ZERO
+        case Parameter(name):
+            return ONE if name == by else ZERO
         case Sum(terms):
             return add(*(derivative(term, by) for term in terms))
         case Product(factors):
             return add(
                 *(
-                    multiply(derivative(factor, by), *factors[:i], *factors[i + 1 :])
+                    multiply(*factors[:i], derivative(factor, by), *factors[i + 1 :])
                     for i, factor in enumerate(factors)
                 )
             )
         case Power(base, exponent):
-            return add(
-                multiply(exponent, power(base, add(exponent, Number(-1.0))), derivative(base, by)),
-                _exponential(item, derivative(exponent, by)),
-            )
+            return _of_power(base, exponent, by)
         case Call(function, argument):
             inner = derivative(argument, by)
             return ZERO if inner == ZERO else multiply(_outer(function, argument), inner)
@@ -46,42 +46,46 @@ def derivative(item: Expression, by: Variable | Parameter) -> Expression:
             return ZERO
 
 
-def _exponential(item: Power, inner: Expression) -> Expression:
-    """d (a ** b) = a ** b log(a) db, where a is held."""
-    return ZERO if inner == ZERO else multiply(item, call("log", item.base), inner)
+def _of_power(base: Expression, exponent: Expression, by: int | str) -> Expression:
+    """b a**(b-1) a' + a**b log(a) b'"""
+    by_base, by_exponent = derivative(base, by), derivative(exponent, by)
+    parts = []
+    if by_base != ZERO:
+        parts.append(multiply(exponent, power(base, add(exponent, _MINUS)), by_base))
+    if by_exponent != ZERO:
+        parts.append(multiply(power(base, exponent), call("log", base), by_exponent))
+    return add(*parts)
 
 
-def _outer(function: str, at: Expression) -> Expression:
+def _outer(function: str, a: Expression) -> Expression:
     """The derivative of a function, at its argument."""
-    square = power(at, Number(2.0))
-    minus = Number(-1.0)
+    square = power(a, _TWO)
     match function:
         case "sin":
-            return call("cos", at)
+            return call("cos", a)
         case "cos":
-            return multiply(minus, call("sin", at))
+            return multiply(_MINUS, call("sin", a))
         case "tan":
-            return add(ONE, power(call("tan", at), Number(2.0)))
+            return power(call("cos", a), Number(-2.0))
         case "arcsin":
-            return power(add(ONE, multiply(minus, square)), Number(-0.5))
+            return power(add(ONE, multiply(_MINUS, square)), Number(-0.5))
         case "arccos":
-            return multiply(minus, power(add(ONE, multiply(minus, square)), Number(-0.5)))
+            return multiply(_MINUS, power(add(ONE, multiply(_MINUS, square)), Number(-0.5)))
         case "arctan":
-            return power(add(ONE, square), minus)
+            return power(add(ONE, square), _MINUS)
         case "sinh":
-            return call("cosh", at)
+            return call("cosh", a)
         case "cosh":
-            return call("sinh", at)
+            return call("sinh", a)
         case "tanh":
-            return add(ONE, multiply(minus, power(call("tanh", at), Number(2.0))))
+            return add(ONE, multiply(_MINUS, power(call("tanh", a), _TWO)))
         case "exp":
-            return call("exp", at)
+            return call("exp", a)
         case "log":
-            return power(at, minus)
+            return power(a, _MINUS)
         case "sqrt":
-            return multiply(Number(0.5), power(at, Number(-0.5)))
+            return multiply(Number(0.5), power(call("sqrt", a), _MINUS))
         case "abs":
-            return call("sign", at)
-        case "sign" | "heaviside":
+            return call("sign", a)
+        case _:
             return ZERO
-    raise AssertionError(f"No derivative of {function} is known.")

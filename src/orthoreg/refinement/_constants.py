@@ -11,6 +11,7 @@ from .._field import HybridField
 from ..libraries import parameters_of
 
 
+@final
 class Values(NamedTuple):
     """The numbers of a field: coefficients (c, K), inner parameters (q,), weights (H, c)."""
 

@@ -1,6 +1,6 @@
 """How well the constants are known: Gauss-Newton, or how scores vary between runs."""
 
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float
@@ -13,9 +13,11 @@ from ._stages import Stage
 _GROUPS = 40  # runs, or stretches of them, whose scores are compared
 _ENOUGH_RUNS = 20
 _CORRELATED = 0.1  # of neighbouring residuals, beyond what chance allows
+_UNDETERMINED = 1e-13  # of the largest curvature: rounding
 _MISFIT = 1.1  # residuals of long segments in those of short ones
 
 
+@final
 class Spread(NamedTuple):
     """The covariance of all free numbers, and whether it is the sandwich of so many groups."""
 
@@ -81,6 +83,9 @@ def _are_correlated(problem: Problem, stage: Stage, normal: Normal) -> bool:
 
 
 def _inverse(H: Float[np.ndarray, "P P"]) -> Float[np.ndarray, "P P"]:
-    """H^-1, which may be nearly singular, in units of its diagonal."""
-    scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
-    return np.linalg.pinv(H / np.outer(scale, scale), hermitian=True) / np.outer(scale, scale)
+    """H^-1, in units of its diagonal; what the data do not determine has a huge variance."""
+    diagonal = np.diag(H)
+    scale = np.sqrt(np.maximum(diagonal, _UNDETERMINED * max(diagonal.max(initial=0.0), 1e-100)))
+    values, axes = np.linalg.eigh(H / np.outer(scale, scale))
+    values = np.maximum(values, _UNDETERMINED * max(values.max(initial=0.0), 1.0))
+    return (axes / values) @ axes.T / np.outer(scale, scale)

@@ -6,7 +6,7 @@ the gaps between the end of one step and the start of the next, and S -> F S + G
 sensitivities. [multiple shooting; Bock and Plitt 1984]
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float
@@ -21,6 +21,7 @@ _CLOSED = 1e-7  # of a state's size: Newton's next gaps would be the square of i
 _FEW = 50  # constants; with more, sweeps cost more than they save
 
 
+@final
 class Maps(NamedTuple):
     """Ends phi (B, L, n) of all steps and their derivatives [G, F] (B, L, n, Q)."""
 

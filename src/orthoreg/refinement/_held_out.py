@@ -22,12 +22,15 @@ _MOST_EVALUATIONS = 8
 _WINDOW = 10
 WORSE, WORSE_BY_CHANCE = 1.05, 1.2
 """By how much held-out forecasts may be worse; where the difference may be chance."""
+USELESS = 0.7
+"""Forecast errors, in standard deviations, beyond which a forecast is none."""
 SURE = 2.0
 """Standard errors of the difference; a smaller one is chance."""
 EXACT = 1e-6
 """Forecast errors below this, in standard deviations, are as good as none."""
 
 
+@final
 class Comparison(NamedTuple):
     """Forecast errors with the old constants and with those refined on the other data; by how
     many standard errors of their difference the new ones are worse."""
@@ -39,6 +42,8 @@ class Comparison(NamedTuple):
     @property
     def holds(self) -> bool:
         worse = WORSE if self.surprise > SURE else WORSE_BY_CHANCE
+        if self.after > USELESS:
+            worse = 1 / WORSE  # no forecasts to speak of: they must at least gain
         return bool(self.after <= max(worse * self.before, EXACT))
 
 
@@ -94,7 +99,9 @@ def forecast_errors(
         return np.zeros(0)
     few = np.linspace(0, len(possible) - 1, min(_FORECASTS, len(possible))).round().astype(int)
     begins = possible[few]
-    segments = from_rows(data, begins, _MOST_STEPS)
+    # beyond what the segments could be followed for, chaos would decide
+    steps = min(_MOST_STEPS, max(2 * stage.length, 2 * _WINDOW))
+    segments = from_rows(data, begins, steps)
     window = max(_WINDOW, segments.length // 3)
     early = from_rows(data, begins, min(window, max(1, segments.length // 2)))
     guess = np.moveaxis(smooth[early.rows], 2, 1)

@@ -1,7 +1,7 @@
 """Levenberg-Marquardt over constants and starts; each segment's start is eliminated on its own."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float
@@ -14,6 +14,7 @@ _ENOUGH = 0.01  # gain for each segment, from which on starts are sought further
 _RIDGE = 1e-13  # of a diagonal: what rounding needs
 
 
+@final
 class Prior(NamedTuple):
     """What is known of the constants beforehand: sum precision (p - mean)^2 / 2 is added."""
 
@@ -24,6 +25,7 @@ class Prior(NamedTuple):
         return float((self.precision * (p - self.mean) ** 2).sum() / 2)
 
 
+@final
 class Solution(NamedTuple):
     """Constants, starts (n, B), the normal equations there, and whether the descent had ended."""
 

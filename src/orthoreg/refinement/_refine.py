@@ -47,20 +47,25 @@ def refine(
         return _as_it_was(field, "there is no constant to refine")
     if int(data.run_lengths.max()) <= _FEWEST_STEPS:
         return _as_it_was(field, f"no run has more than {_FEWEST_STEPS} rows")
+    measured = np.array([name not in data.estimated for name in data.state_names])
     spreads = data.states.std(axis=0)
+    if not spreads[measured].any():
+        return _as_it_was(field, "no measured state moves")
     problem = Problem(
         field,
         constants,
         data,
         dict(interpolation or dict.fromkeys(data.input_names, "cubic")),
         np.where(spreads > 0, spreads, 1.0),
-        np.array([name not in data.estimated for name in data.state_names]),
+        measured,
     )
     ends = constants.bounds(field, bounds or {})
     with np.errstate(all="ignore"), progress("Refining", 1.0) as show:
         stages, smooth = all_stages(problem, ends, lambda done: show(0.7 * done, ""))
         if not stages:
-            return _as_it_was(field, "trajectories run away even over a few steps")
+            return _as_it_was(
+                field, "its trajectories do not follow the data even over a few steps"
+            )
         show(0.7, "checked")
         chosen, found = _checked(problem, stages, smooth, ends)
         if chosen is not None:

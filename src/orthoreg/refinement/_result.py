@@ -5,7 +5,6 @@ from typing import final
 
 import numpy as np
 from jaxtyping import Float
-from scipy import stats
 
 from .._field import HybridField
 
@@ -64,9 +63,11 @@ class Refinement:
         return ends
 
     def _quantile(self, level: float) -> float:
+        from scipy.special import ndtri, stdtrit
+
         if np.isfinite(self.degrees_of_freedom):
-            return float(stats.t.ppf((1 + level) / 2, self.degrees_of_freedom))
-        return float(stats.norm.ppf((1 + level) / 2))
+            return float(stdtrit(self.degrees_of_freedom, (1 + level) / 2))
+        return float(ndtri((1 + level) / 2))
 
     def __repr__(self) -> str:
         return f"Refinement({self.status})"

@@ -1,6 +1,6 @@
 """Segments integrated with fixed steps, one row after the other."""
 
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -13,6 +13,7 @@ WEIGHTS = tuple(np.array(row) for row in TSITOURAS)
 STAGES = len(WEIGHTS)
 
 
+@final
 class Shot(NamedTuple):
     """States (T, n, B), and which segments stayed finite and within the box."""
 
@@ -20,6 +21,7 @@ class Shot(NamedTuple):
     sound: np.ndarray
 
 
+@final
 class Box(NamedTuple):
     """Beyond this a trajectory has run away."""
 

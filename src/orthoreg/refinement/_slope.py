@@ -6,12 +6,13 @@ import numpy as np
 from jaxtyping import Float
 
 from .._field import HybridField
-from ..libraries import Expression, Number, Parameter, Variable, compiled, derivative, run
+from ..libraries import Expression, Number, compiled, derivative, run
 from ._constants import Constants, Values
 
 _NUDGE = 1e-6  # of a state's size, by which the residual's slope is measured
 
 
+@final
 class Linearised(NamedTuple):
     """f (n, B); df_c/dx_j as (c, j, value); df_c/dp_q as (c, q, value) for coefficients and inner
     parameters; df/dv, which is the same for all equations, (B, H) where weights are free."""
@@ -73,11 +74,11 @@ class Slope:
                 values[k] = place_of(terms[k])
             self.parts.append((c, k, values[k]))
             for j in range(len(coefficients)):
-                slope = derivative(terms[k], Variable(j, ""))
+                slope = derivative(terms[k], j)
                 if slope != Number(0.0):
                     self.slopes.append((c, k, j, place_of(slope)))
             for q, i in enumerate(constants.inner):
-                slope = derivative(terms[k], Parameter(names[i]))
+                slope = derivative(terms[k], names[i])
                 if slope != Number(0.0):
                     self.inner.append((c, k, len(constants.rows) + q, place_of(slope)))
         free = zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)

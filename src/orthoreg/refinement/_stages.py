@@ -1,7 +1,7 @@
 """From short segments to long ones: each stage begins where the one before ended."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import numpy as np
 from jaxtyping import Float
@@ -20,6 +20,8 @@ _TOLERANCE = 1e-6  # expected gain, in units of half a squared standard error
 _TOLERANCE_WEIGHTS = 0.1  # the same where there are weights, of which there are many
 _LENGTH_WEIGHTS = 100  # steps of a segment where there are weights
 _ROUGH = 1e-2
+_SOUND = 0.5  # of the segments must not run away
+_HOPELESS = 0.5  # of a state's spread: a misfit that no model needs
 _JUMP = 1.5  # by which the misfit may grow with the length of segments
 _HARMLESS = 0.01  # of a state's spread: a misfit below this may grow
 _FINER = 0.5  # of the misfit for which substeps were chosen: they are checked again below
@@ -32,6 +34,7 @@ _STEP_ERROR = 0.3  # standard errors of a mean over all rows, for the integratio
 _LEAST_STEP_ERROR = 1e-9  # of a state's spread
 
 
+@final
 class Stage(NamedTuple):
     """What a stage ended with; `p` are the constants, `sigma` the misfit of each state."""
 
@@ -78,7 +81,10 @@ def all_stages(
             problem, length, p, smooth, precision, bounds, sigma=sigma,
             told=lambda i=i: told(i / len(schedule)),
         )  # fmt: skip
-        if not stage.solution.normal.sound.any():
+        m = problem.measured
+        if stage.solution.normal.sound.mean() < _SOUND or np.all(
+            stage.sigma[m] > _HOPELESS * problem.sizes[m]
+        ):
             break
         if stages and _is_worse(problem, stages[-1], stage):
             break
