@@ -20,7 +20,8 @@ from ._route import Fit, finish, prepare
 _HELD_OUT = 0.25
 _MOST_ROWS = 20_000  # that a residual is tried on
 _FEWEST_ROWS = 40
-_BETTER = 0.98  # of the error without a residual, with one that stays
+_NO_WORSE = 1.02  # of the error without a residual, with one that stays
+_BETTER = 0.98  # where the rows are noisy, which a residual may have learned
 _LOST = 0.7  # standard deviations: forecasts that tell nothing
 
 
@@ -59,8 +60,9 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
 
 
 def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs) -> bool:
-    """Whether forecasts of held-out runs, or of the end of a single one, are better with the
-    residual that the other rows give. Where nothing can be told, it stays."""
+    """Whether forecasts of held-out runs, or of the end of a single one, are no worse with the
+    residual that the other rows give, and better where rows are noisy. Where nothing can be told,
+    it stays."""
     data = _some(runs.data)
     held = held_out_rows(_plain_rows(data), _HELD_OUT)
     if min(held.sum(), (~held).sum()) < _FEWEST_ROWS:
@@ -76,7 +78,8 @@ def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs) -> bool:
     tried = finish(recipe, task, solution, None).field
     alone = forecast_error(without_residual(tried), unseen, runs.interpolation)
     both = forecast_error(tried, unseen, runs.interpolation)
-    return both <= _BETTER * alone or min(both, alone) > _LOST
+    most = _NO_WORSE if observed.windows is None else _BETTER
+    return both <= most * alone or min(both, alone) > _LOST
 
 
 def without_residual(field: HybridField) -> HybridField:

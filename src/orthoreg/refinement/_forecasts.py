@@ -11,8 +11,8 @@ from ._constants import Constants
 from ._problem import Problem
 from ._segments import from_rows
 
-_FORECASTS = 16
-_MOST_STEPS = 300
+_FORECASTS = 10
+_MOST_STEPS = 200
 _MOST_SUBSTEPS = 8
 _ACCURACY = 0.02  # of a forecast error, that the integration may change it
 
