@@ -5,6 +5,7 @@ from jaxtyping import Bool, Float, Int
 
 _ORDERS = range(3, 11)  # of the differences that show noise
 _PLATEAU = 0.8  # differences of order ten keep so much of those of order eight: noise
+_ALIKE = 1.2  # levels that differ by less, relatively, are the same but for chance
 _WINDOWS = 1000
 _FEWEST = 10
 _LEVEL_OF_MEDIAN = 0.6745  # the median of |z| for standard normal z
@@ -25,10 +26,13 @@ def noise_level(
     found = [level for level in levels if level is not None]
     if not found:
         return np.zeros(values.shape[1]), np.zeros(values.shape[1], dtype=bool)
-    least = np.min(found, axis=0)
+    levels = np.array(found)
+    # the lowest of the orders that motion no longer adds to is the least uncertain
+    first = np.argmax(levels <= _ALIKE * levels.min(axis=0), axis=0)
+    level = levels[first, np.arange(values.shape[1])]
     if len(found) < len(_ORDERS):
-        return least, np.zeros(values.shape[1], dtype=bool)
-    return least, found[-1] > _PLATEAU * found[-3]
+        return level, np.zeros(values.shape[1], dtype=bool)
+    return level, levels[-1] > _PLATEAU * levels[-3]
 
 
 def _difference_level(
