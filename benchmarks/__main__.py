@@ -14,6 +14,7 @@ from benchmarks import (
     defaults,
     exact_and_adam,
     fit_pendulum,
+    measurements,
     path,
     penalty_overhead,
     predict_row,
@@ -34,6 +35,7 @@ BENCHMARKS = {
     "residuals": residuals,
     "defaults": defaults,
     "beyond": beyond,
+    "measurements": measurements,
 }
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"

@@ -1,0 +1,104 @@
+"""Measured machines and noisy data: what is reached, beside what should be."""
+
+import json
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from . import (
+    aphynity,
+    coverage,
+    double_pendulum,
+    odebench,
+    oscillator,
+    pendulum_noise,
+    rlc,
+    speed,
+    stage,
+)
+
+CASES: dict[str, Any] = {
+    "oscillator": oscillator,
+    "stage": stage,
+    "double_pendulum": double_pendulum,
+    "aphynity": aphynity,
+    "rlc": rlc,
+    "odebench": odebench,
+    "pendulum_noise": pendulum_noise,
+    "coverage": coverage,
+    "speed": speed,
+}
+_RECORD = Path(__file__).parents[1] / "records" / "measurements.json"
+
+
+def measure() -> dict[str, Any]:
+    """All cases, or those that ORTHOREG_MEASUREMENTS names, beside what is recorded of others."""
+    wanted = [name for name in os.environ.get("ORTHOREG_MEASUREMENTS", "").split(",") if name]
+    unknown = set(wanted) - set(CASES)
+    if unknown:
+        sys.exit(f"error: ORTHOREG_MEASUREMENTS names {sorted(unknown)}; known are {list(CASES)}.")
+    known = json.loads(_RECORD.read_text())["cases"] if _RECORD.exists() else {}
+    for name in wanted or CASES:
+        print(f"  {name} ...", file=sys.stderr)
+        known.pop(name, None)
+        seeds = int(os.environ.get("ORTHOREG_SEEDS", CASES[name].SEEDS))
+        start = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            lines = CASES[name].measure(seeds)
+        if lines is None:
+            print(f"  {name}: its data are not here; left out", file=sys.stderr)
+            continue
+        spent = round(time.process_time() - start)
+        known[name] = {
+            "seeds": seeds,
+            "cpu_seconds": spent,
+            "lines": [line.record() for line in lines],
+        }
+    return {"cases": {name: known[name] for name in CASES if name in known}}
+
+
+def render(record: dict[str, Any]) -> str:
+    page = (
+        "## Measurements\n\nPositions without velocities, inputs, noise, dry friction, and data "
+        "that others measured: what is reached, and what should be. Of several seeds the median "
+        "and the worst; a target is met if the worst meets it.\n"
+    )
+    for name, case in record["cases"].items():
+        number = f"{case['seeds']} seed" + "s" * (case["seeds"] != 1)
+        page += f"\n**{CASES[name].TITLE}** {CASES[name].ABOUT} "
+        page += f"{number}, {case['cpu_seconds']} s of CPU.\n\n" + _table(case["lines"])
+    return page
+
+
+def _table(lines: list[dict[str, Any]]) -> str:
+    rows = [["", "reached", "target", "met"], ["---"] * 4]
+    rows += [[line["what"], _reached(line), _target(line), _met(line)] for line in lines]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+
+
+def _reached(line: dict[str, Any]) -> str:
+    if line["values"] is None:
+        return line["text"]
+    values = sorted(line["values"])
+    worst = values[0] if "at least" in line["target"] else values[-1]
+    middle = (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
+    text = _number(middle, line["unit"])
+    return text if worst == middle else f"{text}, worst {_number(worst, line['unit'])}"
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{value:.3g}{' ' * bool(unit)}{unit}"
+
+
+def _target(line: dict[str, Any]) -> str:
+    return " and ".join(
+        f"{kind} {_number(value, line['unit'])}" for kind, value in line["target"].items()
+    )
+
+
+def _met(line: dict[str, Any]) -> str:
+    return {True: "yes", False: "**no**", None: ""}[line["met"]]

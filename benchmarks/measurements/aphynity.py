@@ -1,0 +1,58 @@
+"""APHYNITY's damped pendulum, whole and with the damping withheld."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+import orthoreg as og
+
+from ._line import Line, data_file
+
+SEEDS = 5
+TITLE = "APHYNITY's pendulum."
+ABOUT = (
+    "25 runs of 40 points half a second apart; log10 of the mean squared error of 25 forecasts. "
+    "Published: -8.58 for the true equation, -7.86 for APHYNITY without the damping. The seeds "
+    "are those of the random features."
+)
+
+
+def measure(seeds: int) -> list[Line] | None:
+    file = data_file("aphynity_pendulum.csv")
+    if file is None:
+        return None
+    train, test = _runs(file, "train"), _runs(file, "test")
+    whole = og.OrthoReg("sin(theta) + omega").fit(train)
+    found = [_score(whole, test), _score(whole.refine(train), test)]
+    lacking = [
+        og.OrthoReg("sin(theta)", og.RandomFeatures(100), seed=seed).fit(train)
+        for seed in range(seeds)
+    ]
+    refined = [model.refine(train) for model in lacking]
+    return [
+        Line("sin(theta) and omega", found[:1]),
+        Line("sin(theta) and omega, refined", found[1:], at_most=-9.0),
+        Line("omega withheld", [_score(model, test) for model in lacking]),
+        Line("omega withheld, refined", [_score(model, test) for model in refined], at_most=-7.9),
+    ]
+
+
+def _score(model: og.OrthoReg, test: og.Dataset) -> float:
+    forecasts = model.forecast(test)
+    errors = [(f.x - run.states) ** 2 for f, run in zip(forecasts, test, strict=True)]
+    return float(np.log10(np.mean(errors)))
+
+
+def _runs(file: Path, split: str) -> og.Dataset:
+    runs: dict[str, list[tuple[float, float, float]]] = {}
+    with file.open() as lines:
+        for row in csv.DictReader(lines):
+            if row["split"] == split:
+                values = (float(row["t"]), float(row["theta"]), float(row["omega"]))
+                runs.setdefault(row["traj"], []).append(values)
+    table = np.array(list(runs.values()))
+    return og.Dataset.from_positions(
+        list(table[:, :, 1:2]), list(table[:, :, 0]), names=["theta"],
+        states=list(table[:, :, 2:]), state_names=["omega"], velocity_of={"theta": "omega"},
+    )  # fmt: skip

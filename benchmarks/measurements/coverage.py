@@ -1,0 +1,108 @@
+"""Whether intervals of 95 % hold the truth in 95 of 100 cases."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+import orthoreg as og
+
+from ._line import Line
+
+SEEDS = 40
+TITLE = "Intervals."
+ABOUT = (
+    "Six systems, six runs of 300 rows, default settings: how often the 95 % interval of "
+    "`og.bootstrap` holds the true coefficient. A term that was not found does not hold it."
+)
+
+
+@final
+@dataclass(frozen=True)
+class System:
+    """Its field, library, true coefficients by equation, starts and last time."""
+
+    slope: Callable[[float, Any], list[Any]]
+    library: str
+    truth: Sequence[dict[str, float]]
+    low: Sequence[float]
+    high: Sequence[float]
+    last: float
+
+
+SYSTEMS = {
+    "Lotka-Volterra": System(
+        lambda t, z: [1.1 * z[0] - 0.4 * z[0] * z[1], 0.1 * z[0] * z[1] - 0.4 * z[1]],
+        "poly(2)", [{"x": 1.1, "x*y": -0.4}, {"y": -0.4, "x*y": 0.1}], (3, 2), (15, 8), 30,
+    ),
+    "pendulum": System(
+        lambda t, z: [z[1], -1.3 * np.sin(z[0]) - 0.15 * z[1]],
+        "poly(1) + fourier(1)", [{"y": 1.0}, {"sin(x)": -1.3, "y": -0.15}], (-2, -2), (2, 2), 20,
+    ),
+    "Duffing": System(
+        lambda t, z: [z[1], z[0] - z[0] ** 3 - 0.2 * z[1]],
+        "poly(3)", [{"y": 1.0}, {"x": 1.0, "x^3": -1.0, "y": -0.2}], (-2, -2), (2, 2), 15,
+    ),
+    "van der Pol": System(
+        lambda t, z: [z[1], (1 - z[0] ** 2) * z[1] - z[0]],
+        "poly(3)", [{"y": 1.0}, {"x": -1.0, "y": 1.0, "x^2*y": -1.0}], (-3, -3), (3, 3), 15,
+    ),
+    "epidemic": System(
+        lambda t, z: [-1.5 * z[0] * z[1], 1.5 * z[0] * z[1] - 0.4 * z[1]],
+        "poly(2)", [{"x*y": -1.5}, {"x*y": 1.5, "y": -0.4}], (0.6, 0.01), (1.0, 0.1), 15,
+    ),
+    "linear oscillator": System(
+        lambda t, z: [-0.1 * z[0] + 2 * z[1], -2 * z[0] - 0.1 * z[1]],
+        "poly(2)", [{"x": -0.1, "y": 2.0}, {"x": -2.0, "y": -0.1}], (-2, -2), (2, 2), 12,
+    ),
+}  # fmt: skip
+
+
+def measure(seeds: int) -> list[Line]:
+    lines, every = [], []
+    shares = {}
+    for noise in (0.01, 0.02, 0.05):
+        held = []
+        for name, system in SYSTEMS.items():
+            found = np.array([_held(system, noise, seed) for seed in range(seeds)])
+            held.append(found.ravel())
+            labels = [f"{e + 1}: {term}" for e, row in enumerate(system.truth) for term in row]
+            for label, share in zip(labels, found.mean(axis=0), strict=True):
+                shares[f"{name}, equation {label}, {100 * noise:g} % noise"] = 100 * share
+        every.append(np.concatenate(held))
+        cover = 100 * float(every[-1].mean())
+        lines.append(Line(f"{100 * noise:g} % noise, all coefficients", [cover], "%", 98, 90))
+    cover = 100 * float(np.concatenate(every).mean())
+    worst = sorted(shares, key=lambda name: shares[name])[:3]
+    return [
+        Line("all coefficients", [cover], "%", 98, 90),
+        *lines,
+        *(Line(f"of the worst three: {name}", [shares[name]], "%", None, 80) for name in worst),
+    ]
+
+
+def _held(system: System, noise: float, seed: int) -> list[bool]:
+    """For each true coefficient, whether its interval holds it."""
+    rng = np.random.default_rng(seed)
+    times = np.linspace(0, system.last, 300)
+    runs = [
+        solve_ivp(
+            system.slope, (0, system.last), rng.uniform(system.low, system.high), t_eval=times,
+            rtol=1e-9, atol=1e-9,
+        ).y.T
+        for _ in range(6)
+    ]  # fmt: skip
+    size = noise * np.std(np.concatenate(runs), axis=0)
+    noisy = [run + size * rng.standard_normal(run.shape) for run in runs]
+    model = og.OrthoReg(system.library, seed=seed).fit(
+        og.Dataset.from_arrays(noisy, times, names=["x", "y"])
+    )
+    found = og.bootstrap(model, seed=seed)
+    held = []
+    for row, terms in enumerate(system.truth):
+        for term, value in terms.items():
+            low, high = found.interval[row, found.feature_names.index(term)]
+            held.append(bool(low <= value <= high))
+    return held
