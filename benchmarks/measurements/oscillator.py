@@ -1,10 +1,10 @@
 """A forced cubic oscillator of which position and input are measured."""
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 import orthoreg as og
 
+from ._forced import force, forced_run
 from ._line import Line, coefficients, largest_error, relative_rms
 
 SEEDS = 5
@@ -14,8 +14,8 @@ ABOUT = (
     'period of the fastest part of the input, `OrthoReg("poly(3)")`; forecast of a fresh input '
     "of 1.4 times the amplitude."
 )
-TRUTH = {"x": -1.0, "x_dot": -0.15, "x^3": -0.4, "u": 1.3}
-_FASTEST = 1.2
+TRUTH = {"x": -1.0, "x_dot": -0.15, "x**3": -0.4, "u": 1.3}
+_STEP = 2 * np.pi / 1.2 / 10
 _ROWS, _FRESH_ROWS = 1500, 600
 
 
@@ -34,8 +34,8 @@ def measure(seeds: int) -> list[Line]:
 
 def _fit(noise: float, seed: int) -> tuple[float, float, float]:
     """Whether the terms are right, largest error of a constant, error of the simulation."""
-    times = 2 * np.pi / 10 / _FASTEST * np.arange(_ROWS)
-    position = run(times, seed)[:, 0]
+    times = _STEP * np.arange(_ROWS)
+    position = _run(seed, _ROWS)[:, 0]
     rng = np.random.default_rng(seed)
     measured = position + noise * position.std() * rng.standard_normal(_ROWS)
     data = og.Dataset.from_positions(
@@ -44,23 +44,14 @@ def _fit(noise: float, seed: int) -> tuple[float, float, float]:
     model = og.OrthoReg("poly(3)").fit(data)
     found = coefficients(model, 1)
     times = times[:_FRESH_ROWS]
-    truth = run(times, 100 + seed, 1.4)
+    truth = _run(100 + seed, _FRESH_ROWS, 1.4)
     rollout = model.simulate(truth[0], times, force(times, 100 + seed, 1.4)[:, None])
     error = relative_rms(rollout.x[:, 0], truth[:, 0])
     return float(found.keys() == TRUTH.keys()), largest_error(found, TRUTH), 100 * error
 
 
-def force(times: np.ndarray, seed: int, size: float = 1.0) -> np.ndarray:
-    """A sum of eight sines."""
-    rng = np.random.default_rng(seed)
-    rates, phases = rng.uniform(0.3, _FASTEST, 8), rng.uniform(0, 2 * np.pi, 8)
-    return size * 0.5 * np.sin(np.outer(times, rates) + phases).sum(axis=1)
-
-
-def run(times: np.ndarray, seed: int, size: float = 1.0) -> np.ndarray:
-    def slope(t: float, x: np.ndarray) -> list[float]:
-        push = float(force(np.array([t]), seed, size)[0])
-        return [x[1], -x[0] - 0.15 * x[1] - 0.4 * x[0] ** 3 + 1.3 * push]
-
-    found = solve_ivp(slope, (0, times[-1]), [0.3, 0.0], t_eval=times, rtol=1e-9, atol=1e-10)
-    return found.y.T
+def _run(seed: int, rows: int, size: float = 1.0) -> np.ndarray:
+    return forced_run(
+        lambda x, v, u: -x - 0.15 * v - 0.4 * x**3 + 1.3 * u,
+        _STEP, rows, lambda times: force(times, seed, size), fine=20,
+    )  # fmt: skip

@@ -1,14 +1,14 @@
 """What a long record costs."""
 
+import math
 import time
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 import orthoreg as og
 
+from ._forced import force, forced_run
 from ._line import Line, coefficients, largest_error
-from .oscillator import force
 
 SEEDS = 1
 TITLE = "Speed."
@@ -43,13 +43,11 @@ def measure(seeds: int) -> list[Line]:
 
 def _data(seed: int) -> og.Dataset:
     times = _STEP * np.arange(_ROWS)
-
-    def slope(t: float, x: np.ndarray) -> list[float]:
-        push = 0.9 * float(force(np.array([t]), seed)[0])
-        return [x[1], 0.1 - 0.5 * x[0] - 1.2 * np.sin(x[0]) - 0.2 * x[1] + push]
-
-    found = solve_ivp(slope, (0, times[-1]), [0.3, 0.0], "LSODA", times, rtol=1e-8, atol=1e-8)
-    position = found.y[0]
+    path = forced_run(
+        lambda x, v, u: 0.1 - 0.5 * x - 1.2 * math.sin(x) - 0.2 * v + 0.9 * u,
+        _STEP, _ROWS, lambda times: force(times, seed), fine=4,
+    )  # fmt: skip
+    position = path[:, 0]
     noise = np.random.default_rng(seed).standard_normal(_ROWS)
     return og.Dataset.from_positions(
         (position + 0.01 * position.std() * noise)[:, None],
