@@ -44,7 +44,7 @@ def measure() -> dict[str, Any]:
     for name in wanted or CASES:
         print(f"  {name} ...", file=sys.stderr)
         known.pop(name, None)
-        seeds = int(os.environ.get("ORTHOREG_SEEDS", CASES[name].SEEDS))
+        seeds = int(os.environ.get("ORTHOREG_SEEDS") or CASES[name].SEEDS)
         start = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
