@@ -119,3 +119,21 @@ def test_a_gradient_solver_says_what_it_needs():
     x = runs(predators, STARTS[:1], t)
     with pytest.raises(og.InputError, match="Exact"):
         og.OrthoReg("poly(2)", loss=og.Weak(0.5), solver=og.Adam(epochs=2)).fit(x, t=t)
+
+
+def test_windows_at_rest_are_left_out():
+    """There dry friction balances any force, which sign(0) = 0 does not say."""
+    position = np.where(t < 10, 1 - np.cos(t * np.pi / 5), 0.0)
+    rows = og.Weak(0.5).observe(og.Dataset.from_positions(position[:, None], t))
+    assert np.max(rows.times) < 10.5
+    restless = og.Dataset.from_positions(1 - np.cos(t * np.pi / 5)[:, None], t)
+    assert np.max(og.Weak(0.5).observe(restless).times) > 19
+
+
+def test_an_encoder_is_noisy_where_accelerations_matter():
+    fine = np.linspace(0, 5, 5000)
+    exact = 0.05 * np.sin(3 * fine)[:, None]
+    encoder = 1e-6 * np.round(exact / 1e-6)
+    assert isinstance(Measured().rule(og.Dataset.from_positions(encoder, fine)), og.Weak)
+    assert isinstance(Measured().rule(og.Dataset.from_positions(exact, fine)), og.VectorField)
+    assert isinstance(Measured().rule(og.Dataset.from_arrays(encoder, fine)), og.VectorField)

@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 
 from .._field import HybridField
+from .._switched import switched
 from ..data import Dataset, Rows, held_out_rows
 from ..diagnostics import certify
 from ..libraries import parameter_bounds
@@ -42,7 +43,9 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
     if np.any(np.asarray(field.weights)) and not residual_forecasts(recipe, field, runs):
         field = without_residual(field)
     found: Refinement | None = None
-    if rows.windows is not None and not np.any(np.asarray(field.weights)):
+    # steps of a refinement see no jumps: of dry friction the weak form has the last word
+    smooth = switched(field.without_idle_terms()) is None
+    if rows.windows is not None and smooth and not np.any(np.asarray(field.weights)):
         found = refine_and_prune(
             field,
             runs.data,

@@ -14,6 +14,8 @@ from ._weak import Weak
 
 CLEAN = 1e-3
 """Noise of less than this share of a state's standard deviation leaves its derivative alone."""
+CLEAR = 0.1
+"""The same for second differences, as a share of the acceleration."""
 
 
 @part
@@ -21,7 +23,8 @@ CLEAN = 1e-3
 @dataclass(frozen=True)
 class Measured(AbstractLoss):
     """`VectorField()` where the data are clean, or come with derivatives; `Weak()` where they are
-    noisy: where noise is more than a thousandth of the standard deviation of some state."""
+    noisy: where noise is more than a thousandth of the standard deviation of some state, or would
+    be more than a tenth of an acceleration in its plain second differences."""
 
     def rule(self, data: Dataset) -> AbstractLoss:
         return Weak().rule(data) if is_noisy(data) else VectorField()
@@ -53,7 +56,25 @@ class Measured(AbstractLoss):
 
 def is_noisy(data: Dataset) -> bool:
     """Whether derivatives of these data would suffer from noise."""
-    return data.derivatives is None and bool((noise_share(data) > CLEAN).any())
+    if data.derivatives is not None:
+        return False
+    return bool((noise_share(data) > CLEAN).any() or (curvature_noise(data) > CLEAR).any())
+
+
+def curvature_noise(data: Dataset) -> np.ndarray:
+    """For each position whose velocity was not measured, what its noise leaves in a plain second
+    difference, over the size of its acceleration."""
+    level, is_noise = noise_level(data.times, data.states, data.offsets)
+    place = {name: c for c, name in enumerate(data.state_names)}
+    inside = np.diff(data.run_of_row) == 0
+    steps = np.diff(data.times)[inside]
+    found = []
+    for position, velocity in data.velocity_of.items():
+        if velocity in data.estimated and is_noise[place[position]]:
+            rate = np.diff(data.states[:, place[velocity]])[inside] / steps
+            blurred = np.sqrt(6) * level[place[position]] / np.median(steps) ** 2
+            found.append(blurred / max(float(rate.std()), 1e-300))
+    return np.array(found)
 
 
 def noise_share(data: Dataset) -> np.ndarray:

@@ -15,6 +15,10 @@ from ._vector_field import VectorField
 
 _NARROWEST = 3.5  # samples in half a window
 _WIDEST = 0.2  # of the median run, half a window
+_CLEAR = 1e-6  # of what windows show, that noise may be: wider ones are not needed
+_AT_REST = 0.01  # of a velocity's root mean square
+_RESTS = 0.1  # of a window
+_ENOUGH = 0.2  # of the windows
 _NARROW = 0.35  # of the best half-width: what is fast within its windows
 _FINENESS = 1.35  # ratio of half-widths that are tried
 _MOST_ROWS = 20_000  # that a width is chosen on
@@ -32,7 +36,8 @@ class Weak(AbstractLoss):
     f the states are smoothed. The problem stays linear least squares.
 
     `widths` are half-widths of windows in units of time, one or several; None takes the one that
-    shows most of the motion against its noise, and about a third of it. `order` is p in
+    shows most of the motion against its noise, or the narrowest that shows it clearly, and about
+    a third of it. Windows in which something rests are left out (dry friction). `order` is p in
     phi = (1 - s^2)^p.
     """
 
@@ -68,7 +73,7 @@ class Weak(AbstractLoss):
             return self.rule(data).observe(data)
         assert isinstance(self.widths, tuple)
         found = [bump_windows(data.times, data.offsets, h, self.order) for h in self.widths]
-        found = [windows for windows in found if len(windows)]
+        found = [moving(data, windows) for windows in found if len(windows)]
         if not found:
             raise _too_short(data, min(self.widths))
         points, noise = smooth_states(data)
@@ -149,6 +154,19 @@ def weak_targets(
     return targets, noise
 
 
+def moving(data: Dataset, windows: Windows) -> Windows:
+    """The windows in which every velocity that was not measured moves nearly all of the time.
+
+    At rest dry friction balances whatever acts, which no term can say: sign(0) is 0. All windows
+    where that would leave only few.
+    """
+    place = [data.state_names.index(name) for name in data.estimated]
+    speed = np.abs(data.states[:, place])
+    rests = speed < _AT_REST * np.sqrt(np.mean(speed**2, axis=0))
+    kept = np.flatnonzero((np.asarray(windows.mean @ rests) < _RESTS).all(axis=1))
+    return windows if len(kept) < _ENOUGH * len(windows) else windows.only(kept)
+
+
 def best_widths(data: Dataset, loss: Weak) -> tuple[float, ...]:
     """The half-width whose windows tell most: the number of them times the ratio of what they
     show of the motion to what noise leaves in them, the product over states; and about a third of
@@ -170,6 +188,9 @@ def best_widths(data: Dataset, loss: Weak) -> tuple[float, ...]:
         told = np.log(signal[columns] / noise[columns] / h).sum()
         if told > most:
             best, most = h, told
+        if (noise[columns] < _CLEAR * signal[columns]).all():
+            best = h
+            break
         h *= _FINENESS
     widths = {max(_NARROW * best, _NARROWEST * step), best}
     return tuple(sorted(float(f"{width:.3g}") for width in widths))

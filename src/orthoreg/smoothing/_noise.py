@@ -54,4 +54,9 @@ def _difference_level(
     weights = 1 / gaps.prod(axis=2)
     weights /= np.linalg.norm(weights, axis=1, keepdims=True)
     sizes = np.abs(np.einsum("bw,bwn->bn", weights, values[members]))
-    return np.median(sizes, axis=0) / _LEVEL_OF_MEDIAN
+    moving = np.ptp(values[members], axis=1) > 0  # what stands still shows no noise
+    medians = [
+        np.median(size[own]) if own.any() else 0.0
+        for size, own in zip(sizes.T, moving.T, strict=True)
+    ]
+    return np.array(medians) / _LEVEL_OF_MEDIAN

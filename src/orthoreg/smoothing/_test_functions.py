@@ -37,6 +37,16 @@ class Windows:
     def __len__(self) -> int:
         return len(self.centres)
 
+    def only(self, rows: Int[np.ndarray, " S"]) -> "Windows":
+        """Some of the windows."""
+        return Windows(
+            self.mean[rows],
+            self.slope[rows],
+            self.curvature[rows],
+            self.centres[rows],
+            self.run[rows],
+        )
+
 
 def bump_windows(
     times: Float[np.ndarray, " N"],
@@ -191,4 +201,4 @@ def _exact(
         new = phi.copy()
         new.data = values
         result.append(new)
-    return Windows(phi, *result, centres, run)
+    return Windows(phi, result[0], result[1], centres, run)
