@@ -107,8 +107,8 @@ FORMULAS = [
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_every_kind_of_formula_leaves_as_it_came_in(formula):
     library = og.Terms([formula])
-    truth = eval(re.sub(r"([a-z]\w+)", r"np.\1", formula.replace("e-3", "/1000")),
-                 {"np": np, "a": X[:, 0], "b": X[:, 1]})  # fmt: skip
+    text = formula.replace("e-3", "/1000").replace("heaviside(a)", "heaviside(a, 0.5)")
+    truth = eval(re.sub(r"([a-z]\w+)", r"np.\1", text), {"np": np, "a": X[:, 0], "b": X[:, 1]})
     model = fitted(["a", "b"], np.outer(truth, [2, -0.5]), library, sparsity=0.0)
     symbolic = model.decompose(X)[0]
     assert_allclose(symbolic, np.outer(truth, [2, -0.5]), rtol=1e-9)

@@ -28,7 +28,8 @@ def data():
 
 @pytest.fixture(scope="module")
 def model(data):
-    return og.OrthoReg(og.Terms(["v", "sin(q)", "q"]), og.Zero()).fit(data)
+    terms = og.Terms(["v", "sin(q)", "q"])
+    return og.OrthoReg(terms, og.Zero(), loss=og.VectorField()).fit(data)
 
 
 @pytest.fixture(scope="module")

@@ -87,7 +87,8 @@ def test_agrees_with_scipy_in_double_precision(starts, damping):
     assert result.x.dtype == np.float64 and result.completed.all()
     assert result.stopped_at == [None] * 4 and result.message == [""] * 4
     expected = np.stack([reference(field, start, TIMES) for start in starts])
-    assert_allclose(result.x, expected, rtol=0, atol=1e-6)
+    # near the separatrix errors of 1e-8 a unit of time grow a hundredfold
+    assert_allclose(result.x, expected, rtol=0, atol=5e-6)
 
 
 @pytest.mark.parametrize("count", [1, 3, pytest.param(20, marks=pytest.mark.slow)])
