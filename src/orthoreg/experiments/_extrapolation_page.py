@@ -50,8 +50,8 @@ _NOTES = """\
 
 **What the records were made with.** They are of the version before residuals were held beyond the
 data (they vanished there), before sets of terms that cancel were refused, before a residual was
-shaped on at most 32,768 rows and had to forecast no worse than the equations alone, and before noisy
-runs were fitted in the weak form and refined. The next full run replaces them.
+shaped on at most 32,768 rows and had to forecast no worse than the equations alone, and before
+noisy runs were fitted in the weak form and refined. The next full run replaces them.
 
 **What was in view.** Everything is chosen from training runs, and a test sees the same model when
 the test splits are taken away. But the design was not made blindly: the T2 splits had been seen
