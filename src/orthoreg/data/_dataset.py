@@ -239,6 +239,21 @@ class Dataset:
             labels=tuple(self.labels[r] for r in chosen),
         )
 
+    def only(self, chosen: Bool[np.ndarray, " N"]) -> "Dataset":
+        """The rows that are marked; those that follow each other in a run are a run."""
+        rows = np.flatnonzero(chosen)
+        run = self.run_of_row[rows]
+        begins = np.flatnonzero((np.diff(rows, prepend=-2) > 1) | (np.diff(run, prepend=-1) > 0))
+        return replace(
+            self,
+            times=self.times[rows],
+            states=self.states[rows],
+            inputs=None if self.inputs is None else self.inputs[rows],
+            derivatives=None if self.derivatives is None else self.derivatives[rows],
+            offsets=np.append(begins, len(rows)),
+            labels=tuple(self.labels[r] for r in run[begins]),
+        )
+
     def with_derivatives(self, derivatives: Float[np.ndarray, "N n"]) -> "Dataset":
         """The same runs with these derivatives of the states."""
         return replace(self, derivatives=np.array(derivatives))

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from .._errors import InputError
 from .._registry import part
 from ..data import Dataset
-from ..smoothing import equal_step_slopes, local_slopes
+from ..smoothing import equal_step_slopes, local_values
 from ._differentiator import AbstractDifferentiator, check_equal_steps
 
 
@@ -61,7 +61,9 @@ class LocalPolynomial(AbstractDifferentiator):
         return self.window
 
     def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
-        return local_slopes(data.times, data.states, data.offsets, self.window, self.degree)
+        return local_values(
+            data.times, data.states, data.offsets, self.window, self.degree, derivative=1
+        )
 
     def rule(self, data: Dataset) -> AbstractDifferentiator:
         return self

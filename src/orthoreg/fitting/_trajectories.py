@@ -70,7 +70,7 @@ def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs) -> bool:
     held = held_out_rows(_plain_rows(data), _HELD_OUT)
     if min(held.sum(), (~held).sum()) < _FEWEST_ROWS:
         return True
-    rest, unseen = _rows(data, ~held), _rows(data, held)
+    rest, unseen = data.only(~held), data.only(held)
     observed = runs.loss.observe(rest)
     task = prepare(recipe, observed)
     support = np.asarray(field.coefficients) != 0
@@ -105,21 +105,6 @@ def _some(data: Dataset) -> Dataset:
         return data
     if data.n_runs == 1:
         chosen = np.arange(data.n_samples) >= data.n_samples - _MOST_ROWS
-        return _rows(data, chosen)
+        return data.only(chosen)
     count = max(int(_MOST_ROWS / data.n_samples * data.n_runs), 2)
     return data[np.unique(np.linspace(0, data.n_runs - 1, count).astype(int))]
-
-
-def _rows(data: Dataset, chosen: np.ndarray) -> Dataset:
-    """These rows; those of a run follow each other."""
-    lengths = np.bincount(data.run_of_row[chosen], minlength=data.n_runs)
-    kept = np.flatnonzero(lengths)
-    return replace(
-        data,
-        times=data.times[chosen],
-        states=data.states[chosen],
-        inputs=None if data.inputs is None else data.inputs[chosen],
-        derivatives=None,
-        offsets=np.concatenate([[0], np.cumsum(lengths[kept])]),
-        labels=tuple(data.labels[r] for r in kept),
-    )

@@ -6,7 +6,7 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..data import Dataset, Rows, held_out_rows
+from ..data import Rows, held_out_rows
 from ._constants import Constants
 from ._levenberg import fit_starts
 from ._problem import Problem
@@ -64,8 +64,8 @@ class HeldOut:
         self._problem, self._bounds = problem, bounds
         self._smooth = smooth if held is None else smooth[~held]
         self._guess = smooth if held is None else smooth[held]
-        self._rest = None if held is None else replace(problem, data=_rows(data, ~held))
-        self._unseen = replace(problem, data=data if held is None else _rows(data, held))
+        self._rest = None if held is None else replace(problem, data=data.only(~held))
+        self._unseen = replace(problem, data=data if held is None else data.only(held))
 
     def __call__(self, stage: Stage) -> Comparison:
         """Refines once more without the held-out part, from where the stage ended, and forecasts
@@ -131,19 +131,3 @@ def _held_out(problem: Problem) -> Bool[np.ndarray, " N"]:
     none = np.zeros((data.n_samples, data.n_states))
     rows = Rows(data.variables, none, data.run_of_row, np.zeros(data.n_states), times=data.times)
     return held_out_rows(rows, _SHARE)
-
-
-def _rows(data: Dataset, chosen: Bool[np.ndarray, " N"]) -> Dataset:
-    """These rows; those that follow each other in a run are a run."""
-    rows = np.flatnonzero(chosen)
-    run = data.run_of_row[rows]
-    begins = np.flatnonzero((np.diff(rows, prepend=-2) > 1) | (np.diff(run, prepend=-1) > 0))
-    return replace(
-        data,
-        times=data.times[rows],
-        states=data.states[rows],
-        inputs=None if data.inputs is None else data.inputs[rows],
-        derivatives=None,
-        offsets=np.append(begins, len(rows)),
-        labels=tuple(data.labels[r] for r in run[begins]),
-    )

@@ -4,8 +4,8 @@ from ._noise import noise_level as noise_level
 from ._polynomial import equal_step_slopes as equal_step_slopes
 from ._polynomial import equal_step_weights as equal_step_weights
 from ._polynomial import have_equal_steps as have_equal_steps
-from ._polynomial import left_out_error as left_out_error
-from ._polynomial import local_slopes as local_slopes
+from ._polynomial import left_out_errors as left_out_errors
+from ._polynomial import local_values as local_values
 from ._polynomial import local_weights as local_weights
 from ._polynomial import mean_steps as mean_steps
 from ._polynomial import parabola_slopes as parabola_slopes

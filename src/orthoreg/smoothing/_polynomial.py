@@ -158,18 +158,23 @@ def local_weights(
     return weights / scale**derivative, members
 
 
-def local_slopes(
+def local_values(
     times: Float[np.ndarray, " N"],
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
     window: int,
     degree: int,
+    *,
+    derivative: int,
 ) -> Float[np.ndarray, "N n"]:
-    """The slope, at every row, of the polynomial fitted to its window on true times."""
+    """The value (0) or slope (1), at every row, of the polynomial fitted to its window on true
+    times."""
     result = np.empty_like(values)
     for first in range(0, len(times), _BLOCK):
         rows = np.arange(first, min(first + _BLOCK, len(times)))
-        weights, members = local_weights(times, offsets, rows, window, degree, derivative=1)
+        weights, members = local_weights(
+            times, offsets, rows, window, degree, derivative=derivative
+        )
         result[rows] = np.einsum("bw,bwn->bn", weights, values[members])
     return result
 
@@ -207,23 +212,26 @@ def _parabola_slope(
     return total
 
 
-def left_out_error(
+def left_out_errors(
     times: Float[np.ndarray, " N"],
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
     window: int,
     degree: int,
-    spread: Float[np.ndarray, " n"],
-) -> float:
-    """Mean squared error of predicting a row from the others of its window, relative to `spread`.
+) -> Float[np.ndarray, " n"]:
+    """For each column the mean squared error of predicting a row from the others of its window.
 
-    For a linear fit with own weight h the left-out error is (y - fit) / (1 - h).
+    For a linear fit with own weight h the left-out error is (y - fit) / (1 - h). Some rows of the
+    runs that hold a window count; it is infinite where one is alone in its window.
     """
     rows = np.unique(np.linspace(0, len(times) - 1, _MOST_ROWS).astype(int))
+    run = np.searchsorted(offsets, rows, side="right") - 1
+    rows = rows[np.diff(offsets)[run] >= window]
+    if not len(rows):
+        return np.full(values.shape[1], np.inf)
     weights, members = local_weights(times, offsets, rows, window, degree, derivative=0)
     fitted = np.einsum("bw,bwn->bn", weights, values[members])
     own = weights[np.arange(len(rows)), rows - members[:, 0]]
     if (own > _ALONE).any():
-        return np.inf
-    errors = (values[rows] - fitted) / (1 - own)[:, None]
-    return float(np.mean((errors / spread) ** 2))
+        return np.full(values.shape[1], np.inf)
+    return np.mean(((values[rows] - fitted) / (1 - own)[:, None]) ** 2, axis=0)

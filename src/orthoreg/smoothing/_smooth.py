@@ -6,12 +6,16 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
-from ._polynomial import equal_step_weights, have_equal_steps, local_weights, weighted_sum
+from ._polynomial import (
+    equal_step_weights,
+    have_equal_steps,
+    left_out_errors,
+    local_values,
+    weighted_sum,
+)
 
 _WINDOWS = (5, 7, 9, 13, 19, 27, 41, 61, 91, 131, 191, 281)
 _DEGREES = (3, 5)
-_MOST_ROWS = 2000
-_BLOCK = 4096
 _EXACT = 1e-9  # steps that differ by no more, relatively, are equal but for rounding
 
 
@@ -39,8 +43,10 @@ def smooth(
     """
     usual = int(np.median(np.diff(offsets)))
     candidates = [(w, d) for d in _DEGREES for w in _WINDOWS if d + 1 < w <= max(usual, 5)]
-    rows = np.unique(np.linspace(0, len(times) - 1, _MOST_ROWS).astype(int))
-    errors = np.stack([left_out_errors(times, values, offsets, rows, w, d) for w, d in candidates])
+    errors = np.stack([left_out_errors(times, values, offsets, w, d) for w, d in candidates])
+    if not np.isfinite(errors).any():  # samples in bursts, which no polynomial can be fitted to
+        alone = np.ones(values.shape[1], dtype=np.int64)
+        return Smooth(np.array(values), np.zeros(values.shape[1]), alone)
     result, window = np.empty_like(values), np.ones(values.shape[1], dtype=np.int64)
     noise = np.sqrt(errors.min(axis=0))
     best = errors.argmin(axis=0)
@@ -51,29 +57,6 @@ def smooth(
             times, values[:, columns], offsets, *candidates[choice]
         )
     return Smooth(result, noise, window)
-
-
-def left_out_errors(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
-    rows: Int[np.ndarray, " B"],
-    window: int,
-    degree: int,
-) -> Float[np.ndarray, " n"]:
-    """For each column the mean squared error of predicting rows from the others of their window,
-    (y - fit) / (1 - h) with h a row's own weight; only rows of runs that hold a window count."""
-    run = np.searchsorted(offsets, rows, side="right") - 1
-    rows = rows[np.diff(offsets)[run] >= window]
-    if not len(rows):
-        return np.full(values.shape[1], np.inf)
-    total = np.zeros(values.shape[1])
-    for block in np.array_split(rows, -(-len(rows) // _BLOCK)):
-        weights, members = local_weights(times, offsets, block, window, degree, derivative=0)
-        own = weights[np.arange(len(block)), block - members[:, 0]]
-        left = values[block] - np.einsum("bw,bwn->bn", weights, values[members])
-        total += ((left / np.maximum(1 - own, 1e-9)[:, None]) ** 2).sum(axis=0)
-    return total / len(rows)
 
 
 def polynomial_values(
@@ -106,9 +89,4 @@ def _values(
 ) -> Float[np.ndarray, "N n"]:
     if have_equal_steps(times, offsets, _EXACT).all():
         return weighted_sum(values, offsets, equal_step_weights(window, degree, derivative=0))
-    result = np.empty_like(values)
-    for first in range(0, len(times), _BLOCK):
-        rows = np.arange(first, min(first + _BLOCK, len(times)))
-        weights, members = local_weights(times, offsets, rows, window, degree, derivative=0)
-        result[rows] = np.einsum("bw,bwn->bn", weights, values[members])
-    return result
+    return local_values(times, values, offsets, window, degree, derivative=0)

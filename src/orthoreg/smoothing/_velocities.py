@@ -6,8 +6,8 @@ from jaxtyping import Bool, Float, Int
 from ._polynomial import (
     equal_step_slopes,
     have_equal_steps,
-    left_out_error,
-    local_slopes,
+    left_out_errors,
+    local_values,
     parabola_slopes,
 )
 
@@ -39,7 +39,8 @@ def best_polynomial(
     fitting = [(window, degree) for window, degree in _CANDIDATES if window <= shortest]
     varies = np.ptp(values, axis=0) > 0
     spread = np.where(varies, values.std(axis=0), np.inf)
-    errors = [left_out_error(times, values, offsets, *choice, spread) for choice in fitting]
+    found = [left_out_errors(times, values, offsets, *choice) for choice in fitting]
+    errors = [np.mean(one / spread**2) if np.isfinite(one).all() else np.inf for one in found]
     return fitting[int(np.argmin(errors))] if np.isfinite(errors).any() else None
 
 
@@ -66,7 +67,7 @@ def velocities(
         elif have_equal_steps(t, bounds, EXACT).all():
             result[rows] = equal_step_slopes(t, x, bounds, *choice)
         else:
-            result[rows] = local_slopes(t, x, bounds, *choice)
+            result[rows] = local_values(t, x, bounds, *choice, derivative=1)
     return result
 
 
