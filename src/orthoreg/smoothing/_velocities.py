@@ -40,7 +40,9 @@ def best_polynomial(
     varies = np.ptp(values, axis=0) > 0
     spread = np.where(varies, values.std(axis=0), np.inf)
     found = [left_out_errors(times, values, offsets, *choice) for choice in fitting]
-    errors = [np.mean(one / spread**2) if np.isfinite(one).all() else np.inf for one in found]
+    errors = np.array(
+        [float(np.mean(one / spread**2)) if np.isfinite(one).all() else np.inf for one in found]
+    )
     return fitting[int(np.argmin(errors))] if np.isfinite(errors).any() else None
 
 
