@@ -45,7 +45,7 @@ class Rows:
     @cached_property
     def extent(self) -> Extent:
         """Where the rows lie."""
-        return Extent.of(self.variables)
+        return Extent.of(self.points)
 
     @cached_property
     def variables(self) -> Float[np.ndarray, "N V"]:
@@ -54,6 +54,12 @@ class Rows:
             return self.points
         share = abs(self.windows)
         return np.asarray(share @ self.points) / np.asarray(share.sum(axis=1)).reshape(-1, 1)
+
+    def row_of_point(self) -> Int[np.ndarray, " M"]:
+        """For each point the row that it counts most in."""
+        if self.windows is None:
+            return np.arange(len(self))
+        return np.asarray(self.windows.argmax(axis=0)).ravel()
 
     def evaluate(
         self, function: Callable[[np.ndarray], np.ndarray], rows: Int[np.ndarray, " B"] | slice

@@ -154,8 +154,9 @@ def finish(
         parameters=np.array(task.features.values),
     )
     if recipe.gate is not None:
-        variables, parts = task.observed.variables, folds(task.observed, _PARTS)
-        field = replace(field, region=recipe.gate(variables, parts, field.neural))
+        observed = task.observed
+        parts = folds(observed, _PARTS)[observed.row_of_point()]
+        field = replace(field, region=recipe.gate(observed.points, parts, field.neural))
     has_path = selection is not None and selection.paths
     return Fit(
         field,
