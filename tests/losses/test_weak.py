@@ -137,3 +137,10 @@ def test_an_encoder_is_noisy_where_accelerations_matter():
     assert isinstance(Measured().rule(og.Dataset.from_positions(encoder, fine)), og.Weak)
     assert isinstance(Measured().rule(og.Dataset.from_positions(exact, fine)), og.VectorField)
     assert isinstance(Measured().rule(og.Dataset.from_arrays(encoder, fine)), og.VectorField)
+
+
+def test_the_measured_points_are_inside_the_trusted_region():
+    """Windows are averages: their centres do not reach as far as the data."""
+    x = runs(predators, STARTS, t, 0.02)
+    model = og.OrthoReg("poly(2)", loss=og.Weak()).fit(x, t=t)
+    assert np.mean(model.distance(np.concatenate(x)) > 1.0) < 0.01
