@@ -40,12 +40,13 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
     """The fit without a residual that makes held-out forecasts worse; of noisy data also refined:
     constants by trajectory matching, terms that trajectories do not need left out."""
     field = fit.field
-    if np.any(np.asarray(field.weights)) and not residual_forecasts(recipe, field, runs):
+    noisy = rows.windows is not None
+    if np.any(np.asarray(field.weights)) and not residual_forecasts(recipe, field, runs, noisy):
         field = without_residual(field)
     found: Refinement | None = None
     # steps of a refinement see no jumps: of dry friction the weak form has the last word
     smooth = switched(field.without_idle_terms()) is None
-    if rows.windows is not None and smooth and not np.any(np.asarray(field.weights)):
+    if noisy and smooth and not np.any(np.asarray(field.weights)):
         found = refine_and_prune(
             field,
             runs.data,
@@ -62,14 +63,14 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
     return replace(fit, field=field, certificate=certificate, refinement=found)
 
 
-def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs) -> bool:
+def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs, noisy: bool) -> bool:
     """Whether forecasts of held-out runs, or of the end of a single one, are no worse with the
-    residual that the other rows give, and better where rows are noisy. Where nothing can be told,
-    it stays."""
+    residual that the other rows give, and better where rows are noisy. Where the rows are too few
+    to tell, a residual of clean ones stays."""
     data = _some(runs.data)
     held = held_out_rows(_plain_rows(data), _HELD_OUT)
     if min(held.sum(), (~held).sum()) < _FEWEST_ROWS:
-        return True
+        return not noisy
     rest, unseen = data.only(~held), data.only(held)
     observed = runs.loss.observe(rest)
     task = prepare(recipe, observed)
@@ -81,7 +82,7 @@ def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs) -> bool:
     tried = finish(recipe, task, solution, None).field
     alone = forecast_error(without_residual(tried), unseen, runs.interpolation)
     both = forecast_error(tried, unseen, runs.interpolation)
-    most = _NO_WORSE if observed.windows is None else _BETTER
+    most = _BETTER if noisy else _NO_WORSE
     return both <= most * alone or min(both, alone) > _LOST
 
 
