@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # one thread per test process: the processes share the cores. Compiled Python is kept between runs
-TEST_ENV := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS=--xla_cpu_multi_thread_eigen=false
+TEST_ENV := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0"
 
 .PHONY: demo test slow lint format bench reproduction readme clean
 

@@ -9,11 +9,18 @@ import numpy as np
 
 from .._field import HybridField
 from .._switched import switched
+from .._typing import Mask
 from ..data import Dataset, Rows, held_out_rows
 from ..diagnostics import certify
 from ..libraries import parameter_bounds
 from ..losses import AbstractLoss
-from ..refinement import Refinement, forecast_error, refine_and_prune
+from ..refinement import (
+    Match,
+    Refinement,
+    choose_structure,
+    forecast_error,
+    refine_and_prune,
+)
 from ._adapt import describe
 from ._recipe import Recipe
 from ._route import Fit, finish, prepare
@@ -23,6 +30,7 @@ _MOST_ROWS = 20_000  # that a residual is tried on
 _FEWEST_ROWS = 40
 _NO_WORSE = 1.02  # of the error without a residual, with one that stays
 _BETTER = 0.98  # where the rows are noisy, which a residual may have learned
+_EXPLAINED = 1.3  # times the noise variance: a misfit that leaves nothing for a residual
 _LOST = 0.7  # standard deviations: forecasts that tell nothing
 
 
@@ -38,17 +46,19 @@ class Runs:
 
 def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit:
     """The fit without a residual that makes held-out forecasts worse; of noisy data also refined:
-    constants by trajectory matching, terms that trajectories do not need left out."""
-    field = fit.field
-    noisy = rows.windows is not None
-    if np.any(np.asarray(field.weights)) and not residual_forecasts(recipe, field, runs, noisy):
+    terms and constants are those whose trajectories follow the runs."""
+    field, noisy = fit.field, rows.windows is not None
+    # steps of a refinement see no jumps: of dry friction the weak form has the last word
+    followed = _followed(recipe, fit, runs) if noisy and switched(field) is None else None
+    explained = followed is not None and followed.misfit < _EXPLAINED
+    if np.any(np.asarray(field.weights)) and (
+        explained or not residual_forecasts(recipe, field, runs, noisy)
+    ):
         field = without_residual(field)
     found: Refinement | None = None
-    # steps of a refinement see no jumps: of dry friction the weak form has the last word
-    smooth = switched(field.without_idle_terms()) is None
-    if noisy and smooth and not np.any(np.asarray(field.weights)):
+    if followed is not None and not np.any(np.asarray(field.weights)):
         found = refine_and_prune(
-            field,
+            followed.field,
             runs.data,
             interpolation=runs.interpolation,
             bounds=parameter_bounds(recipe.library),
@@ -61,6 +71,31 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
         result, rows.outputs, field.features.names, normalized=recipe.solver.normalize
     )
     return replace(fit, field=field, certificate=certificate, refinement=found)
+
+
+def _followed(recipe: Recipe, fit: Fit, runs: Runs) -> Match | None:
+    """The equations whose trajectories follow the runs best. Where something is missing in them,
+    those of the fit unless their forecasts are worse."""
+    alone = without_residual(fit.field)
+    found = choose_structure(
+        alone,
+        runs.data,
+        candidate_terms(fit),
+        interpolation=runs.interpolation,
+        bounds=parameter_bounds(recipe.library),
+    )
+    if found is None or found.misfit < _EXPLAINED:
+        return found
+    some = _some(runs.data)
+    before, after = (forecast_error(f, some, runs.interpolation) for f in (alone, found.field))
+    return replace(found, field=alone) if before < after else found
+
+
+def candidate_terms(fit: Fit) -> Mask:
+    """The terms that each equation may have."""
+    features = fit.field.features
+    left_out = () if fit.selection is None else fit.selection.left_out
+    return features.mask & ~np.isin(features.names, left_out)
 
 
 def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs, noisy: bool) -> bool:

@@ -34,6 +34,7 @@ from ._library import Joined as Joined
 from ._library import Products as Products
 from ._spec import as_library as as_library
 from ._spec import parse_library as parse_library
+from ._structure import complexity as complexity
 from ._structure import monomial as monomial
 from ._structure import parameters_of as parameters_of
 from ._structure import sine_argument as sine_argument

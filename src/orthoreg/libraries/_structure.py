@@ -109,3 +109,18 @@ def substitute(item: Expression, values: Mapping[str, Expression]) -> Expression
             return call(function, substitute(argument, values))
         case _:
             return item
+
+
+def complexity(item: Expression) -> int:
+    """How many symbols a reader sees: variables, functions and powers; numbers do not count."""
+    match item:
+        case Variable() | Parameter():
+            return 1
+        case Sum(parts) | Product(parts):
+            return sum(complexity(part) for part in parts)
+        case Power(base, exponent):
+            return complexity(base) + complexity(exponent) + 1
+        case Call(_, argument):
+            return complexity(argument) + 1
+        case _:
+            return 0

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from .._errors import DataError, InputError
 from .._registry import part
 from ..data import Dataset, Rows
-from ..smoothing import Windows, bump_windows, smooth
+from ..smoothing import Windows, bump_windows, smooth, without_outliers
 from ._loss import AbstractLoss, Segments
 from ._vector_field import VectorField
 
@@ -76,6 +76,7 @@ class Weak(AbstractLoss):
         found = [moving(data, windows) for windows in found if len(windows)]
         if not found:
             raise _too_short(data, min(self.widths))
+        data = cleaned(data)
         points, noise = smooth_states(data)
         parts = [self._rows(data, points, noise, windows) for windows in found]
         return joined(parts)
@@ -125,13 +126,22 @@ class Weak(AbstractLoss):
         )
 
 
+def cleaned(data: Dataset) -> Dataset:
+    """The data with outliers of measured states replaced by what lies between their neighbours."""
+    m = data.is_measured
+    states = np.array(data.states)
+    states[:, m] = without_outliers(data.times, states[:, m], data.offsets)
+    return data if (states == data.states).all() else replace(data, states=states)
+
+
 def smooth_states(data: Dataset) -> tuple[Float[np.ndarray, "N n"], Float[np.ndarray, " n"]]:
     """The states without most of their noise, and its variance. Velocities that were made from
     positions are smooth as they are."""
     states = np.array(data.states)
     variance = np.zeros(data.n_states)
-    measured = [c for c, name in enumerate(data.state_names) if name not in data.estimated]
-    found = smooth(data.times, states[:, measured], data.offsets)
+    measured = np.flatnonzero(data.is_measured)
+    usual = without_outliers(data.times, states[:, measured], data.offsets)
+    found = smooth(data.times, usual, data.offsets)
     states[:, measured] = found.values
     variance[measured] = found.noise**2
     return states, variance

@@ -5,3 +5,5 @@ from ._prune import refine_and_prune as refine_and_prune
 from ._refine import refine as refine
 from ._result import Refinement as Refinement
 from ._starts import starting_states as starting_states
+from ._structure import Match as Match
+from ._structure import choose_structure as choose_structure

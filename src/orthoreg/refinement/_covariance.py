@@ -73,7 +73,8 @@ def _grouped(
 
 def _are_correlated(problem: Problem, stage: Stage, normal: Normal) -> bool:
     """Whether neighbouring residuals of some state are alike."""
-    r = (problem.states_of(stage.segments) - normal.states)[:, problem.measured]
+    apart = (problem.states_of(stage.segments) - normal.states) / problem.relative(stage.segments)
+    r = apart[:, problem.measured]
     sigma = stage.sigma[problem.measured][:, None]
     r = np.clip(r / sigma, -4, 4) * (stage.segments.weight > 0)[:, None] * normal.sound
     both = np.maximum((r**2).sum(axis=(0, 2)), 1e-300)

@@ -43,18 +43,19 @@ def normal_equations(
     sensitivities: Float[np.ndarray, "B T n Q"],
     measured: Float[np.ndarray, "T n B"],
     weight: Float[np.ndarray, "T B"],
-    sigma: Float[np.ndarray, " n"],
+    sigma: Float[np.ndarray, "T n B"],
     stretches: int = 1,
 ) -> Normal:
     """The normal equations of these segments; states with an infinite sigma do not count."""
-    counted = np.flatnonzero(np.isfinite(sigma))
+    counted = np.flatnonzero(np.isfinite(sigma[0, :, 0]))
+    sigma = sigma[:, counted]
     length, n, count = shot.states.shape
     sound = shot.sound & np.isfinite(sensitivities.sum(axis=(1, 2, 3)))
-    r = np.where(sound, measured - shot.states, 0.0)[:, counted] / sigma[counted, None]
+    r = np.where(sound, measured - shot.states, 0.0)[:, counted] / sigma
     cost, down = huber(r)
     lost = HUBER * _RUNAWAY * len(counted) * weight.sum(axis=0)
     root = np.sqrt(down * weight[:, None])
-    scale = np.moveaxis(root / sigma[counted, None], 2, 0)[..., None]
+    scale = np.moveaxis(root / sigma, 2, 0)[..., None]
     J = np.where(sound[:, None, None, None], sensitivities[:, :, counted] * scale, 0.0)
     r = np.moveaxis(r * root, 2, 0)
     parts = np.array_split(np.arange(length), stretches)

@@ -10,10 +10,12 @@ from jaxtyping import Bool, Float
 
 from .._field import HybridField
 from ..data import Dataset
+from ..losses import smooth_states
 from ..simulation import Inputs, run_inputs
 from ._constants import Constants
 from ._following import follow, step_maps
 from ._levenberg import Evaluate
+from ._noise_growth import relative_variance
 from ._normal import HUBER, Normal, joined, normal_equations
 from ._segments import Segments, input_nodes
 from ._shooting import Box, Shot, box_around, shoot
@@ -29,8 +31,8 @@ _LEAST_SIGMA = 1e-8  # of a state's spread: what is left of exact data
 @dataclass(frozen=True, eq=False)
 class Problem:
     """What stays the same in all stages. `sizes` are the spreads of the states, `measured` says
-    which states count. `gated` says whether the residual's gate is at work; None, only where data
-    lie beyond it."""
+    which states count, `growth` how far noise grows with each of them. `gated` says whether the
+    residual's gate is at work; None, only where data lie beyond it."""
 
     field: HybridField
     constants: Constants
@@ -39,6 +41,7 @@ class Problem:
     sizes: Float[np.ndarray, " n"]
     measured: Bool[np.ndarray, " n"]
     gated: bool | None = None
+    growth: Float[np.ndarray, " n"] | None = None
 
     @cached_property
     def old(self) -> Float[np.ndarray, " P"]:
@@ -60,6 +63,18 @@ class Problem:
     @cached_property
     def box(self) -> Box:
         return box_around(self.data.states)
+
+    def relative(self, segments: Segments) -> Float[np.ndarray, "T n B"] | float:
+        """The standard deviation of each value's noise, in that of its state."""
+        if self._relative is None:
+            return 1.0
+        return np.moveaxis(self._relative[segments.rows], 2, 1)
+
+    @cached_property
+    def _relative(self) -> Float[np.ndarray, "N n"] | None:
+        if self.growth is None or not self.growth.any():
+            return None
+        return np.sqrt(relative_variance(smooth_states(self.data)[0], self.growth))
 
     def evaluator(
         self, segments: Segments, substeps: int, guess: np.ndarray | None = None, stretches: int = 1
@@ -128,7 +143,8 @@ class Problem:
         """The standard deviation of the residuals of each state, infinite where it was not
         measured. A residual beyond `HUBER` of them counts as `HUBER`. `used` unknowns were
         estimated."""
-        r = np.abs(self.states_of(segments) - states)[:, :, sound]
+        apart = (self.states_of(segments) - states) / self.relative(segments)
+        r = np.abs(apart)[:, :, sound]
         weight = segments.weight[:, None, sound]
         count = weight.sum()
         if not count:
@@ -158,6 +174,7 @@ class _Part:
         self._segments = segments.only(group)
         self._nodes = input_nodes(problem.data, problem.inputs, self._segments, substeps)
         self._measured = problem.states_of(self._segments)
+        self._relative = problem.relative(self._segments)
         self._guess = None if guess is None else guess[:, :, group]
         self._last: tuple[np.ndarray, np.ndarray, Shot, np.ndarray] | None = None
 
@@ -172,7 +189,8 @@ class _Part:
             )  # fmt: skip
             self._last = (p, begin, shot, by)
         _, _, shot, by = self._last
-        return normal_equations(shot, by, self._measured, self._segments.weight, sigma, stretches)
+        each = sigma[:, None] * self._relative * np.ones_like(self._measured)
+        return normal_equations(shot, by, self._measured, self._segments.weight, each, stretches)
 
     def _predicted(self, p: np.ndarray, begin: np.ndarray) -> np.ndarray | None:
         """The last states, moved as their sensitivities say."""

@@ -8,9 +8,11 @@ from jaxtyping import Float
 from .._field import HybridField
 from .._progress import progress
 from ..data import Dataset
+from ..losses import smooth_states
 from ._constants import Constants
 from ._covariance import spread
 from ._held_out import Comparison, HeldOut
+from ._noise_growth import noise_growth
 from ._orthogonal import reprojected
 from ._problem import Problem
 from ._result import Refinement
@@ -32,11 +34,11 @@ def refine(
     their terms, the residual's weights unless `residual=False`, and every segment's start.
 
     Minimises the sum of squared differences between simulated and measured states, each state in
-    its own standard deviation, which is estimated; differences beyond four of them count
-    linearly. Segments grow from 4 steps to whole runs, as far as they can be followed. Equations
-    of positions (`data.velocity_of`) stay, and states that were not measured do not count. The
-    weights' prior is normal around what they were, with the variance that makes the data most
-    probable: what trajectories do not determine stays.
+    its own standard deviation, which is estimated and may grow with the state; differences beyond
+    four of them count linearly. Segments grow from 4 steps to whole runs, as far as they can be
+    followed. Equations of positions (`data.velocity_of`) stay, and states that were not measured
+    do not count. The weights' prior is normal around what they were, with the variance that makes
+    the data most probable: what trajectories do not determine stays.
 
     Kept only if forecasts of held-out runs, or of the end of a single one, are no worse; where it
     is the weights that make them worse, these stay and the constants alone are refined.
@@ -58,6 +60,7 @@ def refine(
         dict(interpolation or dict.fromkeys(data.input_names, "cubic")),
         np.where(spreads > 0, spreads, 1.0),
         measured,
+        growth=noise_growth(data.states, smooth_states(data)[0]),
     )
     ends = constants.bounds(field, bounds or {})
     with np.errstate(all="ignore"), progress("Refining", 1.0) as show:

@@ -10,14 +10,11 @@ from ._levenberg import Evaluate, Prior, Solution, descend, eliminated
 from ._problem import Problem
 from ._segments import Segments, cut
 
-FIRST_LENGTH = 4
-_GROWTH = 2.5
 _MOST_LENGTH = 1000  # steps of a segment, one after the other
 _MOST_ROWS, _MOST_ROWS_LAST = 20_000, 100_000  # of all segments, but for the last stage
 _MOST_ROWS_WEIGHTS = 4_000  # the same where there are weights
 _MOST_EVALUATIONS = 20
-_TOLERANCE = 1e-6  # expected gain, in units of half a squared standard error
-_TOLERANCE_WEIGHTS = 0.1  # the same where there are weights, of which there are many
+_TOLERANCE_WEIGHTS = 0.1  # as `Effort.tolerance` where there are weights, of which there are many
 _LENGTH_WEIGHTS = 100  # steps of a segment where there are weights
 _ROUGH = 1e-2
 _SOUND = 0.5  # of the segments must not run away
@@ -27,11 +24,25 @@ _HARMLESS = 0.01  # of a state's spread: a misfit below this may grow
 _FINER = 0.5  # of the misfit for which substeps were chosen: they are checked again below
 _SETTLED = 0.02  # relative change of the misfit, from which on a stage goes on
 _SETTLED_PRIOR = 0.2  # the same of the weights' precision
-_ROUNDS, _ROUNDS_WEIGHTS = 2, 5  # after the first, rough one
+_ROUNDS_WEIGHTS = 5
 _LEAST_CHANGE = 0.04  # of the weights' mean square, that their prior allows
 _STEP_ERROR = 0.3  # standard errors of a mean over all rows, for the integration
 
 _LEAST_STEP_ERROR = 1e-9  # of a state's spread
+
+
+@final
+class Effort(NamedTuple):
+    """Steps of the first segments and by how much they grow; `rounds` after the first, rough one;
+    the gain, in units of half a squared standard error, that ends a descent."""
+
+    first: int = 4
+    growth: float = 2.5
+    rounds: int = 2
+    tolerance: float = 1e-6
+
+
+FULL = Effort()
 
 
 @final
@@ -50,36 +61,39 @@ class Stage(NamedTuple):
         return self.solution.p
 
 
-def lengths(problem: Problem) -> list[int]:
+def lengths(problem: Problem, effort: Effort) -> list[int]:
     """4, 10, 25, ... steps, the last one the longest run's."""
     longest = int(problem.data.run_lengths.max()) - 1
     last = min(longest, _LENGTH_WEIGHTS if problem.constants.weighted else _MOST_LENGTH)
-    found, length = [], float(FIRST_LENGTH)
+    found, length = [], float(effort.first)
     while length < 0.7 * last:
         found.append(round(length))
-        length *= _GROWTH
+        length *= effort.growth
     return [*found, last]
 
 
 def all_stages(
     problem: Problem,
     bounds: Float[np.ndarray, "2 P"],
-    told: Callable[[float], None],
+    told: Callable[[float], None] = lambda done: None,
+    *,
+    effort: Effort = FULL,
+    goes_on: Callable[[Stage], bool] = lambda stage: True,
 ) -> tuple[list[Stage], Float[np.ndarray, "N n"]]:
     """The stages that converged, and the states of all rows as the last one has them.
 
     The first stage whose misfit jumps, or in which trajectories run away, is the end: noise or
-    chaos allow no longer segments.
+    chaos allow no longer segments; or one after which it does not go on.
     """
     smooth = np.array(problem.data.states)
     p, precision = problem.old, first_precision(problem)
     stages: list[Stage] = []
-    schedule = lengths(problem)
+    schedule = lengths(problem, effort)
     for i, length in enumerate(schedule):
         sigma = stages[-1].sigma if stages else None
         stage = run_stage(
             problem, length, p, smooth, precision, bounds, sigma=sigma,
-            told=lambda i=i: told(i / len(schedule)),
+            told=lambda i=i: told(i / len(schedule)), effort=effort,
         )  # fmt: skip
         m = problem.measured
         if stage.solution.normal.sound.mean() < _SOUND or np.all(
@@ -94,6 +108,8 @@ def all_stages(
         smooth[stage.segments.rows[:, sound]] = np.moveaxis(
             stage.solution.normal.states[:, :, sound], 1, 2
         )
+        if not goes_on(stage):
+            break
     return stages, smooth
 
 
@@ -108,6 +124,7 @@ def run_stage(
     sigma: Float[np.ndarray, " n"] | None = None,
     most: int = _MOST_EVALUATIONS,
     told: Callable[[], None] = lambda: None,
+    effort: Effort = FULL,
 ) -> Stage:
     """The best constants for segments of this length: with the misfit of the start, roughly, then
     with the one that this leaves."""
@@ -118,8 +135,8 @@ def run_stage(
         states, sound = problem.simulate(p, starts, segments, 1)
         sigma = problem.noise(states, segments, sound, 0.0)
     m, has_weights = problem.measured, bool(problem.constants.weighted)
-    fine = _TOLERANCE_WEIGHTS if has_weights else _TOLERANCE
-    rounds = _ROUNDS_WEIGHTS if has_weights else _ROUNDS
+    fine = _TOLERANCE_WEIGHTS if has_weights else effort.tolerance
+    rounds = _ROUNDS_WEIGHTS if has_weights else effort.rounds
     substeps, checked, tolerance = 1, problem.sizes, max(_ROUGH, fine)
     evaluate: Evaluate | None = None
     while True:
@@ -181,7 +198,7 @@ def first_precision(problem: Problem) -> Float[np.ndarray, " P"]:
 def _most_rows(problem: Problem, length: int) -> int:
     if problem.constants.weighted:
         return _MOST_ROWS_WEIGHTS
-    return _MOST_ROWS_LAST if length >= lengths(problem)[-1] else _MOST_ROWS
+    return _MOST_ROWS_LAST if length >= lengths(problem, FULL)[-1] else _MOST_ROWS
 
 
 def _is_worse(problem: Problem, before: Stage, after: Stage) -> bool:

@@ -1,0 +1,106 @@
+"""The integral form of an equation: which terms, integrated, are what was measured."""
+
+from collections.abc import Callable
+from typing import NamedTuple, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ..data import Dataset
+
+_MOST_STEPS = 100  # of a stretch with an offset of its own: errors of smoothing add up
+_FEWEST_STEPS = 12
+_STRETCHES = 3  # that a run is cut into at least, as far as its length allows
+
+
+@final
+class NormalEquations(NamedTuple):
+    """min_w w'Qw - 2 r'w + yy over `rows` values, of which `offsets` are spent."""
+
+    Q: np.ndarray
+    r: np.ndarray
+    yy: float
+    rows: int
+    offsets: int
+
+
+def integral_form(
+    data: Dataset,
+    smoothed: Float[np.ndarray, "N n"],
+    features: Callable[[np.ndarray], np.ndarray],
+    variance: Float[np.ndarray, "N n"],
+) -> dict[int, NormalEquations]:
+    """For each equation that is to be learned: x(t) = x(t_0) + int theta(x) w, weighted by what
+    the noise of x leaves; x(t_0) is free in every stretch of a run.
+
+    Of a velocity that was not measured it is the position: q(t) = q_0 + v_0 t + int int theta w.
+    Noise is not correlated from row to row, unlike in derivatives or windows, so that likelihoods
+    can be compared. Inside theta the states are smoothed.
+    """
+    variables = smoothed if data.inputs is None else np.hstack([smoothed, data.inputs])
+    with np.errstate(all="ignore"):
+        theta = np.asarray(features(variables))
+    usable = np.isfinite(theta).all(axis=0)
+    theta = np.where(usable, theta, 0.0)
+    once = _integrated(data, theta)
+    stretch = _stretches(data)
+    place = {name: c for c, name in enumerate(data.state_names)}
+    position = {place[v]: place[q] for q, v in data.velocity_of.items() if v in data.estimated}
+    twice = _integrated(data, once) if position else once
+    found = {}
+    for c in range(data.n_states):
+        if c in data.given_rates:
+            continue
+        measured = position.get(c, c)
+        free = np.ones((data.n_samples, 1))
+        if c in position:
+            free = np.column_stack([free, data.times])
+        whole = np.column_stack([data.states[:, measured], twice if c in position else once])
+        root = 1 / np.sqrt(variance[:, measured])[:, None]
+        left, spent = _without_offsets(whole * root, free * root, stretch)
+        y, columns = left[:, 0], left[:, 1:]
+        found[c] = NormalEquations(
+            columns.T @ columns, columns.T @ y, float(y @ y), data.n_samples, spent
+        )
+    return found
+
+
+def _integrated(data: Dataset, values: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N K"]:
+    """Integrals from the start of each run: of cubic splines, of lines where rows are few."""
+    from scipy.integrate import cumulative_trapezoid
+    from scipy.interpolate import CubicSpline
+
+    result = np.empty_like(values)
+    for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
+        times, part = data.times[begin:end], values[begin:end]
+        if len(times) < 4:
+            result[begin:end] = cumulative_trapezoid(part, times, axis=0, initial=0.0)
+        else:
+            result[begin:end] = CubicSpline(times, part).antiderivative()(times)
+    return result
+
+
+def _stretches(data: Dataset) -> Int[np.ndarray, " N"]:
+    """The stretch that each row is in."""
+    result = np.empty(data.n_samples, dtype=int)
+    count = 0
+    for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
+        rows = int(end - begin)
+        length = min(max(rows // _STRETCHES, _FEWEST_STEPS), _MOST_STEPS)
+        parts = max(rows // length, 1)
+        result[begin:end] = count + np.arange(rows) * parts // rows
+        count += parts
+    return result
+
+
+def _without_offsets(
+    values: Float[np.ndarray, "N k"], free: Float[np.ndarray, "N o"], stretch: Int[np.ndarray, " N"]
+) -> tuple[Float[np.ndarray, "N k"], int]:
+    """The part orthogonal to the `free` functions in every stretch, and how many these are."""
+    left, spent = np.array(values), 0
+    bounds = np.flatnonzero(np.diff(stretch, prepend=-1, append=stretch[-1] + 1))
+    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+        basis = np.linalg.qr(free[begin:end])[0]
+        left[begin:end] -= basis @ (basis.T @ left[begin:end])
+        spent += basis.shape[1]
+    return left, spent

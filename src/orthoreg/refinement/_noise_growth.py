@@ -1,0 +1,51 @@
+"""Noise that grows with what is measured."""
+
+import numpy as np
+from jaxtyping import Float
+
+_FLOOR = 1e-4  # of the mean noise variance of a state: the least one
+_GROUPS = 8  # of rows, by the size of a state
+_MEDIAN = 0.6745  # of |z| for standard normal z
+_UNCERTAIN = 2.7  # variance of the log of a variance from a median, times the number of rows
+_EVIDENCE = 20.0  # by which growing noise must lower the sum of squared standard errors
+_SHARES = 1 - np.append(np.geomspace(1, 1e-4, 25), 0.0)
+
+
+def noise_growth(
+    states: Float[np.ndarray, "N n"], smoothed: Float[np.ndarray, "N n"]
+) -> Float[np.ndarray, " n"]:
+    """For each state the share g of its noise variance that grows with its square,
+    sigma^2 (1 - g + g x^2 / mean(x^2)); zero where the data do not ask for it.
+
+    Rows are grouped by the size of the state; the noise of a group comes from the median of what
+    smoothing took away, which a few outliers leave alone.
+    """
+    result = np.zeros(states.shape[1])
+    for c, residual in enumerate((states - smoothed).T):
+        order = np.argsort(np.abs(smoothed[:, c]))
+        groups = np.array_split(order, min(_GROUPS, len(order)))
+        found = np.array([np.median(np.abs(residual[rows])) / _MEDIAN for rows in groups])
+        if len(groups) < 2 or not (found > 0).all():
+            continue
+        count = np.array([len(rows) for rows in groups])
+
+        def surprise(g: float, c: int = c, found=found, count=count, groups=groups) -> float:
+            each = relative_variance(smoothed[:, [c]], np.array([g]))[:, 0]
+            apart = 2 * np.log(found) - np.log([np.median(each[rows]) for rows in groups])
+            apart -= np.average(apart, weights=count)
+            return float((count * apart**2).sum() / _UNCERTAIN)
+
+        values = [surprise(float(g)) for g in _SHARES]
+        best = int(np.argmin(values))
+        if values[best] < values[0] - _EVIDENCE:
+            result[c] = _SHARES[best]
+    return result
+
+
+def relative_variance(
+    smoothed: Float[np.ndarray, "N n"], growth: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, "N n"]:
+    """1 - g + g x^2 / mean(x^2) for every value."""
+    squares = smoothed**2
+    mean = np.maximum(squares.mean(axis=0), 1e-300)
+    return np.maximum(1 - growth + growth * squares / mean, _FLOOR)

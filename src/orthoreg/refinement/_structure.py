@@ -1,0 +1,221 @@
+"""Which terms: sets that the integral form proposes, judged by the trajectories they make."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from .._field import HybridField
+from ..data import Dataset
+from ..libraries import complexity
+from ..losses import smooth_states
+from ._beam import Support, beam_search, solved
+from ._constants import Constants
+from ._integral import integral_form
+from ._noise_growth import noise_growth, relative_variance
+from ._problem import Problem
+from ._stages import Effort, Stage, all_stages
+
+_MOST_ROWS = 3000  # on which sets of terms are compared
+_SYMBOL = 1.0  # price of a symbol, in units of log likelihood
+_TEMPERED = 60  # values that count where the misfit is more than twice the noise
+_CLOSE = 5.0  # by which a set may be worse than the best and is still tried
+_ALTERNATIVES = 4  # of an equation
+_MOST_TRIALS = 16
+_EFFORT = Effort(first=8, growth=5.0, rounds=1, tolerance=0.05)
+_HOPELESS = 15.0  # worse than the best on segments of the same length
+_FOLLOWED = 4.0  # times the noise variance: a misfit with which alternatives can be compared
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Match:
+    """A field whose constants follow the trajectories, its score (lower is better), the states
+    of all rows as it has them, and its misfit in the noise of each state."""
+
+    field: HybridField
+    score: float
+    states: Float[np.ndarray, "N n"]
+    misfit: float
+
+
+def choose_structure(
+    field: HybridField,
+    data: Dataset,
+    allowed: Bool[np.ndarray, "c K"],
+    *,
+    interpolation: Mapping[str, str] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+) -> Match | None:
+    """The field, or one with other `allowed` terms whose trajectories follow noisy runs better,
+    fewer and simpler terms counting in its favour; None if no trajectory can be followed.
+
+    Sets of terms come from the integral form of each equation, twice: with states smoothed by
+    polynomials, then as the best model has them. One equation after the other takes the set with
+    which all trajectories together score best: the log likelihood of their misfit, half a log N
+    for every constant and every start of a segment, and a price for each symbol.
+    """
+    matcher = _Matcher(field, _some(data), allowed, dict(interpolation or {}), dict(bounds or {}))
+    best = matcher.match(field)
+    smoothed = matcher.smoothed
+    for _ in range(2):
+        best = matcher.improve(best, smoothed)
+        if best is None or not best.misfit < _FOLLOWED:
+            break
+        smoothed = best.states
+    return best
+
+
+@final
+class _Matcher:
+    """Fits fields to trajectories, and remembers which it has seen."""
+
+    def __init__(
+        self,
+        field: HybridField,
+        data: Dataset,
+        allowed: Bool[np.ndarray, "c K"],
+        interpolation: Mapping[str, str],
+        bounds: Mapping[str, tuple[float, float]],
+    ):
+        self.field, self.data, self._allowed = field, data, allowed
+        self._interpolation = interpolation or dict.fromkeys(data.input_names, "cubic")
+        self._bounds = bounds
+        self._fixed = list(data.given_rates)
+        self.smoothed, _ = smooth_states(data)
+        self._growth = noise_growth(data.states, self.smoothed)
+        self._relative = relative_variance(self.smoothed, self._growth)
+        left = (data.states - self.smoothed) ** 2 / self._relative
+        self._noise = np.maximum(left.mean(axis=0), 1e-300)
+        self._measured = data.is_measured
+        self._price = np.array(
+            [0.5 * np.log(data.n_samples) + _SYMBOL * complexity(t) for t in field.features.terms]
+        )
+        self._seen: dict[bytes, Match | None] = {}
+        self._lowest: dict[int, float] = {}  # the score of the best, by length
+        self._trials = 0
+
+    def match(self, field: HybridField) -> Match | None:
+        """The field with the constants that follow the trajectories best; None if it cannot."""
+        support = np.asarray(field.coefficients) != 0
+        key = support.tobytes()
+        if key not in self._seen and self._trials < _MOST_TRIALS:
+            self._trials += 1
+            self._seen[key] = self._match(field, support)
+        return self._seen.get(key)
+
+    def improve(self, best: Match | None, smoothed: Float[np.ndarray, "N n"]) -> Match | None:
+        """The best match with sets of terms that the integral form proposes for these states."""
+        current = self.field if best is None else best.field
+        proposals = self._proposals(current, smoothed)
+        whole = np.array(current.coefficients)
+        for c, sets in proposals.items():
+            whole[c] = sets[0][1]
+        best = _better(best, self.match(replace(current, coefficients=whole)))
+        changed = best is not None and best.misfit < _FOLLOWED
+        while changed:
+            changed = False
+            for gap, c, row in sorted(
+                ((gap, c, row) for c, sets in proposals.items() for gap, row in sets),
+                key=lambda item: item[0],
+            ):
+                assert best is not None
+                whole = np.array(best.field.coefficients)
+                if gap > _CLOSE or ((whole[c] != 0) == (row != 0)).all():
+                    continue
+                whole[c] = row
+                found = self.match(replace(best.field, coefficients=whole))
+                if found is not None and found.score < best.score:
+                    best, changed = found, True
+        return best
+
+    def _proposals(
+        self, field: HybridField, smoothed: Float[np.ndarray, "N n"]
+    ) -> dict[int, list[tuple[float, np.ndarray]]]:
+        """For each equation rows of coefficients, with how much worse than the first they are."""
+        data, features = self.data, field.features
+        left = (data.states - smoothed) ** 2 / self._relative
+        variance = self._relative * np.maximum(left.mean(axis=0), 1e-300)
+        found = {}
+        for c, equations in integral_form(data, smoothed, features, variance).items():
+            rows = equations.rows - equations.offsets
+            own: Support = tuple(int(k) for k in np.flatnonzero(np.asarray(field.coefficients)[c]))
+            sets = beam_search(
+                equations, self._allowed[c], self._price, lambda v, n=rows: misfit(v, n), own
+            )
+            if not sets:
+                continue
+            lowest = sets[0][0]
+            found[c] = []
+            for score, support in sets[:_ALTERNATIVES]:
+                row = np.zeros(len(features.terms))
+                row[list(support)] = solved(equations, support)
+                found[c].append((score - lowest, row))
+        return found
+
+    def _match(self, field: HybridField, support: np.ndarray) -> Match | None:
+        constants = Constants.of(field, self._fixed, residual=False)
+        sizes = self.data.states.std(axis=0)
+        problem = Problem(
+            field, constants, self.data, self._interpolation,
+            np.where(sizes > 0, sizes, 1.0), self._measured, growth=self._growth,
+        )  # fmt: skip
+        if not constants.size:
+            return None
+        scores: list[tuple[float, float]] = []
+
+        def goes_on(stage: Stage) -> bool:
+            scores.append(self._score(problem, stage, support))
+            return bool(scores[-1][0] < self._lowest.get(stage.length, np.inf) + _HOPELESS)
+
+        ends = constants.bounds(field, self._bounds)
+        with np.errstate(all="ignore"):
+            stages, states = all_stages(problem, ends, effort=_EFFORT, goes_on=goes_on)
+        if not stages:
+            return None
+        chosen = int(np.argmin([score for score, _ in scores]))
+        if scores[chosen][0] < min(self._lowest.values(), default=np.inf):
+            self._lowest = {
+                stage.length: score for stage, (score, _) in zip(stages, scores, strict=True)
+            }
+        return Match(
+            constants.write(field, stages[chosen].p), scores[chosen][0], states, scores[chosen][1]
+        )
+
+    def _score(self, problem: Problem, stage: Stage, support: np.ndarray) -> tuple[float, float]:
+        """The score of a stage, and its largest misfit in a state's noise variance."""
+        normal, m = stage.solution.normal, self._measured
+        sigma = problem.noise(normal.states, stage.segments, normal.sound, 0.0)[m]
+        ratio = sigma**2 / self._noise[m]
+        rows = self.data.n_samples
+        starts = max(rows / stage.length, self.data.n_runs) * self.data.n_states
+        learned = np.delete(support, self._fixed, axis=0)
+        free = starts + len(problem.constants.inner)
+        price = float((learned @ self._price).sum() + 0.5 * np.log(rows) * free)
+        return sum(misfit(float(v), rows) for v in ratio) + price, float(ratio.max())
+
+
+def misfit(ratio: float, rows: int) -> float:
+    """The negative log likelihood of residuals whose variance is `ratio` times the noise's, but
+    for a constant. Beyond twice the noise something is missing, and neighbouring residuals are
+    alike: only so many count there."""
+    ratio = max(ratio, 1e-12)
+    within = rows / 2 * np.log(min(ratio, 2.0))
+    return float(within + min(rows, _TEMPERED) / 2 * np.log(max(ratio / 2, 1.0)))
+
+
+def _better(one: Match | None, other: Match | None) -> Match | None:
+    if one is None or other is None:
+        return one or other
+    return other if other.score < one.score else one
+
+
+def _some(data: Dataset) -> Dataset:
+    """Whole runs, evenly chosen, or the beginning of a single one."""
+    if data.n_samples <= _MOST_ROWS:
+        return data
+    count = max(int(_MOST_ROWS / data.n_samples * data.n_runs), 1)
+    chosen = data[np.unique(np.linspace(0, data.n_runs - 1, count).astype(int))]
+    return chosen.only(np.arange(chosen.n_samples) < _MOST_ROWS)

@@ -1,0 +1,97 @@
+"""Single rows that neighbours on both sides contradict."""
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+_REACH = 3  # rows on each side that predict one
+_NEAR = 8  # rows on each side whose surprise is usual there
+_FAR = 10.0  # standard deviations
+_WORST = 0.8  # of the largest surprise nearby
+_ROUNDS = 4
+_MOST = 0.02  # of the rows; more are no outliers
+_FEWEST = 30  # rows of a run that is looked at
+_MEDIAN = 0.6745  # of |z| for standard normal z
+
+
+def outliers(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+) -> Bool[np.ndarray, "N n"]:
+    """Values far from where lines between rows on both sides say, the median over such lines;
+    far in what is usual in all rows and in those nearby, so that fast motion is none."""
+    found = np.zeros(values.shape, dtype=bool)
+    for begin, end in zip(offsets[:-1], offsets[1:], strict=True):
+        if end - begin >= _FEWEST:
+            found[begin:end] = _of_run(times[begin:end], values[begin:end])
+    found[:, found.mean(axis=0) > _MOST] = False
+    return found
+
+
+def without_outliers(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+) -> Float[np.ndarray, "N n"]:
+    """The values with outliers replaced by lines between their neighbours."""
+    wrong = outliers(times, values, offsets)
+    if not wrong.any():
+        return values
+    result = np.array(values)
+    for begin, end in zip(offsets[:-1], offsets[1:], strict=True):
+        for c in np.flatnonzero(wrong[begin:end].any(axis=0)):
+            bad = wrong[begin:end, c]
+            t = times[begin:end]
+            result[begin:end, c][bad] = np.interp(t[bad], t[~bad], values[begin:end, c][~bad])
+    return result
+
+
+def _of_run(
+    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N n"]
+) -> Bool[np.ndarray, "N n"]:
+    """The worst rows first: what they did to their neighbours is seen once they are mended."""
+    found, mended = np.zeros(values.shape, dtype=bool), np.array(values)
+    for _ in range(_ROUNDS):
+        apart, between = _surprise(times, mended)
+        inner = apart[_REACH : len(apart) - _REACH]
+        nearby = np.zeros_like(apart)
+        nearby[_REACH : len(apart) - _REACH] = _in_the_middle(inner, _NEAR)
+        usual = np.maximum(np.median(inner, axis=0), nearby)
+        far = apart > _FAR / _MEDIAN * np.maximum(usual, 1e-300)
+        worst = far & (apart > _WORST * _largest(apart, _REACH)) & (np.ptp(values, axis=0) > 0)
+        if not worst.any():
+            break
+        found |= worst
+        mended = np.where(worst, between, mended)
+    return found
+
+
+def _surprise(
+    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N n"]
+) -> tuple[Float[np.ndarray, "N n"], Float[np.ndarray, "N n"]]:
+    """How far each value is from the median of the lines over it, and that median; zero at the
+    ends."""
+    inner = slice(_REACH, len(times) - _REACH)
+    count = len(times) - 2 * _REACH
+    lines = []
+    for before in range(1, _REACH + 1):
+        for after in range(1, _REACH + 1):
+            left = slice(_REACH - before, _REACH - before + count)
+            right = slice(_REACH + after, _REACH + after + count)
+            share = (times[inner] - times[left]) / (times[right] - times[left])
+            lines.append(values[left] + share[:, None] * (values[right] - values[left]))
+    between = np.array(values)
+    between[inner] = np.median(lines, axis=0)
+    return np.abs(values - between), between
+
+
+def _in_the_middle(values: Float[np.ndarray, "N n"], reach: int) -> Float[np.ndarray, "N n"]:
+    from scipy.ndimage import median_filter
+
+    return median_filter(values, size=(2 * reach + 1, 1), mode="reflect")
+
+
+def _largest(values: Float[np.ndarray, "N n"], reach: int) -> Float[np.ndarray, "N n"]:
+    from scipy.ndimage import maximum_filter
+
+    return maximum_filter(values, size=(2 * reach + 1, 1), mode="nearest")
