@@ -2,7 +2,8 @@
 
 Checking each of a hundred thousand calls of a small function doubled the time of a test, and making
 the checks of functions that nobody calls took seconds of every process. So checks are made when a
-function is first called, and after the first calls in a test only some are checked.
+function is first called, and after the first calls in a test only some are checked. A function
+that is defined within another one is checked the first time that it is defined.
 """
 
 import functools
@@ -12,10 +13,11 @@ from typing import Any
 
 import jaxtyping
 
-_FIRST = 50  # calls of a function in each test that are all checked
-_THEN = 20  # of the later ones every so manieth
+_FIRST = 5  # calls of a function in each test that are all checked
+_THEN = 50  # of the later ones every so manieth
 _each_call = jaxtyping.jaxtyped
 _calls: dict[CodeType, int] = {}
+_inner: set[CodeType] = set()  # functions within functions that were defined before
 
 
 def watch(modules: list[str], typechecker: str) -> None:
@@ -34,6 +36,10 @@ def _jaxtyped(*, typechecker: Any) -> Callable[[Any], Any]:
         if isinstance(target, type):
             return _each_call(typechecker=typechecker)(target)
         code, checked = target.__code__, None
+        if "<locals>" in target.__qualname__:
+            if code in _inner:
+                return target
+            _inner.add(code)
 
         @functools.wraps(target)
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import NamedTuple, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset
 
 _MOST_STEPS = 100  # of a stretch with an offset of its own: errors of smoothing add up
 _FEWEST_STEPS = 12
+_ROUGH = 0.8  # of a function's standard deviation, that it may change from row to row
 _STRETCHES = 3  # that a run is cut into at least, as far as its length allows
 
 
@@ -40,7 +41,7 @@ def integral_form(
     variables = smoothed if data.inputs is None else np.hstack([smoothed, data.inputs])
     with np.errstate(all="ignore"):
         theta = np.asarray(features(variables))
-    usable = np.isfinite(theta).all(axis=0)
+        usable = np.isfinite(theta).all(axis=0) & _is_resolved(data, theta)
     theta = np.where(usable, theta, 0.0)
     once = _integrated(data, theta)
     stretch = _stretches(data)
@@ -78,6 +79,13 @@ def _integrated(data: Dataset, values: Float[np.ndarray, "N K"]) -> Float[np.nda
         else:
             result[begin:end] = CubicSpline(times, part).antiderivative()(times)
     return result
+
+
+def _is_resolved(data: Dataset, values: Float[np.ndarray, "N K"]) -> Bool[np.ndarray, " K"]:
+    """Whether a function changes little from row to row; a sine of many radians a step does not,
+    and cannot be integrated."""
+    steps = np.diff(values, axis=0)[np.diff(data.run_of_row) == 0]
+    return np.sqrt((steps**2).mean(axis=0)) <= _ROUGH * values.std(axis=0) + 1e-300
 
 
 def _stretches(data: Dataset) -> Int[np.ndarray, " N"]:

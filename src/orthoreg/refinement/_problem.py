@@ -115,6 +115,7 @@ class Problem:
         guess: Float[np.ndarray, "T n B"],
         segments: Segments,
         tolerance: Float[np.ndarray, " n"],
+        most: int = _MOST_SUBSTEPS,
     ) -> int:
         """The fewest steps from row to row whose error, by halving them, is within tolerance."""
         few = np.unique(np.linspace(0, segments.count - 1, _CHECKED).round().astype(int))
@@ -129,7 +130,7 @@ class Problem:
                 return step_maps(slope, 0, states, chosen, nodes, substeps).ends
 
         substeps, coarse = 1, ends(1)
-        while substeps < _MOST_SUBSTEPS:
+        while substeps < most:
             fine = ends(2 * substeps)
             apart = np.abs(fine - coarse).sum(axis=1)  # errors that add up along a segment
             if np.all(np.sqrt((apart**2).mean(axis=0)) <= tolerance):

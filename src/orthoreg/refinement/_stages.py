@@ -34,12 +34,14 @@ _LEAST_STEP_ERROR = 1e-9  # of a state's spread
 @final
 class Effort(NamedTuple):
     """Steps of the first segments and by how much they grow; `rounds` after the first, rough one;
-    the gain, in units of half a squared standard error, that ends a descent."""
+    the gain, in units of half a squared standard error, that ends a descent; the most steps of
+    the integration from row to row."""
 
     first: int = 4
     growth: float = 2.5
     rounds: int = 2
     tolerance: float = 1e-6
+    substeps: int = 32
 
 
 FULL = Effort()
@@ -144,7 +146,7 @@ def run_stage(
         if evaluate is None or np.any(scale < _FINER * checked):
             accuracy = _STEP_ERROR * scale / np.sqrt(segments.weight.sum())
             accuracy = np.maximum(accuracy, _LEAST_STEP_ERROR * problem.sizes)
-            needed = problem.substeps(p, starts, guess, segments, accuracy)
+            needed = problem.substeps(p, starts, guess, segments, accuracy, effort.substeps)
             checked, substeps = scale, max(substeps, needed)
             evaluate = problem.evaluator(segments, substeps, guess)
         solution = descend(
