@@ -13,15 +13,20 @@ from ..export import equation_names, learned_equations
 from ..plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
 from ..simulation import Rollout
 from ..summary import Summary
+from ._reading import source_of
 
 
 def runs_for(
-    model: AbstractModel, file: Path, time: str | None, group: str | None, delimiter: str
+    model: AbstractModel,
+    files: Sequence[Path],
+    time: str | None,
+    group: str | None,
+    reading: dict[str, Any],
 ) -> Dataset:
-    """The runs of a table, in the columns that a model knows unless others are named."""
+    """The runs of tables, in the columns that a model knows unless others are named."""
     positions = known_positions(model)
     return read_table(
-        file,
+        source_of(files),
         time or model.columns_["time"],
         [
             name
@@ -31,7 +36,7 @@ def runs_for(
         model.input_names_,
         group or model.columns_["group"],
         positions=positions,
-        delimiter=delimiter,
+        **reading,
     )
 
 

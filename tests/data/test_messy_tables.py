@@ -1,0 +1,362 @@
+"""Tables as people have them: each way of being messy is read right and told, or refused in one
+sentence with the place and the option that helps."""
+
+import bz2
+import gzip
+import lzma
+import zipfile
+from datetime import UTC, datetime, timedelta, timezone
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import feather
+
+import orthoreg as og
+from orthoreg import DataError, DataWarning, read_table
+
+T = np.array([0.0, 0.5, 1.0, 1.5, 2.0])
+X = np.array([1.25, -2.5, 3.75, -5.125, 6.5])
+V = np.array([-0.5, 0.25, 1e-3, 2.0, 12.0])
+ROWS = "".join(f"{t},{x},{v}\n" for t, x, v in zip(T, X, V, strict=True))
+CSV = "t,x,v\n" + ROWS
+
+
+def with_times(times, header="t") -> str:
+    """The table with other texts as times."""
+    return f"{header};x;v\n" + "".join(
+        f"{t};{x};{v}\n" for t, x, v in zip(times, X, V, strict=True)
+    )
+
+
+def dates(form: str, first=datetime(2024, 3, 31, 23, 59, 59, tzinfo=UTC)) -> list[str]:
+    return [(first + timedelta(seconds=float(t))).strftime(form) for t in T]
+
+
+def comma(text: str) -> str:
+    return text.replace(",", ";").replace(".", ",")
+
+
+TEXTS = {
+    "semicolons": (CSV.replace(",", ";"), {}, {"delimiter"}),
+    "tabs": (CSV.replace(",", "\t"), {}, {"delimiter"}),
+    "aligned": (CSV.replace(",", "    "), {}, {"delimiter"}),
+    "decimal comma": (comma(CSV), {}, {"delimiter", "decimal"}),
+    "latin-1": (f"{CSV[:-1]}\n# 20 °C\n".encode("latin-1"), {}, {"encoding", "comments"}),
+    "utf-16": (CSV.encode("utf-16"), {}, {"encoding"}),
+    "utf-16 without a mark": (CSV.encode("utf-16-le"), {}, {"encoding"}),
+    "comments": (f"# rig 7\n# 2024-05-01\n{CSV}# pump off\n", {}, {"preamble", "comments"}),
+    "header in a comment": (f"# rig\n# {CSV}", {}, {"preamble"}),
+    "preamble": (f"Rig 7\nOperator;me\n\n{CSV}", {}, {"preamble"}),
+    "own comments": (f"{CSV}REM off,x\n", {"comment": "REM"}, {"comments"}),
+    "row of units": ("t,x,v\n[s],[m],[m/s]\n" + ROWS, {}, {"unit-row", "units"}),
+    "trailing sign": (CSV.replace("\n", ",\n"), {}, set()),
+    "units": ("t / s,x [m],v (m/s)\n" + ROWS, {}, {"units"}),
+    "gzip": (gzip.compress(CSV.encode(), mtime=0), {}, {"packed"}),
+    "bzip2": (bz2.compress(CSV.encode()), {}, {"packed"}),
+    "xz": (lzma.compress(CSV.encode()), {}, {"packed"}),
+    "zstd": (pa.compress(CSV.encode(), "zstd", asbytes=True), {}, {"packed"}),
+    "dates": (with_times(dates("%Y-%m-%d %H:%M:%S.%f")), {}, {"delimiter", "dates"}),
+    "zone": (with_times(dates("%Y-%m-%dT%H:%M:%S.%fZ")), {}, {"delimiter", "dates"}),
+    "dotted dates": (with_times(dates("%d.%m.%Y %H:%M:%S.%f")), {}, {"delimiter", "dates"}),
+    "month first": (
+        with_times(dates("%m/%d/%Y %H:%M:%S.%f", datetime(2024, 3, 30, tzinfo=UTC))), {},
+        {"delimiter", "dates"},
+    ),
+    "own dates": (
+        with_times(dates("%d/%m/%y %H-%M-%S.%f")), {"date_format": "%d/%m/%y %H-%M-%S.%f"},
+        {"delimiter", "dates"},
+    ),
+    "over midnight": (with_times(dates("%H:%M:%S.%f")), {}, {"delimiter", "durations"}),
+    "durations": (with_times([f"PT1M{t}S" for t in T]), {}, {"delimiter", "durations"}),
+    "days": (with_times([f"1 days 00:00:0{t}" for t in T]), {}, {"delimiter", "durations"}),
+    "epoch ns": (
+        with_times([1_700_000_000_000_000_123 + int(t * 1e9) for t in T]), {},
+        {"delimiter", "epoch"},
+    ),
+    "epoch ms": (
+        with_times([1_700_000_000_000 + int(t * 1e3) for t in T]), {}, {"delimiter", "epoch"}
+    ),
+}  # fmt: skip
+
+
+def written(tmp_path, content, name="runs.csv"):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def assert_same(data: og.Dataset) -> None:
+    np.testing.assert_allclose(data.times, T, rtol=0, atol=1e-12)
+    assert np.array_equal(data.states, np.column_stack([X, V]))
+    assert data.state_names == ("x", "v") and data.time_name == "t"
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_ways_of_writing_a_table_are_found_out_and_told(tmp_path, kind):
+    content, options, codes = TEXTS[kind]
+    data = read_table(written(tmp_path, content), "t", ["x", "v"], **options)
+    assert_same(data)
+    assert {note.code for note in data.notes} == codes
+    assert not any(note.is_repair for note in data.notes)
+
+
+@pytest.mark.parametrize("kind", ["units", "row of units"])
+def test_units_of_a_header_go_to_the_data_and_the_model(tmp_path, kind):
+    path = written(tmp_path, TEXTS[kind][0])
+    data = read_table(path, "t", ["x"], ["v"])
+    assert data.units == {"t": "s", "x": "m", "v": "m/s"}
+    assert read_table(path, "t", ["x"], units={"x": "km"}).units == {"t": "s", "x": "km"}
+
+
+def test_a_column_may_be_named_with_its_unit(tmp_path):
+    path = written(tmp_path, "t [s],v (m/s),v (km/h)\n0,1,3.6\n1,2,7.2\n")
+    data = read_table(path, "t [s]", ["v (m/s)"])
+    assert data.state_names == ("v",) and data.units == {"t": "s", "v": "m/s"}
+    with pytest.raises(DataError, match="more than one column named 'v'"):
+        read_table(path, "t", ["v"])
+    both = read_table(path, "t", ["v (m/s)", "v (km/h)"])
+    assert both.state_names == ("v (m/s)", "v (km/h)")
+
+
+def test_summer_time_is_no_jump(tmp_path):
+    winter, summer = (timezone(timedelta(hours=h)) for h in (1, 2))
+    first = datetime(2024, 3, 31, 1, 59, 59, tzinfo=winter)
+    times = [first + timedelta(seconds=float(t)) for t in T]
+    texts = [(t if i < 2 else t.astimezone(summer)).isoformat() for i, t in enumerate(times)]
+    assert_same(read_table(written(tmp_path, with_times(texts)), "t", ["x", "v"]))
+
+
+FRAME = pd.DataFrame({"t": T, "x": X, "v": V})
+STAMPS = pd.to_datetime("2024-05-01") + pd.to_timedelta(T, unit="s")
+
+
+def test_files_of_columns_read_alike(tmp_path):
+    table = pa.Table.from_pandas(FRAME.assign(t=STAMPS.tz_localize("Europe/Paris")))
+    feather.write_feather(table, str(tmp_path / "a.feather"))
+    feather.write_feather(table, str(tmp_path / "b.arrow"), compression="zstd")
+    with pa.ipc.new_stream(str(tmp_path / "c.arrow"), table.schema) as stream:
+        stream.write_table(table)
+    FRAME.assign(t=STAMPS).to_parquet(tmp_path / "d.parquet")
+    FRAME.assign(t=pd.to_timedelta(T, unit="s")).to_parquet(tmp_path / "e.parquet")
+    for path in sorted(tmp_path.iterdir()):
+        assert_same(read_table(path, "t", ["x", "v"]))
+
+
+FRAMES = {
+    "index": FRAME.set_index("t"),
+    "dates in the index": FRAME.assign(t=STAMPS).set_index("t"),
+    "zone": FRAME.assign(t=STAMPS.tz_localize("Asia/Tokyo")),
+    "zone in the index": FRAME.assign(t=STAMPS.tz_localize("UTC")).set_index("t"),
+    "polars dates": pl.DataFrame({"t": STAMPS.to_numpy(), "x": X, "v": V}),
+    "arrow": pa.table({"t": T, "x": X, "v": V}),
+    "dict": {"t": T, "x": X.tolist(), "v": V},
+    "objects": FRAME.astype(object),
+    "units": FRAME.rename(columns={"x": "x [m]"}),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_tables_in_memory_read_alike(kind):
+    assert_same(read_table(FRAMES[kind], "t", ["x", "v"]))
+
+
+def test_an_xarray_dataset_is_a_table():
+    xarray = pytest.importorskip("xarray")
+    data = xarray.Dataset({"x": ("t", X), "v": ("t", V)}, coords={"t": STAMPS})
+    assert_same(read_table(data, "t", ["x", "v"]))
+    runs = xarray.concat([data, data], dim="run").assign_coords(run=["a", "b"])
+    assert read_table(runs, "t", ["x", "v"], group="run").labels == ("a", "b")
+
+
+def test_an_excel_sheet_is_a_table(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["nothing here"])
+    sheet = book.create_sheet("runs")
+    for row in [["rig 7"], [], ["t [s]", "x [m]", "v"]]:
+        sheet.append(row)
+    for t, x, v in zip(STAMPS.to_pydatetime(), X.tolist(), V.tolist(), strict=True):
+        sheet.append([t, x, v])
+    book.save(tmp_path / "book.xlsx")
+    data = read_table(tmp_path / "book.xlsx", "t", ["x", "v"], sheet="runs")
+    assert_same(data)
+    assert data.units == {"t": "s", "x": "m"}
+    with pytest.raises(DataError, match="no column 't'"):
+        read_table(tmp_path / "book.xlsx", "t", ["x"])
+    with pytest.raises(DataError, match=r"no sheet 'run'. Did you mean 'runs'\? sheet=..."):
+        read_table(tmp_path / "book.xlsx", "t", ["x"], sheet="run")
+
+
+def test_excel_without_its_package_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
+    with pytest.raises(ImportError, match=r"orthoreg\[tables\]"):
+        read_table(written(tmp_path, b"PK", "book.xlsx"), "t", ["x"])
+
+
+def test_a_zip_holds_one_table(tmp_path):
+    path = tmp_path / "runs.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("folder/runs.csv", CSV)
+        archive.writestr("__MACOSX/folder/._runs.csv", "junk")
+    assert_same(read_table(path, "t", ["x", "v"]))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("other.csv", CSV)
+    with pytest.raises(DataError, match="holds 2 files .*'folder/runs.csv', 'other.csv'"):
+        read_table(path, "t", ["x", "v"])
+
+
+def test_a_file_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("orthoreg.data.tables._bytes._ALWAYS_FINE", 1 << 20)
+    bomb = gzip.compress(b"t,x\n0,1\n1,2\n" + b"\n" * (1 << 22))
+    with pytest.raises(DataError, match="unpacks to more than 1000 times its size"):
+        read_table(written(tmp_path, bomb, "bomb.csv.gz"), "t", ["x"])
+
+
+def test_long_tables_and_runs_side_by_side(tmp_path):
+    long = "run,when,what,how much\n" + "".join(
+        f"{run},{t},{name},{value}\n"
+        for run in "ab"
+        for t, x, v in zip(T, X, V, strict=True)
+        for name, value in (("v", v), ("x [m]", x))
+    )
+    data = read_table(
+        written(tmp_path, long), "when", ["x", "v"], group="run", long=("what", "how much")
+    )
+    assert data.labels == ("a", "b") and np.array_equal(data.times, np.tile(T, 2))
+    assert np.array_equal(data.states, np.tile(np.column_stack([X, V]), (2, 1)))
+    wide = FRAME.assign(x_2=2 * X, v_2=V).rename(columns={"x": "x_1", "v": "v_1"})
+    data = read_table(wide, "t", ["x_*", "v_*"])
+    assert data.state_names == ("x", "v") and data.labels == ("1", "2")
+    assert np.array_equal(data.states[:, 0], np.r_[X, 2 * X])
+    with pytest.raises(DataError, match="has no column 'v_2', though it has 'x_2'"):
+        read_table(wide.drop(columns="v_2"), "t", ["x_*", "v_*"])
+
+
+def test_one_file_for_each_run(tmp_path):
+    (tmp_path / "runs").mkdir()
+    written(tmp_path, CSV, "runs/b.csv")
+    written(tmp_path, CSV.replace(",", ";"), "runs/a.csv")
+    data = read_table(tmp_path / "runs" / "*.csv", "t", ["x", "v"])
+    assert data.labels == ("a", "b") and data.offsets.tolist() == [0, 5, 10]
+    assert [str(note) for note in data.notes] == [
+        "Columns are separated by semicolons. (in 1 of 2 files)"
+    ]
+    assert read_table([FRAME, FRAME], "t", ["x"]).labels == ("0", "1")
+    written(tmp_path, CSV + "1.0,1,1\n", "runs/c.csv")
+    with pytest.raises(DataError, match=r"^c.csv, line 7 \(run c\): time 't' goes back"):
+        read_table(tmp_path / "runs" / "*.csv", "t", ["x", "v"])
+    with pytest.raises(DataError, match="No file is called as"):
+        read_table(tmp_path / "runs" / "*.txt", "t", ["x", "v"])
+
+
+# -- repairs
+
+
+def repaired(tmp_path, content, **options):
+    data = read_table(written(tmp_path, content), "t", ["x"], repair=True, **options)
+    return data, {note.code: note.count for note in data.notes if note.is_repair}
+
+
+def test_rows_without_values_are_left_out_and_counted(tmp_path):
+    content = "t,x,u\n0,1,\n1,NA,\n2,3,\n,4,\n4,-,\n5,err,\n6,7,\n7,inf,\n8,off,1\n"
+    data, repairs = repaired(tmp_path, content, missing="off")
+    assert data.times.tolist() == [0, 2, 6] and data.states.ravel().tolist() == [1, 3, 7]
+    assert repairs == {"missing": 6}
+    assert "5 of 'x'" in str(data.notes[-1]) and "1 of 't'" in str(data.notes[-1])
+
+
+def test_times_are_sorted_and_rows_of_one_time_averaged(tmp_path):
+    data, repairs = repaired(tmp_path, "t,x\n0,1\n2,4\n1,2\n3,8\n2,6\n4,7\n")
+    assert data.times.tolist() == [0, 1, 2, 3, 4]
+    assert data.states.ravel().tolist() == [1, 2, 5, 8, 7]
+    assert repairs == {"sorted": 4, "doubled": 1}
+
+
+def test_runs_are_cut_where_times_begin_again(tmp_path):
+    rows = "".join(f"{t},{t + k}\n" for k in range(3) for t in range(10))
+    data, repairs = repaired(tmp_path, "t,x\n" + rows)
+    assert data.offsets.tolist() == [0, 10, 20, 30] and data.labels == ("0.1", "0.2", "0.3")
+    assert repairs == {"restarts": 2}
+
+
+def test_runs_are_cut_at_gaps(tmp_path):
+    times = [*range(10), *range(100, 102), *range(200, 210)]
+    content = "t,x\n" + "".join(f"{t},{t % 7}\n" for t in times)
+    data, repairs = repaired(tmp_path, content)
+    assert data.offsets.tolist() == [0, 10, 20] and data.times[10] == 200
+    assert repairs == {"gaps": 2, "short": 1}
+    with pytest.warns(DataWarning, match="after t = 9 the next row .* first of 2. Pass repair=Tru"):
+        assert read_table(written(tmp_path, content), "t", ["x"]).n_runs == 1
+    assert repaired(tmp_path, content, gap=1000)[1] == {}
+
+
+def test_steps_that_grow_are_no_gaps(tmp_path):
+    content = "t,x\n" + "".join(f"{2.0**k},{k}\n" for k in range(40))
+    assert read_table(written(tmp_path, content), "t", ["x"]).n_runs == 1
+    assert repaired(tmp_path, content)[1] == {}
+
+
+def test_a_sound_table_needs_no_repair(tmp_path, pendulum_runs):
+    run = pendulum_runs.run_of_row
+    frame = pd.DataFrame(pendulum_runs.states, columns=list(pendulum_runs.state_names))
+    frame = frame.assign(t=pendulum_runs.times, run=run)
+    names = list(pendulum_runs.state_names)
+    plain, mended = (read_table(frame, "t", names, group="run", repair=r) for r in (False, True))
+    assert np.array_equal(plain.states, mended.states) and plain.labels == mended.labels
+    assert mended.notes == ()
+
+
+def test_a_repair_of_many_runs_goes_run_by_run(tmp_path):
+    rows = "a,0,1\nb,0,5\na,2,3\nb,1,6\na,1,2\nb,1,8\na,3,\nb,2,9\na,4,4\na,5,3\n"
+    data, repairs = repaired(tmp_path, "run,t,x\n" + rows, group="run")
+    assert data.labels == ("a", "b") and data.offsets.tolist() == [0, 5, 8]
+    assert data.states.ravel().tolist() == [1, 2, 3, 4, 3, 5, 7, 9]
+    assert repairs == {"missing": 1, "sorted": 2, "doubled": 1}
+
+
+# -- what cannot be read
+
+REFUSED = {
+    "no header": ("0,1\n1,2\n", {}, ["line 1", "header", "numbers"]),
+    "day or month": ("t;x\n3/4/2024;1\n4/4/2024;2\n", {}, ["line 2", "'t'", "date_format="]),
+    "hours or minutes": ("t,x\n12:30,1\n12:31,2\n", {}, ["line 2", "'t'", "date_format='%H:%M'"]),
+    "zone lost": (
+        "t,x\n2024-01-01T00:00:00Z,1\n2024-01-01T00:00:01,2\n", {}, ["line 2", "'t'"]
+    ),
+    "a mark of its own": ("t,x\n0,1\n1,off\n", {}, ["line 3", "'x'", "'off'", "missing='off'"]),
+    "a usual mark": ("t,x\n0,1\n1,n/a\n2,2\n", {}, ["line 3", "'x'", "'n/a'", "repair=True"]),
+    "thousands or decimals": ("t;x\n0;1,250\n1;2,500\n", {}, ["line 2", "'x'", "decimal=','"]),
+    "thousands": ("t;x\n0;1.250,5\n1;2\n", {"decimal": ","}, ["line 2", "'x'", "thousands"]),
+    "wrong decimals": ("t;x\n0;1.5\n", {"decimal": ","}, ["line 2", "'x'", "decimal='.'"]),
+    "remark": ("t,x\n0,1\nREM pump off\n1,2\n", {}, ["line 3", "1 fields", "comment=..."]),
+    "wrong encoding": ("t,x\n0,é\n".encode("latin-1"), {"encoding": "utf-8"},
+                       ["utf-8", "encoding='latin-1'"]),
+    "binary": (bytes(range(256)) * 8, {}, ["not a text table"]),
+    "no values": ("t,x\n0,\n1,NA\n", {"repair": True}, ["No row", "'x'"]),
+    "runs in one": ("t,x\n0,1\n0,2\n1,3\n1,4\n", {"repair": True}, ["'t'", "group=..."]),
+    "cut off": (gzip.compress(CSV.encode())[:-10], {}, ["damaged gzip"]),
+    "back": ("t,x\n0,1\n3,1\n2,1\n4,2\n", {}, ["line 4", "'t'", "Or pass repair=True."]),
+    "state of dates": ("t,x\n0,2024-01-01\n1,2024-01-02\n", {}, ["line 2", "'x'", "time=..."]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_cannot_be_read_is_named_with_what_helps(tmp_path, kind):
+    content, options, words = REFUSED[kind]
+    with pytest.raises(DataError) as caught:
+        read_table(written(tmp_path, content), "t", ["x"], **options)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [dict(decimal=";"), dict(encoding="utf-9"), dict(comment=""), dict(gap=0.5), dict(long="ab"),
+     dict(decimal=",", delimiter=","), dict(sheet="a")],
+)  # fmt: skip
+def test_a_wrong_option_is_named(tmp_path, options):
+    with pytest.raises(DataError, match=f"^{next(iter(options))} must"):
+        read_table(written(tmp_path, CSV), "t", ["x"], **options)
