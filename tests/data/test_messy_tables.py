@@ -103,6 +103,28 @@ def test_ways_of_writing_a_table_are_found_out_and_told(tmp_path, kind):
     assert not any(note.is_repair for note in data.notes)
 
 
+@pytest.mark.parametrize("kind", TEXTS)
+def test_large_tables_read_as_small_ones_do(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("orthoreg.data.tables._csv.LARGE", 0)
+    test_ways_of_writing_a_table_are_found_out_and_told(tmp_path, kind)
+
+
+def test_large_tables_are_left_to_arrow_and_their_faults_still_have_a_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("orthoreg.data.tables._csv.LARGE", 0)
+    group = "".join(f"{'ab'[i // 3]},{i},{i**2}\n" for i in range(6))
+    content = f"# rig\nrun,t,x\n\n{group}"
+    with monkeypatch.context() as watched:
+        watched.setattr("orthoreg.data.tables._csv.collect", None)  # the careful reader
+        data = read_table(written(tmp_path, content), "t", ["x"], group="run")
+        assert data.labels == ("a", "b") and data.states.ravel().tolist() == [0, 1, 4, 9, 16, 25]
+        again, repairs = repaired(tmp_path, "t,x\n0,1\n1,NA\n2,\n3,4\n1,7\n")
+        assert again.times.tolist() == [0, 1, 3] and repairs == {"missing": 2, "sorted": 2}
+        with pytest.raises(DataError, match=r"line 8 \(run b\): time 't' goes back"):
+            read_table(written(tmp_path, content.replace("b,4", "b,1")), "t", ["x"], group="run")
+    with pytest.raises(DataError, match=r"line 8 \(run b\): column 'x' holds '16!'"):
+        read_table(written(tmp_path, content.replace("16", "16!")), "t", ["x"], group="run")
+
+
 @pytest.mark.parametrize("kind", ["units", "row of units"])
 def test_units_of_a_header_go_to_the_data_and_the_model(tmp_path, kind):
     path = written(tmp_path, TEXTS[kind][0])
@@ -266,6 +288,14 @@ def test_rows_without_values_are_left_out_and_counted(tmp_path):
     assert data.times.tolist() == [0, 2, 6] and data.states.ravel().tolist() == [1, 3, 7]
     assert repairs == {"missing": 6}
     assert "5 of 'x'" in str(data.notes[-1]) and "1 of 't'" in str(data.notes[-1])
+
+
+def test_a_number_may_stand_for_a_missing_value(tmp_path):
+    content = "t,x\n0,1\n1,-999\n2,-999.0\n3,4\n"
+    data, repairs = repaired(tmp_path, content, missing="-999")
+    assert data.times.tolist() == [0, 3] and repairs == {"missing": 2}
+    with pytest.raises(DataError, match="line 3: column 'x' holds '-999', which is no value"):
+        read_table(written(tmp_path, content), "t", ["x"], missing="-999")
 
 
 def test_times_are_sorted_and_rows_of_one_time_averaged(tmp_path):

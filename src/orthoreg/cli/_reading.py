@@ -13,8 +13,8 @@ from ._arguments import delimiter_in, names_in
 _PANEL = "Reading the table"
 
 
-def _option(words: str, **more: Any) -> Any:
-    return typer.Option(help=words, rich_help_panel=_PANEL, **more)
+def _option(words: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=words, rich_help_panel=_PANEL, **more)
 
 
 _OPTIONS: dict[str, tuple[Any, Any]] = {
@@ -56,7 +56,8 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
             bool,
             _option(
                 "Leave out rows with missing values, sort times, average rows of one time, cut "
-                "runs at gaps; each repair is listed."
+                "runs at gaps; each repair is listed.",
+                "--repair",
             ),
         ],
         False,

@@ -14,6 +14,7 @@ from ._bytes import encoding_of, packing, unpacked
 from ._choice import Choice
 from ._clock import exact_clock
 from ._dialect import Dialect, find_dialect, is_comment, split
+from ._fast import LARGE, read_fast
 from ._format import Format
 from ._numbers import plain_numbers
 from ._table import Table
@@ -59,16 +60,27 @@ def _read(
                           places if dialect.unit_row else {})  # fmt: skip
     comments: list[int] = []
     rows = _rows(file, encoding, dialect, form, comments)
-    columns, lines = collect(rows, dialect, places, choice, form, file.name)
+    is_large = file.stat().st_size > LARGE
+    fast = read_fast(file, encoding, dialect, places, choice, form) if is_large else None
+    if fast is None:
+        columns, lines = collect(rows, dialect, places, choice, form, file.name)
+        skipped = len(comments)
+        row_of = lines.__getitem__
+    else:
+        columns, skipped = fast
+
+        def row_of(row: int) -> int:
+            return next(itertools.islice(_rows(file, encoding, dialect, form, []), row, None))[0]
+
     notes += dialect.notes
-    if comments:
-        words = "line is a comment" if len(comments) == 1 else "lines are comments"
-        notes += (Note("comments", f"{len(comments)} {words}.", len(comments)),)
+    if skipped:
+        words = "line is a comment" if skipped == 1 else "lines are comments"
+        notes += (Note("comments", f"{skipped} {words}.", skipped),)
     return Table(
         columns,
         file.name,
         "line",
-        lambda row: int(lines[row]),
+        lambda row: int(row_of(row)),
         dialect.decimal,
         units,
         notes,

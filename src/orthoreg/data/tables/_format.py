@@ -68,7 +68,11 @@ class Format:
         """The column of a long table that names quantities."""
         return None if self.long is None else self.long[0]
 
+    @property
+    def marks(self) -> list[str]:
+        """What stands for a missing value beside the usual marks."""
+        return [self.missing] if isinstance(self.missing, str) else list(self.missing)
+
     def is_missing(self, text: str) -> bool:
         """Whether a cell stands for a value that is not there."""
-        given = [self.missing] if isinstance(self.missing, str) else self.missing
-        return text.lower() in MARKS or text in given
+        return text.lower() in MARKS or text in self.marks

@@ -44,7 +44,7 @@ def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[
     that names the first cell that is no number and the option that would help."""
     column = table.columns[name]
     if column.dtype.kind in "fiub":
-        return column.astype(np.float64)
+        return _without_marks(column.astype(np.float64, copy=False), table, name, form, group)
     if column.dtype.kind in "mM":
         raise DataError(
             f"{table.at(0)}: column '{name}' holds dates or durations, which only time=... may."
@@ -52,7 +52,7 @@ def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[
     cells = ["" if cell is None or cell != cell else str(cell).strip() for cell in column.tolist()]
     found = plain_numbers(cells, table.decimal) if cells else np.zeros(0)
     if found is not None:
-        return found
+        return _without_marks(found, table, name, form, group)
     values = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
         has_point = table.decimal == "," and "." in cell
@@ -66,7 +66,24 @@ def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[
             )
         elif not form.repair:
             raise DataError(_missing(table, name, cells, row, _run(table, group, row)))
-    return values
+    return _without_marks(values, table, name, form, group)
+
+
+def _without_marks(
+    values: Float[np.ndarray, " N"], table: Table, name: str, form: Format, group: str
+) -> Float[np.ndarray, " N"]:
+    """NaN in the place of numbers, such as -999, that were said to stand for missing values."""
+    marks = [float(mark) for mark in form.marks if is_number(mark)]
+    if not marks:
+        return values
+    found = np.isin(values, marks)
+    if not found.any():
+        return values
+    if not form.repair:
+        row = int(np.argmax(found))
+        cells = [""] * row + [f"{values[row]:g}"]
+        raise DataError(_missing(table, name, cells, row, _run(table, group, row)))
+    return np.where(found, np.nan, values)
 
 
 def _run(table: Table, group: str, row: int) -> str:

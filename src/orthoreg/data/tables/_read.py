@@ -80,7 +80,7 @@ def read_table(
         )
     sources = _sources(path)
     parts = [_measured(source, choice, form) for source in sources]
-    labels = ["0"] if len(sources) == 1 else _labels(sources)
+    labels = _labels(sources)
     name = parts[0].table.source if len(sources) == 1 else _shown(path, len(sources))
     return dataset_of(parts, labels, choice, form, units, name)
 

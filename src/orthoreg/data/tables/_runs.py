@@ -1,7 +1,7 @@
 """Rows of numbers sorted into runs, and a dataset of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -49,10 +49,13 @@ def measured(table: Table, choice: Choice, form: Format) -> Measured:
         units[choice.time] = "s"
         notes += (told,) if told else ()
     names = tuple(choice.numeric[1:])
-    columns = [numbers_of(table, name, form, group or "") for name in names]
+    values = np.empty((len(times), len(names)))
+    for place, name in enumerate(names):
+        values[:, place] = numbers_of(table, name, form, group or "")
+        table = replace(table, columns={n: c for n, c in table.columns.items() if n != name})
     if not len(times):
         raise DataError(f"{table.source} holds no rows below its header; at least one is needed.")
-    return Measured(times, np.column_stack(columns), names, keys, table, units, notes)
+    return Measured(np.array(times), values, names, keys, table, units, notes)
 
 
 def _keys(table: Table, group: str) -> np.ndarray:
@@ -80,17 +83,18 @@ def dataset_of(
 ) -> Dataset:
     """The runs of several sources; `labels` name them where each is a run of its own."""
     many = len(parts) > 1
-    keys = [
-        np.full(len(part.times), label) if part.keys is None
-        else np.array([f"{label}/{key}" for key in part.keys]) if many else part.keys
-        for part, label in zip(parts, labels, strict=True)
-    ]  # fmt: skip
     first = parts[0]
-    runs = sort_into_runs(
-        np.concatenate([part.times for part in parts]),
-        np.concatenate([part.values for part in parts]),
-        np.concatenate(keys),
-    )
+    if many:
+        keys = [
+            np.full(len(part.times), label) if part.keys is None
+            else np.array([f"{label}/{key}" for key in part.keys])
+            for part, label in zip(parts, labels, strict=True)
+        ]  # fmt: skip
+        times, values = (np.concatenate([getattr(part, name) for part in parts])
+                         for name in ("times", "values"))  # fmt: skip
+        runs = sort_into_runs(times, values, np.concatenate(keys))
+    else:
+        runs = sort_into_runs(first.times, first.values, first.keys)
     grouped = many or first.keys is not None
     notes = merged([part.notes for part in parts])
     place_of = _places(parts)
@@ -135,11 +139,11 @@ def dataset_of(
 
 
 def sort_into_runs(
-    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N k"], keys: np.ndarray
+    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N k"], keys: np.ndarray | None
 ) -> Runs:
     """Rows with the same label are a run; runs come in the order of their first rows."""
-    if len(keys) and (keys == keys[0]).all():
-        return Runs(times, values, np.arange(len(times)), np.array([len(times)]), (str(keys[0]),))
+    if keys is None:
+        return Runs(times, values, np.arange(len(times)), np.array([len(times)]), ("0",))
     unique, first, rank = np.unique(keys, return_index=True, return_inverse=True)
     by_appearance = np.argsort(first)
     place = np.empty_like(by_appearance)
