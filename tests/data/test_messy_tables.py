@@ -368,7 +368,7 @@ REFUSED = {
     "no values": ("t,x\n0,\n1,NA\n", {"repair": True}, ["No row", "'x'"]),
     "runs in one": ("t,x\n0,1\n0,2\n1,3\n1,4\n", {"repair": True}, ["'t'", "group=..."]),
     "cut off": (gzip.compress(CSV.encode())[:-10], {}, ["damaged gzip"]),
-    "back": ("t,x\n0,1\n3,1\n2,1\n4,2\n", {}, ["line 4", "'t'", "Or pass repair=True."]),
+    "back": ("t,x\n0,1\n3,1\n2,1\n4,2\n", {}, ["line 4", "'t'", "mended, pass repair=True."]),
     "state of dates": ("t,x\n0,2024-01-01\n1,2024-01-02\n", {}, ["line 2", "'x'", "time=..."]),
 }  # fmt: skip
 

@@ -129,6 +129,10 @@ def inputs_of(model: Any, file: Path | None, until: float, reading: dict[str, An
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # an input may well be constant
         given = read_table(file, model.columns_["time"], names, **reading)
+    if given.n_runs > 1:
+        raise InputError(
+            f"--inputs must be a table of one run; '{file}' holds {given.n_runs}. Keep one of them."
+        )
     first, last = float(given.times[0]), float(given.times[-1])
     rounding = 1e-9 * until
     if first > rounding or last < until - rounding:

@@ -164,7 +164,7 @@ def check_increasing(
             f"{place.at(i)}: time '{time_name}' {'repeats' if repeats else 'goes back'}, "
             f"{times[i - 1]:.10g} then {times[i]:.10g}; times must increase within each run. "
             f"{advice(times[first:last], first, time_name, place, grouped)}"
-            f"{' Or pass repair=True.' * place.can_repair}"
+            f"{' To have it mended, pass repair=True.' * place.can_repair}"
         )
 
 

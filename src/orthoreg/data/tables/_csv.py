@@ -65,7 +65,9 @@ def _read(
     if fast is None:
         columns, lines = collect(rows, dialect, places, choice, form, file.name)
         skipped = len(comments)
-        row_of = lines.__getitem__
+
+        def row_of(row: int) -> int:
+            return int(lines[row])
     else:
         columns, skipped = fast
 
@@ -80,7 +82,7 @@ def _read(
         columns,
         file.name,
         "line",
-        lambda row: int(row_of(row)),
+        row_of,
         dialect.decimal,
         units,
         notes,
