@@ -290,6 +290,27 @@ def test_rows_without_values_are_left_out_and_counted(tmp_path):
     assert "5 of 'x'" in str(data.notes[-1]) and "1 of 't'" in str(data.notes[-1])
 
 
+def test_sensors_that_write_at_their_own_times_are_filled_in(tmp_path):
+    """Two sensors on a long table, one three times as fast: the slow one is interpolated within
+    its own steps, not over its gap and not beyond its ends."""
+    fast = np.arange(0, 24, 0.1).round(1)
+    slow = np.r_[0.05:8:0.3, 16:22:0.3].round(2)
+    rows = [(t, "x", np.sin(t)) for t in fast] + [(t, "y", np.cos(t)) for t in slow]
+    content = "t,name,value\n" + "".join(f"{t},{n},{v}\n" for t, n, v in sorted(rows))
+    options = dict(long=("name", "value"), group=None)
+    with pytest.raises(DataError, match="line 3: 'x' has no value .* fill=True to fill"):
+        read_table(written(tmp_path, content), "t", ["x", "y"], **options)
+    with pytest.raises(DataError, match="No row has a value in all columns"):
+        read_table(written(tmp_path, content), "t", ["x", "y"], repair=True, **options)
+    data = read_table(written(tmp_path, content), "t", ["x", "y"], fill=True, **options)
+    np.testing.assert_allclose(
+        data.states, np.column_stack([np.sin(data.times), np.cos(data.times)]), atol=2e-3
+    )
+    assert data.n_runs == 2 and data.times.min() >= 0.05 and data.times.max() <= slow.max()
+    assert not ((data.times > slow[26]) & (data.times < 16)).any()
+    assert {note.code for note in data.notes} == {"long", "filled", "missing", "gaps"}
+
+
 def test_a_number_may_stand_for_a_missing_value(tmp_path):
     content = "t,x\n0,1\n1,-999\n2,-999.0\n3,4\n"
     data, repairs = repaired(tmp_path, content, missing="-999")

@@ -62,6 +62,16 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         ],
         False,
     ),
+    "fill": (
+        Annotated[
+            bool,
+            _option(
+                "Repair, and fill in values missing between measured ones along a smooth curve.",
+                "--fill",
+            ),
+        ],
+        False,
+    ),
     "gap": (Annotated[float, _option("Time steps that a gap is longer than.")], 10.0),
 }
 

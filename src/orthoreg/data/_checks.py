@@ -133,7 +133,7 @@ def check_finite(
             ("is too large", "Correct it, or give the column in a larger unit")
             if np.isfinite(value)
             else ("is no finite number", f"Remove the row, fill the gap or split the run there"
-                  f"{', or pass repair=True' * place.can_repair}")
+                  f"{', or pass repair=True or fill=True' * place.can_repair}")
         )  # fmt: skip
         raise DataError(
             f"{place.at(int(row))}: column '{names[column]}' is {value:g}, which {why}; values "

@@ -94,6 +94,14 @@ class Choice:
         """Names with a `*`: one column for each run."""
         return [name for name in self.numeric if "*" in name]
 
+    def check_layout(self, form: Format) -> None:
+        """Refuses two ways at once of telling runs apart."""
+        if self.patterns and (self.group is not None or form.long is not None):
+            raise DataError(
+                f"group and long must be left out where a * tells runs side by side apart; got "
+                f"'{self.patterns[0]}'."
+            )
+
     def wanted(self, form: Format) -> list[str]:
         """The columns to look for: in a long table those of names and values."""
         names = self.numeric

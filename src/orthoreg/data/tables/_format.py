@@ -31,6 +31,7 @@ class Format:
     sheet: str | int | None = None
     long: Sequence[str] | None = None
     repair: bool = False
+    fill: bool = False
     gap: float | int = GAP
 
     def __post_init__(self) -> None:

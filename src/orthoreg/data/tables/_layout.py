@@ -50,6 +50,13 @@ def from_long(table: Table, choice: Choice, form: Format) -> Table:
                 f"{table.at(int(again))}: '{name}' stands there a second time for the same time. "
                 f"Keep one, or pass group=..., the column that tells runs apart."
             )
+        if len(cells) < len(first) and not form.repair:
+            lacking = int(first[np.setdiff1d(np.arange(len(first)), cells)[0]])
+            raise DataError(
+                f"{table.at(lacking)}: '{name}' has no value for this time, nor for "
+                f"{len(first) - len(cells) - 1} others. Pass repair=True to keep the times that "
+                f"have all values, or fill=True to fill them in."
+            )
         column = np.full(len(first), "", dtype=object) if values.dtype.kind in "OUT" else (
             np.full(len(first), np.nan)
         )  # fmt: skip

@@ -94,8 +94,8 @@ def _missing(table: Table, name: str, cells: list[str], row: int, run: str) -> s
     where, rest = f"{table.at(row)}{run}: column '{name}'", cells[row:]
     if cells[row]:
         return (
-            f"{where} holds '{cells[row]}', which is no value. Fill the gap or remove the row; "
-            f"pass repair=True to leave out such rows."
+            f"{where} holds '{cells[row]}', which is no value. Correct it; pass repair=True to "
+            f"leave out such rows, or fill=True to fill them in."
         )
     if len(rest) > 1 and not any(rest):
         return (
@@ -103,8 +103,8 @@ def _missing(table: Table, name: str, cells: list[str], row: int, run: str) -> s
             f"or remove these rows; pass repair=True to leave them out."
         )
     return (
-        f"{where} is empty. Fill the gap or remove the row; pass repair=True to leave out such "
-        f"rows."
+        f"{where} is empty. Correct it; pass repair=True to leave out such rows, or fill=True to "
+        f"fill them in."
     )
 
 

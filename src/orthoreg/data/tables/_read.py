@@ -42,6 +42,7 @@ def read_table(
     sheet: str | int | None = None,
     long: Sequence[str] | None = None,
     repair: bool = False,
+    fill: bool = False,
     gap: float | int = GAP,
 ) -> Dataset:
     """Runs from a table: CSV (packed or not), Excel, Parquet, Feather or Arrow, or in memory a
@@ -66,18 +67,16 @@ def read_table(
 
     With `repair` faults of the rows are mended and noted: rows with missing values are left out,
     times sorted, rows of one time averaged, and runs cut where times begin again and at gaps longer
-    than `gap` time steps. Without it, the first fault is an error.
+    than `gap` time steps. Without it, the first fault is an error. `fill` repairs too, and fills
+    values that are missing between measured ones in along a smooth curve, as is needed for sensors
+    that write at times of their own.
     """
     choice = Choice(time, states, inputs, group, derivatives, positions)
     form = Format(
         delimiter=delimiter, decimal=decimal, encoding=encoding, comment=comment, missing=missing,
-        date_format=date_format, sheet=sheet, long=long, repair=repair, gap=gap,
+        date_format=date_format, sheet=sheet, long=long, repair=repair or fill, fill=fill, gap=gap,
     )  # fmt: skip
-    if choice.patterns and (group is not None or long is not None):
-        raise DataError(
-            f"group and long must be left out where a * tells runs side by side apart; got "
-            f"'{choice.patterns[0]}'."
-        )
+    choice.check_layout(form)
     sources = _sources(path)
     parts = [_measured(source, choice, form) for source in sources]
     labels = _labels(sources)

@@ -1,8 +1,8 @@
 """Repairs of runs, made only on request, each counted and told.
 
 In this order: rows without a value are left out; runs are cut where times begin again, or else
-sorted; rows of the same time become their mean; runs are cut at gaps. Nothing is filled in: a value
-that nobody measured is no measurement.
+sorted; rows of the same time become their mean; runs are cut at gaps. Nothing is filled in here: a
+value that nobody measured is no measurement.
 """
 
 import warnings
@@ -49,7 +49,7 @@ def mend(
         "restarts": 0, "sorted": 0, "gaps": 0, "short": 0, "short_rows": 0,
     }  # fmt: skip
     for label, part in runs.stretches():
-        order, cuts, moved = _ordered(runs.times[part])
+        order, cuts, moved = ordered(runs.times[part])
         counts["sorted"] += moved
         counts["restarts"] += len(cuts)
         stretches = [piece for piece in np.split(order, cuts) if len(piece)]
@@ -139,7 +139,7 @@ def _complete_rows(
     ), (note,)
 
 
-def _ordered(
+def ordered(
     times: Float[np.ndarray, " T"],
 ) -> tuple[Int[np.ndarray, " T"], Int[np.ndarray, " cuts"], int]:
     """Rows in order of time, where to cut because times begin again, and how many rows moved."""

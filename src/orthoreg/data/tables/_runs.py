@@ -12,6 +12,7 @@ from .._dataset import Dataset
 from .._notes import Note
 from ._choice import Choice
 from ._clock import seconds_of
+from ._fill import fill
 from ._format import Format
 from ._layout import RUN, clean_pattern
 from ._numbers import numbers_of
@@ -82,22 +83,14 @@ def dataset_of(
     source: str,
 ) -> Dataset:
     """The runs of several sources; `labels` name them where each is a run of its own."""
-    many = len(parts) > 1
-    first = parts[0]
-    if many:
-        keys = [
-            np.full(len(part.times), label) if part.keys is None
-            else np.array([f"{label}/{key}" for key in part.keys])
-            for part, label in zip(parts, labels, strict=True)
-        ]  # fmt: skip
-        times, values = (np.concatenate([getattr(part, name) for part in parts])
-                         for name in ("times", "values"))  # fmt: skip
-        runs = sort_into_runs(times, values, np.concatenate(keys))
-    else:
-        runs = sort_into_runs(first.times, first.values, first.keys)
+    many, first = len(parts) > 1, parts[0]
+    runs = _joined(parts, labels)
     grouped = many or first.keys is not None
     notes = merged([part.notes for part in parts])
     place_of = _places(parts)
+    if form.fill:
+        runs, filled = fill(runs, first.names, form.gap)
+        notes += filled
     if form.repair:
         runs, repairs = mend(runs, choice.time, first.names, form.gap, grouped=grouped)
         notes += repairs
@@ -136,6 +129,20 @@ def dataset_of(
     if not form.repair:
         warn_of_gaps(runs, form.gap, choice.time, source)
     return data
+
+
+def _joined(parts: Sequence[Measured], labels: Sequence[str]) -> Runs:
+    """The runs of all sources; of a single one without a copy of its numbers."""
+    if len(parts) == 1:
+        return sort_into_runs(parts[0].times, parts[0].values, parts[0].keys)
+    keys = [
+        np.full(len(part.times), label)
+        if part.keys is None
+        else np.array([f"{label}/{key}" for key in part.keys])
+        for part, label in zip(parts, labels, strict=True)
+    ]
+    times, values = np.concatenate([part.times for part in parts]), [part.values for part in parts]
+    return sort_into_runs(times, np.concatenate(values), np.concatenate(keys))
 
 
 def sort_into_runs(
