@@ -294,7 +294,7 @@ def test_sensors_that_write_at_their_own_times_are_filled_in(tmp_path):
     """Two sensors on a long table, one three times as fast: the slow one is interpolated within
     its own steps, not over its gap and not beyond its ends."""
     fast = np.arange(0, 24, 0.1).round(1)
-    slow = np.r_[0.05:8:0.3, 16:22:0.3].round(2)
+    slow = np.r_[0.05:8:0.3, 16.05:22:0.3].round(2)
     rows = [(t, "x", np.sin(t)) for t in fast] + [(t, "y", np.cos(t)) for t in slow]
     content = "t,name,value\n" + "".join(f"{t},{n},{v}\n" for t, n, v in sorted(rows))
     options = dict(long=("name", "value"), group=None)
