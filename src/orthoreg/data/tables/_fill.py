@@ -5,6 +5,7 @@ For sensors that write at times of their own: without it, only rows in which all
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float
@@ -45,13 +46,13 @@ def _filled(
     knots, first = np.unique(times[known], return_index=True)
     if known.all() or len(knots) < 2:
         return values
-    levels = values[known][first]
     steps = np.diff(knots)
-    after = np.clip(np.searchsorted(knots, times), 1, len(knots) - 1)
-    near = steps[after - 1] <= gap * np.median(steps)
-    wanted = ~known & near & (times >= knots[0]) & (times <= knots[-1])
-    at = times[wanted]
-    curve = CubicSpline(knots, levels)(at) if len(knots) >= _CUBIC else np.interp(at, knots, levels)
+    cuts = 1 + np.flatnonzero(steps > gap * np.median(steps))  # a curve ends where a gap begins
     result = values.copy()
-    result[wanted] = curve
+    for places in np.split(np.arange(len(knots)), cuts):
+        x, y = knots[places], values[known][first][places]
+        wanted = ~known & (times >= x[0]) & (times <= x[-1])
+        if wanted.any():
+            curve = CubicSpline(x, y) if len(x) >= _CUBIC else partial(np.interp, xp=x, fp=y)
+            result[wanted] = curve(times[wanted])
     return result
