@@ -47,6 +47,11 @@ TEXTS = {
     "latin-1": (f"{CSV[:-1]}\n# 20 °C\n".encode("latin-1"), {}, {"encoding", "comments"}),
     "utf-16": (CSV.encode("utf-16"), {}, {"encoding"}),
     "utf-16 without a mark": (CSV.encode("utf-16-le"), {}, {"encoding"}),
+    "odd signs": (f"{CSV[:-1]}\n# 20 \x85 \x0c C\n".encode("latin-1"), {},
+                  {"encoding", "comments"}),
+    "odd signs above": (f"# 20 \x85 \x0c \x1c C\n{CSV}".encode("latin-1"), {},
+                        {"encoding", "preamble"}),
+    "old line ends": (CSV.replace("\n", "\r"), {}, set()),
     "comments": (f"# rig 7\n# 2024-05-01\n{CSV}# pump off\n", {}, {"preamble", "comments"}),
     "header in a comment": (f"# rig\n# {CSV}", {}, {"preamble"}),
     "preamble": (f"Rig 7\nOperator;me\n\n{CSV}", {}, {"preamble"}),
@@ -177,12 +182,38 @@ FRAMES = {
     "dict": {"t": T, "x": X.tolist(), "v": V},
     "objects": FRAME.astype(object),
     "units": FRAME.rename(columns={"x": "x [m]"}),
+    "nullable": FRAME.convert_dtypes(),
+    "text": FRAME.astype("string"),
+    "structured": FRAME.to_records(index=False),
+    "clock": FRAME.assign(t=[(datetime(2024, 1, 1) + timedelta(seconds=t)).time() for t in T]),
+    "zones as objects": FRAME.assign(t=STAMPS.tz_localize("Asia/Tokyo").astype(object)),
+    "polars zone": pl.DataFrame({"t": STAMPS.to_numpy(), "x": X, "v": V}).with_columns(
+        pl.col("t").dt.replace_time_zone("Asia/Tokyo")
+    ),
+    "polars durations": pl.DataFrame(
+        {"t": pd.to_timedelta(T, unit="s").to_numpy(), "x": X, "v": V}
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", FRAMES)
 def test_tables_in_memory_read_alike(kind):
     assert_same(read_table(FRAMES[kind], "t", ["x", "v"]))
+
+
+@pytest.mark.parametrize("absent", [None, np.nan, pd.NA])
+def test_cells_that_are_absent_from_a_frame_are_left_out_on_request(absent):
+    frame = FRAME.astype(object)
+    frame.loc[2, "x"] = absent
+    with pytest.raises(DataError, match="row 2: column 'x' is"):
+        read_table(frame, "t", ["x", "v"])
+    for one in (frame, frame.convert_dtypes(), pl.from_pandas(frame.convert_dtypes())):
+        assert read_table(one, "t", ["x", "v"], repair=True).times.tolist() == [0, 0.5, 1.5, 2]
+
+
+def test_what_is_no_table_is_named():
+    with pytest.raises(DataError, match="path must be that of a file, or a table: .*; got int"):
+        read_table(3, "t", ["x"])
 
 
 def test_an_xarray_dataset_is_a_table():
@@ -382,6 +413,7 @@ REFUSED = {
     "thousands or decimals": ("t;x\n0;1,250\n1;2,500\n", {}, ["line 2", "'x'", "decimal=','"]),
     "thousands": ("t;x\n0;1.250,5\n1;2\n", {"decimal": ","}, ["line 2", "'x'", "thousands"]),
     "wrong decimals": ("t;x\n0;1.5\n", {"decimal": ","}, ["line 2", "'x'", "decimal='.'"]),
+    "header again": ("t,x\n0,1\nt,x\n1,2\n", {}, ["line 3", "'t'", "header stands there again"]),
     "remark": ("t,x\n0,1\nREM pump off\n1,2\n", {}, ["line 3", "1 fields", "comment=..."]),
     "wrong encoding": ("t,x\n0,é\n".encode("latin-1"), {"encoding": "utf-8"},
                        ["utf-8", "encoding='latin-1'"]),

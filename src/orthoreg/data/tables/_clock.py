@@ -12,7 +12,7 @@ from jaxtyping import Float
 from ..._errors import DataError
 from .._notes import Note
 from ._format import Format
-from ._table import Table
+from ._table import Table, text_of
 
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?) ?(Z|UTC|[+-]\d\d:?\d\d|)"
@@ -113,13 +113,11 @@ def _from_counts(column: np.ndarray) -> tuple[np.ndarray, Note] | None:
 
 
 def _as_text(cell: Any) -> str:
-    if cell is None or cell != cell:
-        return ""
-    if isinstance(cell, datetime):
+    if isinstance(cell, datetime) and cell == cell:
         return cell.isoformat()
     if isinstance(cell, timedelta):
         return f"{'-' if cell < timedelta(0) else ''}PT{abs(cell).total_seconds():.9f}S"
-    return str(cell).strip()
+    return text_of(cell)
 
 
 def _iso_dates(cells: list[str]) -> np.ndarray | None:

@@ -125,7 +125,7 @@ def collect(
 
 def _first_lines(file: Path, encoding: str) -> list[str]:
     with unpacked(file) as stream, io.TextIOWrapper(stream, encoding, newline="") as text:
-        return text.read(_LONGEST).splitlines(keepends=True)[:_OPENING]
+        return list(itertools.islice(iter(lambda: text.readline(_LONGEST), ""), _OPENING))
 
 
 def _rows(

@@ -18,7 +18,13 @@ SOURCE = "the table"
 
 def is_frame(value: Any) -> bool:
     """Whether it is a table in memory."""
-    return isinstance(value, Mapping) or hasattr(value, "columns") or hasattr(value, "data_vars")
+    is_structured = getattr(getattr(value, "dtype", None), "names", None) is not None
+    return (
+        isinstance(value, Mapping)
+        or is_structured
+        or hasattr(value, "columns")
+        or hasattr(value, "data_vars")
+    )
 
 
 def read_frame(frame: Any, choice: Choice, form: Format) -> Table:
@@ -28,6 +34,8 @@ def read_frame(frame: Any, choice: Choice, form: Format) -> Table:
     if hasattr(frame, "column_names") and hasattr(frame, "column"):  # Arrow
         header = list(frame.column_names)
         return from_arrow(frame, header, choice.locate(header, SOURCE, form), choice, SOURCE)
+    if isinstance(frame, np.ndarray):  # structured, as from numpy.genfromtxt(names=True)
+        frame = {name: frame[name] for name in frame.dtype.names or ()}
     names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
     header = [str(name) for name in names]
     index = getattr(frame, "index", None)

@@ -10,7 +10,7 @@ from ..._errors import DataError, quoted, suggestion
 from .._notes import Note
 from ._choice import Choice, name_and_unit
 from ._format import Format
-from ._table import Table
+from ._table import Table, text_of
 
 RUN = "\0run"
 """The column that tells runs apart where the layout does."""
@@ -22,7 +22,7 @@ def from_long(table: Table, choice: Choice, form: Format) -> Table:
     What was not measured at a time is missing there."""
     assert form.long is not None
     variable, value = form.long
-    quantity = np.array([str(cell).strip() for cell in table.columns[variable].tolist()])
+    quantity = np.array([text_of(cell) for cell in table.columns[variable].tolist()])
     values, times = table.columns[value], table.columns[choice.time]
     keys = [times] if choice.group is None else [table.columns[choice.group], times]
     row_key = np.zeros(len(times), dtype=np.int64)

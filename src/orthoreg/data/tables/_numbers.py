@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from ..._errors import DataError
 from ._format import Format
-from ._table import Table
+from ._table import Table, text_of
 
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
@@ -49,7 +49,7 @@ def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[
         raise DataError(
             f"{table.at(0)}: column '{name}' holds dates or durations, which only time=... may."
         )
-    cells = ["" if cell is None or cell != cell else str(cell).strip() for cell in column.tolist()]
+    cells = [text_of(cell) for cell in column.tolist()]
     found = plain_numbers(cells, table.decimal) if cells else np.zeros(0)
     if found is not None:
         return _without_marks(found, table, name, form, group)
@@ -62,7 +62,7 @@ def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[
         elif not form.is_missing(cell):
             raise DataError(
                 f"{table.at(row)}{_run(table, group, row)}: column '{name}' holds '{cell}', which "
-                f"is not a number.{_advice(cell, table.decimal)}"
+                f"is not a number.{_advice(cell, name, table.decimal)}"
             )
         elif not form.repair:
             raise DataError(_missing(table, name, cells, row, _run(table, group, row)))
@@ -108,7 +108,9 @@ def _missing(table: Table, name: str, cells: list[str], row: int, run: str) -> s
     )
 
 
-def _advice(text: str, decimal: str) -> str:
+def _advice(text: str, name: str, decimal: str) -> str:
+    if text == name:
+        return " The header stands there again; remove the line."
     if _DATE.match(text) and not _COMMA.fullmatch(text):
         return " Only time=... may hold dates."
     if decimal == "," and "." in text and is_number(text):

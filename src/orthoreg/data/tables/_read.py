@@ -92,7 +92,13 @@ def _sources(path: Any) -> list[Any]:
         if not path:
             raise DataError("At least one table is needed; the list is empty.")
         return [one if is_frame(one) else _existing(one) for one in path]
-    text = os.fspath(path)
+    try:
+        text = os.fspath(path)
+    except TypeError:
+        raise DataError(
+            f"path must be that of a file, or a table: a frame, an xarray dataset or a dict of "
+            f"columns; got {type(path).__name__}."
+        ) from None
     if glob.has_magic(text) and not Path(text).exists():
         found = sorted(name for name in glob.glob(text, recursive=True) if Path(name).is_file())
         if not found:

@@ -17,7 +17,7 @@ from ._format import Format
 from ._layout import RUN, clean_pattern
 from ._numbers import numbers_of
 from ._repair import Runs, mend, warn_of_gaps
-from ._table import Table
+from ._table import Table, text_of
 
 
 @final
@@ -62,7 +62,7 @@ def measured(table: Table, choice: Choice, form: Format) -> Measured:
 def _keys(table: Table, group: str) -> np.ndarray:
     """The label of each row's run, which no row may lack."""
     keys = table.columns[group]
-    missing = np.array([key is None or key != key for key in keys.tolist()], dtype=bool)
+    missing = np.array([not text_of(key) for key in keys.tolist()], dtype=bool)
     if keys.dtype.kind in "OUT":
         keys = np.char.strip(keys.astype(str))
         missing |= keys == ""

@@ -2,11 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from .._notes import Note
+
+
+def text_of(cell: Any) -> str:
+    """A cell as text, empty where there is none: None, NaN, NaT and pandas' NA."""
+    if isinstance(cell, str):
+        return cell.strip()
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:
+        return ""
+    return str(cell).strip()
 
 
 @final
