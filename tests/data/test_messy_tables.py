@@ -4,6 +4,7 @@ sentence with the place and the option that helps."""
 import bz2
 import gzip
 import lzma
+import warnings
 import zipfile
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -12,6 +13,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import feather
 
 import orthoreg as og
@@ -106,6 +109,38 @@ def test_ways_of_writing_a_table_are_found_out_and_told(tmp_path, kind):
     assert_same(data)
     assert {note.code for note in data.notes} == codes
     assert not any(note.is_repair for note in data.notes)
+
+
+@given(
+    cells=st.lists(st.floats(-1e12, 1e12), min_size=3, max_size=12),
+    delimiter=st.sampled_from(",;\t| "),
+    has_comma=st.booleans(),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "latin-1"]),
+    above=st.sampled_from(["", "rig: é 7\n", "# a, b; c | d\n\n", "x\nt only\n"]),
+    header=st.sampled_from(["{0}", "{0} [µm]", '"{0}"', " {0} "]),
+    end=st.sampled_from(["\n", "\r\n"]),
+    pack=st.sampled_from([bytes, gzip.compress, lzma.compress]),
+    is_large=st.booleans(),
+)
+def test_every_combination_of_ways_reads_back_to_the_last_bit(
+    tmp_path_factory, cells, delimiter, has_comma, encoding, above, header, end, pack, is_large
+):
+    has_comma = has_comma and delimiter != ","
+    if delimiter == " ":
+        header = header.strip() if "[" not in header else '"{0} [µm]"'
+    names = delimiter.join(header.format(name) for name in ("n", "t", "x"))
+    lines = [f"{i}{delimiter}{i * 0.125!r}{delimiter}{x!r}" for i, x in enumerate(cells)]
+    body = "\n".join([*lines, ""])
+    text = above + names + "\n" + (body.replace(".", ",") if has_comma else body)
+    path = tmp_path_factory.mktemp("ways") / "runs.csv"
+    path.write_bytes(pack(text.replace("\n", end).encode(encoding)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("orthoreg.data.tables._csv.LARGE", 0 if is_large else 1 << 30)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # a state that never changes
+            data = read_table(path, "t", ["x"])
+    assert data.states.ravel().tolist() == cells
+    assert data.times.tolist() == [0.125 * i for i in range(len(cells))]
 
 
 @pytest.mark.parametrize("kind", TEXTS)

@@ -51,10 +51,10 @@ def _sheet(book: Any, form: Format, source: str) -> tuple[Any, tuple[Note, ...]]
         others = f" of {len(names)}" if len(names) > 1 else ""
         told = (Note("sheet", f"The table is sheet '{names[0]}', the first{others}."),)
         return book[names[0]], told if others else ()
-    if str(form.sheet) in names:
-        return book[str(form.sheet)], ()
+    if form.sheet in names:
+        return book[form.sheet], ()
     raise DataError(
-        f"{source} has no sheet '{form.sheet}'.{suggestion(str(form.sheet), names)} sheet=... must "
+        f"{source} has no sheet '{form.sheet}'.{suggestion(form.sheet, names)} sheet=... must "
         f"be one of {quoted(names)}."
     )
 

@@ -39,7 +39,7 @@ def read_table(
     comment: str | None = None,
     missing: str | Sequence[str] = (),
     date_format: str | None = None,
-    sheet: str | int | None = None,
+    sheet: str | None = None,
     long: Sequence[str] | None = None,
     repair: bool = False,
     fill: bool = False,
