@@ -109,6 +109,7 @@ def test_ways_of_writing_a_table_are_found_out_and_told(tmp_path, kind):
     assert_same(data)
     assert {note.code for note in data.notes} == codes
     assert not any(note.is_repair for note in data.notes)
+    assert all(code in repr(data) for code in codes)
 
 
 @given(

@@ -276,6 +276,8 @@ class Dataset:
             parts.append(f"inputs={self.input_names}")
         if self.velocity_of:
             parts.append(f"velocity_of={dict(self.velocity_of)}")
+        if self.notes:
+            parts.append(f"notes={[note.code for note in self.notes]}")
         return f"Dataset({', '.join(parts)})"
 
 

@@ -136,7 +136,8 @@ def _iso_dates(cells: list[str]) -> np.ndarray | None:
         return None
     if set(zones) <= {"", "Z", "UTC"}:
         return dates
-    return dates - np.array([_offset(zone) for zone in zones], dtype="m8[s]")
+    offsets = {zone: _offset(zone) for zone in set(zones)}
+    return dates - np.array([offsets[zone] for zone in zones], dtype="m8[s]")
 
 
 def _offset(zone: str) -> int:

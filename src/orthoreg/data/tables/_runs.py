@@ -62,10 +62,12 @@ def measured(table: Table, choice: Choice, form: Format) -> Measured:
 def _keys(table: Table, group: str) -> np.ndarray:
     """The label of each row's run, which no row may lack."""
     keys = table.columns[group]
-    missing = np.array([not text_of(key) for key in keys.tolist()], dtype=bool)
-    if keys.dtype.kind in "OUT":
-        keys = np.char.strip(keys.astype(str))
-        missing |= keys == ""
+    if keys.dtype.kind == "O":
+        keys = np.array([text_of(key) for key in keys.tolist()], dtype=str)
+    elif keys.dtype.kind in "UT":
+        keys = np.strings.strip(keys.astype(str))
+    is_text = keys.dtype.kind == "U"
+    missing = keys == "" if is_text else np.array([not text_of(key) for key in keys.tolist()])
     if missing.any():
         raise DataError(
             f"{table.at(int(np.argmax(missing)))}: column '{group}' is empty; every row must say "
