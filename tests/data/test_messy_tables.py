@@ -184,6 +184,28 @@ def test_a_column_may_be_named_with_its_unit(tmp_path):
     assert both.state_names == ("v (m/s)", "v (km/h)")
 
 
+def test_round_brackets_may_hold_no_unit():
+    frame = FRAME.rename(columns={"x": "Position (left)", "v": "speed (km/h)"})
+    data = read_table(frame, "t", ["Position (left)", "speed (km/h)"])
+    assert data.state_names == ("Position (left)", "speed")
+    assert read_table(frame, "t", ["Position"]).state_names == ("Position",)
+
+
+def test_rows_may_begin_with_the_sign_of_a_comment(tmp_path):
+    path = written(tmp_path, "run,t,x\n#1,0,1\n# pump\n#1,1,2\n#2,0,4\n#2,1,3\n")
+    data = read_table(path, "t", ["x"], group="run")
+    assert data.labels == ("#1", "#2") and data.n_samples == 4
+    assert [note.text for note in data.notes] == ["1 line is a comment."]
+    path = written(tmp_path, "t,x\n0,1\n#0.5,7\n1,2\n")
+    assert read_table(path, "t", ["x"]).times.tolist() == [0, 1]
+
+
+def test_long_times_are_no_counts_since_1970():
+    times = np.linspace(1e9, 4e9, 5)
+    data = read_table({"t": times, "x": X}, "t", ["x"])
+    assert np.array_equal(data.times, times) and data.notes == ()
+
+
 def test_summer_time_is_no_jump(tmp_path):
     winter, summer = (timezone(timedelta(hours=h)) for h in (1, 2))
     first = datetime(2024, 3, 31, 1, 59, 59, tzinfo=winter)

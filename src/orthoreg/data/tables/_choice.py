@@ -12,6 +12,10 @@ from ._format import Format
 
 _WITH_UNIT = re.compile(r"(.*\S)\s*\[([^\[\]]*)\]|(.*\S)\s+\(([^()]*)\)|(.*\S)\s+/\s+(\S+)")
 _NO_UNIT = ("", "-", "1", "none")
+_KNOWN = re.compile(
+    "([fpnuµμmcdhkMGT]|da)?(m|g|s|A|K|mol|cd|Hz|N|Pa|J|W|C|V|F|Ohm|ohm|Ω|S|Wb|T|H|L|l|eV|bar|rad)"
+    "|deg|°|°C|°F|degC|min|h|hr|d|days?|hours?|sec|seconds|a|yr|years?|rpm|rev|psi|%|ppm|counts?|px"
+)
 
 
 def name_and_unit(header: str) -> tuple[str, str | None]:
@@ -21,6 +25,16 @@ def name_and_unit(header: str) -> tuple[str, str | None]:
         return header.strip(), None
     name, unit = (part for part in found.groups() if part is not None)
     return name.strip(), None if unit.strip() in _NO_UNIT else unit.strip()
+
+
+def _without_unit(name: str) -> str:
+    """A chosen name without its unit; what stands in round brackets must be one: in
+    'Position (left)' there is none."""
+    base, unit = name_and_unit(name)
+    is_unit = not name.strip().endswith(")") or all(
+        _KNOWN.fullmatch(part) for part in re.split(r"[*/·.^ 0-9⁻¹²³-]+", unit or "") if part
+    )
+    return base if is_unit else name
 
 
 @final
@@ -46,7 +60,7 @@ class Choice:
             if name is not None and not str(name).strip():
                 raise DataError(f"{part} must name a column; got empty text.")
         asked = [time, *named, *velocities, *others, *asked_inputs, *asked_slopes]
-        bases = [name_and_unit(str(name))[0] for name in dict.fromkeys(asked)]
+        bases = [_without_unit(str(name)) for name in dict.fromkeys(asked)]
         self._asked = {
             base if bases.count(base) == 1 else str(name): str(name)
             for name, base in zip(dict.fromkeys(asked), bases, strict=True)
@@ -112,6 +126,11 @@ class Choice:
     def fits(self, header: Sequence[str], form: Format) -> bool:
         """Whether all wanted columns stand in a line."""
         return all(self._places(name, header) for name in self.wanted(form))
+
+    def is_number(self, column: str) -> bool:
+        """Whether a column of the header was chosen to hold numbers."""
+        return any(column in (name, self._asked[name]) or name_and_unit(column)[0] == name
+                   for name in self.numeric)  # fmt: skip
 
     def locate(self, header: Sequence[Any], source: str, form: Format) -> dict[str, int]:
         """The place of each wanted column; those of a pattern under their own names."""

@@ -27,6 +27,7 @@ _BY_DAY = re.compile(
 _SECOND = 1_000_000_000  # nanoseconds
 _DAY = 86_400
 _YEARS = (946_684_800, 4_102_444_800)  # of 2000 and 2100, in seconds since 1970
+_LONGEST = 10 * 365 * _DAY  # of measurements that are timed so
 _COUNTS = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
 
 
@@ -93,13 +94,15 @@ def seconds_of(
 
 
 def _from_counts(column: np.ndarray) -> tuple[np.ndarray, Note] | None:
-    """Counts since 1970, told by their size: every one of them lies between 2000 and 2100."""
+    """Counts since 1970, told by their size: every one of them lies between 2000 and 2100, within
+    ten years."""
     good = column[np.isfinite(column)] if column.dtype.kind == "f" else column
     if not good.size:
         return None
     low, high = good.min(), good.max()
     for unit, per_second in _COUNTS.items():
-        if low >= _YEARS[0] * per_second and high <= _YEARS[1] * per_second:
+        within = _YEARS[0] * per_second <= low and high <= _YEARS[1] * per_second
+        if within and high - low <= _LONGEST * per_second:
             seconds = (column - low).astype(np.float64) / per_second
             begin = datetime.fromtimestamp(int(low) // per_second, UTC).strftime(
                 "%Y-%m-%dT%H:%M:%S"

@@ -59,7 +59,7 @@ def _read(
     units |= choice.units([f"x [{cell.strip('[]()')}]" for cell in dialect.unit_row],
                           places if dialect.unit_row else {})  # fmt: skip
     comments: list[int] = []
-    rows = _rows(file, encoding, dialect, form, comments)
+    rows = _rows(file, encoding, dialect, choice, form, comments)
     is_large = file.stat().st_size > LARGE
     fast = read_fast(file, encoding, dialect, places, choice, form) if is_large else None
     if fast is None:
@@ -72,7 +72,9 @@ def _read(
         columns, skipped = fast
 
         def row_of(row: int) -> int:
-            return next(itertools.islice(_rows(file, encoding, dialect, form, []), row, None))[0]
+            return next(
+                itertools.islice(_rows(file, encoding, dialect, choice, form, []), row, None)
+            )[0]
 
     notes += dialect.notes
     if skipped:
@@ -129,7 +131,12 @@ def _first_lines(file: Path, encoding: str) -> list[str]:
 
 
 def _rows(
-    file: Path, encoding: str, dialect: Dialect, form: Format, comments: list[int]
+    file: Path,
+    encoding: str,
+    dialect: Dialect,
+    choice: Choice,
+    form: Format,
+    comments: list[int],
 ) -> Iterator[tuple[int, list[str]]]:
     """Number and cells of every line below the header that is neither blank nor a comment."""
     with unpacked(file) as stream, io.TextIOWrapper(stream, encoding, newline="") as text:
@@ -142,7 +149,7 @@ def _rows(
                 if not (len(cells) > 1 or (cells and cells[0].strip())):
                     continue
                 line = dialect.skipped + reader.line_num  # type: ignore[attr-defined]
-                if is_comment(cells, dialect.header, form):
+                if is_comment(cells, dialect.header, choice, form):
                     comments.append(line)
                 elif is_first:
                     is_first = False

@@ -44,13 +44,15 @@ def split(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
     return csv.reader(lines, delimiter=delimiter)
 
 
-def is_comment(cells: Sequence[str], header: Sequence[str], form: Format) -> bool:
-    """Whether a line is a remark: it begins with a sign that no number begins with."""
-    marks = COMMENTS if form.comment is None else (form.comment,)
-    first = cells[0].lstrip()
-    if not first.startswith(marks):
+def is_comment(cells: Sequence[str], header: Sequence[str], choice: Choice, form: Format) -> bool:
+    """Whether a line is a remark: it begins with a sign that no number begins with. A full row may
+    begin so where its first column is none of numbers."""
+    if form.comment is not None:
+        return cells[0].lstrip().startswith(form.comment)
+    if not cells[0].lstrip().startswith(COMMENTS):
         return False
-    return form.comment is not None or not (header and header[0].startswith(first[0]))
+    is_full = 1 < len(header) == len(cells)
+    return not (is_full and not choice.is_number(header[0]))
 
 
 def find_dialect(lines: Sequence[str], choice: Choice, form: Format, source: str) -> Dialect:
@@ -60,7 +62,7 @@ def find_dialect(lines: Sequence[str], choice: Choice, form: Format, source: str
     if found is None and form.delimiter is not None:
         _refuse_delimiter(lines, choice, form, source)
     if found is None:
-        found = _likely_header(lines, signs, form, source)
+        found = _likely_header(lines, signs, choice, form, source)
     notes = []
     above = [line for line in lines[: found.skipped - 1] if line.strip()]
     if above:
@@ -72,7 +74,7 @@ def find_dialect(lines: Sequence[str], choice: Choice, form: Format, source: str
         words = DELIMITERS[found.delimiter]
         notes.append(Note("delimiter", f"Columns are separated by {words}."))
     rest = [cells for _, cells in _split_each(lines, found.skipped, found.delimiter)]
-    rows = [cells for cells in rest if not is_comment(cells, found.header, form)]
+    rows = [cells for cells in rest if not is_comment(cells, found.header, choice, form)]
     numeric = [
         place
         for name, place in choice.locate(found.header, source, form).items()
@@ -101,7 +103,7 @@ def _first_header(
                 found = Dialect(sign, tuple(cells), number)
                 below = (
                     row for _, row in _split_each(lines, number, sign)
-                    if not is_comment(row, cells, form)
+                    if not is_comment(row, cells, choice, form)
                 )  # fmt: skip
                 if len(next(below, cells)) == len(cells):
                     return found
@@ -118,12 +120,12 @@ def _with_and_without_mark(line: str, form: Format) -> list[str]:
 
 
 def _likely_header(
-    lines: Sequence[str], signs: Sequence[str], form: Format, source: str
+    lines: Sequence[str], signs: Sequence[str], choice: Choice, form: Format, source: str
 ) -> Dialect:
     """The first line that is no comment, to tell what is there instead."""
     for number, line in enumerate(lines, 1):
         cells = max((_cells(line.strip("\r\n"), sign) for sign in signs), key=len)
-        if any(cells) and not is_comment(cells, (), form):
+        if any(cells) and not is_comment(cells, (), choice, form):
             if all(is_number(cell) for cell in cells):
                 raise DataError(
                     f"{source}, line {number}: a header with the names of columns is needed; this "

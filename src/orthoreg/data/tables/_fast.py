@@ -49,7 +49,7 @@ def read_fast(
 
     def handle(row: Any) -> str:
         nonlocal comments
-        found = is_comment([row.text], dialect.header, form)
+        found = is_comment([row.text], dialect.header, choice, form)
         comments += found
         return "skip" if found else "error"
 
