@@ -389,7 +389,7 @@ def test_sensors_that_write_at_their_own_times_are_filled_in(tmp_path):
     options = dict(long=("name", "value"), group=None)
     with pytest.raises(DataError, match="line 3: 'x' has no value .* fill=True to fill"):
         read_table(written(tmp_path, content), "t", ["x", "y"], **options)
-    with pytest.raises(DataError, match="No row has a value in all columns"):
+    with pytest.raises(DataError, match="no row has a value in all columns"):
         read_table(written(tmp_path, content), "t", ["x", "y"], repair=True, **options)
     data = read_table(written(tmp_path, content), "t", ["x", "y"], fill=True, **options)
     np.testing.assert_allclose(
@@ -464,19 +464,23 @@ REFUSED = {
     "day or month": ("t;x\n3/4/2024;1\n4/4/2024;2\n", {}, ["line 2", "'t'", "date_format="]),
     "hours or minutes": ("t,x\n12:30,1\n12:31,2\n", {}, ["line 2", "'t'", "date_format='%H:%M'"]),
     "zone lost": (
-        "t,x\n2024-01-01T00:00:00Z,1\n2024-01-01T00:00:01,2\n", {}, ["line 2", "'t'"]
+        "t,x\n2024-01-01T00:00:00Z,1\n2024-01-01T00:00:01,2\n", {},
+        ["line 3", "'t'", "time zone", "date_format=..."],
     ),
+    "no such day": ("t,x\n2024-02-01,1\n2024-02-31,2\n", {}, ["line 3", "'2024-02-31'"]),
+    "other dates": ("t,x\n01.02.24,1\n2024-02-03,2\n", {"date_format": "%d.%m.%y"},
+                    ["line 3", "'2024-02-03'", "date_format='%d.%m.%y'"]),
     "a mark of its own": ("t,x\n0,1\n1,off\n", {}, ["line 3", "'x'", "'off'", "missing='off'"]),
     "a usual mark": ("t,x\n0,1\n1,n/a\n2,2\n", {}, ["line 3", "'x'", "'n/a'", "repair=True"]),
     "thousands or decimals": ("t;x\n0;1,250\n1;2,500\n", {}, ["line 2", "'x'", "decimal=','"]),
     "thousands": ("t;x\n0;1.250,5\n1;2\n", {"decimal": ","}, ["line 2", "'x'", "thousands"]),
     "wrong decimals": ("t;x\n0;1.5\n", {"decimal": ","}, ["line 2", "'x'", "decimal='.'"]),
     "header again": ("t,x\n0,1\nt,x\n1,2\n", {}, ["line 3", "'t'", "header stands there again"]),
-    "remark": ("t,x\n0,1\nREM pump off\n1,2\n", {}, ["line 3", "1 fields", "comment=..."]),
+    "remark": ("t,x\n0,1\nREM pump off\n1,2\n", {}, ["line 3", "1 field", "comment=..."]),
     "wrong encoding": ("t,x\n0,é\n".encode("latin-1"), {"encoding": "utf-8"},
                        ["utf-8", "encoding='latin-1'"]),
     "binary": (bytes(range(256)) * 8, {}, ["not a text table"]),
-    "no values": ("t,x\n0,\n1,NA\n", {"repair": True}, ["No row", "'x'"]),
+    "no values": ("t,x\n0,\n1,NA\n", {"repair": True}, ["runs.csv: no row", "'x'", "fill=True"]),
     "runs in one": ("t,x\n0,1\n0,2\n1,3\n1,4\n", {"repair": True}, ["'t'", "group=..."]),
     "cut off": (gzip.compress(CSV.encode())[:-10], {}, ["damaged gzip"]),
     "back": ("t,x\n0,1\n3,1\n2,1\n4,2\n", {}, ["line 4", "'t'", "mended, pass repair=True."]),

@@ -154,7 +154,7 @@ def test_blank_lines_between_named_runs(tmp_path):
         ("t,x\n\n0,1\n\n1,\n", ["line 5", "'x' is empty"]),
         ("t,x\n0,1\n1,NA\n", ["line 3", "'x'", "'NA'"]),
         ("t,x\n0,1_000\n1,2\n", ["line 2", "'x'", "'1_000'"]),
-        ("t,x,y\n0,1,2\n1\n", ["line 3", "1 fields", "3"]),
+        ("t,x,y\n0,1,2\n1\n", ["line 3", "1 field", "3"]),
         ("t,x\n0,1,5\n1,2,5\n", ["line 2", "3 fields", "2"]),
         ("t,x\n0,1\n,\n1,2\n", ["line 3", "'t' is empty"]),
         ("t,x\n0,1\nt,x\n1,2\n", ["line 3", "'t'"]),

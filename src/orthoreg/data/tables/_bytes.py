@@ -64,8 +64,8 @@ def encoding_of(opening: bytes, source: str) -> tuple[str, Note | None]:
         name = "utf-16-le" if odd > even else "utf-16-be"
         return name, Note("encoding", f"The text is in {name.upper()}.")
     raise DataError(
-        f"{source} is not a text table: it holds bytes that no text has. Save it as CSV, or if it "
-        f"is text, name its encoding=..."
+        f"{source} is not a text table: it holds bytes that no text has. Save it as CSV; if it "
+        f"is text, pass encoding=..., such as 'utf-16'."
     )
 
 

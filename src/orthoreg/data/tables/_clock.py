@@ -67,7 +67,7 @@ def seconds_of(
         cells = ["" if form.is_missing(cell) else cell for cell in cells]
         found = as_clock(cells, form.date_format)
         if found is None:
-            _refuse_day_or_month(table, name, cells)
+            _refuse(table, name, cells, form)
             return None
         column = found
     absent = np.isnat(column)
@@ -131,7 +131,7 @@ def _iso_dates(cells: list[str]) -> np.ndarray | None:
     if len({zone == "" for zone in zones}) > 1:  # some with a zone and some without
         return None
     texts = [found[1].replace(",", ".") for found in matches if found]
-    if not "1700" < min(texts) < max(texts) < "2262" and min(texts) != max(texts):
+    if not ("1700" < min(texts) and max(texts) < "2262"):  # what nanoseconds can count
         return None
     try:
         dates = np.array(texts, dtype="M8[ns]")
@@ -196,9 +196,28 @@ def _day_first(parts: Sequence[Any]) -> bool | None:
     return None
 
 
-def _refuse_day_or_month(table: Table, name: str, cells: list[str]) -> None:
+def _refuse(table: Table, name: str, cells: list[str], form: Format) -> None:
+    """Says what is wrong with texts that look like times; nothing where the first does not."""
     row = next((row for row, cell in enumerate(cells) if cell), 0)
     text = cells[row] if cells else ""
+    if form.date_format is not None:
+        row = next(
+            i
+            for i, cell in enumerate(cells)
+            if cell and _formatted([cell], form.date_format) is None
+        )
+        raise DataError(
+            f"{table.at(row)}: column '{name}' holds '{cells[row]}', which is not written as "
+            f"date_format='{form.date_format}' says."
+        )
+    if as_clock([text]) is not None:
+        others = (i for i, cell in enumerate(cells) if cell and as_clock([text, cell]) is None)
+        row = next(others, row)
+        raise DataError(
+            f"{table.at(row)}: column '{name}' holds '{cells[row]}', which is not written as "
+            f"'{text}' above it is: both must be dates, with a time zone or without, or durations. "
+            f"Correct it, or pass date_format=... if all are written alike."
+        )
     if _BY_DAY.fullmatch(text):
         raise DataError(
             f"{table.at(row)}: column '{name}' holds '{text}', where day and month cannot be told "

@@ -107,9 +107,10 @@ def collect(
     while chunk := list(itertools.islice(rows, _CHUNK)):
         for line, cells in chunk:
             if len(cells) != width and not (len(cells) == width + 1 and not cells[-1].strip()):
+                fields = f"{len(cells)} field{'s' * (len(cells) != 1)}"
                 raise DataError(
-                    f"{source}, {row_word} {line}: {len(cells)} fields where the header has "
-                    f"{width}. Correct the {row_word}, or pass comment=... if it is a remark."
+                    f"{source}, {row_word} {line}: {fields} where the header has {width}. Correct "
+                    f"the {row_word}, or pass comment=... if it is a remark."
                 )
         lines.append(np.array([line for line, _ in chunk]))
         for name, place in places.items():

@@ -40,10 +40,16 @@ class Runs:
 
 
 def mend(
-    runs: Runs, time_name: str, names: Sequence[str], gap: float | int, *, grouped: bool
+    runs: Runs,
+    time_name: str,
+    names: Sequence[str],
+    gap: float | int,
+    *,
+    grouped: bool,
+    source: str,
 ) -> tuple[Runs, tuple[Note, ...]]:
     """The runs without their faults, and what was done."""
-    runs, notes = _complete_rows(runs, time_name, names)
+    runs, notes = _complete_rows(runs, time_name, names, source)
     pieces: list[tuple[str, np.ndarray]] = []
     counts: dict[str, int] = {
         "restarts": 0, "sorted": 0, "gaps": 0, "short": 0, "short_rows": 0,
@@ -54,7 +60,7 @@ def mend(
         counts["restarts"] += len(cuts)
         stretches = [piece for piece in np.split(order, cuts) if len(piece)]
         if not grouped and len(cuts) == 0:
-            _refuse_many_runs(runs.times[part][order], time_name)
+            _refuse_many_runs(runs.times[part][order], time_name, source)
         found = []
         for piece in stretches:
             times = np.unique(runs.times[part][piece])
@@ -107,7 +113,7 @@ def warn_of_gaps(runs: Runs, multiple: float | int, time_name: str, source: str)
 
 
 def _complete_rows(
-    runs: Runs, time_name: str, names: Sequence[str]
+    runs: Runs, time_name: str, names: Sequence[str], source: str
 ) -> tuple[Runs, tuple[Note, ...]]:
     """Without the rows in which a value is missing or no finite number."""
     good = np.isfinite(np.column_stack([runs.times, runs.values]))
@@ -117,7 +123,8 @@ def _complete_rows(
     if not keep.any():
         worst = (time_name, *names)[int(np.argmax((~good).sum(axis=0)))]
         raise DataError(
-            f"No row has a value in all columns; '{worst}' lacks most. Leave it out, or fill it in."
+            f"{source}: no row has a value in all columns; '{worst}' lacks most. Leave it out, or "
+            f"pass fill=True."
         )
     counts = zip((time_name, *names), (~good).sum(axis=0).tolist(), strict=True)
     words = ", ".join(f"{count} of '{name}'" for name, count in counts if count)
@@ -153,13 +160,13 @@ def ordered(
     return order, back[:0], int((order != np.arange(len(times))).sum())
 
 
-def _refuse_many_runs(times: Float[np.ndarray, " T"], time_name: str) -> None:
+def _refuse_many_runs(times: Float[np.ndarray, " T"], time_name: str, source: str) -> None:
     """Most times more than once: several runs in one, of which no mean may be taken."""
     _, counts = np.unique(times, return_counts=True)
     if len(counts) > 1 and np.mean(counts > 1) > 0.5:
         raise DataError(
-            f"Most values of '{time_name}' stand there more than once, as in a table of several "
-            f"runs, whose mean says nothing: pass group=..., the column that tells the runs apart."
+            f"{source}: most values of '{time_name}' stand there more than once, as in a table of "
+            f"several runs, whose mean says nothing: pass group=..., the column that tells runs apart."
         )
 
 

@@ -94,7 +94,9 @@ def dataset_of(
         runs, filled = fill(runs, first.names, form.gap)
         notes += filled
     if form.repair:
-        runs, repairs = mend(runs, choice.time, first.names, form.gap, grouped=grouped)
+        runs, repairs = mend(
+            runs, choice.time, first.names, form.gap, grouped=grouped, source=source
+        )
         notes += repairs
     found = {name: unit for part in parts for name, unit in part.units.items()}
     clean = {name: clean_pattern(name) if "*" in name else name for name in choice.numeric}
