@@ -166,7 +166,7 @@ def _refuse_many_runs(times: Float[np.ndarray, " T"], time_name: str, source: st
     if len(counts) > 1 and np.mean(counts > 1) > 0.5:
         raise DataError(
             f"{source}: most values of '{time_name}' stand there more than once, as in a table of "
-            f"several runs, whose mean says nothing: pass group=..., the column that tells runs apart."
+            f"several runs, whose mean says nothing: pass group=..., which tells runs apart."
         )
 
 
