@@ -413,6 +413,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             widths=getattr(getattr(self, "loss_", None), "widths", None) or (),
             refined="" if self.refinement_ is None else self.refinement_.status,
             knows_noise=self.refinement_ is not None and self.refinement_.kept,
+            units=self.units_,
         )
 
     def _term_evidence(self) -> TermEvidence | None:

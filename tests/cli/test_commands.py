@@ -87,9 +87,9 @@ def test_fit_prints_one_json_object(table, tmp_path, capsys):
     assert values["training"]["forecasts"] == 20
     assert values["verdict"] == values["summary"]["verdict"]
     assert values["advice"] == values["summary"]["advice"]
-    keys = ("data", "preset", "runs", "samples", "equations", "input_interpolation",
-            "coefficients", "terms", "lookalikes", "certificate", "training", "model",
-            "plots", "warnings", "verdict", "advice", "summary")  # fmt: skip
+    keys = ("data", "reading", "units", "preset", "runs", "samples", "equations",
+            "input_interpolation", "coefficients", "terms", "lookalikes", "certificate",
+            "training", "model", "plots", "warnings", "verdict", "advice", "summary")  # fmt: skip
     assert tuple(values) == keys
 
 
@@ -193,7 +193,7 @@ def test_evaluate_remembers_the_columns(fitted, table, capsys):
         ("run,t,theta,omega\n7,1,1,2\n7,1,1,3\n", ["bad.csv", "line 3", "run 7", "repeats"]),
         ("run,t,theta,omega\n7,1,1,2\n7,0,1,3\n", ["bad.csv", "line 3", "run 7", "goes back"]),
         ("run,t,theta,omega\n4,0,1,2\n4,1,1.5,3\n", ["bad.csv", "run 4", "2 points", "at least 3"]),
-        ("run;t;theta;omega\n0;0;1;2\n", ["bad.csv", "semicolon"]),
+        ("0,0,1,2\n0,1,1,2\n", ["bad.csv", "line 1", "a header", "holds numbers"]),
         ("", ["bad.csv", "empty"]),
         ("run,t,theta,omega\n", ["bad.csv", "no rows"]),
     ],
@@ -299,7 +299,7 @@ def test_square_brackets_in_names_are_printed(tmp_path, capsys):
     arguments += ["--library", "poly(1)", "--residual", "0", "--out", str(tmp_path)]
     assert run(arguments) == 0
     out = capsys.readouterr().out
-    assert "v [m]'" in out and "[bold]w'" in out
+    assert "v' = " in out and "[bold]w'" in out and "v in m" in out
     assert "decay.csv: 1 run, 30 samples" in out
     assert run(["simulate", str(tmp_path / "decay.orthoreg"), *ROLLOUT]) == 0
     header = capsys.readouterr().out.splitlines()[1]

@@ -1,6 +1,5 @@
 """Mistakes on the command line are answered in its own words, before any work is done."""
 
-import gzip
 import os
 import re
 
@@ -35,6 +34,9 @@ TABLES = {
     "uneven": "t,x,v\n0,1,0\n1,2,1\n3,2,4\n4,2,3\n5,1,3\n7,1,1\n",
     "large": "t,x,v\n0,1,0\n1,4.9e300,1\n2,2,4\n",
     "larger": "t,x,v\n0,1,0\n1,1e120,1\n2,2,4\n3,2,3\n",
+    "days": "t,x,v\n3/4/2024,1,2\n4/4/2024,1,3\n",
+    "marked": "t,x,v\n0,1,2\n1,err,3\n",
+    "texts": "t,x,v\n0,1,2\n1,off,3\n",
     "dates": "t,x,v\n2024-01-01,1,2\n2024-01-02,1,3\n",
 }
 
@@ -43,13 +45,12 @@ TABLES = {
 def tables(tmp_path):
     for name, content in TABLES.items():
         (tmp_path / f"{name}.csv").write_text(content)
-    (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(TABLES["good"].encode()))
     return tmp_path
 
 
 WRONG = [
-    ("tabs", [], [r"pass --delimiter '\t'"]),
-    ("semicolons", [], ["pass --delimiter ';'"]),
+    ("tabs", ["--delimiter", ","], [r"pass --delimiter '\t'"]),
+    ("semicolons", ["--delimiter", ","], ["pass --delimiter ';'"]),
     ("good", ["--delimiter", "tabs"], ["--delimiter must be a single character", "'tab'"]),
     ("good", ["--delimiter", '"'], ["--delimiter must be", "quote"]),
     ("again", [], ["line 32", "6 then 0", "new run", "pass --group, the column"]),
@@ -60,8 +61,10 @@ WRONG = [
     ("uneven", ["--preset", "lasso"], ["equal time steps", "Choose another --preset."]),
     ("large", [], ["line 3", "'x' is 4.9e+300, which is too large", "at most 1e+150"]),
     ("larger", ["--library", "poly(2)"], ["'x**2' is 1e+240", "below 1e150"]),
-    ("dates", [], ["'2024-01-01'", "seconds"]),
-    ("packed.csv.gz", [], ["gzip", "unpack"]),
+    ("dates", ["--states", "t2"], ["no column 't2'"]),
+    ("days", [], ["'3/4/2024'", "--date-format '%d/%m/%Y"]),
+    ("marked", [], ["line 3", "'x' holds 'err'", "pass --repair to leave out"]),
+    ("texts", [], ["line 3", "'x' holds 'off'", "pass --missing 'off'"]),
     ("", [], ["is a folder"]),
     ("good", ["--states", ""], ["--states must name at least one column"]),
     ("good", ["--states", "x,x"], ["--states must differ from each other"]),

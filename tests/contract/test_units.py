@@ -78,3 +78,79 @@ def test_another_unit_of_time_rescales_every_equation(runs, one):
     states, times = runs
     other = fitted(states, times * 60)
     assert_allclose(other.coefficients_, one.coefficients_ / 60, rtol=1e-7)
+
+
+# -- many scales: a circuit in volts, amperes and microseconds, or in any other units
+
+MONOMIALS = {"v": (1, 0, 0), "i": (0, 1, 0), "u": (0, 0, 1), "v*i": (1, 1, 0)}
+UNITS = [((1e-9, 1e3), 1e-6, 1.0), ((1e6, 1e-6), 1e9, 1e-3), ((1e-12, 1e-3), 1e-9, 1e9)]
+
+
+@pytest.fixture(scope="module")
+def circuit():
+    """Times, runs and input of a driven circuit with a resistance that depends on the voltage."""
+    from scipy.integrate import solve_ivp
+
+    times = np.linspace(0, 12, 160)
+    runs = [
+        solve_ivp(lambda t, s: [s[1], np.sin(1.3 * t) - 0.4 * s[1] - s[0] - 0.3 * s[0] * s[1]],
+                  (0, 12), start, t_eval=times, rtol=1e-9, atol=1e-10).y.T
+        for start in ((1.0, 0.0), (0.0, -1.0), (0.5, 1.0))
+    ]  # fmt: skip
+    return times, np.array(runs), np.sin(1.3 * times)[:, None]
+
+
+def learned(circuit, kind: str, states=(1.0, 1.0), time=1.0, drive=1.0) -> dict:
+    """Coefficients by equation and term, each in units of 1, of a fit in other units."""
+    times, runs, inputs = circuit
+    noise = 0.02 * np.random.default_rng(0).normal(size=runs.shape) if kind == "weak" else 0
+    data = og.Dataset.from_arrays(
+        (runs + noise) * np.array(states), times * time, inputs * drive, names=["v", "i"],
+        input_names=["u"],
+    )  # fmt: skip
+    loss = og.Weak() if kind == "weak" else og.VectorField()
+    model = og.OrthoReg(augmentation=og.Zero(), loss=loss).fit(data)
+    if kind == "refined":
+        model = model.refine(data)
+    units = np.array([*states, drive])
+    return {
+        (output, name): value * time / unit * np.prod(units ** np.array(MONOMIALS[name]))
+        for output, unit, row in zip(data.state_names, states, model.coefficients_, strict=True)
+        for name, value in zip(model.feature_names_, row, strict=True)
+        if value
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "units"),
+    [
+        ("strong", UNITS),
+        ("weak", UNITS[-1:]),
+        pytest.param("refined", UNITS, marks=pytest.mark.slow),
+    ],
+)
+def test_scales_that_differ_by_many_powers_of_ten_change_no_term(circuit, kind, units):
+    expected = learned(circuit, kind)
+    assert set(expected) == {("v", "i"), *(("i", name) for name in MONOMIALS)}
+    for states, time, drive in units:
+        found = learned(circuit, kind, states, time, drive)
+        assert found.keys() == expected.keys()
+        for place, value in expected.items():
+            assert found[place] == pytest.approx(value, rel=1e-9)
+
+
+def test_a_second_order_system_in_nanometres_and_nanoseconds():
+    times = np.linspace(0, 10, 300)
+    swings = [np.exp(-0.15 * times) * np.cos(1.4 * times + phase) for phase in (0.0, 1.0)]
+
+    def learned(length: float, time: float) -> np.ndarray:
+        data = og.Dataset.from_positions(
+            np.array(swings)[:, :, None] * length, times * time, names=["q"]
+        )
+        model = og.OrthoReg(library=og.Polynomial(2), augmentation=og.Zero()).fit(data)
+        assert model.equations()[0].startswith("q'' = -") and np.sum(model.support_[1]) == 2
+        found = dict(zip(model.feature_names_, model.coefficients_[1], strict=True))
+        return np.array([found["q"] * time**2, found["q_dot"] * time])
+
+    assert_allclose(learned(1e-9, 1e-9), [-(1.4**2 + 0.15**2), -0.3], rtol=1e-4)
+    assert_allclose(learned(1e-9, 1e-9), learned(1e6, 1e3), rtol=1e-9)

@@ -1,7 +1,5 @@
 """`read_table` and `write_table`: the same table from every source, faults named by place."""
 
-import gzip
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -156,7 +154,7 @@ def test_blank_lines_between_named_runs(tmp_path):
         ("t,x\n\n0,1\n\n1,\n", ["line 5", "'x' is empty"]),
         ("t,x\n0,1\n1,NA\n", ["line 3", "'x'", "'NA'"]),
         ("t,x\n0,1_000\n1,2\n", ["line 2", "'x'", "'1_000'"]),
-        ("t,x,y\n0,1,2\n1\n", ["line 3", "1 fields", "3"]),
+        ("t,x,y\n0,1,2\n1\n", ["line 3", "1 field", "3"]),
         ("t,x\n0,1,5\n1,2,5\n", ["line 2", "3 fields", "2"]),
         ("t,x\n0,1\n,\n1,2\n", ["line 3", "'t' is empty"]),
         ("t,x\n0,1\nt,x\n1,2\n", ["line 3", "'t'"]),
@@ -167,17 +165,10 @@ def test_blank_lines_between_named_runs(tmp_path):
         ("t,x\n0,1\n0,2\n1,3\n1,1\n", ["line 3", "more than once", "group=..."]),
         ("t,x\n0,1\n1,4.9e300\n2,1\n", ["line 3", "4.9e+300", "too large", "1e+150"]),
         ("t,x\n0,1\n1,1e999\n", ["line 3", "inf", "no finite number", "1 such row)"]),
-        ("t,x\n2024-05-01,1\n2024-05-02,2\n", ["'2024-05-01'", "dates", "seconds"]),
-        ("t,x\n12:30,1\n12:31,2\n", ["'12:30'", "dates", "seconds"]),
+        ("t,x\n12:30,1\n12:31,2\n", ["'12:30'", "date_format='%H:%M'"]),
         ("t,x\n0,\"1,5\"\n1,2\n", ["'1,5'", "with a point"]),
-        (gzip.compress(b"t,x\n0,1\n", mtime=0), ["gzip", "unpack"]),
-        (b"PK\x03\x04 and more", ["spreadsheet", "CSV"]),
+        (b"PK\x03\x04 and more", ["spreadsheet", ".xlsx"]),
         (b"PAR1 and more", [".parquet"]),
-        ("t;x\n0;1\n", ["one column", "delimiter=';'"]),
-        ("t\tx\n0\t1\n", ["one column", r"delimiter='\t'"]),
-        ("t|x\n0|1\n", ["one column", "delimiter='|'"]),
-        ("t,x\n0,1\n".encode("utf-16"), ["UTF-16", "UTF-8"]),
-        ("t,x,note\n0,1,a\n1,2,é\n".encode("latin-1"), ["UTF-8"]),
     ],
 )  # fmt: skip
 def test_a_bad_csv_is_named(tmp_path, content, words):

@@ -1,24 +1,35 @@
 """The command that refits a model's coefficients to another system of the same make."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from .._progress import working
-from ._app import Delimiter, Json, ModelFile, Table, app
+from ._app import Json, ModelFile, Tables, app
 from ._arguments import check_file
-from ._output import collected_warnings, print_equations, print_files, print_json, size_of, terminal
+from ._output import (
+    collected_warnings,
+    print_equations,
+    print_files,
+    print_json,
+    print_reading,
+    reading_entries,
+    terminal,
+)
+from ._reading import name_of, paths_of, reads_tables
 
 
 @app.command()
+@reads_tables
 def adapt(
     model: ModelFile,
-    data: Table,
+    data: Tables,
     out: Annotated[Path, typer.Option(help="Model file to write.")],
     time: Annotated[str | None, typer.Option(help="Column with the times, if renamed.")] = None,
     group: Annotated[str | None, typer.Option(help="Column that tells runs apart.")] = None,
-    delimiter: Delimiter = ",",
+    *,
+    reading: dict[str, Any],
     as_json: Json = False,
 ) -> None:
     """Refit a model's coefficients to new data; its terms and residual stay."""
@@ -28,14 +39,15 @@ def adapt(
     check_file(out, "model.orthoreg")
     with collected_warnings() as notes:
         old = load(model)
-        runs = runs_for(old, data, time, group, delimiter)
+        runs = runs_for(old, data, time, group, reading)
         with working("Adapting"):
             new = old.adapt(runs)
         new.save(out)
     if as_json:
         return print_json(
             {
-                "data": str(data),
+                "data": paths_of(data),
+                **reading_entries(runs),
                 "runs": runs.n_runs,
                 "samples": runs.n_samples,
                 "equations": new.equations(),
@@ -47,6 +59,7 @@ def adapt(
             }
         )
     console = terminal()
-    console.print(f"{data.name}: {size_of(runs)}\n", markup=False)
+    print_reading(console, name_of(data), runs)
+    console.print()
     print_equations(console, new.equations())
     print_files(console, [out])

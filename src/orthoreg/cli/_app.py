@@ -5,8 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from ._arguments import delimiter_in
-
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
@@ -16,12 +14,11 @@ app = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 ModelFile = Annotated[Path, typer.Argument(help="A model file written by 'orthoreg fit'.")]
-Table = Annotated[Path, typer.Argument(help="CSV or Parquet table of measurements.")]
-Delimiter = Annotated[
-    str,
-    typer.Option(
-        callback=delimiter_in,
-        help="Sign between the columns of a CSV file: a character, or tab, semicolon, space.",
+Tables = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Table of measurements: CSV (also packed), Excel, Parquet, Feather or Arrow. Several, "
+        "or a pattern such as 'runs/*.csv', are one run each."
     ),
 ]
 

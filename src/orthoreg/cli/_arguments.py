@@ -49,8 +49,10 @@ def numbers_in(text: str, what: str) -> list[float]:
     return numbers
 
 
-def delimiter_in(text: str) -> str:
+def delimiter_in(text: str | None) -> str | None:
     """The character that --delimiter stands for, which may be written as a word."""
+    if text is None:
+        return None
     character = _DELIMITERS.get(text.lower(), text)
     if len(character) != 1:
         raise InputError(
@@ -109,7 +111,7 @@ def _check_writable(folder: Path) -> None:
         ) from None
 
 
-def inputs_of(model: Any, file: Path | None, until: float, delimiter: str) -> Any:
+def inputs_of(model: Any, file: Path | None, until: float, reading: dict[str, Any]) -> Any:
     """The model's inputs in a table, at the times of its rows."""
     from ..data import read_table
     from ..simulation import SampledInput
@@ -126,7 +128,11 @@ def inputs_of(model: Any, file: Path | None, until: float, delimiter: str) -> An
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # an input may well be constant
-        given = read_table(file, model.columns_["time"], names, delimiter=delimiter)
+        given = read_table(file, model.columns_["time"], names, **reading)
+    if given.n_runs > 1:
+        raise InputError(
+            f"--inputs must be a table of one run; '{file}' holds {given.n_runs}. Keep one of them."
+        )
     first, last = float(given.times[0]), float(given.times[-1])
     rounding = 1e-9 * until
     if first > rounding or last < until - rounding:

@@ -1,13 +1,13 @@
 """The commands. Each parses, calls the library and prints; heavy imports wait until they run."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from .._errors import InputError
 from .._progress import working
-from ._app import Delimiter, Json, ModelFile, Seed, Table, app
+from ._app import Json, ModelFile, Seed, Tables, app
 from ._arguments import (
     check_file,
     check_folder,
@@ -20,16 +20,20 @@ from ._output import (
     counted,
     print_files,
     print_json,
+    print_reading,
     print_scores,
     print_summary,
+    reading_entries,
     size_of,
     terminal,
 )
+from ._reading import name_of, paths_of, reads_tables, source_of, stem_of
 
 
 @app.command()
+@reads_tables
 def fit(
-    data: Table,
+    data: Tables,
     time: Annotated[str, typer.Option(help="Column with the times.")],
     states: Annotated[str, typer.Option(help="Columns with the states, separated by commas.")] = "",
     positions: Annotated[
@@ -68,7 +72,8 @@ def fit(
         typer.Option(help="Weight of the overlap; inf for an exactly orthogonal residual."),
     ] = None,
     magnitude: Annotated[float | None, typer.Option(help="Weight of the residual's size.")] = None,
-    delimiter: Delimiter = ",",
+    *,
+    reading: dict[str, Any],
     seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="Folder for model and plots.")] = Path("orthoreg-out"),
     as_json: Json = False,
@@ -106,9 +111,9 @@ def fit(
     with collected_warnings() as notes:
         with working("Reading"):
             runs = read_table(
-                data, time, names_in(states), names_in(inputs), group,
+                source_of(data), time, names_in(states), names_in(inputs), group,
                 positions=positions_in(positions), derivatives=names_in(derivatives),
-                delimiter=delimiter,
+                **reading,
             )  # fmt: skip
         with working("Fitting"):
             model = PRESETS[preset](seed=seed).set_params(**given).fit(runs)
@@ -121,11 +126,12 @@ def fit(
             summary = model.summary(runs, forecasts=forecasts)
         with working("Drawing"):
             plots = draw(model, runs, chosen, forecasts, "training runs", summary.verdict.text)
-        files = write_results(out, f"{data.stem}.orthoreg", model, plots, summary)
+        files = write_results(out, f"{stem_of(data)}.orthoreg", model, plots, summary)
     if as_json:
         return print_json(
             {
-                "data": str(data),
+                "data": paths_of(data),
+                **reading_entries(runs),
                 "preset": preset,
                 "runs": runs.n_runs,
                 "samples": runs.n_samples,
@@ -143,7 +149,7 @@ def fit(
             }
         )
     console = terminal()
-    console.print(f"{data.name}: {size_of(runs)}", markup=False)
+    print_reading(console, name_of(data), runs)
     if words := interpolation_words(model.input_interpolation_):
         console.print(words, markup=False)
     console.print()
@@ -153,12 +159,14 @@ def fit(
 
 
 @app.command()
+@reads_tables
 def evaluate(
     model: ModelFile,
-    data: Table,
+    data: Tables,
     time: Annotated[str | None, typer.Option(help="Column with the times, if renamed.")] = None,
     group: Annotated[str | None, typer.Option(help="Column that tells runs apart.")] = None,
-    delimiter: Delimiter = ",",
+    *,
+    reading: dict[str, Any],
     as_json: Json = False,
 ) -> None:
     """Errors of a model's derivatives and forecasts on a table of measurements."""
@@ -167,14 +175,15 @@ def evaluate(
 
     with collected_warnings() as notes:
         fitted = load(model)
-        runs = runs_for(fitted, data, time, group, delimiter)
+        runs = runs_for(fitted, data, time, group, reading)
         with working("Forecasting"):
             scores = measure(fitted, runs)
     if as_json:
         return print_json(
             {
                 "model": str(model),
-                "data": str(data),
+                "data": paths_of(data),
+                **reading_entries(runs),
                 "runs": runs.n_runs,
                 "samples": runs.n_samples,
                 **scores,
@@ -182,7 +191,8 @@ def evaluate(
             }
         )
     console = terminal()
-    print_scores(console, f"{data.name}: {size_of(runs)}", scores)
+    print_reading(console, None, runs)
+    print_scores(console, f"{name_of(data)}: {size_of(runs)}", scores)
 
 
 @app.command()

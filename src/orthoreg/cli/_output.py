@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,20 @@ def print_equations(
 def size_of(data: Any) -> str:
     """'1 run, 20 samples'."""
     return f"{counted(data.n_runs, 'run')}, {counted(data.n_samples, 'sample')}"
+
+
+def print_reading(console: Console, name: str | None, data: Any) -> None:
+    """What was read, and what was found out or repaired on the way."""
+    if name is not None:
+        console.print(f"{name}: {size_of(data)}", markup=False)
+    for note in data.notes:
+        word = "repaired" if note.is_repair else "note"
+        console.print(f"{word}: {note}", markup=False, soft_wrap=True)
+
+
+def reading_entries(data: Any) -> dict[str, Any]:
+    """'reading': what was found out or repaired while the table was read."""
+    return {"reading": [asdict(note) for note in data.notes], "units": dict(data.units)}
 
 
 def print_summary(console: Console, summary: Summary, truth: Sequence[str] | None = None) -> None:

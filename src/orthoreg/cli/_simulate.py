@@ -8,12 +8,14 @@ import typer
 
 from .._errors import InputError
 from .._progress import working
-from ._app import Delimiter, Json, ModelFile, app
+from ._app import Json, ModelFile, app
 from ._arguments import check_file, inputs_of, interpolation_in, numbers_in
 from ._output import collected_warnings, counted, print_files, print_json, table, terminal
+from ._reading import reads_tables
 
 
 @app.command()
+@reads_tables
 def simulate(
     model: ModelFile,
     start: Annotated[str, typer.Option(help="First state, numbers separated by commas.")],
@@ -29,7 +31,8 @@ def simulate(
             "value stays), or by name: u=hold,v=linear. As the fit chose if not given."
         ),
     ] = None,
-    delimiter: Delimiter = ",",
+    *,
+    reading: dict[str, Any],
     out: Annotated[Path | None, typer.Option(help="CSV file for the trajectory.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -50,7 +53,7 @@ def simulate(
                 f"({', '.join(fitted.state_names_)}); got {len(first)}."
             )
         times = _times(until, step)
-        values = inputs_of(fitted, inputs, float(times[-1]), delimiter)
+        values = inputs_of(fitted, inputs, float(times[-1]), reading)
         kinds = interpolation_in(interpolation, fitted.input_names_)
         with working("Simulating"):
             rollout = fitted.simulate(first, times, values, interpolation=kinds)
@@ -78,7 +81,9 @@ def simulate(
     if rollout.message:
         console.print(f"note: {rollout.message}", markup=False, soft_wrap=True)
     title = f"{rollout.status}: {counted(int(reached.sum()), 'row')}"
-    console.print(table(title, tuple(columns), rows))
+    units = fitted.units_
+    header = tuple(f"{name} [{units[name]}]" if name in units else name for name in columns)
+    console.print(table(title, header, rows))
     if out is not None:
         print_files(console, [out])
 

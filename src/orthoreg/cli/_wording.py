@@ -49,7 +49,7 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
 
 def _with_options(text: str, options: Mapping[str, str]) -> str:
     name = rf"(?<![\w.-])({'|'.join(map(re.escape, options))})"
-    text = re.sub(rf"{name}=\.\.\.", lambda found: options[found[1]], text)
+    text = re.sub(rf"{name}=(?:\.\.\.|True\b)", lambda found: options[found[1]], text)
     text = re.sub(
         rf"{name}=([^\s,;()]*[^\s,;().])", lambda found: f"{options[found[1]]} {found[2]}", text
     )

@@ -1,10 +1,12 @@
 """What several commands do: measure a model on runs, draw its pictures, make its folder."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .. import summary
+from .._errors import DataWarning
 from .._files import atomic_write
 from .._model import AbstractModel
 from .._validation import known_positions
@@ -13,15 +15,20 @@ from ..export import equation_names, learned_equations
 from ..plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
 from ..simulation import Rollout
 from ..summary import Summary
+from ._reading import source_of
 
 
 def runs_for(
-    model: AbstractModel, file: Path, time: str | None, group: str | None, delimiter: str
+    model: AbstractModel,
+    files: Sequence[Path],
+    time: str | None,
+    group: str | None,
+    reading: dict[str, Any],
 ) -> Dataset:
-    """The runs of a table, in the columns that a model knows unless others are named."""
+    """The runs of tables, in the columns that a model knows unless others are named."""
     positions = known_positions(model)
-    return read_table(
-        file,
+    runs = read_table(
+        source_of(files),
         time or model.columns_["time"],
         [
             name
@@ -31,8 +38,23 @@ def runs_for(
         model.input_names_,
         group or model.columns_["group"],
         positions=positions,
-        delimiter=delimiter,
+        **reading,
     )
+    _warn_of_units(model, runs)
+    return runs
+
+
+def _warn_of_units(model: AbstractModel, runs: Dataset) -> None:
+    """Warns of columns whose units, where both are known, are not those of the fit."""
+    time = {model.columns_["time"]: runs.units.get(runs.time_name)}  # may be called otherwise
+    for name, unit in (dict(runs.units) | time).items():
+        if unit and model.units_.get(name, unit) != unit:
+            warnings.warn(
+                f"{runs.source} has {name} in {unit}, but the model was fitted to {name} in "
+                f"{model.units_[name]}. Convert the column.",
+                DataWarning,
+                stacklevel=3,
+            )
 
 
 def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:

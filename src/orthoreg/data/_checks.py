@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from .._errors import DataError, DataWarning, quoted
 
@@ -25,18 +25,22 @@ _EARLY = 0.1  # of the time passed so far: a row that goes back further starts a
 class Place:
     """Turns an index into a flat array into words a user can act on.
 
-    `row_of` maps an index to the number the user sees: a line of a file, a row of an array.
+    `row_of` maps an index to the number the user sees: a line of a file, a row of an array;
+    `source_of` to the file where there are several. `can_repair` where `read_table` reads.
     """
 
     source: str
     row_word: str
     row_of: Callable[[int], int]
     run_of: Callable[[int], str | None]
+    source_of: Callable[[int], str] | None = None
+    can_repair: bool = False
 
     def at(self, index: int) -> str:
         """'runs.csv, line 18 (run 7)'."""
         run = self.run_of(index)
-        where = f"{self.source}, {self.row_word} {self.row_of(index)}"
+        source = self.source if self.source_of is None else self.source_of(index)
+        where = f"{source}, {self.row_word} {self.row_of(index)}"
         return where if run is None else f"{where} (run {run})"
 
 
@@ -118,6 +122,8 @@ def check_finite(
     values: Float[np.ndarray, "N columns"], names: Sequence[str], place: Place
 ) -> None:
     """Refuses NaN, infinity and numbers that are too large, naming the first place."""
+    if values.size and -LARGEST <= values.min() and values.max() <= LARGEST:
+        return
     bad = ~(np.abs(values) <= LARGEST)
     if bad.any():
         row, column = np.argwhere(bad)[0]
@@ -126,8 +132,9 @@ def check_finite(
         why, fix = (
             ("is too large", "Correct it, or give the column in a larger unit")
             if np.isfinite(value)
-            else ("is no finite number", "Remove the row, fill the gap or split the run there")
-        )
+            else ("is no finite number", f"Remove the row, fill the gap or split the run there"
+                  f"{', or pass repair=True or fill=True' * place.can_repair}")
+        )  # fmt: skip
         raise DataError(
             f"{place.at(int(row))}: column '{names[column]}' is {value:g}, which {why}; values "
             f"must be finite and at most {LARGEST:g} in size. {fix} "
@@ -157,6 +164,7 @@ def check_increasing(
             f"{place.at(i)}: time '{time_name}' {'repeats' if repeats else 'goes back'}, "
             f"{times[i - 1]:.10g} then {times[i]:.10g}; times must increase within each run. "
             f"{advice(times[first:last], first, time_name, place, grouped)}"
+            f"{' To have it mended, pass repair=True.' * place.can_repair}"
         )
 
 
@@ -182,10 +190,8 @@ def _return_advice(
 ) -> str:
     """What to do about a run whose times go back: it is several runs, or not sorted."""
     rows = 1 + np.flatnonzero(np.diff(times) < 0)
-    so_far = np.maximum.accumulate(times)[rows - 1] - times[0]
-    begins_again = times[rows] - times[0] <= _EARLY * so_far
     where = _rows_in_words(rows + first, place)
-    if not begins_again.all():
+    if not begins_again(times, rows).all():
         others = "" if grouped else (
             " If there are several runs, pass group=..., the column that tells them apart."
         )  # fmt: skip
@@ -196,6 +202,14 @@ def _return_advice(
         f"Times begin again, as where a new run does ({where}): pass group=..., the column that "
         f"tells the runs apart, or add one."
     )
+
+
+def begins_again(
+    times: Float[np.ndarray, " T"], rows: Int[np.ndarray, " k"]
+) -> Bool[np.ndarray, " k"]:
+    """Whether at these rows, where times go back, they go back as far as where a run begins."""
+    so_far = np.maximum.accumulate(times)[rows - 1] - times[0]
+    return times[rows] - times[0] <= _EARLY * so_far
 
 
 def _rows_in_words(rows: Int[np.ndarray, " k"], place: Place, most: int = 3) -> str:

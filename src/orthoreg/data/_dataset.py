@@ -11,6 +11,7 @@ from .._errors import DataError, quoted
 from ..smoothing import have_equal_steps, mean_steps
 from ._arrays import from_arrays, from_positions
 from ._checks import Place, check_finite, check_increasing, check_moving, warn_constant
+from ._notes import Note
 from ._velocities import second_order
 
 
@@ -26,6 +27,7 @@ class Dataset:
 
     `velocity_of` maps a position to the state that is its derivative, exactly: {"x": "x_dot"}.
     `estimated` names the states that nobody measured, velocities made from their positions.
+    `notes` say what was found out or repaired where the runs were read from a table.
 
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 5)
@@ -48,6 +50,7 @@ class Dataset:
     source: str = "data"
     velocity_of: Mapping[str, str] = field(default_factory=dict)
     estimated: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def __post_init__(self):
         for name in ("times", "states", "offsets", "inputs", "derivatives"):
@@ -116,6 +119,7 @@ class Dataset:
         row_word: str,
         grouped: bool,
         row_of: Callable[[int], int] | None = None,
+        source_of: Callable[[int], str] | None = None,
         derivative_names: Sequence[str] = (),
         positions: Mapping[str, str | None] | None = None,
         **parts: Any,
@@ -141,7 +145,10 @@ class Dataset:
         def first_row(index: int) -> int:
             return index - int(offsets[data.run_of_row[index]])
 
-        place = Place(data.source, row_word, row_of or first_row, run_of)
+        can_repair = row_of is not None
+        place = Place(
+            data.source, row_word, row_of or first_row, run_of, source_of, can_repair=can_repair
+        )
         check_finite(data.times[:, None], [data.time_name], place)
         check_finite(data.states, data.state_names, place)
         if data.inputs is not None:
@@ -269,6 +276,8 @@ class Dataset:
             parts.append(f"inputs={self.input_names}")
         if self.velocity_of:
             parts.append(f"velocity_of={dict(self.velocity_of)}")
+        if self.notes:
+            parts.append(f"notes={[note.code for note in self.notes]}")
         return f"Dataset({', '.join(parts)})"
 
 
@@ -307,5 +316,6 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
         derivatives=joined("derivatives"),
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         labels=tuple(label for part in parts for label in part.labels),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         estimated=tuple(dict.fromkeys(name for part in parts for name in part.estimated)),
     )

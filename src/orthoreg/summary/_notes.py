@@ -67,6 +67,11 @@ NOISE_NOT_IN_INTERVALS = (
 )
 
 
+def in_units(units: Mapping[str, str]) -> str:
+    """What the numbers of the equations are counted in."""
+    return f"Units: {', '.join(f'{name} in {unit}' for name, unit in units.items())}."
+
+
 def given_rates(velocity_of: Mapping[str, str], estimated: Sequence[str]) -> str:
     """What is given in equations of second order, and what was not measured."""
     given = listed([f"{position}' = {rate}" for position, rate in velocity_of.items()])

@@ -23,6 +23,7 @@ from ._notes import (
     NOISE_NOT_IN_INTERVALS,
     certificate_notes,
     given_rates,
+    in_units,
     no_candidates,
     thinned,
     weak_form,
@@ -48,7 +49,8 @@ class Subject:
     where a selection chose them (`is_selected`); `left_out` are terms of the default library that
     were no candidates. `velocity_of` are the equations that are given, `estimated` the states that
     nobody measured. `widths` are half-widths of the weak form, if that was fitted, and `refined`
-    says what matching trajectories gave; `knows_noise` that the intervals are from there.
+    says what matching trajectories gave; `knows_noise` that the intervals are from there. `units`
+    are those of the columns, where they are known.
     """
 
     equations: tuple[str, ...]
@@ -65,6 +67,7 @@ class Subject:
     widths: tuple[float, ...] = ()
     refined: str = ""
     knows_noise: bool = False
+    units: Mapping[str, str] | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -94,6 +97,8 @@ def summarize(
     notes = certificate_notes(
         certificate, subject.certificate.dependences, is_selected=subject.is_selected
     )
+    if subject.units:
+        notes.insert(0, in_units(subject.units))
     if subject.widths:
         notes.append(weak_form(subject.widths))
     if subject.refined:

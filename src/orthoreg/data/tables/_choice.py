@@ -1,0 +1,166 @@
+"""Which columns play which part, and how they are found in a header."""
+
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Any, final
+
+from ..._errors import DataError, quoted, suggestion
+from .._checks import check_names
+from .._velocities import named_positions
+from ._format import Format
+
+_WITH_UNIT = re.compile(r"(.*\S)\s*\[([^\[\]]*)\]|(.*\S)\s+\(([^()]*)\)|(.*\S)\s+/\s+(\S+)")
+_NO_UNIT = ("", "-", "1", "none")
+_KNOWN = re.compile(
+    "([fpnuµμmcdhkMGT]|da)?(m|g|s|A|K|mol|cd|Hz|N|Pa|J|W|C|V|F|Ohm|ohm|Ω|S|Wb|T|H|L|l|eV|bar|rad)"
+    "|deg|°|°C|°F|degC|min|h|hr|d|days?|hours?|sec|seconds|a|yr|years?|rpm|rev|psi|%|ppm|counts?|px"
+)
+
+
+def name_and_unit(header: str) -> tuple[str, str | None]:
+    """'theta [rad]', 'v (m/s)' and 't / s' as name and unit; None where there is none."""
+    found = _WITH_UNIT.fullmatch(header.strip())
+    if found is None:
+        return header.strip(), None
+    name, unit = (part for part in found.groups() if part is not None)
+    return name.strip(), None if unit.strip() in _NO_UNIT else unit.strip()
+
+
+def _without_unit(name: str) -> str:
+    """A chosen name without its unit; what stands in round brackets must be one: in
+    'Position (left)' there is none."""
+    base, unit = name_and_unit(name)
+    is_unit = not name.strip().endswith(")") or all(
+        _KNOWN.fullmatch(part) for part in re.split(r"[*/·.^ 0-9⁻¹²³-]+", unit or "") if part
+    )
+    return base if is_unit else name
+
+
+@final
+class Choice:
+    """Columns by their parts, under the names that states and inputs will have: those of the
+    header without units. A `*` in names of states and inputs tells runs side by side apart."""
+
+    def __init__(
+        self,
+        time: str,
+        states: Sequence[str],
+        inputs: Sequence[str],
+        group: str | None,
+        derivatives: Sequence[str] | None,
+        positions: Any,
+    ):
+        named = named_positions(positions)
+        velocities = check_names([v for v in named.values() if v], "positions")
+        others = check_names(states or (), "states")
+        asked_inputs = check_names(inputs or (), "inputs")
+        asked_slopes = check_names(derivatives or (), "derivatives")
+        for part, name in (("time", time), ("group", group)):
+            if name is not None and not str(name).strip():
+                raise DataError(f"{part} must name a column; got empty text.")
+        asked = [time, *named, *velocities, *others, *asked_inputs, *asked_slopes]
+        bases = [_without_unit(str(name)) for name in dict.fromkeys(asked)]
+        self._asked = {
+            base if bases.count(base) == 1 else str(name): str(name)
+            for name, base in zip(dict.fromkeys(asked), bases, strict=True)
+        }
+        clean = {name: base for base, name in self._asked.items()}
+        self.time, self.group = clean[str(time)], group
+        self.positions = {clean[p]: v and clean[v] for p, v in named.items()}
+        self.states = tuple(clean[name] for name in (*named, *velocities, *others))
+        self.inputs = tuple(clean[name] for name in asked_inputs)
+        self.derivatives = tuple(clean[name] for name in asked_slopes)
+        self._check()
+
+    def _check(self) -> None:
+        if not self.states:
+            raise DataError(
+                "states must name at least one column; name positions=... where velocities were "
+                "not measured."
+            )
+        if self.positions and self.derivatives:
+            raise DataError(
+                "derivatives must be left out where positions are given: a velocity that was "
+                "measured is named beside its position, as theta:omega."
+            )
+        if self.derivatives and len(self.derivatives) != len(self.states):
+            raise DataError(
+                f"derivatives must name one column for each of the {len(self.states)} states; "
+                f"got {len(self.derivatives)}."
+            )
+        parts = [self.time, *self.states, *self.inputs]
+        doubled = sorted({name for name in parts if parts.count(name) > 1})
+        if doubled:
+            raise DataError(
+                f"A column can be the time, {'a position, ' if self.positions else ''}a state or "
+                f"an input, not two of them; "
+                f"{quoted(doubled)} was chosen twice."
+            )
+
+    @property
+    def numeric(self) -> list[str]:
+        """The columns that must hold numbers, the time first."""
+        return list(dict.fromkeys([self.time, *self.states, *self.inputs, *self.derivatives]))
+
+    @property
+    def patterns(self) -> list[str]:
+        """Names with a `*`: one column for each run."""
+        return [name for name in self.numeric if "*" in name]
+
+    def check_layout(self, form: Format) -> None:
+        """Refuses two ways at once of telling runs apart."""
+        if self.patterns and (self.group is not None or form.long is not None):
+            raise DataError(
+                f"group and long must be left out where a * tells runs side by side apart; got "
+                f"'{self.patterns[0]}'."
+            )
+
+    def wanted(self, form: Format) -> list[str]:
+        """The columns to look for: in a long table those of names and values."""
+        names = self.numeric
+        if form.long is not None:
+            names = [self.time, *form.long]
+        return list(dict.fromkeys(names + ([self.group] if self.group is not None else [])))
+
+    def fits(self, header: Sequence[str], form: Format) -> bool:
+        """Whether all wanted columns stand in a line."""
+        return all(self._places(name, header) for name in self.wanted(form))
+
+    def is_number(self, column: str) -> bool:
+        """Whether a column of the header was chosen to hold numbers."""
+        return any(column in (name, self._asked[name]) or name_and_unit(column)[0] == name
+                   for name in self.numeric)  # fmt: skip
+
+    def locate(self, header: Sequence[Any], source: str, form: Format) -> dict[str, int]:
+        """The place of each wanted column; those of a pattern under their own names."""
+        known = [str(name).strip() for name in header]
+        found: dict[str, int] = {}
+        for name in self.wanted(form):
+            places = self._places(name, known)
+            if not places:
+                bases = [name_and_unit(column)[0] for column in known]
+                raise DataError(
+                    f"{source} has no column '{name}'.{suggestion(name, bases)} "
+                    f"Its columns are {quoted(known)}."
+                )
+            if "*" in name:
+                found |= {known[place]: place for place in places}
+            elif len(places) > 1:
+                raise DataError(f"{source} has more than one column named '{name}'.")
+            else:
+                found[name] = places[0]
+        return found
+
+    def units(self, header: Sequence[Any], found: dict[str, int]) -> dict[str, str]:
+        """Units in the header of the columns found, without those that tell runs apart."""
+        known = {name: name_and_unit(str(header[place]))[1] for name, place in found.items()}
+        return {name: unit for name, unit in known.items() if unit and name in self.numeric}
+
+    def _places(self, name: str, header: Sequence[str]) -> list[int]:
+        """Where a column stands: under exactly this name, or under it and a unit."""
+        if "*" in name:
+            exact = [i for i, one in enumerate(header) if fnmatchcase(one, name)]
+        else:
+            exact = [i for i, one in enumerate(header) if one in (name, self._asked.get(name))]
+        return exact or [i for i, one in enumerate(header) if name_and_unit(one)[0] == name]

@@ -1,0 +1,213 @@
+"""Repairs of runs, made only on request, each counted and told.
+
+In this order: rows without a value are left out; runs are cut where times begin again, or else
+sorted; rows of the same time become their mean; runs are cut at gaps. Nothing is filled in here: a
+value that nobody measured is no measurement.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ..._errors import DataError, DataWarning
+from ...smoothing import SHORTEST
+from .._checks import begins_again
+from .._notes import Note
+
+_AROUND = 5  # steps before and after one that say how long it should be
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Rows of all runs, one run after the other; `rows` says where each row was read."""
+
+    times: Float[np.ndarray, " N"]
+    values: Float[np.ndarray, "N k"]
+    rows: Int[np.ndarray, " N"]
+    lengths: Int[np.ndarray, " R"]
+    labels: tuple[str, ...]
+
+    def stretches(self) -> Iterator[tuple[str, "slice[int, int, None]"]]:
+        """Label and rows of each run."""
+        ends = np.cumsum(self.lengths)
+        for label, length, end in zip(self.labels, self.lengths, ends, strict=True):
+            yield label, slice(int(end - length), int(end))
+
+
+def mend(
+    runs: Runs,
+    time_name: str,
+    names: Sequence[str],
+    gap: float | int,
+    *,
+    grouped: bool,
+    source: str,
+) -> tuple[Runs, tuple[Note, ...]]:
+    """The runs without their faults, and what was done."""
+    runs, notes = _complete_rows(runs, time_name, names, source)
+    pieces: list[tuple[str, np.ndarray]] = []
+    counts: dict[str, int] = {
+        "restarts": 0, "sorted": 0, "gaps": 0, "short": 0, "short_rows": 0,
+    }  # fmt: skip
+    for label, part in runs.stretches():
+        order, cuts, moved = ordered(runs.times[part])
+        counts["sorted"] += moved
+        counts["restarts"] += len(cuts)
+        stretches = [piece for piece in np.split(order, cuts) if len(piece)]
+        if not grouped and len(cuts) == 0:
+            _refuse_many_runs(runs.times[part][order], time_name, source)
+        found = []
+        for piece in stretches:
+            times = np.unique(runs.times[part][piece])
+            ends = times[np.flatnonzero(gaps(times, gap))]
+            parts = np.split(piece, np.searchsorted(runs.times[part][piece], ends, side="right"))
+            counts["gaps"] += len(parts) - 1
+            found += parts
+        kept = [piece for piece in found if len(found) == 1 or len(piece) >= SHORTEST]
+        counts["short"] += len(found) - len(kept)
+        counts["short_rows"] += sum(map(len, found)) - sum(map(len, kept))
+        several = len(kept) > 1
+        pieces += [
+            (f"{label}.{number}" if several else label, part.start + piece)
+            for number, piece in enumerate(kept, 1)
+        ]
+    mended, doubled = _averaged(runs, pieces)
+    return mended, notes + _told(counts, doubled, gap)
+
+
+def gaps(times: Float[np.ndarray, " T"], multiple: float | int) -> Bool[np.ndarray, " steps"]:
+    """For each step whether it is longer than `multiple` times the median of the steps around it
+    (five on each side, itself left out) and of all steps."""
+    steps = np.diff(times)
+    if len(steps) < 3:
+        return np.zeros(len(steps), dtype=bool)
+    likely = np.flatnonzero(steps > multiple * np.median(steps))
+    found = np.zeros(len(steps), dtype=bool)
+    for i in likely:
+        around = np.r_[steps[max(0, i - _AROUND) : i], steps[i + 1 : i + 1 + _AROUND]]
+        found[i] = steps[i] > multiple * np.median(around)
+    return found
+
+
+def warn_of_gaps(runs: Runs, multiple: float | int, time_name: str, source: str) -> None:
+    """Warns of gaps in time, which are kept: what happened there is not known."""
+    count, where = 0, 0.0
+    for _, part in runs.stretches():
+        found = np.flatnonzero(gaps(runs.times[part], multiple))
+        if found.size and not count:
+            where = float(runs.times[part][found[0]])
+        count += len(found)
+    if count:
+        more = f", the first of {count}" if count > 1 else ""
+        warnings.warn(
+            f"{source}: after {time_name} = {where:.6g} the next row comes more than "
+            f"{multiple:g} time steps later{more}. Pass repair=True to cut runs at such gaps.",
+            DataWarning,
+            stacklevel=4,
+        )
+
+
+def _complete_rows(
+    runs: Runs, time_name: str, names: Sequence[str], source: str
+) -> tuple[Runs, tuple[Note, ...]]:
+    """Without the rows in which a value is missing or no finite number."""
+    good = np.isfinite(np.column_stack([runs.times, runs.values]))
+    keep = np.asarray(good.all(axis=1))
+    if keep.all():
+        return runs, ()
+    if not keep.any():
+        worst = (time_name, *names)[int(np.argmax((~good).sum(axis=0)))]
+        raise DataError(
+            f"{source}: no row has a value in all columns; '{worst}' lacks most. Leave it out, or "
+            f"pass fill=True."
+        )
+    counts = zip((time_name, *names), (~good).sum(axis=0).tolist(), strict=True)
+    words = ", ".join(f"{count} of '{name}'" for name, count in counts if count)
+    lost = int((~keep).sum())
+    run = np.repeat(np.arange(len(runs.lengths)), runs.lengths)[keep]
+    lengths = np.bincount(run, minlength=len(runs.lengths))
+    note = Note(
+        "missing",
+        f"{_rows(lost)} of {len(keep)} left out for values that are missing: {words}.",
+        lost,
+        True,
+    )
+    return Runs(
+        runs.times[keep],
+        runs.values[keep],
+        runs.rows[keep],
+        lengths[lengths > 0],
+        tuple(label for label, length in zip(runs.labels, lengths, strict=True) if length),
+    ), (note,)
+
+
+def ordered(
+    times: Float[np.ndarray, " T"],
+) -> tuple[Int[np.ndarray, " T"], Int[np.ndarray, " cuts"], int]:
+    """Rows in order of time, where to cut because times begin again, and how many rows moved."""
+    order = np.arange(len(times))
+    back = 1 + np.flatnonzero(np.diff(times) < 0)
+    if not back.size:
+        return order, back, 0
+    if begins_again(times, back).all():
+        return order, back, 0
+    order = np.argsort(times, kind="stable")
+    return order, back[:0], int((order != np.arange(len(times))).sum())
+
+
+def _refuse_many_runs(times: Float[np.ndarray, " T"], time_name: str, source: str) -> None:
+    """Most times more than once: several runs in one, of which no mean may be taken."""
+    _, counts = np.unique(times, return_counts=True)
+    if len(counts) > 1 and np.mean(counts > 1) > 0.5:
+        raise DataError(
+            f"{source}: most values of '{time_name}' stand there more than once, as in a table of "
+            f"several runs, whose mean says nothing: pass group=..., which tells runs apart."
+        )
+
+
+def _averaged(runs: Runs, pieces: list[tuple[str, np.ndarray]]) -> tuple[Runs, int]:
+    """The pieces as runs, rows with the same time as one with their mean."""
+    rows = np.concatenate([piece for _, piece in pieces])
+    lengths = np.array([len(piece) for _, piece in pieces])
+    run = np.repeat(np.arange(len(pieces)), lengths)
+    times, values = runs.times[rows], runs.values[rows]
+    is_new = (np.diff(times, prepend=-np.inf) != 0) | (np.diff(run, prepend=-1) != 0)
+    place = np.cumsum(is_new) - 1
+    count = np.bincount(place)
+    if (count > 1).any():
+        values = np.add.reduceat(values, np.flatnonzero(is_new), axis=0) / count[:, None]
+    mended = Runs(
+        times[is_new],
+        values,
+        runs.rows[rows][is_new],
+        np.bincount(run[is_new], minlength=len(pieces)),
+        tuple(label for label, _ in pieces),
+    )
+    return mended, int((~is_new).sum())
+
+
+def _told(counts: dict[str, int], doubled: int, gap: float | int) -> tuple[Note, ...]:
+    found = {
+        "restarts": f"Runs cut at {_places(counts['restarts'])} where times begin again.",
+        "sorted": f"{_rows(counts['sorted'])} moved to sort times.",
+        "doubled": f"{_rows(doubled)} merged with others of the same time, as their mean.",
+        "gaps": f"Runs cut at {counts['gaps']} gap{'s' * (counts['gaps'] != 1)} longer than "
+        f"{gap:g} time steps.",
+        "short": f"{counts['short']} piece{'s' * (counts['short'] != 1)} of fewer than {SHORTEST} "
+        f"rows left out ({_rows(counts['short_rows'])}).",
+    }
+    sizes = counts | {"doubled": doubled}
+    return tuple(Note(code, text, sizes[code], True) for code, text in found.items() if sizes[code])
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'s' * (count != 1)}"
+
+
+def _places(count: int) -> str:
+    return f"{count} place{'s' * (count != 1)}"

@@ -1,0 +1,190 @@
+"""Rows of numbers sorted into runs, and a dataset of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ..._errors import DataError
+from .._dataset import Dataset
+from .._notes import Note
+from ._choice import Choice
+from ._clock import seconds_of
+from ._fill import fill
+from ._format import Format
+from ._layout import RUN, clean_pattern
+from ._numbers import numbers_of
+from ._repair import Runs, mend, warn_of_gaps
+from ._table import Table, text_of
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Numbers of one source: times, the columns of `names`, and the label of each row's run."""
+
+    times: Float[np.ndarray, " N"]
+    values: Float[np.ndarray, "N k"]
+    names: tuple[str, ...]
+    keys: np.ndarray | None
+    table: Table
+    units: dict[str, str]
+    notes: tuple[Note, ...]
+
+
+def measured(table: Table, choice: Choice, form: Format) -> Measured:
+    """The numbers of a table; times in seconds where they were dates or durations."""
+    group = RUN if choice.patterns else choice.group
+    keys = None if group is None else _keys(table, group)
+    notes, units = table.notes, dict(table.units)
+    if units:
+        words = ", ".join(f"{name} in {unit}" for name, unit in units.items())
+        notes += (Note("units", f"Units by the header: {words}.", len(units)),)
+    clock = seconds_of(table, choice.time, form)
+    if clock is None:
+        times = numbers_of(table, choice.time, form, group or "")
+    else:
+        times, told = clock
+        units[choice.time] = "s"
+        notes += (told,) if told else ()
+    names = tuple(choice.numeric[1:])
+    values = np.empty((len(times), len(names)))
+    for place, name in enumerate(names):
+        values[:, place] = numbers_of(table, name, form, group or "")
+        table = replace(table, columns={n: c for n, c in table.columns.items() if n != name})
+    if not len(times):
+        raise DataError(f"{table.source} holds no rows below its header; at least one is needed.")
+    return Measured(np.array(times), values, names, keys, table, units, notes)
+
+
+def _keys(table: Table, group: str) -> np.ndarray:
+    """The label of each row's run, which no row may lack."""
+    keys = table.columns[group]
+    if keys.dtype.kind == "O":
+        keys = np.array([text_of(key) for key in keys.tolist()], dtype=str)
+    elif keys.dtype.kind in "UT":
+        keys = np.strings.strip(keys.astype(str))
+    is_text = keys.dtype.kind == "U"
+    missing = keys == "" if is_text else np.array([not text_of(key) for key in keys.tolist()])
+    if missing.any():
+        raise DataError(
+            f"{table.at(int(np.argmax(missing)))}: column '{group}' is empty; every row must say "
+            f"which run it belongs to."
+        )
+    return keys.astype(str)
+
+
+def dataset_of(
+    parts: Sequence[Measured],
+    labels: Sequence[str],
+    choice: Choice,
+    form: Format,
+    units: Mapping[str, str] | None,
+    source: str,
+) -> Dataset:
+    """The runs of several sources; `labels` name them where each is a run of its own."""
+    many, first = len(parts) > 1, parts[0]
+    runs = _joined(parts, labels)
+    grouped = many or first.keys is not None
+    notes = merged([part.notes for part in parts])
+    place_of = _places(parts)
+    if form.fill:
+        runs, filled = fill(runs, first.names, form.gap)
+        notes += filled
+    if form.repair:
+        runs, repairs = mend(
+            runs, choice.time, first.names, form.gap, grouped=grouped, source=source
+        )
+        notes += repairs
+    found = {name: unit for part in parts for name, unit in part.units.items()}
+    clean = {name: clean_pattern(name) if "*" in name else name for name in choice.numeric}
+
+    def columns(names: Sequence[str]) -> np.ndarray | None:
+        places = [first.names.index(name) for name in names]
+        return runs.values[:, places] if names else None
+
+    def named(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(clean[name] for name in names)
+
+    data = Dataset._checked(
+        times=runs.times,
+        states=columns(choice.states),
+        inputs=columns(choice.inputs),
+        derivatives=columns(choice.derivatives),
+        lengths=runs.lengths,
+        labels=runs.labels,
+        derivative_names=choice.derivatives,
+        positions={clean[p]: v and clean[v] for p, v in choice.positions.items()},
+        state_names=named(choice.states),
+        input_names=named(choice.inputs),
+        time_name=choice.time,
+        group_name=choice.group,
+        units={name: unit for name, unit in found.items()
+               if name in (choice.time, *choice.states, *choice.inputs)} | dict(units or {}),
+        source=source,
+        row_word=first.table.row_word,
+        row_of=lambda index: place_of(int(runs.rows[index]))[1],
+        source_of=(lambda index: place_of(int(runs.rows[index]))[0]) if many else None,
+        grouped=grouped,
+        notes=notes,
+    )  # fmt: skip
+    if not form.repair:
+        warn_of_gaps(runs, form.gap, choice.time, source)
+    return data
+
+
+def _joined(parts: Sequence[Measured], labels: Sequence[str]) -> Runs:
+    """The runs of all sources; of a single one without a copy of its numbers."""
+    if len(parts) == 1:
+        return sort_into_runs(parts[0].times, parts[0].values, parts[0].keys)
+    keys = [
+        np.full(len(part.times), label)
+        if part.keys is None
+        else np.array([f"{label}/{key}" for key in part.keys])
+        for part, label in zip(parts, labels, strict=True)
+    ]
+    times, values = np.concatenate([part.times for part in parts]), [part.values for part in parts]
+    return sort_into_runs(times, np.concatenate(values), np.concatenate(keys))
+
+
+def sort_into_runs(
+    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N k"], keys: np.ndarray | None
+) -> Runs:
+    """Rows with the same label are a run; runs come in the order of their first rows."""
+    if keys is None:
+        return Runs(times, values, np.arange(len(times)), np.array([len(times)]), ("0",))
+    unique, first, rank = np.unique(keys, return_index=True, return_inverse=True)
+    by_appearance = np.argsort(first)
+    place = np.empty_like(by_appearance)
+    place[by_appearance] = np.arange(len(unique))
+    order = np.argsort(place[rank], kind="stable")
+    labels = tuple(str(key) for key in unique[by_appearance])
+    return Runs(times[order], values[order], order, np.bincount(place[rank]), labels)
+
+
+def merged(notes: Sequence[tuple[Note, ...]]) -> tuple[Note, ...]:
+    """The notes on several sources, each once, with the number of sources where not on all."""
+    counts: dict[Note, int] = {}
+    for part in notes:
+        for note in part:
+            counts[note] = counts.get(note, 0) + 1
+    return tuple(
+        note if count == len(notes)
+        else Note(note.code, f"{note.text} (in {count} of {len(notes)} files)", note.count,
+                  note.is_repair)
+        for note, count in counts.items()
+    )  # fmt: skip
+
+
+def _places(parts: Sequence[Measured]) -> Callable[[int], tuple[str, int]]:
+    """For a row of all sources its source and the number that it has there."""
+    begins: Int[np.ndarray, " parts"] = np.cumsum([0, *(len(part.times) for part in parts)])
+
+    def place_of(row: int) -> tuple[str, int]:
+        which = int(np.searchsorted(begins, row, side="right")) - 1
+        table = parts[which].table
+        return table.source, table.row_of(row - int(begins[which]))
+
+    return place_of
