@@ -163,3 +163,15 @@ def test_what_is_not_fitted_or_of_other_columns_is_refused():
     model = og.OrthoReg(og.Polynomial(1), ALONE).fit(complete("decay"))
     with pytest.raises(InputError, match="'m'.*'theta'"):
         model.summary(swings())
+
+
+def test_outliers_that_did_not_count_are_counted():
+    t = np.linspace(0, 10, 300)
+    rng = np.random.default_rng(0)
+    x = np.column_stack([np.cos(t), -np.sin(t)]) + 0.02 * rng.standard_normal((300, 2))
+    x[[40, 200], 0] += 4.0
+    data = og.Dataset.from_arrays(x, t, names=["q", "v"])
+    model = og.OrthoReg("poly(1)").fit(data)
+    np.testing.assert_allclose(model.coefficients_, [[0, 0, 1], [0, -1, 0]], atol=0.02)
+    (note,) = (note for note in model.summary(data).notes if "Outliers" in note)
+    assert note.endswith("were left out: q (2).")

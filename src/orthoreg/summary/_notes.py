@@ -58,6 +58,12 @@ def weak_form(widths: Sequence[float]) -> str:
     )
 
 
+def left_out_values(counts: Mapping[str, int]) -> str:
+    """Values that did not count in a fit of noisy data."""
+    each = listed([f"{name} ({count})" for name, count in counts.items()])
+    return f"Outliers, far from rows on both sides of them, were left out: {each}."
+
+
 INTERVALS_KNOW_NOISE = (
     "Intervals are those of the matched trajectories: they know the noise of the measurements."
 )

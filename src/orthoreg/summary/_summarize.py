@@ -13,6 +13,7 @@ from ..export import equation_names, learned_equations
 from ..libraries import AbstractLibrary
 from ..selection import TermEvidence
 from ..simulation import Rollout
+from ..smoothing import outliers
 from ._advise import advise
 from ._assess import assess
 from ._motion import motion_of
@@ -24,6 +25,7 @@ from ._notes import (
     certificate_notes,
     given_rates,
     in_units,
+    left_out_values,
     no_candidates,
     thinned,
     weak_form,
@@ -101,6 +103,8 @@ def summarize(
         notes.insert(0, in_units(subject.units))
     if subject.widths:
         notes.append(weak_form(subject.widths))
+        if data is not None and (counts := _outliers(data)):
+            notes.append(left_out_values(counts))
     if subject.refined:
         notes.append(f"Constants on trajectories: {subject.refined}.")
     if subject.knows_noise:
@@ -142,6 +146,13 @@ def _observations(
         motion = motion_of(data, subject.differentiation)
         return None if motion is None else of_motion(motion)
     return None if samples is None else of_samples(samples)
+
+
+def _outliers(data: Dataset) -> dict[str, int]:
+    """How many values of each measured state are outliers."""
+    found = outliers(data.times, data.states, data.offsets).sum(axis=0)
+    states = zip(data.state_names, found, data.is_measured, strict=True)
+    return {name: int(count) for name, count, measured in states if count and measured}
 
 
 def _count(data: Dataset | None, samples: Rows | None) -> int | None:
