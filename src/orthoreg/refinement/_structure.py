@@ -24,7 +24,7 @@ _TEMPERED = 60  # values that count where the misfit is more than twice the nois
 _CLOSE = 5.0  # by which a set may be worse than the best and is still tried
 _ALTERNATIVES = 4  # of an equation
 _MOST_TRIALS = 16
-_EFFORT = Effort(first=8, growth=5.0, rounds=1, tolerance=0.05, substeps=4)
+_EFFORT = Effort(8, 5.0, rounds=1, tolerance=0.05, evaluations=8, substeps=4, longest=200)
 _HOPELESS = 15.0  # worse than the best on segments of the same length
 _FOLLOWED = 4.0  # times the noise variance: a misfit with which alternatives can be compared
 
