@@ -10,9 +10,11 @@ from jaxtyping import Float
 from .._errors import InputError
 from .._field import HybridField
 from .._typing import Mask
+from ..augmentations import AbstractBasis
 from ..data import Rows, folds
 from ..diagnostics import Certificate, certify
-from ..libraries import bind, parameter_bounds
+from ..libraries import parameter_bounds
+from ..physics import Knowledge, bind_physics, symmetric_basis
 from ..refinement import Refinement
 from ..selection import SelectionResult, short_sines
 from ..solvers import Solution, Task, Training, hold
@@ -66,14 +68,13 @@ def fit_all(recipes: Sequence[Recipe], observed: Rows) -> list[Fit]:
 
 def prepare(recipe: Recipe, observed: Rows) -> Task:
     """What the solver is asked for, with all terms of the library still in it."""
-    features = bind(recipe.library, observed.names, observed.outputs, observed.given)
-    extent = observed.extent
-    basis = recipe.augmentation.init(
-        extent.mean, extent.spread, rng=np.random.default_rng(int(recipe.seed))
+    bound = bind_physics(
+        recipe.physics, recipe.library, observed.names, observed.outputs, observed.given
     )
+    features = bound.features
     return Task(
         features=features,
-        basis=basis.mask_inputs(~extent.varies),
+        basis=residual_basis(recipe, observed, bound.knowledge),
         learns_hidden=recipe.augmentation.learns_hidden,
         ridge=recipe.augmentation.ridge,
         regularization=recipe.regularization,
@@ -83,6 +84,19 @@ def prepare(recipe: Recipe, observed: Rows) -> Task:
         seed=int(recipe.seed),
         support=features.mask,
         given={c: int(np.argmax(features.mask[c])) for c in observed.given},
+        knowledge=bound.knowledge,
+    )
+
+
+def residual_basis(recipe: Recipe, observed: Rows, knowledge: Knowledge) -> AbstractBasis:
+    """The functions of the residual, with the symmetries that are known."""
+    rng = np.random.default_rng(int(recipe.seed))
+    extent, symmetries = observed.extent, knowledge.symmetries
+    if symmetries is None or not symmetries.any:
+        basis = recipe.augmentation.init(extent.mean, extent.spread, rng=rng)
+        return basis.mask_inputs(~extent.varies)
+    return symmetric_basis(recipe.augmentation, symmetries, observed.points, rng).mask_inputs(
+        ~extent.varies
     )
 
 
@@ -101,6 +115,7 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
     left_out = np.zeros(len(task.features.terms), dtype=bool)
     if recipe.library_is_default:
         left_out = short_sines(task.features, task.observed.extent.range)
+        left_out &= ~task.known.named(task.features)
     candidates = replace(task, support=task.support & ~left_out)
     selection = _selected(recipe, candidates)
     if task.features.parameters:  # which are now estimated with the chosen terms alone
@@ -118,13 +133,10 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
 
 
 def _selected(recipe: Recipe, task: Task) -> SelectionResult:
-    """What the recipe's selection chose, with the terms of given equations as they are."""
+    """What the recipe's selection chose, and what is known to be there."""
     assert recipe.selection is not None
     selection = recipe.selection.select(task)
-    support = selection.support.copy()
-    for c in task.given:
-        support[c] = task.features.mask[c]
-    return replace(selection, support=support)
+    return replace(selection, support=task.known.with_support(selection.support))
 
 
 def with_parameters(recipe: Recipe, task: Task, support: Mask) -> Task:
@@ -132,15 +144,16 @@ def with_parameters(recipe: Recipe, task: Task, support: Mask) -> Task:
     if not task.features.parameters:
         return task
     rows = task.linear_rows("A parameter inside a term")
-    bounds = parameter_bounds(recipe.library)
-    return replace(task, features=estimate_parameters(task.features, rows, support, bounds))
+    bounds = parameter_bounds(recipe.library) | task.known.parameter_bounds
+    found = estimate_parameters(task.features, rows, support, bounds, task.known)
+    return replace(task, features=found)
 
 
 def finish(
     recipe: Recipe, task: Task, solution: Solution, selection: SelectionResult | None
 ) -> Fit:
     """The fitted function with its gate and what is given in it, and its certificate."""
-    solution = hold(solution, task.given)
+    solution = hold(solution, task.known)
     result = solution.result if selection is None else solution.result.within(task.features.mask)
     certificate = certify(
         result, task.observed.outputs, task.features.names, normalized=recipe.solver.normalize

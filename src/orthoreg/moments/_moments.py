@@ -102,6 +102,14 @@ class Moments:
         change[features, basis] = -projection
         return Moments(self.count, change.T @ self.total @ change, self.n_features, self.n_basis)
 
+    def without(self, terms: Int[np.ndarray, " q"]) -> "Moments":
+        """The moments of what least squares with these terms leaves of all other columns."""
+        own = self.total[np.ix_(terms, terms)]
+        left = self.total - self.total[:, terms] @ np.linalg.pinv(own, hermitian=True) @ (
+            self.total[terms]
+        )
+        return Moments(self.count, left, self.n_features, self.n_basis)
+
     def without_basis(self) -> "Moments":
         """The moments of features and targets alone."""
         features, _, targets = self._parts

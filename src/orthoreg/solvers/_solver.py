@@ -15,6 +15,7 @@ from ..data import Rows
 from ..libraries import FeatureMap
 from ..losses import AbstractLoss
 from ..moments import Moments
+from ..physics import Knowledge
 from ._result import FitResult, Regularization
 
 
@@ -27,8 +28,9 @@ class Task:
     `support` are the terms that each equation has and that its residual is kept orthogonal to.
     `fixed` holds coefficients that are given and not to be learned. `library` are the moments of
     all terms on the linear rows, and `folds` those of terms and network by outward fold, where the
-    choice of terms gathered them already. `given` maps an equation to the term that it is exactly:
-    `fixed` or not, its coefficient is one and it has no residual.
+    choice of terms gathered them already. `knowledge` is what is known of the coefficients;
+    `given` maps an equation to the term that it is exactly: `fixed` or not, its coefficient is one
+    and it has no residual.
     """
 
     features: FeatureMap
@@ -45,6 +47,13 @@ class Task:
     library: Moments | None = None
     folds: tuple[Moments, ...] | None = None
     given: Mapping[int, int] = field(default_factory=dict)
+    knowledge: Knowledge | None = None
+
+    @property
+    def known(self) -> Knowledge:
+        """What is known of the coefficients, if only nothing."""
+        shape = (len(self.features.allowed), len(self.features.terms))
+        return self.knowledge or Knowledge.none(shape)
 
     def linear_rows(self, who: str) -> Rows:
         """The rows of the linear problem, which `who` cannot do without."""
