@@ -38,9 +38,10 @@ from ._validation import (
 )
 from .data import Dataset
 from .diagnostics import Certificate, certify
-from .fitting import Fit, Recipe, Runs, adapt, fit_all, follow_trajectories
+from .fitting import Fit, Recipe, Runs, adapt, fit_all, follow_trajectories, knowledge_of
 from .libraries import parameters_of
 from .losses import is_noisy
+from .physics import Knowledge, constant_intervals, constant_values, with_rates
 from .refinement import Refinement, starting_states
 from .selection import SelectionResult, TermEvidence, term_evidence
 from .simulation import Inputs, Rollout, chosen_interpolation, run_inputs, simulation_inputs
@@ -130,11 +131,12 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             if known != found:
                 raise InputError(f"The model has {known} {what}; the new data have {found}.")
         targets = recipe.loss.targets(rows, self.field_.values)
-        result = adapt(self.field_, replace(rows, targets=targets))
+        known = self.knowledge()
+        result = adapt(self.field_, replace(rows, targets=targets), known)
         model = copy(self)
         coefficients = np.array(result.coefficients)
-        places = list(rows.given)  # equations that are given, which scaling would round
-        coefficients[places] = np.asarray(self.field_.coefficients)[places]
+        # what is given, which scaling would round
+        coefficients = np.where(known.given, known.low, coefficients)
         model.field_ = replace(self.field_, coefficients=coefficients)
         model.certificate_ = certify(
             result, self.output_names_, self.field_.features.names,
@@ -185,8 +187,43 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             name: value
             for name, value in zip(used.parameters, used.values, strict=True)
             if name in in_use
-        }
+        } | constant_values(self.knowledge().constants, self.coefficients_)
         self.n_features_in_ = len(self.state_names_)
+
+    def knowledge(self) -> Knowledge:
+        """What is known of the coefficients beside the data, as constraints."""
+        given = {
+            self.output_names_.index(position): self.state_names_.index(velocity)
+            for position, velocity in self.velocity_of_.items()
+        }
+        recipe, features = self.recipe(), self.field_.features
+        if recipe.physics is None:
+            return with_rates(Knowledge.none(features.mask.shape), features, given)
+        return knowledge_of(recipe, features.variables, self.output_names_, given)
+
+    @property
+    def given_(self) -> tuple[str, ...]:
+        """The states whose equations were given completely, numbers included."""
+        check_is_fitted(self)
+        names = (self.output_names_[c] for c in self.knowledge().given_equations)
+        return tuple(name for name in names if name not in self.velocity_of_)
+
+    @property
+    def parameter_intervals_(self) -> dict[str, tuple[float, float]]:
+        """The 95 % intervals of the constants in `parameters_`, as far as the fit knows them:
+        those of refined trajectories, else of resampled runs."""
+        check_is_fitted(self)
+        evidence, refined = self._term_evidence(), self.refinement_
+        found: dict[str, tuple[float, float]] = {}
+        if evidence is not None:
+            known = self.knowledge().constants
+            found = constant_intervals(known, self.coefficients_, evidence.interval)
+        ends = None if refined is None else refined.interval()
+        if refined is not None and ends is not None:
+            inner = ends[len(refined.places) :].tolist()
+            pairs = zip(refined.parameters, inner, strict=True)
+            found |= {name: (low, high) for name, (low, high) in pairs}
+        return {name: found[name] for name in self.parameters_ if name in found}
 
     # -- using ---------------------------------------------------------------------------
 
@@ -226,7 +263,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         data = known_dataset(self, X, y, t, u)
         if data is not None:
-            learned = export.learned_equations(self.output_names_, self.velocity_of_)
+            learned = self.learned_equations()
             targets, found = (
                 values[:, learned] for values in (self.target_derivatives(data), self.predict(data))
             )
@@ -313,10 +350,13 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     # -- reading -------------------------------------------------------------------------
 
     def equations(self, precision: int = 4) -> list[str]:
-        """One line per equation; '+ residual' where the network adds something. One of second
-        order is one line: "theta'' = -1.000 sin(theta)"."""
+        """One line per equation; '+ residual' where the network adds something, '(given)' after
+        what was. One of second order is one line: "theta'' = -1.000 sin(theta)"."""
         check_is_fitted(self)
-        return export.equations(self.field_, self.output_names_, precision, self.velocity_of_)
+        given = self.knowledge().given
+        return export.equations(
+            self.field_, self.output_names_, precision, self.velocity_of_, given
+        )
 
     def to_sympy(self, *, residual: bool = True) -> list[Any]:
         """One SymPy expression per equation. A residual stands in it as a function of all
@@ -329,7 +369,10 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     def to_latex(self, precision: int = 4) -> list[str]:
         """One line of LaTeX per equation; a residual is a function r of all variables."""
         check_is_fitted(self)
-        return export.to_latex(self.field_, self.output_names_, precision, self.velocity_of_)
+        given = self.knowledge().given
+        return export.to_latex(
+            self.field_, self.output_names_, precision, self.velocity_of_, given
+        )
 
     def to_python(self) -> str:
         """Source of a NumPy function `vector_field(variables)`, the residual included."""
@@ -392,6 +435,12 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self._summary = summarize(self._subject(), data, rows, forecasts)
         return self._summary
 
+    def learned_equations(self) -> list[int]:
+        """The places of the equations that were not given."""
+        given = self.given_
+        learned = export.learned_equations(self.output_names_, self.velocity_of_)
+        return [c for c in learned if self.output_names_[c] not in given]
+
     def _subject(self) -> Any:
         """What a summary is made of."""
         from .differentiation import Automatic
@@ -402,6 +451,11 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             equations=tuple(self.equations()),
             outputs=self.output_names_,
             velocity_of=self.velocity_of_,
+            given=self.given_,
+            parameters=tuple(
+                (name, value, self.parameter_intervals_.get(name))
+                for name, value in self.parameters_.items()
+            ),
             estimated=self.estimated_,
             field=self.field_.without_idle_basis(),
             library=recipe.library,

@@ -17,11 +17,13 @@ def refinement_of(model: Any, X: Any, t: Any, u: Any) -> tuple[Refinement, Certi
     then, on these data."""
     data = _trajectories(model, X, t, u)
     recipe = model.recipe()
+    known = model.knowledge()
     found = refine(
         model.field_,
         data,
         interpolation=model.input_interpolation_,
-        bounds=parameter_bounds(recipe.library),
+        bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
+        knowledge=known,
     )
     if not found.kept:
         return found, model.certificate_

@@ -11,7 +11,7 @@ from .._files import atomic_write
 from .._model import AbstractModel
 from .._validation import known_positions
 from ..data import Dataset, read_table
-from ..export import equation_names, learned_equations
+from ..export import equation_names
 from ..plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
 from ..simulation import Rollout
 from ..summary import Summary
@@ -69,7 +69,7 @@ def derivative_scores(model: AbstractModel, data: Dataset, slopes: Any = None) -
     """Errors against the given derivatives, or else against those estimated from the data."""
     if slopes is None:
         slopes = model.target_derivatives(data)
-    learned = learned_equations(model.output_names_, model.velocity_of_)
+    learned = model.learned_equations()
     names = [model.output_names_[c] for c in learned]
     return summary.derivative_scores(model.predict(data)[:, learned], slopes[:, learned], names)
 

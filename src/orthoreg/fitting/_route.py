@@ -1,6 +1,6 @@
 """The route of every fit: rows -> terms -> solution -> gate -> certificate -> `Fit`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -9,12 +9,13 @@ from jaxtyping import Float
 
 from .._errors import InputError
 from .._field import HybridField
+from .._gate import Gate, Region
 from .._typing import Mask
 from ..augmentations import AbstractBasis
 from ..data import Rows, folds
 from ..diagnostics import Certificate, certify
 from ..libraries import parameter_bounds
-from ..physics import Knowledge, bind_physics, symmetric_basis
+from ..physics import Knowledge, Symmetries, basis_of, bind_physics, symmetric_basis
 from ..refinement import Refinement
 from ..selection import SelectionResult, short_sines
 from ..solvers import Solution, Task, Training, hold
@@ -72,9 +73,11 @@ def prepare(recipe: Recipe, observed: Rows) -> Task:
         recipe.physics, recipe.library, observed.names, observed.outputs, observed.given
     )
     features = bound.features
+    symmetries = bound.knowledge.symmetries
+    basis = residual_basis(recipe, observed, symmetries)
     return Task(
         features=features,
-        basis=residual_basis(recipe, observed, bound.knowledge),
+        basis=basis,
         learns_hidden=recipe.augmentation.learns_hidden,
         ridge=recipe.augmentation.ridge,
         regularization=recipe.regularization,
@@ -85,13 +88,23 @@ def prepare(recipe: Recipe, observed: Rows) -> Task:
         support=features.mask,
         given={c: int(np.argmax(features.mask[c])) for c in observed.given},
         knowledge=bound.knowledge,
+        basis_of=None if symmetries is None else basis_of(basis, symmetries),
     )
 
 
-def residual_basis(recipe: Recipe, observed: Rows, knowledge: Knowledge) -> AbstractBasis:
+def knowledge_of(
+    recipe: Recipe, names: Sequence[str], outputs: Sequence[str], given: Mapping[int, int]
+) -> Knowledge:
+    """What a recipe's physics says of the coefficients for these columns and equations."""
+    return bind_physics(recipe.physics, recipe.library, names, outputs, given).knowledge
+
+
+def residual_basis(
+    recipe: Recipe, observed: Rows, symmetries: Symmetries | None
+) -> AbstractBasis:
     """The functions of the residual, with the symmetries that are known."""
     rng = np.random.default_rng(int(recipe.seed))
-    extent, symmetries = observed.extent, knowledge.symmetries
+    extent = observed.extent
     if symmetries is None or not symmetries.any:
         basis = recipe.augmentation.init(extent.mean, extent.spread, rng=rng)
         return basis.mask_inputs(~extent.varies)
@@ -167,9 +180,7 @@ def finish(
         parameters=np.array(task.features.values),
     )
     if recipe.gate is not None:
-        observed = task.observed
-        parts = folds(observed, _PARTS)[observed.row_of_point()]
-        field = replace(field, region=recipe.gate(observed.points, parts, field.neural))
+        field = replace(field, region=_region(recipe.gate, task, field))
     has_path = selection is not None and selection.paths
     return Fit(
         field,
@@ -178,3 +189,14 @@ def finish(
         solution.training,
         task.observed.extent.range,
     )
+
+
+def _region(gate: Gate, task: Task, field: HybridField) -> Region:
+    """Where the training data, and their images under what symmetries are known, lie."""
+    observed, symmetries = task.observed, task.known.symmetries
+    parts = folds(observed, _PARTS)[observed.row_of_point()]
+    if symmetries is None or not symmetries.any:
+        return gate(observed.points, parts, field.neural)
+    turn = symmetries.periods
+    points = np.where(turn > 0, observed.points % np.where(turn > 0, turn, 1.0), observed.points)
+    return gate(points, parts, field.neural).with_images(symmetries.images(), turn)

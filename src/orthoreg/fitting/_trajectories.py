@@ -23,7 +23,7 @@ from ..refinement import (
 )
 from ._adapt import describe
 from ._recipe import Recipe
-from ._route import Fit, finish, prepare
+from ._route import Fit, finish, knowledge_of, prepare
 
 _HELD_OUT = 0.25
 _MOST_ROWS = 20_000  # that a residual is tried on
@@ -48,6 +48,7 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
     """The fit without a residual that makes held-out forecasts worse; of noisy data also refined:
     terms and constants are those whose trajectories follow the runs."""
     field, noisy = fit.field, rows.windows is not None
+    known = knowledge_of(recipe, rows.names, rows.outputs, rows.given)
     # steps of a refinement see no jumps: of dry friction the weak form has the last word
     followed = _followed(recipe, fit, runs) if noisy and switched(field) is None else None
     explained = followed is not None and followed.misfit < _EXPLAINED
@@ -61,7 +62,8 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
             followed.field,
             runs.data,
             interpolation=runs.interpolation,
-            bounds=parameter_bounds(recipe.library),
+            bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
+            knowledge=known,
         )
         field = found.field
     if field is fit.field:

@@ -1,14 +1,18 @@
 """What is known of a system beside its data: equations, constants, signs, relations, symmetries."""
 
 from ._basis import SymmetricBasis as SymmetricBasis
+from ._basis import basis_of as basis_of
 from ._basis import symmetric_basis as symmetric_basis
 from ._bind import Bound as Bound
 from ._bind import bind_physics as bind_physics
+from ._bind import with_rates as with_rates
 from ._constants import Constant as Constant
 from ._constants import constant_intervals as constant_intervals
 from ._constants import constant_values as constant_values
 from ._group import Group as Group
 from ._knowledge import Knowledge as Knowledge
+from ._knowledge import atom_bounds as atom_bounds
+from ._knowledge import null_space as null_space
 from ._physics import Physics as Physics
 from ._symmetry import AbstractSymmetry as AbstractSymmetry
 from ._symmetry import Even as Even

@@ -80,6 +80,15 @@ class SymmetricBasis(AbstractBasis):
         return cls(TanhLayers.from_arrays(inner), images, signs, tuple(periods.tolist()))
 
 
+def basis_of(basis: AbstractBasis, symmetries: Symmetries) -> Bool[np.ndarray, "c H"] | None:
+    """Which functions the residual of each equation may be made of; None for all."""
+    classes = symmetries.classes()
+    if not symmetries.any or len(classes) == 1:
+        return None
+    mine = (symmetries.parity.T[:, None] == classes).all(axis=2)  # (c, p)
+    return np.repeat(mine, basis.size // len(classes), axis=1)
+
+
 def symmetric_basis(
     augmentation: AbstractAugmentation,
     symmetries: Symmetries,

@@ -54,11 +54,11 @@ def bind_physics(
     features = bind(library, variables, outputs, given)
     rates = dict(given or {})
     if physics is None:
-        return Bound(features, _with_rates(Knowledge.none(features.mask.shape), features, rates))
+        return Bound(features, with_rates(Knowledge.none(features.mask.shape), features, rates))
     return _Binding(physics, features, tuple(outputs), rates).bound(library)
 
 
-def _with_rates(
+def with_rates(
     knowledge: Knowledge, features: FeatureMap, rates: Mapping[int, int]
 ) -> Knowledge:
     """The knowledge with these equations given: one term with coefficient one."""
@@ -114,7 +114,7 @@ class _Binding:
         )
         found = self._related(found, constants)
         features = self._narrowed(features, found)
-        found = self._conserved(_with_rates(found, features, self.rates), features)
+        found = self._conserved(with_rates(found, features, self.rates), features)
         self._check(found, features)
         return Bound(features, found)
 
@@ -354,7 +354,7 @@ class _Binding:
             for text in texts:
                 out = self._matches(text, features)
                 for c in rows:
-                    mask[c, out & ~(asked[c] if _ANY in text else False)] = False
+                    mask[c, out & ~asked[c] if _ANY in text else out] = False
         assert found.symmetries is not None
         if found.symmetries.any:
             mask &= found.symmetries.allowed(features)
@@ -375,12 +375,11 @@ class _Binding:
 
     def _check(self, found: Knowledge, features: FeatureMap) -> None:
         """Refuses relations that bounds and what is given exclude."""
-        mask = found.with_support(features.mask) & (features.mask | found.given)
-        found.groups(mask)
         from scipy.optimize import linprog
 
         if not len(found.values):
             return
+        mask = found.with_support(features.mask) & (features.mask | found.given)
         low = np.where(mask, found.low, np.where(found.given, found.low, 0.0)).ravel()
         high = np.where(mask, found.high, np.where(found.given, found.high, 0.0)).ravel()
         matrix = found.relations.reshape(len(found.values), -1)

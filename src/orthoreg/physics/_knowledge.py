@@ -101,6 +101,17 @@ class Knowledge:
                 return support
             support = support | tied
 
+    def tied_to(self, place: tuple[int, int], support: Mask) -> Mask:
+        """The coefficients of these terms that relations tie to the one at this place."""
+        found = np.zeros_like(support)
+        found[place] = True
+        named = (self.relations != 0) & support
+        while True:
+            more = named[(named & found).any(axis=(1, 2))].any(axis=0) | found
+            if (more == found).all():
+                return found
+            found = more
+
     def coupled(self, equations: Iterable[int], mask: Mask) -> list[tuple[int, ...]]:
         """These equations in groups that relations or a conserved quantity couple."""
         groups = [{c} for c in equations]
@@ -135,7 +146,7 @@ class Knowledge:
         low, high = (ends[rows][places[:, 0], places[:, 1]] - moved for ends in (self.low, self.high))
         needed = self.required[rows][places[:, 0], places[:, 1]]
         return Group(
-            equations, full, offset, _required(atoms, needed), _bounds(atoms, low, high)
+            equations, full, offset, _required(atoms, needed), atom_bounds(atoms, low, high)
         )
 
     def _check(self, matrix: np.ndarray, right: np.ndarray) -> None:
@@ -281,7 +292,7 @@ def _required(atoms: np.ndarray, needed: np.ndarray) -> np.ndarray:
     return found
 
 
-def _bounds(atoms: np.ndarray, low: np.ndarray, high: np.ndarray) -> Float[np.ndarray, "2 J"]:
+def atom_bounds(atoms: np.ndarray, low: np.ndarray, high: np.ndarray) -> Float[np.ndarray, "2 J"]:
     """The ends of each atom, of coefficients that no other atom moves."""
     ends = np.tile([[-np.inf], [np.inf]], len(atoms))
     alone = (atoms != 0).sum(axis=0) == 1

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..moments import Moments
-from ..quadratic import QuadraticProblem
+from ..quadratic import QuadraticProblem, independent_terms
 from ._splits import Splits
 
 _MOST_EXHAUSTIVE = 3000
@@ -121,6 +121,7 @@ def _paths(
     the terms `always` leave."""
     if len(always):
         moments = moments.without(always)
+    terms = terms[independent_terms(moments.A[np.ix_(terms, terms)])[0]]
     A, a = moments.A[np.ix_(terms, terms)], moments.a[terms, equation]
     along = []
     w = np.zeros(len(terms))

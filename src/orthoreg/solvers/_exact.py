@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from .._errors import InputError
 from .._registry import part
@@ -73,7 +73,7 @@ class Exact(AbstractSolver):
         folds = task.folds or fold_moments(task, rows)
         result = self.solve(
             folds, task.support, task.regularization, task.ridge, rows.target_mse, task.fixed,
-            knowledge=task.knowledge,
+            knowledge=task.knowledge, basis_of=task.basis_of,
         )  # fmt: skip
         return Solution.of(result, task.basis)
 
@@ -87,12 +87,14 @@ class Exact(AbstractSolver):
         fixed: Float[np.ndarray, "c K"] | None = None,
         may_need_residual: Sequence[bool] | None = None,
         knowledge: Knowledge | None = None,
+        basis_of: Bool[np.ndarray, "c H"] | None = None,
     ) -> FitResult:
         """The minimiser for all rows in `folds`, which choose rho where it is None.
 
         `target_mse` is the squared error that the targets are known to have: a smaller one is not
         worth a residual, and equations that are known not to need one are given none. Equations
-        that `knowledge` couples are one problem.
+        that `knowledge` couples are one problem. `basis_of` says which functions the residual of
+        each equation is made of.
         """
         total = sum(folds[1:], start=folds[0])
         sizes = scales(total, self.normalize)
@@ -101,24 +103,22 @@ class Exact(AbstractSolver):
         needs_ridge = ridge is None and total.n_basis > 0
         ridges = RIDGES if needs_ridge else (float(ridge or 0.0),)
         scaled = [fold.scaled(*sizes) for fold in folds] if needs_ridge else []
-        held_out = (
-            HeldOut.of(scaled, target_mse / sizes[1] ** 2) if scaled else HeldOut((), target_mse)
-        )
-        spectrum = Spectrum.of(total)
+        bases = _Bases(total, scaled, target_mse / sizes[1] ** 2, basis_of)
         equations: dict[int, EquationFit] = {}
         for system in systems(total, support, regularization, sizes, knowledge):
             own = system.equations
+            spectrum, held_out, functions = bases.of(own)
             given = None if fixed is None else fixed[own] * sizes[0] / sizes[1][own, None]
             searched = may_need_residual is None or any(may_need_residual[c] for c in own)
-            chosen = (
-                held_out.ridges(system, ridges, given) if searched else [np.inf] * len(own)
-            )
+            chosen = held_out.ridges(system, ridges, given) if searched else [np.inf] * len(own)
             if given is None:
                 fits = system.solve(spectrum, chosen)
             else:
                 fits = system.residual(spectrum, chosen, given)
             for c, fit in zip(own, fits, strict=True):
-                equations[c] = replace(fit, dependences=dependences(total, fit.terms))
+                v = np.zeros(total.n_basis)
+                v[functions] = fit.v
+                equations[c] = replace(fit, v=v, dependences=dependences(total, fit.terms))
         found = [equations[c] for c in range(len(support))]
         objectives = tuple(
             objective(total, c, fit, regularization) for c, fit in enumerate(found)
@@ -144,7 +144,7 @@ class Exact(AbstractSolver):
         folds = (task.folds if part is rows else None) or fold_moments(task, part)
         result = self.solve(
             folds, task.support, task.regularization, task.ridge, rows.target_mse, None, lacking,
-            task.knowledge,
+            task.knowledge, task.basis_of,
         )  # fmt: skip
         if part is rows:
             return Solution.of(result, task.basis)
@@ -195,6 +195,40 @@ class Exact(AbstractSolver):
             total, task.support, task.regularization, *sizes, tuple(equations), objectives
         )
         return replace(Solution.of(result, task.basis), weights=weights)
+
+
+@final
+class _Bases:
+    """Spectrum and held-out folds of the functions that the residuals of equations are made of."""
+
+    def __init__(
+        self,
+        total: Moments,
+        folds: Sequence[Moments],
+        target_mse: Float[np.ndarray, " c"],
+        basis_of: Bool[np.ndarray, "c H"] | None,
+    ):
+        self._total, self._folds, self._target_mse = total, folds, target_mse
+        self._basis_of = basis_of
+        self._known: dict[bytes, tuple[Spectrum, HeldOut]] = {}
+
+    def of(self, equations: Sequence[int]) -> tuple[Spectrum, HeldOut, Bool[np.ndarray, " H"]]:
+        """Those that all these equations may have."""
+        functions = np.ones(self._total.n_basis, dtype=bool)
+        if self._basis_of is not None:
+            functions = self._basis_of[list(equations)].all(axis=0)
+        key = functions.tobytes()
+        if key not in self._known:
+            folds = self._folds
+            total = self._total
+            if not functions.all():
+                total = total.only_basis(functions)
+                folds = [fold.only_basis(functions) for fold in folds]
+            held_out = (
+                HeldOut.of(folds, self._target_mse) if folds else HeldOut((), self._target_mse)
+            )
+            self._known[key] = (Spectrum.of(total), held_out)
+        return *self._known[key], functions
 
 
 def fold_moments(task: Task, rows: Rows) -> tuple[Moments, ...]:

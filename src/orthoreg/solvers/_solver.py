@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from .._errors import InputError
 from .._typing import Mask
@@ -30,7 +30,8 @@ class Task:
     all terms on the linear rows, and `folds` those of terms and network by outward fold, where the
     choice of terms gathered them already. `knowledge` is what is known of the coefficients;
     `given` maps an equation to the term that it is exactly: `fixed` or not, its coefficient is one
-    and it has no residual.
+    and it has no residual. `basis_of` says which functions each equation's residual is made of;
+    all if None.
     """
 
     features: FeatureMap
@@ -48,6 +49,7 @@ class Task:
     folds: tuple[Moments, ...] | None = None
     given: Mapping[int, int] = field(default_factory=dict)
     knowledge: Knowledge | None = None
+    basis_of: Bool[np.ndarray, "c H"] | None = None
 
     @property
     def known(self) -> Knowledge:
