@@ -135,8 +135,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         result = adapt(self.field_, replace(rows, targets=targets), known)
         model = copy(self)
         coefficients = np.array(result.coefficients)
-        # what is given, which scaling would round
-        coefficients = np.where(known.given, known.low, coefficients)
+        # what is known, which scaling would round
+        coefficients = known.rounded(coefficients)
         model.field_ = replace(self.field_, coefficients=coefficients)
         model.certificate_ = certify(
             result, self.output_names_, self.field_.features.names,

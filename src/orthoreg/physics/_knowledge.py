@@ -1,7 +1,7 @@
 """`Knowledge`: what is known of the coefficients W (equations x terms), as constraints."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import final
@@ -80,6 +80,16 @@ class Knowledge:
             named |= np.array([bool(variables_of(term) & angles) for term in features.terms])
         return named
 
+    def beyond(self, equations: Collection[int]) -> bool:
+        """Whether anything is known beside these equations."""
+        others = [c for c in range(len(self.low)) if c not in equations]
+        bounded = np.isfinite(self.low[others]) | np.isfinite(self.high[others])
+        symmetric = self.symmetries is not None and self.symmetries.any
+        return bool(
+            bounded.any() or self.required.any() or len(self.relations) or len(self.conserved)
+            or symmetric or set(self.complete) - set(equations)
+        )  # fmt: skip
+
     def touches(self, mask: Mask) -> list[int]:
         """The equations of which something is known, among these terms."""
         bounded = np.isfinite(self.low) | np.isfinite(self.high)
@@ -88,18 +98,30 @@ class Knowledge:
         return np.flatnonzero(known.any(axis=1)).tolist()
 
     def with_support(self, support: Mask) -> Mask:
-        """These terms, those that are required or given, and those that relations tie to them."""
+        """These terms, those that are required or given, and those that relations tie to a term
+        which could not be there without them."""
         support = support | self.required | (self.given & (self.low != 0))
         support &= ~(self.given & (self.low == 0))
         open_ = ~(self.given & (self.low == 0))
         while True:
             tied = np.zeros_like(support)
             for relation in self.relations != 0:
-                if (relation & support).any():
+                if (relation & support).sum() == 1:
                     tied |= relation & open_
             if not (tied & ~support).any():
                 return support
             support = support | tied
+
+    def rounded(self, coefficients: Float[np.ndarray, "c K"]) -> Float[np.ndarray, "c K"]:
+        """Coefficients that meet all constraints to the last digit, of such that nearly do."""
+        found = np.clip(coefficients, self.low, self.high)
+        rows, columns = np.nonzero((found != 0) & self.related & ~self.given)
+        given = np.where(self.given, self.low, 0.0)
+        if len(rows) and not (self.values - np.einsum("qck,ck->q", self.relations, given)).any():
+            moves = null_space(self.relations[:, rows, columns])
+            lead = [int(np.flatnonzero(move)[0]) for move in moves]
+            found[rows, columns] = moves.T @ found[rows, columns][lead]
+        return found
 
     def tied_to(self, place: tuple[int, int], support: Mask) -> Mask:
         """The coefficients of these terms that relations tie to the one at this place."""

@@ -12,12 +12,14 @@ from ._solver import Solution
 
 def hold(solution: Solution, knowledge: Knowledge) -> Solution:
     """The solution with the equations of which nothing is learned exactly as they are given, and
-    with every coefficient that is given, which scaling rounds."""
+    with coefficients that meet all constraints, which scaling rounds."""
     given = knowledge.given_equations
-    solution = replace(
-        solution,
-        coefficients=np.where(knowledge.given, knowledge.low, solution.coefficients),
-    )
+    coefficients = np.array(solution.coefficients)
+    for c, fit in enumerate(solution.result.equations):
+        for k in fit.active:
+            ends = (knowledge.low[c, k], knowledge.high[c, k])
+            coefficients[c, k] = min(ends, key=lambda end: abs(end - coefficients[c, k]))
+    solution = replace(solution, coefficients=knowledge.rounded(coefficients))
     if not given:
         return solution
     result = solution.result
