@@ -101,7 +101,6 @@ class Region:
             ]
             return sum(parts[1:], start=parts[0])
 
-
     def _along(self, scaled: Any, i: int, xp: Any) -> Any:
         """The way from the landmarks along one variable."""
         away = scaled - self.landmarks[:, i]

@@ -370,9 +370,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         """One line of LaTeX per equation; a residual is a function r of all variables."""
         check_is_fitted(self)
         given = self.knowledge().given
-        return export.to_latex(
-            self.field_, self.output_names_, precision, self.velocity_of_, given
-        )
+        return export.to_latex(self.field_, self.output_names_, precision, self.velocity_of_, given)
 
     def to_python(self) -> str:
         """Source of a NumPy function `vector_field(variables)`, the residual included."""

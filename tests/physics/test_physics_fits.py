@@ -122,9 +122,7 @@ def test_a_conserved_sum_holds_for_terms_and_residual(extra):
 
 
 def test_one_rate_in_two_equations_is_one_number():
-    physics = og.Physics(
-        equations={"S": "-beta*S*I", "I": "beta*S*I - gamma*I", "R": "gamma*I"}
-    )
+    physics = og.Physics(equations={"S": "-beta*S*I", "I": "beta*S*I - gamma*I", "R": "gamma*I"})
     model = og.OrthoReg(og.Polynomial(2), physics=physics).fit(epidemic())
     assert model.parameters_ == pytest.approx({"beta": 0.6, "gamma": 0.25}, rel=1e-3)
     W, names = model.coefficients_, list(model.feature_names_)
@@ -154,7 +152,7 @@ def test_a_relation_between_two_species_is_exact():
 def test_residual_and_gate_have_the_symmetry_exactly(symmetry, tmp_path):
     rng = np.random.default_rng(0)
     x = rng.uniform(0.2, 2, (300, 2))
-    y = np.column_stack([np.tanh(3 * x[:, 0]) * x[:, 1], np.exp(-x[:, 0] ** 2) * x[:, 1]])
+    y = np.column_stack([np.tanh(3 * x[:, 0]) * x[:, 1], np.exp(-(x[:, 0] ** 2)) * x[:, 1]])
     physics = og.Physics(symmetry=symmetry)
     model = og.OrthoReg(og.Polynomial(1), og.RandomFeatures(40), physics=physics).fit(x, y)
     assert np.abs(model.decompose(x)[1]).max() > 1e-3
@@ -195,8 +193,14 @@ def test_a_gradient_solver_refuses_what_it_cannot_hold():
         model.fit(x, x)
 
 
-@pytest.mark.parametrize("selection", [og.CrossValidation(), og.InformationCriterion(),
-                                       og.StabilitySelection(halves=20, threshold=1.0)])  # fmt: skip
+@pytest.mark.parametrize(
+    "selection",
+    [
+        og.CrossValidation(),
+        og.InformationCriterion(),
+        og.StabilitySelection(halves=20, threshold=1.0),
+    ],
+)
 def test_every_selection_keeps_what_is_required_and_given(selection):
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, (300, 2))

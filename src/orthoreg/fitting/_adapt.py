@@ -57,9 +57,7 @@ def _meeting(
             for c, own in zip(equations, terms, strict=True)
             for A in [total.A[np.ix_(own, own)] / max(float(total.yy[c]), 1e-300)]
         ]
-        joint = replace(
-            coupled(problems), equalities=Equalities(E, e), bounds=Bounds(low, high)
-        )
+        joint = replace(coupled(problems), equalities=Equalities(E, e), bounds=Bounds(low, high))
         found = np.split(joint.solve(), np.cumsum([len(own) for own in terms])[:-1])
         for c, own, w in zip(equations, terms, found, strict=True):
             new[c, own] = w

@@ -99,9 +99,7 @@ def knowledge_of(
     return bind_physics(recipe.physics, recipe.library, names, outputs, given).knowledge
 
 
-def residual_basis(
-    recipe: Recipe, observed: Rows, symmetries: Symmetries | None
-) -> AbstractBasis:
+def residual_basis(recipe: Recipe, observed: Rows, symmetries: Symmetries | None) -> AbstractBasis:
     """The functions of the residual, with the symmetries that are known."""
     rng = np.random.default_rng(int(recipe.seed))
     extent = observed.extent

@@ -105,8 +105,9 @@ class Moments:
     def without(self, terms: Int[np.ndarray, " q"]) -> "Moments":
         """The moments of what least squares with these terms leaves of all other columns."""
         own = self.total[np.ix_(terms, terms)]
-        left = self.total - self.total[:, terms] @ np.linalg.pinv(own, hermitian=True) @ (
-            self.total[terms]
+        left = (
+            self.total
+            - self.total[:, terms] @ np.linalg.pinv(own, hermitian=True) @ (self.total[terms])
         )
         return Moments(self.count, left, self.n_features, self.n_basis)
 
@@ -115,9 +116,7 @@ class Moments:
         features, _, targets = self._parts
         n = self.n_features
         kept = np.r_[features, n + np.flatnonzero(chosen), slice(targets.start, len(self.total))]
-        return Moments(
-            self.count, self.total[np.ix_(kept, kept)], n, int(np.count_nonzero(chosen))
-        )
+        return Moments(self.count, self.total[np.ix_(kept, kept)], n, int(np.count_nonzero(chosen)))
 
     def without_basis(self) -> "Moments":
         """The moments of features and targets alone."""

@@ -1,5 +1,7 @@
 """What is known of a system beside its data: equations, constants, signs, relations, symmetries."""
 
+from ._atoms import atom_bounds as atom_bounds
+from ._atoms import null_space as null_space
 from ._basis import SymmetricBasis as SymmetricBasis
 from ._basis import basis_of as basis_of
 from ._basis import symmetric_basis as symmetric_basis
@@ -11,8 +13,6 @@ from ._constants import constant_intervals as constant_intervals
 from ._constants import constant_values as constant_values
 from ._group import Group as Group
 from ._knowledge import Knowledge as Knowledge
-from ._knowledge import atom_bounds as atom_bounds
-from ._knowledge import null_space as null_space
 from ._physics import Physics as Physics
 from ._symmetry import AbstractSymmetry as AbstractSymmetry
 from ._symmetry import Even as Even

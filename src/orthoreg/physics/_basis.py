@@ -100,9 +100,7 @@ def symmetric_basis(
     periods = tuple(symmetries.periods.tolist())
     everywhere = np.concatenate([embedded(points * signs, periods) for signs, _ in images])
     spread = everywhere.std(axis=0)
-    inner = augmentation.init(
-        everywhere.mean(axis=0), np.where(spread > 0, spread, 1.0), rng=rng
-    )
+    inner = augmentation.init(everywhere.mean(axis=0), np.where(spread > 0, spread, 1.0), rng=rng)
     classes = symmetries.classes()
     chosen = [
         np.array(some, dtype=bool)

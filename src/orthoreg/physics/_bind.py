@@ -16,20 +16,18 @@ from ..libraries import (
     Number,
     Sum,
     bind,
-    derivative,
-    multiply,
     parameter_bounds,
     parameters_of,
     parse,
     to_text,
 )
 from ._constants import Constant
-from ._knowledge import Knowledge, contradiction
+from ._knowledge import Knowledge
 from ._physics import Physics
+from ._relations import check_feasible, conserving, power_bounds, read_relation
 from ._statement import Part, Statement, check_single, inner_names, read_statement, split
 from ._symmetry import Symmetries
 
-_COEFFICIENT = re.compile(r"coef\s*\(")
 _ANY = "..."
 
 
@@ -58,9 +56,7 @@ def bind_physics(
     return _Binding(physics, features, tuple(outputs), rates).bound(library)
 
 
-def with_rates(
-    knowledge: Knowledge, features: FeatureMap, rates: Mapping[int, int]
-) -> Knowledge:
+def with_rates(knowledge: Knowledge, features: FeatureMap, rates: Mapping[int, int]) -> Knowledge:
     """The knowledge with these equations given: one term with coefficient one."""
     low, high = knowledge.low.copy(), knowledge.high.copy()
     for c in rates:
@@ -74,7 +70,11 @@ class _Binding:
     """Reads each field of a `Physics` in turn."""
 
     def __init__(
-        self, physics: Physics, features: FeatureMap, outputs: tuple[str, ...], rates: dict[int, int]
+        self,
+        physics: Physics,
+        features: FeatureMap,
+        outputs: tuple[str, ...],
+        rates: dict[int, int],
     ):
         self.physics, self.base, self.outputs, self.rates = physics, features, outputs, rates
         names = features.variables
@@ -114,8 +114,9 @@ class _Binding:
         )
         found = self._related(found, constants)
         features = self._narrowed(features, found)
-        found = self._conserved(with_rates(found, features, self.rates), features)
-        self._check(found, features)
+        found = with_rates(found, features, self.rates)
+        found = conserving(found, self.physics.conserved, features, self.outputs)
+        check_feasible(found, features)
         return Bound(features, found)
 
     # -- reading ---------------------------------------------------------------------------
@@ -207,20 +208,20 @@ class _Binding:
             if isinstance(key, str):
                 for one in constants:
                     if dict(one.powers).keys() == {key}:
-                        ends = _scaled(least, most, one.powers[0][1], one.number)
+                        ends = power_bounds(least, most, one.powers[0][1], one.number)
                         self._narrow(low, high, one.equation, one.term, ends, key)
                 continue
-            c = self._equation(key[0], "bounds")
-            term = self._term(key[1], "bounds")
-            if term not in self.features.terms or not self.features.mask[c, self._place(term)]:
-                raise InputError(
-                    f"Physics(bounds=...) names the term '{key[1]}' of '{key[0]}', which the "
-                    f"equation cannot have. Add it to the library."
-                )
-            self._narrow(low, high, c, self._place(term), (least, most), f"{key[1]}' of '{key[0]}")
+            c, k = self._coefficient(key[0], key[1], "bounds")
+            self._narrow(low, high, c, k, (least, most), f"{key[1]}' of '{key[0]}")
 
     def _narrow(
-        self, low: np.ndarray, high: np.ndarray, c: int, k: int, ends: tuple[float, float], what: str
+        self,
+        low: np.ndarray,
+        high: np.ndarray,
+        c: int,
+        k: int,
+        ends: tuple[float, float],
+        what: str,
     ) -> None:
         least, most = max(low[c, k], ends[0]), min(high[c, k], ends[1])
         if not least <= most:
@@ -252,96 +253,22 @@ class _Binding:
                 values.append(0.0)
                 words.append(f"the same constant '{one.text}' in several places")
         for text in self.physics.relations:
-            row, value = self._relation(text)
+            row, value = read_relation(text, self._coefficient, found.low.shape)
             rows.append(row)
             values.append(value)
             words.append(f"'{text}'")
         matrix = np.array(rows).reshape(len(rows), *found.low.shape)
         return replace(found, relations=matrix, values=np.array(values), words=tuple(words))
 
-    def _relation(self, text: str) -> tuple[np.ndarray, float]:
-        """Weights of coefficients and the value of their sum."""
-        left, sign, right = text.partition("=")
-        if not sign or "=" in right:
+    def _coefficient(self, equation: str, term: str, field: str) -> tuple[int, int]:
+        """Equation and place of a term that it may have."""
+        c, wanted = self._equation(equation, field), self._term(term, field)
+        if wanted not in self.features.terms or not self.features.mask[c, self._place(wanted)]:
             raise InputError(
-                f"Physics(relations=...) must be such as 'coef(x, x*y) = -coef(y, x*y)'; "
-                f"got '{text}'."
+                f"Physics({field}=...) names the term '{term}' of '{equation}', which the equation "
+                f"cannot have. Add it to the library."
             )
-        places: list[tuple[int, int]] = []
-        sides = [self._side(side, places, text) for side in (left, right)]
-        names = [f"coef{i}" for i in range(len(places))]
-        row, value = np.zeros(self.features.mask.shape), 0.0
-        for side, factor in zip(sides, (1.0, -1.0), strict=True):
-            formula = parse(side, names)
-            value -= factor * _at_zero(formula, len(names))
-            for i, (c, k) in enumerate(places):
-                slope = derivative(formula, i)
-                if not isinstance(slope, Number):
-                    raise InputError(
-                        f"Physics(relations=...) must be linear in the coefficients; got '{text}'."
-                    )
-                row[c, k] += factor * slope.value
-        return row, value
-
-    def _side(self, side: str, places: list[tuple[int, int]], text: str) -> str:
-        """The text with each coef(equation, term) replaced by a name."""
-        while found := _COEFFICIENT.search(side):
-            depth, end = 1, found.end()
-            while depth and end < len(side):
-                depth += (side[end] == "(") - (side[end] == ")")
-                end += 1
-            equation, comma, term = side[found.end() : end - 1].partition(",")
-            if depth or not comma:
-                raise InputError(
-                    f"Physics(relations=...) must name coefficients as coef(equation, term); "
-                    f"got '{text}'."
-                )
-            c = self._equation(equation.strip().strip("`"), "relations")
-            wanted = self._term(term.strip(), "relations")
-            if wanted not in self.features.terms or not self.features.mask[c, self._place(wanted)]:
-                raise InputError(
-                    f"Physics(relations=...) names the term '{term.strip()}' of "
-                    f"'{equation.strip()}', which the equation cannot have. Add it to the library."
-                )
-            places.append((c, self._place(wanted)))
-            side = f"{side[: found.start()]} coef{len(places) - 1} {side[end:]}"
-        return side
-
-    def _conserved(self, found: Knowledge, features: FeatureMap) -> Knowledge:
-        """dE/dt = sum_c dE/dx_c f_c = 0 for every product of terms that occurs in it."""
-        rows, words, linear = [], [], []
-        complete = set(found.complete)
-        for text in self.physics.conserved:
-            quantity = parse(text, features.variables)
-            slopes = {}
-            for c, name in enumerate(self.outputs):
-                slope = derivative(quantity, features.variables.index(name))
-                if slope != Number(0.0):
-                    slopes[c] = slope
-            if not slopes:
-                raise InputError(f"Physics(conserved=...): '{text}' holds no state.")
-            sums: dict[Expression, np.ndarray] = {}
-            for c, slope in slopes.items():
-                for k in np.flatnonzero(features.mask[c]):
-                    for item in _expanded(multiply(slope, features.terms[k])):
-                        part = split(item, features.parameters)
-                        row = sums.setdefault(part.term, np.zeros(found.low.shape))
-                        row[c, k] += part.number
-            rows += list(sums.values())
-            words += [f"that '{text}' is conserved"] * len(sums)
-            if all(isinstance(slope, Number) for slope in slopes.values()):
-                linear.append([getattr(slopes.get(c), "value", 0.0) for c in range(len(self.outputs))])
-            else:
-                complete |= set(slopes)
-        more = np.array(rows).reshape(len(rows), *found.low.shape)
-        return replace(
-            found,
-            relations=np.concatenate([found.relations, more]),
-            values=np.concatenate([found.values, np.zeros(len(rows))]),
-            words=(*found.words, *words),
-            conserved=np.array(linear).reshape(len(linear), len(self.outputs)),
-            complete=tuple(sorted(complete)),
-        )
+        return c, self._place(wanted)
 
     # -- terms that are out ----------------------------------------------------------------
 
@@ -372,53 +299,3 @@ class _Binding:
             return np.array([term == wanted for term in features.terms], dtype=bool)
         pattern = re.compile(".*".join(re.escape(part) for part in text.split(_ANY)), re.DOTALL)
         return np.array([pattern.fullmatch(to_text(term)) is not None for term in features.terms])
-
-    def _check(self, found: Knowledge, features: FeatureMap) -> None:
-        """Refuses relations that bounds and what is given exclude."""
-        from scipy.optimize import linprog
-
-        if not len(found.values):
-            return
-        mask = found.with_support(features.mask) & (features.mask | found.given)
-        low = np.where(mask, found.low, np.where(found.given, found.low, 0.0)).ravel()
-        high = np.where(mask, found.high, np.where(found.given, found.high, 0.0)).ravel()
-        matrix = found.relations.reshape(len(found.values), -1)
-        for count in range(1, len(matrix) + 1) if len(matrix) <= 20 else [len(matrix)]:
-            result = linprog(
-                np.zeros(len(low)), A_eq=matrix[:count], b_eq=found.values[:count],
-                bounds=np.column_stack([low, high]),
-            )  # fmt: skip
-            if result.x is None:
-                raise contradiction(found.words[count - 1])
-
-
-def _scaled(low: float, high: float, exponent: float, number: float) -> tuple[float, float]:
-    """Between which ends number * p**exponent lies for low <= p <= high."""
-    if exponent == 1:
-        ends = [low, high]
-    elif low >= 0:
-        ends = [0.0 if end == inf and exponent < 0 else inf if end == 0 and exponent < 0
-                else end**exponent for end in (low, high)]  # fmt: skip
-    elif high <= 0 and exponent == -1:
-        ends = [-inf if end == 0 else 0.0 if end == -inf else 1 / end for end in (low, high)]
-    else:
-        return -inf, inf
-    ends = sorted(number * end for end in ends)
-    return ends[0], ends[1]
-
-
-def _expanded(item: Expression) -> list[Expression]:
-    """The summands of a product of sums."""
-    if isinstance(item, Sum):
-        return [part for term in item.terms for part in _expanded(term)]
-    for i, factor in enumerate(getattr(item, "factors", ())):
-        if isinstance(factor, Sum):
-            others = item.factors[:i] + item.factors[i + 1 :]  # pyright: ignore
-            return [part for term in factor.terms for part in _expanded(multiply(term, *others))]
-    return [item]
-
-
-def _at_zero(formula: Expression, count: int) -> float:
-    from ..libraries import evaluate
-
-    return float(evaluate(formula, [0.0] * count, np))

@@ -63,8 +63,9 @@ def constant_intervals(
                 moved[i] = end
                 same_side = end * sizes[i] > 0
                 tried.append(rule(moved) if same_side else np.sign(middle) * np.inf)
-            low, high = low + min(0.0, *(x - middle for x in tried)), high + max(
-                0.0, *(x - middle for x in tried)
+            low, high = (
+                low + min(0.0, *(x - middle for x in tried)),
+                high + max(0.0, *(x - middle for x in tried)),
             )
         found[name] = (float(low), float(high))
     return found

@@ -32,9 +32,7 @@ class Group:
         touched = np.einsum("gkj,...j->...gk", np.abs(self.atoms), chosen.astype(float)) > 0
         return touched | (self.offset != 0)
 
-    def maps(
-        self, scale: Float[np.ndarray, " g"], n_outputs: int
-    ) -> Float[np.ndarray, "g P Q"]:
+    def maps(self, scale: Float[np.ndarray, " g"], n_outputs: int) -> Float[np.ndarray, "g P Q"]:
         """For each equation, the columns (u_1 ... u_J, y) of the problem in u as combinations of
         (theta_1 ... theta_K, y_1 ... y_c): the equations one under the other, each divided by its
         `scale`, and what is given subtracted from the target."""

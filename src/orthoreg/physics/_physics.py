@@ -1,4 +1,4 @@
-"""`Physics`: what a user knows, as it was written; it becomes constraints once there are columns."""
+"""`Physics`: what a user knows, as written; it becomes constraints once there are columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -44,7 +44,7 @@ def parse_bound(text: str) -> tuple[Key, tuple[float | None, float | None]]:
         key = (state[:-1] if state.endswith("'") else "", str(key))
     if found is None or not (found[2] or found[4]) or not all(key):
         raise InputError(
-            f"A bound must be such as \"v': v <= 0\" for a coefficient, or \"0.1 <= L <= 2\" for a "
+            f'A bound must be such as "v\': v <= 0" for a coefficient, or "0.1 <= L <= 2" for a '
             f"constant; got '{text}'."
         )
     low = high = None
@@ -99,9 +99,7 @@ def physics_of(given: Mapping[str, Any]) -> Physics:
             fields[name] = _merged(name, [read(one) for one in value])
     symmetry = fields.get("symmetry", ())
     texts = [symmetry] if isinstance(symmetry, str) else symmetry
-    fields["symmetry"] = [
-        parse_symmetry(one) if isinstance(one, str) else one for one in texts
-    ]
+    fields["symmetry"] = [parse_symmetry(one) if isinstance(one, str) else one for one in texts]
     return Physics(**fields)
 
 

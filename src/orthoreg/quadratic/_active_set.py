@@ -88,7 +88,9 @@ def _feasible(
         return nearest
     from scipy.optimize import linprog
 
-    found = linprog(np.isfinite(low).astype(float), A_eq=E, b_eq=e, bounds=np.column_stack([low, high]))
+    found = linprog(
+        np.isfinite(low).astype(float), A_eq=E, b_eq=e, bounds=np.column_stack([low, high])
+    )
     if found.x is None:
         raise _excluded()
     return np.clip(found.x, low, high)

@@ -29,12 +29,10 @@ def refine_and_prune(
     measured values. An equation keeps its last term, and those that are known to be there; those
     that a relation ties to the term leave with it.
     """
-    known = knowledge or Knowledge.none(np.shape(field.coefficients))
+    known = knowledge or Knowledge.none(field.features.mask.shape)
     measured = sum(name not in data.estimated for name in data.state_names)
     least = np.sqrt(np.log(data.n_samples * measured))
-    found = refine(
-        field, data, interpolation=interpolation, bounds=bounds, knowledge=knowledge
-    )
+    found = refine(field, data, interpolation=interpolation, bounds=bounds, knowledge=knowledge)
     for _ in range(_ROUNDS):
         weakest = _weakest(found, least, known) if found.kept else None
         if weakest is None:

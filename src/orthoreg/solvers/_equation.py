@@ -59,9 +59,7 @@ class EquationProblem:
             problem.duality_gap(w[self.independent], constant),
         )  # fmt: skip
 
-    def reduce(
-        self, spectrum: Spectrum, ridge: float
-    ) -> tuple[Reduction, QuadraticProblem, float]:
+    def reduce(self, spectrum: Spectrum, ridge: float) -> tuple[Reduction, QuadraticProblem, float]:
         """The residual minimised out: the problem in the independent terms, and its constant."""
         lam, mu = float(self.regularization.orthogonality), float(self.regularization.sparsity)
         reduction = self._reduction(spectrum, ridge)

@@ -120,9 +120,7 @@ class Exact(AbstractSolver):
                 v[functions] = fit.v
                 equations[c] = replace(fit, v=v, dependences=dependences(total, fit.terms))
         found = [equations[c] for c in range(len(support))]
-        objectives = tuple(
-            objective(total, c, fit, regularization) for c, fit in enumerate(found)
-        )
+        objectives = tuple(objective(total, c, fit, regularization) for c, fit in enumerate(found))
         return FitResult(total, support, regularization, *sizes, tuple(found), objectives)
 
     def _solve_thinned(self, task: Task, rows: Rows, most_rows: int) -> Solution:
@@ -156,9 +154,7 @@ class Exact(AbstractSolver):
             plain = replace(task.regularization, sparsity=0.0)
             alone = self.solve([library], task.support, plain, np.inf, knowledge=task.knowledge)
         none = np.zeros(library.n_basis)
-        left = [
-            squared_error(library, c, w, none) for c, w in enumerate(alone.coefficients)
-        ]
+        left = [squared_error(library, c, w, none) for c, w in enumerate(alone.coefficients)]
         return [
             error > explained_below(float(rows.target_mse[c]), float(library.yy[c]))
             for c, error in enumerate(left)
@@ -216,7 +212,8 @@ class _Bases:
         """Those that all these equations may have."""
         functions = np.ones(self._total.n_basis, dtype=bool)
         if self._basis_of is not None:
-            functions = self._basis_of[list(equations)].all(axis=0)
+            functions = np.logical_and.reduce(self._basis_of[list(equations)])
+        functions = np.asarray(functions)
         key = functions.tobytes()
         if key not in self._known:
             folds = self._folds
@@ -228,7 +225,8 @@ class _Bases:
                 HeldOut.of(folds, self._target_mse) if folds else HeldOut((), self._target_mse)
             )
             self._known[key] = (Spectrum.of(total), held_out)
-        return *self._known[key], functions
+        spectrum, held_out = self._known[key]
+        return spectrum, held_out, functions
 
 
 def fold_moments(task: Task, rows: Rows) -> tuple[Moments, ...]:

@@ -19,9 +19,9 @@ from ._assess import assess
 from ._motion import motion_of
 from ._notes import (
     INTERVALS_KNOW_NOISE,
-    NOISE_NOT_IN_INTERVALS,
     NO_DATA,
     NO_EVIDENCE,
+    NOISE_NOT_IN_INTERVALS,
     certificate_notes,
     estimated_constants,
     given_rates,
