@@ -154,6 +154,20 @@ def summary_entries(found: Summary) -> dict[str, Any]:
     return {"verdict": values["verdict"], "advice": values["advice"], "summary": values}
 
 
+def physics_entries(model: AbstractModel) -> dict[str, Any]:
+    """'given': the equations that were given; 'parameters': constants that were estimated, each
+    with its 95 % interval where the fit knows it. Empty for a model without either."""
+    found: dict[str, Any] = {"given": list(model.given_)} if model.given_ else {}
+    if model.parameters_:
+        none = (None, None)
+        ends = {name: model.parameter_intervals_.get(name, none) for name in model.parameters_}
+        found["parameters"] = {
+            name: {"value": value, "low": ends[name][0], "high": ends[name][1]}
+            for name, value in model.parameters_.items()
+        }
+    return found
+
+
 def second_order_entries(model: AbstractModel) -> dict[str, Any]:
     """'velocity_of': the velocity of each position; 'estimated': those that were not measured.
     Empty for a model of first order."""

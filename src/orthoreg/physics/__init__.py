@@ -23,4 +23,6 @@ from ._symmetry import Symmetries as Symmetries
 from ._text import parse_bound as parse_bound
 from ._text import parse_equation as parse_equation
 from ._text import parse_symmetry as parse_symmetry
+from ._text import physics_of as physics_of
+from ._text import read_fields as read_fields
 from ._text import read_physics as read_physics

@@ -3,7 +3,7 @@
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,8 @@ def parse_bound(text: str) -> tuple[Key, tuple[float | None, float | None]]:
     found = _BOUND.fullmatch(rest.strip())
     key: Key = found[3].strip() if found else ""
     if colon:
-        state = equation.strip().strip("`")
-        key = (state[:-1] if state.endswith("'") else "", str(key))
+        state = equation.strip()
+        key = (state[:-1].strip("`") if state.endswith("'") else "", str(key))
     if found is None or not (found[2] or found[4]) or not all(key):
         raise InputError(
             f'A bound must be such as "v\': v <= 0" for a coefficient, or "0.1 <= L <= 2" for a '
@@ -72,6 +72,11 @@ def read_physics(path: str | os.PathLike[str]) -> Physics:
     """What a TOML file says is known: the fields of `Physics` by name. Equations may be a list of
     texts, ["theta' = omega"], as may be bounds, ["omega': omega <= 0"], and symmetries, ["odd"].
     """
+    return physics_of(read_fields(path))
+
+
+def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The entries of such a file."""
     file = Path(path)
     try:
         with file.open("rb") as stream:
@@ -86,28 +91,33 @@ def read_physics(path: str | os.PathLike[str]) -> Physics:
                 f"'{file.name}' has an entry '{name}', which says nothing about physics."
                 f"{suggestion(name, _FIELDS)} Known are {quoted(_FIELDS)}."
             )
-    return physics_of(given)
+    return given
 
 
 def physics_of(given: Mapping[str, Any]) -> Physics:
     """The physics of fields whose equations, bounds and symmetries may be texts."""
     fields = dict(given)
-    readers = {"equations": parse_equation, "bounds": parse_bound}
-    for name, read in readers.items():
+    for name, read in (("equations", parse_equation), ("bounds", parse_bound)):
         value = fields.get(name, ())
-        if isinstance(value, list) and all(isinstance(one, str) for one in value):
-            fields[name] = _merged(name, [read(one) for one in value])
+        if isinstance(value, list):
+            fields[name] = [read(one) if isinstance(one, str) else one for one in value]
+        elif name == "bounds" and isinstance(value, Mapping):
+            raise InputError(
+                'Physics(bounds=...) must be a list of texts such as "v\': v <= 0" in a file.'
+            )
+    if "bounds" in fields:
+        fields["bounds"] = _merged(fields["bounds"])
     symmetry = fields.get("symmetry", ())
     texts = [symmetry] if isinstance(symmetry, str) else symmetry
     fields["symmetry"] = [parse_symmetry(one) if isinstance(one, str) else one for one in texts]
     return Physics(**fields)
 
 
-def _merged(name: str, pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+def _merged(
+    pairs: Sequence[tuple[Key, tuple[float | None, float | None]]],
+) -> list[tuple[Key, tuple[float | None, float | None]]]:
     """Both ends of something that was bounded twice."""
-    if name != "bounds":
-        return pairs
-    found: dict[Any, tuple[float | None, float | None]] = {}
+    found: dict[Key, tuple[float | None, float | None]] = {}
     for key, (low, high) in pairs:
         known = found.get(key, (None, None))
         found[key] = (known[0] if low is None else low, known[1] if high is None else high)
