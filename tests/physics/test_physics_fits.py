@@ -183,6 +183,26 @@ def test_an_angle_goes_on_after_a_turn():
     assert np.abs(model.predict(further) - rate(further)).max() < 0.02
 
 
+def test_data_that_refute_a_given_equation_are_named_with_the_evidence():
+    x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    y = np.column_stack([x[:, 1], -x[:, 0]])
+    physics = og.Physics(equations={"x0": "-x1"})
+    model = og.OrthoReg(og.Polynomial(1), og.Zero(), physics=physics)
+    with pytest.warns(og.DataWarning, match="contradict the given equation of 'x0'.* 4e\\+02 %"):
+        model.fit(x, y)
+    assert model.equations()[0] == "x0' = -x1 (given)"
+
+
+def test_data_that_refute_a_symmetry_are_named_and_others_are_not():
+    x = np.random.default_rng(0).uniform(-1, 1, (300, 2))
+    y = np.column_stack([x[:, 1], -x[:, 0] + x[:, 0] ** 2])
+    physics = og.Physics(symmetry=og.Odd())
+    model = og.OrthoReg(og.Polynomial(2), og.RandomFeatures(40), physics=physics)
+    with pytest.warns(og.DataWarning, match="contradict the symmetry: .* of x1' is left"):
+        model.fit(x, y)
+    model.fit(x[x[:, 0] > 0], y[x[:, 0] > 0])  # on one side nothing can be told
+
+
 def test_a_gradient_solver_refuses_what_it_cannot_hold():
     x = np.random.default_rng(0).uniform(-1, 1, (50, 2))
     model = og.OrthoReg(

@@ -12,7 +12,7 @@ Known = Annotated[
     list[str] | None,
     typer.Option(
         help='An equation that is known, "theta\' = omega", or a part of one, '
-        '"omega\' = -g/L*sin(theta) + ...". Words that are no column are constants. Repeat for more.'
+        '"omega\' = -g/L*sin(theta) + ...". Other words are constants. Repeat for more.'
     ),
 ]
 Value = Annotated[

@@ -19,6 +19,7 @@ from ..physics import Knowledge, Symmetries, basis_of, bind_physics, symmetric_b
 from ..refinement import Refinement
 from ..selection import SelectionResult, short_sines
 from ..solvers import Solution, Task, Training, hold
+from ._contradictions import warn_of_contradictions
 from ._parameters import estimate_parameters
 from ._recipe import Recipe
 
@@ -61,6 +62,8 @@ def fit_all(recipes: Sequence[Recipe], observed: Rows) -> list[Fit]:
         raise InputError("A fit needs at least 2 samples; the data hold 1.")
     chosen = [choose_terms(recipe, prepare(recipe, observed)) for recipe in recipes]
     solutions = first.solver.solve_all([task for task, _ in chosen])
+    for (task, _), solution in zip(chosen, solutions, strict=True):
+        warn_of_contradictions(task, solution)
     return [
         finish(recipe, task, solution, selection)
         for recipe, (task, selection), solution in zip(recipes, chosen, solutions, strict=True)
