@@ -351,12 +351,22 @@ class AbstractModel(RegressorMixin, BaseEstimator):
 
     def equations(self, precision: int = 4) -> list[str]:
         """One line per equation; '+ residual' where the network adds something, '(given)' after
-        what was. One of second order is one line: "theta'' = -1.000 sin(theta)"."""
+        what was, '(told: ...)' where a network was drawn towards a known equation. One of second
+        order is one line: "theta'' = -1.000 sin(theta)"."""
         check_is_fitted(self)
         given = self.knowledge().given
-        return export.equations(
+        lines = export.equations(
             self.field_, self.output_names_, precision, self.velocity_of_, given
         )
+        told = dict(getattr(self.recipe().loss, "known", ()))  # what a network was drawn towards
+        names = [self.output_names_[c] for c in self._printed_equations()]
+        return [
+            f"{line} (told: {told[name]})" if name in told else line
+            for line, name in zip(lines, names, strict=True)
+        ]
+
+    def _printed_equations(self) -> list[int]:
+        return export.printed_equations(self.output_names_, self.velocity_of_)
 
     def to_sympy(self, *, residual: bool = True) -> list[Any]:
         """One SymPy expression per equation. A residual stands in it as a function of all

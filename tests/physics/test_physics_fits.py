@@ -106,7 +106,9 @@ def epidemic(extra=0.0):
 @pytest.mark.parametrize("extra", [0.0, 3.0])
 def test_a_conserved_sum_holds_for_terms_and_residual(extra):
     physics = og.Physics(conserved=["S + I + R"])
-    model = og.OrthoReg(og.Polynomial(2), og.RandomFeatures(60), physics=physics)
+    model = og.OrthoReg(
+        og.Polynomial(2), og.RandomFeatures(60), loss=og.VectorField(), physics=physics
+    )
     model.fit(epidemic(extra))
     x = np.random.default_rng(1).uniform(0, 1.5, (100, 3))
     rates = model.predict(x)
