@@ -35,6 +35,7 @@ from ._validation import (
     simulation_arrays,
     training_rows,
     warn_of_few_rows,
+    with_clock,
 )
 from .data import Dataset
 from .diagnostics import Certificate, certify
@@ -63,6 +64,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     columns_: dict[str, Any]
     velocity_of_: dict[str, str]
     estimated_: tuple[str, ...]
+    clock_: str
     target_is_flat_: bool
     training_: Training | None
     selection_: SelectionResult | None
@@ -199,7 +201,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         recipe, features = self.recipe(), self.field_.features
         if recipe.physics is None:
             return with_rates(Knowledge.none(features.mask.shape), features, given)
-        return knowledge_of(recipe, features.variables, self.output_names_, given)
+        clock = features.variables.index(self.clock_) if self.clock_ else None
+        return knowledge_of(recipe, features.variables, self.output_names_, given, clock)
 
     @property
     def given_(self) -> tuple[str, ...]:
@@ -301,7 +304,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self._check_equations()
         starts, times, single = simulation_arrays(x0, t, len(self.state_names_))
         kinds = chosen_interpolation(self.input_interpolation_, interpolation)
-        inputs = simulation_inputs(u, times, len(starts), kinds)
+        inputs = simulation_inputs(u, times, len(starts), kinds, clock=bool(self.clock_))
         rollout = self._rollouts(starts, np.tile(times, (len(starts), 1)), inputs, rtol)
         rollout = rollout.runs()[0] if single else replace(rollout, times=times)
         if throw:
@@ -519,6 +522,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
                 "columns": encode(self.columns_),
                 "velocity_of": self.velocity_of_,
                 "estimated": list(self.estimated_),
+                "clock": self.clock_,
                 "target_is_flat": self.target_is_flat_,
                 "has_feature_names": hasattr(self, "feature_names_in_"),
                 "certificate": encode(self.certificate_.as_dict()),
@@ -547,6 +551,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         model.columns_ = decode(manifest["columns"])
         model.velocity_of_ = dict(manifest["velocity_of"])
         model.estimated_ = tuple(manifest["estimated"])
+        model.clock_ = str(manifest.get("clock", ""))
         model.target_is_flat_ = bool(manifest["target_is_flat"])
         model.certificate_ = Certificate.from_dict(decode(manifest["certificate"]))
         model.state_range_ = arrays["state_range"]
@@ -595,6 +600,8 @@ def fit_together(
             raise InputError(f"fit_together takes models such as OrthoReg(); got {model!r}.")
     recipes = [model.recipe() for model in models]
     data = as_dataset(X, y, t, u)
+    for recipe in recipes:
+        data = None if data is None else with_clock(data, recipe.physics)
     if data is None:
         rows, names = training_rows(models[0], recipes[0].loss, X, y, t, u)
     else:

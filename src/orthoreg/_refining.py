@@ -42,6 +42,8 @@ def _trajectories(model: Any, X: Any, t: Any, u: Any) -> Dataset:
         )
     data = as_dataset(X, None, t, u)
     assert data is not None
+    if model.clock_:
+        data = replace(data, time_name=model.clock_).with_clock()
     if t is None:
         known_variables(model, data, None)  # refuses other names
         return data

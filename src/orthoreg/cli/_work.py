@@ -35,7 +35,7 @@ def runs_for(
             for name in model.state_names_
             if name not in {*positions, *model.velocity_of_.values()}
         ],
-        model.input_names_,
+        [name for name in model.input_names_ if name != model.clock_],
         group or model.columns_["group"],
         positions=positions,
         **reading,

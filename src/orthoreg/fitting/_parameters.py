@@ -14,11 +14,12 @@ from jaxtyping import Bool, Float
 from .._errors import InputError
 from .._typing import Mask
 from ..data import Rows, thinned
-from ..libraries import FeatureMap, parameters_of, variables_of
+from ..libraries import FeatureMap, parameters_of, sine_arguments, variables_of
 from ..physics import Group, Knowledge
 
 _MOST_ROWS = 4000
 _MULTIPLES = (0.03, 0.1, 0.3, 0.6, 1.0, 1.7, 3.0, 10.0, 30.0)
+_MOST_TURNS = 240  # quarters of them, over the range of a variable
 _SWEEPS = 2
 _STARTS = 3
 _CUTOFF = 1e-11  # singular values below this share of the largest count as zero
@@ -137,13 +138,27 @@ def _grid(
     sizes = [float(np.hypot(extent.mean[v], extent.spread[v])) for v in beside]
     units = [1.0, *sizes, *(1 / size for size in sizes if size > 0)]
     positive = np.outer(units, _MULTIPLES).ravel()
-    values = np.concatenate([positive, -positive])
+    values = np.concatenate([positive, -positive, *_frequencies(features, rows, name)])
     if np.isfinite(low) and np.isfinite(high):
         values = np.append(values, np.linspace(low, high, 11)[1:-1])
     inside = np.unique(values[(values > low) & (values < high)])
     if not len(inside):
         inside = np.array([low + 1.0 if np.isfinite(low) else high - 1.0])
     return inside
+
+
+def _frequencies(features: FeatureMap, rows: Rows, name: str) -> list[Float[np.ndarray, " f"]]:
+    """Values of a parameter that multiplies a variable in a sine or cosine, a quarter of a turn
+    over the range of the variable apart: beside the right one, least squares finds another."""
+    low, high = rows.extent.range
+    spans = {
+        float(high[v] - low[v])
+        for term in features.terms
+        for argument in sine_arguments(term)
+        if name in parameters_of(argument)
+        for v in variables_of(argument)
+    }
+    return [np.arange(1, _MOST_TURNS) * (np.pi / 2 / span) for span in spans if span > 0]
 
 
 def _searched(

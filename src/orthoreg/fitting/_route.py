@@ -73,8 +73,9 @@ def fit_all(recipes: Sequence[Recipe], observed: Rows) -> list[Fit]:
 def prepare(recipe: Recipe, observed: Rows) -> Task:
     """What the solver is asked for, with all terms of the library still in it."""
     bound = bind_physics(
-        recipe.physics, recipe.library, observed.names, observed.outputs, observed.given
-    )
+        recipe.physics, recipe.library, observed.names, observed.outputs, observed.given,
+        observed.clock,
+    )  # fmt: skip
     features = bound.features
     symmetries = bound.knowledge.symmetries
     basis = residual_basis(recipe, observed, symmetries)
@@ -96,22 +97,28 @@ def prepare(recipe: Recipe, observed: Rows) -> Task:
 
 
 def knowledge_of(
-    recipe: Recipe, names: Sequence[str], outputs: Sequence[str], given: Mapping[int, int]
+    recipe: Recipe,
+    names: Sequence[str],
+    outputs: Sequence[str],
+    given: Mapping[int, int],
+    clock: int | None,
 ) -> Knowledge:
     """What a recipe's physics says of the coefficients for these columns and equations."""
-    return bind_physics(recipe.physics, recipe.library, names, outputs, given).knowledge
+    return bind_physics(recipe.physics, recipe.library, names, outputs, given, clock).knowledge
 
 
 def residual_basis(recipe: Recipe, observed: Rows, symmetries: Symmetries | None) -> AbstractBasis:
     """The functions of the residual, with the symmetries that are known."""
     rng = np.random.default_rng(int(recipe.seed))
     extent = observed.extent
+    unseen = ~extent.varies
+    if observed.clock is not None:
+        unseen[observed.clock] = True
     if symmetries is None or not symmetries.any:
         basis = recipe.augmentation.init(extent.mean, extent.spread, rng=rng)
-        return basis.mask_inputs(~extent.varies)
-    return symmetric_basis(recipe.augmentation, symmetries, observed.points, rng).mask_inputs(
-        ~extent.varies
-    )
+        return basis.mask_inputs(unseen)
+    basis = symmetric_basis(recipe.augmentation, symmetries, observed.points, rng)
+    return basis.mask_inputs(unseen)
 
 
 def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | None]:
@@ -196,8 +203,11 @@ def _region(gate: Gate, task: Task, field: HybridField) -> Region:
     """Where the training data, and their images under what symmetries are known, lie."""
     observed, symmetries = task.observed, task.known.symmetries
     parts = folds(observed, _PARTS)[observed.row_of_point()]
+    points = np.array(observed.points)
+    if observed.clock is not None:  # later is not further away
+        points[:, observed.clock] = 0.0
     if symmetries is None or not symmetries.any:
-        return gate(observed.points, parts, field.neural)
+        return gate(points, parts, field.neural)
     turn = symmetries.periods
-    points = np.where(turn > 0, observed.points % np.where(turn > 0, turn, 1.0), observed.points)
+    points = np.where(turn > 0, points % np.where(turn > 0, turn, 1.0), points)
     return gate(points, parts, field.neural).with_images(symmetries.images(), turn)

@@ -48,7 +48,7 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
     """The fit without a residual that makes held-out forecasts worse; of noisy data also refined:
     terms and constants are those whose trajectories follow the runs."""
     field, noisy = fit.field, rows.windows is not None
-    known = knowledge_of(recipe, rows.names, rows.outputs, rows.given)
+    known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
     # steps of a refinement see no jumps: of dry friction the weak form has the last word
     followed = _followed(recipe, fit, runs) if noisy and switched(field) is None else None
     explained = followed is not None and followed.misfit < _EXPLAINED

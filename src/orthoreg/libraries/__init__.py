@@ -39,6 +39,7 @@ from ._structure import complexity as complexity
 from ._structure import monomial as monomial
 from ._structure import parameters_of as parameters_of
 from ._structure import sine_argument as sine_argument
+from ._structure import sine_arguments as sine_arguments
 from ._structure import substitute as substitute
 from ._structure import variables_of as variables_of
 from ._switches import separate_signs as separate_signs

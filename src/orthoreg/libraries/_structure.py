@@ -62,6 +62,21 @@ def sine_argument(item: Expression) -> Expression | None:
             return None
 
 
+def sine_arguments(item: Expression) -> list[Expression]:
+    """The arguments of all sines and cosines in the formula."""
+    match item:
+        case Call("sin" | "cos", argument):
+            return [argument, *sine_arguments(argument)]
+        case Call(_, argument):
+            return sine_arguments(argument)
+        case Sum(parts) | Product(parts):
+            return [found for part in parts for found in sine_arguments(part)]
+        case Power(base, exponent):
+            return [*sine_arguments(base), *sine_arguments(exponent)]
+        case _:
+            return []
+
+
 def parameters_of(item: Expression) -> frozenset[str]:
     """The names of the parameters in the formula."""
     match item:

@@ -46,14 +46,17 @@ def bind_physics(
     variables: Sequence[str],
     outputs: Sequence[str],
     given: Mapping[int, int] | None = None,
+    clock: int | None = None,
 ) -> Bound:
     """Terms and constraints for these columns and equations. `given` maps an equation to the
-    variable that it is, as that of a position is its velocity."""
-    features = bind(library, variables, outputs, given)
+    variable that it is, as that of a position is its velocity. `clock` is the last variable where
+    that is time: the library has no terms of it."""
+    features = bind(library, variables[:clock], outputs, given)
+    features = replace(features, variables=tuple(variables))
     rates = dict(given or {})
     if physics is None:
         return Bound(features, with_rates(Knowledge.none(features.mask.shape), features, rates))
-    return _Binding(physics, features, tuple(outputs), rates).bound(library)
+    return _Binding(physics, features, tuple(outputs), rates, clock).bound(library)
 
 
 def with_rates(knowledge: Knowledge, features: FeatureMap, rates: Mapping[int, int]) -> Knowledge:
@@ -75,8 +78,10 @@ class _Binding:
         features: FeatureMap,
         outputs: tuple[str, ...],
         rates: dict[int, int],
+        clock: int | None,
     ):
         self.physics, self.base, self.outputs, self.rates = physics, features, outputs, rates
+        self.clock = clock
         names = features.variables
         # theta' is the equation of the velocity of theta
         self.aliases = {f"{outputs[c]}'": names[v] for c, v in rates.items()}
@@ -110,7 +115,9 @@ class _Binding:
             complete=tuple(c for c, one in self.statements.items() if one.is_complete),
             constants=tuple(constants),
             parameter_bounds=parameter_bounds(library) | self._parameter_bounds(),
-            symmetries=Symmetries.of(self.physics.symmetry, features.variables, self.outputs),
+            symmetries=Symmetries.of(
+                self.physics.symmetry, features.variables, self.outputs, self.clock
+            ),
         )
         found = self._related(found, constants)
         features = self._narrowed(features, found)

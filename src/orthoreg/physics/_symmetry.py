@@ -142,9 +142,14 @@ class Symmetries:
 
     @classmethod
     def of(
-        cls, given: Sequence[AbstractSymmetry], variables: Sequence[str], outputs: Sequence[str]
+        cls,
+        given: Sequence[AbstractSymmetry],
+        variables: Sequence[str],
+        outputs: Sequence[str],
+        clock: int | None = None,
     ) -> "Symmetries":
-        """Those that were given, for these columns; refuses names that are none."""
+        """Those that were given, for these columns; refuses names that are none. Time, the
+        variable `clock`, keeps its sign."""
         for name in (name for one in given for name in one.names()):
             if name not in variables:
                 raise InputError(
@@ -155,8 +160,11 @@ class Symmetries:
         periods = np.zeros(len(variables))
         for one in given:
             periods = np.maximum(periods, one.periods(variables))
+        mirrors = np.array([signs[0] for signs in turned]).reshape(len(turned), len(variables))
+        if clock is not None:
+            mirrors[:, clock] = 1.0
         return cls(
-            np.array([signs[0] for signs in turned]).reshape(len(turned), len(variables)),
+            mirrors,
             np.array([signs[1] for signs in turned]).reshape(len(turned), len(outputs)),
             periods,
         )
