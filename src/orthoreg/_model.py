@@ -357,7 +357,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         what was, '(told: ...)' where a network was drawn towards a known equation. One of second
         order is one line: "theta'' = -1.000 sin(theta)"."""
         check_is_fitted(self)
-        given = self.knowledge().given
+        given = self.knowledge().fixed
         lines = export.equations(
             self.field_, self.output_names_, precision, self.velocity_of_, given
         )
@@ -382,7 +382,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     def to_latex(self, precision: int = 4) -> list[str]:
         """One line of LaTeX per equation; a residual is a function r of all variables."""
         check_is_fitted(self)
-        given = self.knowledge().given
+        given = self.knowledge().fixed
         return export.to_latex(self.field_, self.output_names_, precision, self.velocity_of_, given)
 
     def to_python(self) -> str:

@@ -83,3 +83,21 @@ def test_the_published_pendulum_with_its_structure_given():
     assert model.parameters_["L"] == pytest.approx(9.81 / 1.0966, rel=2e-3)
     found = dict(zip(model.feature_names_, model.coefficients_[1], strict=True))
     assert found["omega"] == pytest.approx(-0.2, abs=2e-3)
+
+
+def test_an_epidemic_whose_susceptibles_nobody_counted():
+    """S' = -beta S I / N has the solution S = S(0) exp(-beta J / N) with J' = I, which the counts
+    give. Published: beta 1.79, gamma 0.456; N = 763, of whom 3 were ill at first."""
+    frame = pd.read_csv(DATA / "boarding_school_flu_1978.csv")
+    ill, days = frame.in_bed.to_numpy(float), frame.t.to_numpy(float)
+    total = np.concatenate([[0.0], np.cumsum((ill[1:] + ill[:-1]) / 2)])
+    data = og.Dataset.from_arrays(np.column_stack([ill, total]), days, names=["I", "J"])
+    physics = og.Physics(
+        equations={"J": "I", "I": "beta*S0/N*exp(-beta*J/N)*I - gamma*I"},
+        values={"N": 763, "S0": 760}, bounds={"beta": (0.1, 10)},
+    )  # fmt: skip
+    model = og.OrthoReg(physics=physics).fit(data)
+    assert model.parameters_["beta"] == pytest.approx(1.79, rel=0.1)
+    assert model.parameters_["gamma"] == pytest.approx(0.456, rel=0.1)
+    low, high = model.parameter_intervals_["gamma"]
+    assert low < 0.456 < high

@@ -19,6 +19,7 @@ from ._expression import power as power
 from ._expression import quote_name as quote_name
 from ._expression import rename as rename
 from ._expression import run as run
+from ._expression import split_number as split_number
 from ._expression import to_text as to_text
 from ._families import Empty as Empty
 from ._families import Fourier as Fourier
@@ -38,6 +39,7 @@ from ._spec import parse_library as parse_library
 from ._structure import complexity as complexity
 from ._structure import monomial as monomial
 from ._structure import parameters_of as parameters_of
+from ._structure import rounded as rounded
 from ._structure import sine_argument as sine_argument
 from ._structure import sine_arguments as sine_arguments
 from ._structure import substitute as substitute

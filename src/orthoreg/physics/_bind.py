@@ -114,6 +114,7 @@ class _Binding:
             high=high,
             complete=tuple(c for c, one in self.statements.items() if one.is_complete),
             constants=tuple(constants),
+            parametric=np.array([bool(parameters_of(term)) for term in features.terms], dtype=bool),
             parameter_bounds=parameter_bounds(library) | self._parameter_bounds(),
             symmetries=Symmetries.of(
                 self.physics.symmetry, features.variables, self.outputs, self.clock

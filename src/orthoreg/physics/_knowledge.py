@@ -28,7 +28,7 @@ class Knowledge:
     the equations that have no residual. `conserved` holds for the residual what the relations
     hold for the coefficients. `constants` says which named numbers the coefficients stand for,
     `parameter_bounds` between which ends those inside terms lie. `words` says each relation as it
-    was written.
+    was written. `parametric` terms have parameters inside.
     """
 
     required: Mask
@@ -42,6 +42,7 @@ class Knowledge:
     parameter_bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
     words: tuple[str, ...] = ()
     symmetries: Symmetries | None = None
+    parametric: Bool[np.ndarray, " K"] | bool = False
 
     @classmethod
     def none(cls, shape: tuple[int, int]) -> "Knowledge":
@@ -65,10 +66,15 @@ class Knowledge:
         """The coefficients that some relation names."""
         return (self.relations != 0).any(axis=0)
 
+    @cached_property
+    def fixed(self) -> Mask:
+        """The coefficients that are known, of terms without numbers to be estimated inside."""
+        return self.given & ~(self.parametric & (self.low != 0))
+
     @property
     def given_equations(self) -> list[int]:
         """The equations in which nothing is left to learn."""
-        return [c for c in self.complete if self.given[c].all()]
+        return [c for c in self.complete if self.fixed[c].all()]
 
     def named(self, features: FeatureMap) -> Bool[np.ndarray, " K"]:
         """The terms that were named, or are of a variable with a period: candidates in any case."""
