@@ -69,6 +69,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     training_: Training | None
     selection_: SelectionResult | None
     refinement_: Refinement | None
+    _parameter_ends: dict[str, tuple[float, float]]
     _evidence: TermEvidence | None
     _summary: Summary | None
 
@@ -96,6 +97,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self.selection_ = fit.selection
         self.state_range_ = fit.range[:, : len(self.state_names_)]
         self.refinement_ = fit.refinement
+        self._parameter_ends = dict(fit.parameter_intervals)
         self._evidence = self._summary = None
         self._publish()
         return self
@@ -145,6 +147,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             normalized=recipe.solver.normalize,
         )  # fmt: skip
         model.training_ = model.refinement_ = model._evidence = model._summary = None
+        model._parameter_ends = {}
         if self.selection_ is not None:  # its evidence is about the old system
             model.selection_ = replace(self.selection_, evidence=None)
         model._publish()
@@ -217,10 +220,10 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         those of refined trajectories, else of resampled runs."""
         check_is_fitted(self)
         evidence, refined = self._term_evidence(), self.refinement_
-        found: dict[str, tuple[float, float]] = {}
+        found = dict(self._parameter_ends)
         if evidence is not None:
             known = self.knowledge().constants
-            found = constant_intervals(known, self.coefficients_, evidence.interval)
+            found |= constant_intervals(known, self.coefficients_, evidence.interval)
         ends = None if refined is None else refined.interval()
         if refined is not None and ends is not None:
             inner = ends[len(refined.places) :].tolist()
@@ -528,6 +531,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
                 "certificate": encode(self.certificate_.as_dict()),
                 "evidence": evidence,
                 "refinement": refinement,
+                "parameter_intervals": encode(self._parameter_ends),
                 "summary": None if self._summary is None else encode(self._summary.to_dict()),
             },
             {**arrays, **evidence_arrays, **refinement_arrays, "state_range": self.state_range_},
@@ -552,6 +556,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         model.velocity_of_ = dict(manifest["velocity_of"])
         model.estimated_ = tuple(manifest["estimated"])
         model.clock_ = str(manifest.get("clock", ""))
+        ends = decode(manifest.get("parameter_intervals", {}))
+        model._parameter_ends = {name: (low, high) for name, (low, high) in ends.items()}
         model.target_is_flat_ = bool(manifest["target_is_flat"])
         model.certificate_ = Certificate.from_dict(decode(manifest["certificate"]))
         model.state_range_ = arrays["state_range"]

@@ -40,7 +40,7 @@ def estimate_parameters(
     them do not count here.
     """
     known = knowledge or Knowledge.none((len(support), len(features.terms)))
-    problem = _Projection(features, rows, known.with_support(support), known)
+    problem = Projection(features, rows, known.with_support(support), known)
     low, high = np.array([bounds.get(name, (0.0, np.inf)) for name in features.parameters]).T
     values = np.array(features.values or [np.nan] * len(features.parameters))
     grids = [_grid(features, rows, i, low[i], high[i]) for i in range(len(values))]
@@ -65,7 +65,7 @@ def estimate_parameters(
 
 
 @final
-class _Projection:
+class Projection:
     """What least squares leaves of the targets, as a function of the parameters."""
 
     def __init__(self, features: FeatureMap, rows: Rows, support: Mask, known: Knowledge):
@@ -162,7 +162,7 @@ def _frequencies(features: FeatureMap, rows: Rows, name: str) -> list[Float[np.n
 
 
 def _searched(
-    problem: _Projection,
+    problem: Projection,
     values: Float[np.ndarray, " q"],
     grids: list[np.ndarray],
     free: np.ndarray,
@@ -181,7 +181,7 @@ def _searched(
 
 
 def _polished(
-    problem: _Projection,
+    problem: Projection,
     start: Float[np.ndarray, " q"],
     free: np.ndarray,
     low: Float[np.ndarray, " q"],

@@ -1,7 +1,7 @@
 """The route of every fit: rows -> terms -> solution -> gate -> certificate -> `Fit`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..refinement import Refinement
 from ..selection import SelectionResult, short_sines
 from ..solvers import Solution, Task, Training, hold
 from ._contradictions import warn_of_contradictions
+from ._parameter_intervals import parameter_intervals
 from ._parameters import estimate_parameters
 from ._recipe import Recipe
 
@@ -30,8 +31,8 @@ _PARTS = 5  # of the data, each of which the gate looks at as if it had not been
 @dataclass(frozen=True, eq=False)
 class Fit:
     """What a fit learned: the function, what can be proved of it, how its terms were chosen, how
-    training went, the least and largest value of each variable, and what refining its constants
-    on trajectories gave, where that was done."""
+    training went, the least and largest value of each variable, what refining its constants on
+    trajectories gave, where that was done, and intervals of the parameters inside terms."""
 
     field: HybridField
     certificate: Certificate
@@ -39,6 +40,7 @@ class Fit:
     training: Training | None
     range: Float[np.ndarray, "2 V"]
     refinement: Refinement | None = None
+    parameter_intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def fit(recipe: Recipe, observed: Rows) -> Fit:
@@ -179,7 +181,7 @@ def finish(
     certificate = certify(
         result, task.observed.outputs, task.features.names, normalized=recipe.solver.normalize
     )
-    field = HybridField(
+    function = HybridField(
         task.features,
         solution.coefficients,
         solution.basis,
@@ -188,14 +190,19 @@ def finish(
         parameters=np.array(task.features.values),
     )
     if recipe.gate is not None:
-        field = replace(field, region=_region(recipe.gate, task, field))
+        function = replace(function, region=_region(recipe.gate, task, function))
     has_path = selection is not None and selection.paths
+    intervals: dict[str, tuple[float, float]] = {}
+    if task.features.parameters and task.linear is not None:
+        used = solution.coefficients != 0
+        intervals = parameter_intervals(task.features, task.linear, used, task.known)
     return Fit(
-        field,
+        function,
         certificate,
         selection if has_path else None,
         solution.training,
         task.observed.extent.range,
+        parameter_intervals=intervals,
     )
 
 
