@@ -205,17 +205,6 @@ class Knowledge:
             self.high[rows, columns],
         )
 
-    def only_terms(self, chosen: Sequence[int]) -> "Knowledge":
-        """The same about these terms alone."""
-        some = list(chosen)
-        return replace(
-            self,
-            required=self.required[:, some],
-            low=self.low[:, some],
-            high=self.high[:, some],
-            relations=self.relations[:, :, some],
-        )
-
 
 def contradiction(words: str) -> InputError:
     return InputError(

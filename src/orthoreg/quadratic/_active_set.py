@@ -22,6 +22,7 @@ from ._linear import solve_symmetric
 _TOLERANCE = 1e-10
 _ROUNDING = 1e-9
 _MOST_STEPS_PER_VARIABLE = 40
+_MOST_HOLDS = 20
 
 
 def minimise_constrained(
@@ -112,12 +113,9 @@ def _minimise(
     high: Float[np.ndarray, " Z"],
     parts: int = 1,
 ) -> Float[np.ndarray, " Z"]:
-    if parts == 1:
-        z = _with_equalities(H, h, E, e)
-        within = (z >= low) & (z <= high)
-        if within.all() and np.allclose(E @ z, e, rtol=0, atol=1e-9 * _size(E, e)):
-            return z
-    z = _feasible(E, e, low, high)
+    z = _held_start(H, h, E, e, low, high) if parts == 1 else None
+    if z is None:
+        z = _feasible(E, e, low, high)
     scale = max(float(np.abs(h).max(initial=0.0)), 1e-300)
     at_low, at_high = z <= low, (z >= high) & (z > low)
     for step in range(_MOST_STEPS_PER_VARIABLE * max(len(z), 1)):
@@ -145,6 +143,34 @@ def _minimise(
         released = int(places[0] if many else places[np.argmax(wrong[places])])
         at_low[released] = at_high[released] = False
     return z
+
+
+def _held_start(
+    H: Float[np.ndarray, "Z Z"],
+    h: Float[np.ndarray, " Z"],
+    E: Float[np.ndarray, "q Z"],
+    e: Float[np.ndarray, " q"],
+    low: Float[np.ndarray, " Z"],
+    high: Float[np.ndarray, " Z"],
+) -> Float[np.ndarray, " Z"] | None:
+    """A feasible point near the minimum: that under the equalities alone, with variables beyond
+    their bounds held there until none is. None if that does not end in a feasible point."""
+    z = _with_equalities(H, h, E, e)
+    held = np.zeros(len(z), dtype=bool)
+    for _ in range(_MOST_HOLDS):
+        beyond = ~held & ((z < low) | (z > high))
+        if not beyond.any():
+            met = np.allclose(E @ z, e, rtol=0, atol=1e-9 * _size(E, e))
+            return z if met else None
+        held |= beyond
+        at = np.where(held, np.clip(z, low, high), 0.0)
+        free = ~held
+        z = at
+        z[free] = _with_equalities(
+            H[np.ix_(free, free)], h[free] - H[np.ix_(free, held)] @ at[held],
+            E[:, free], e - E[:, held] @ at[held],
+        )  # fmt: skip
+    return None
 
 
 def _with_equalities(
