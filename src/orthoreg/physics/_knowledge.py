@@ -1,7 +1,7 @@
 """`Knowledge`: what is known of the coefficients W (equations x terms), as constraints."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import final
 
