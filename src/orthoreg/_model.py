@@ -450,10 +450,10 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         return self._summary
 
     def learned_equations(self) -> list[int]:
-        """The places of the equations that were not given."""
+        """The places of the equations that were not given; of those that were, if all were."""
         given = self.given_
         learned = export.learned_equations(self.output_names_, self.velocity_of_)
-        return [c for c in learned if self.output_names_[c] not in given]
+        return [c for c in learned if self.output_names_[c] not in given] or learned
 
     def _subject(self) -> Any:
         """What a summary is made of."""

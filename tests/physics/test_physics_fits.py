@@ -185,6 +185,40 @@ def test_an_angle_goes_on_after_a_turn():
     assert np.abs(model.predict(further) - rate(further)).max() < 0.02
 
 
+def test_a_model_that_was_given_completely_is_judged_like_any_other():
+    x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    y = np.column_stack([x[:, 1], -np.sin(x[:, 0])])
+    physics = og.Physics(equations={"x0": "x1", "x1": "-sin(x0)"})
+    model = og.OrthoReg(og.Polynomial(1), physics=physics).fit(x, y)
+    assert_allclose(model.predict(x), y, rtol=1e-14)
+    assert model.summary(x, y).verdict.code == "explained"
+    assert model.given_ == ("x0", "x1") and model.parameters_ == {}
+
+
+def test_the_equation_of_a_velocity_is_named_by_its_position():
+    measured = pendulum()
+    angles = [run.states[:, :1] for run in measured]
+    data = og.Dataset.from_positions(angles, measured[0].times, names=["theta"])
+    physics = og.Physics(equations={"theta'": "-g/L*sin(theta) + ..."}, values={"g": G})
+    model = og.OrthoReg(og.Polynomial(2), og.Zero(), physics=physics).fit(data)
+    assert model.parameters_["L"] == pytest.approx(LENGTH, rel=1e-3)
+    assert model.equations() == ["theta'' = -0.1500 theta_dot - 12.26 sin(theta)"]
+
+
+@pytest.mark.slow
+def test_the_other_well_of_an_odd_system_is_known_from_one():
+    from orthoreg.systems import Duffing, generate
+
+    system = Duffing()
+    train, other = (generate(system, split, runs=30, seed=0) for split in ("train", "t2"))
+    assert train.states[:, 0].min() > 0 > other.states[:, 0].max()
+    model = og.OrthoReg(physics=og.Physics(symmetry=og.Odd())).fit(train)
+    at = other.states[::50]
+    truth = np.stack([np.asarray(system(0.0, x)) for x in at])
+    error = np.sqrt(np.mean((model.predict(at) - truth) ** 2) / np.mean(truth**2))
+    assert error < 0.05
+
+
 def test_data_that_refute_a_given_equation_are_named_with_the_evidence():
     x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
     y = np.column_stack([x[:, 1], -x[:, 0]])

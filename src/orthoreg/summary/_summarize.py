@@ -83,9 +83,9 @@ class Subject:
 
     @property
     def learned(self) -> list[int]:
-        """The places of the equations that are not given."""
+        """The places of the equations that are not given; of those that are, if all are."""
         learned = learned_equations(self.outputs, self.velocity_of)
-        return [c for c in learned if self.outputs[c] not in self.given]
+        return [c for c in learned if self.outputs[c] not in self.given] or learned
 
 
 def summarize(
