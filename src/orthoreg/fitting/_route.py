@@ -1,7 +1,7 @@
 """The route of every fit: rows -> terms -> solution -> gate -> certificate -> `Fit`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -40,7 +40,7 @@ class Fit:
     training: Training | None
     range: Float[np.ndarray, "2 V"]
     refinement: Refinement | None = None
-    parameter_intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    parameter_intervals: tuple[tuple[str, tuple[float, float]], ...] = ()
 
 
 def fit(recipe: Recipe, observed: Rows) -> Fit:
@@ -202,7 +202,7 @@ def finish(
         selection if has_path else None,
         solution.training,
         task.observed.extent.range,
-        parameter_intervals=intervals,
+        parameter_intervals=tuple(intervals.items()),
     )
 
 
