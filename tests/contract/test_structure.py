@@ -11,10 +11,11 @@ import orthoreg
 
 FRONT_DOOR = {
     "MLP", "PINN", "STLSQ", "Adam", "Automatic", "CrossValidation", "DataError", "DataWarning",
-    "Dataset", "Exact", "Extrapolation", "FiniteDifference", "Fourier", "Gate",
+    "Dataset", "Even", "Exact", "Extrapolation", "FiniteDifference", "Fourier", "Gate",
     "InformationCriterion", "InputError", "LocalPolynomial", "Measured", "ModelFileError",
-    "MultiStep",
-    "OneStep", "OrthoReg", "OrthoregError", "PerState", "Polynomial", "RandomFeatures",
+    "MultiStep", "Odd", "Reflection",
+    "OneStep", "OrthoReg", "OrthoregError", "PerState", "Periodic", "Physics",
+    "Polynomial", "RandomFeatures",
     "SavitzkyGolay", "SimulationError", "SmoothedFiniteDifference", "SmoothingSpline",
     "StabilitySelection", "Terms", "TrainingError", "TrainingWarning", "UniversalODE",
     "VectorField", "Weak", "Zero", "__version__", "bootstrap", "fit_together", "load", "presets",

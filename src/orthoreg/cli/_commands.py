@@ -15,6 +15,7 @@ from ._arguments import (
     one_of,
     positions_in,
 )
+from ._known import BoundOption, Known, PhysicsFile, Relation, Value, physics_in
 from ._output import (
     collected_warnings,
     counted,
@@ -72,6 +73,11 @@ def fit(
         typer.Option(help="Weight of the overlap; inf for an exactly orthogonal residual."),
     ] = None,
     magnitude: Annotated[float | None, typer.Option(help="Weight of the residual's size.")] = None,
+    known: Known = None,
+    value: Value = None,
+    bound: BoundOption = None,
+    relation: Relation = None,
+    physics: PhysicsFile = None,
     *,
     reading: dict[str, Any],
     seed: Seed = 0,
@@ -91,6 +97,7 @@ def fit(
     from ._work import (
         coefficient_dict,
         draw,
+        physics_entries,
         second_order_entries,
         summary_entries,
         term_entries,
@@ -104,6 +111,7 @@ def fit(
         "orthogonality": orthogonality,
         "magnitude": magnitude,
         "library": None if library is None else parse_library(library),
+        "physics": physics_in(known, value, bound, relation, physics),
     }
     if residual is not None:
         settings["augmentation"] = RandomFeatures(residual) if residual else Zero()
@@ -138,6 +146,7 @@ def fit(
                 "equations": model.equations(),
                 "input_interpolation": model.input_interpolation_,
                 **second_order_entries(model),
+                **physics_entries(model),
                 "coefficients": coefficient_dict(model),
                 **term_entries(model, summary),
                 "certificate": model.certificate_.as_dict(),
