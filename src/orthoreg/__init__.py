@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .differentiation import SavitzkyGolay as SavitzkyGolay
     from .differentiation import SmoothedFiniteDifference as SmoothedFiniteDifference
     from .differentiation import SmoothingSpline as SmoothingSpline
+    from .explanation import Atom as Atom
     from .libraries import Fourier as Fourier
     from .libraries import PerState as PerState
     from .libraries import Polynomial as Polynomial
@@ -73,6 +74,7 @@ _NAMES = {
         "Automatic", "FiniteDifference", "LocalPolynomial", "SavitzkyGolay",
         "SmoothedFiniteDifference", "SmoothingSpline",
     ),
+    ".explanation": ("Atom",),
     ".libraries": ("Fourier", "PerState", "Polynomial", "Terms"),
     ".losses": ("Measured", "MultiStep", "OneStep", "VectorField", "Weak"),
     ".selection": (

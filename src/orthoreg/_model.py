@@ -11,6 +11,7 @@ import numpy as np
 
 from . import export
 from ._errors import InputError, ModelFileError
+from ._explaining import Explanation, explanation_of
 from ._persistence import (
     check_array,
     decode,
@@ -38,6 +39,7 @@ from ._validation import (
 )
 from .data import Dataset
 from .diagnostics import Certificate, certify
+from .explanation import Atom
 from .fitting import Fit, Recipe, Runs, adapt, fit_all, follow_trajectories
 from .libraries import parameters_of
 from .losses import is_noisy
@@ -173,6 +175,33 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         model._summary = None
         model._publish()
         return model
+
+    def explain(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        t: Any = None,
+        u: Any = None,
+        atoms: Sequence[Atom] = (),
+        minutes: float | None = None,
+    ) -> Explanation:
+        """What the model's library lacks, on data given as to `fit`: `.proposals`, ranked formulas
+        with their evidence; `.accept(i)` is a new model with those terms. This one stays.
+
+        Formulas of a catalogue, and `atoms` of your own, are sought together with the library's
+        terms, so that coefficients may change when one is added. Where nothing is clearly better
+        than the library there are no proposals. After `minutes` the best so far is returned.
+
+        >>> import numpy as np, orthoreg as og
+        >>> x = np.random.default_rng(0).uniform(-2, 2, (300, 1))
+        >>> model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(x, -x + 0.5 * np.sin(3 * x))
+        >>> found = model.explain(x, -x + 0.5 * np.sin(3 * x))
+        >>> found.proposals[0].formula, found.accept(0).equations()
+        ('sin(3*x0)', ["x0' = -1.000 x0 + 0.5000 sin(3*x0)"])
+        """
+        check_is_fitted(self)
+        return explanation_of(self, X, y, t, u, atoms, minutes)
 
     def _publish(self) -> None:
         """The learned values that users read, from the fitted field."""
