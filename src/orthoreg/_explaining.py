@@ -24,6 +24,7 @@ from .explanation import (
 )
 from .export import equation_names, significant
 from .libraries import PerState, Terms, as_library, to_text
+from .selection import Chosen
 
 _MOST_PROPOSALS = 8
 
@@ -234,15 +235,33 @@ def equation_text(label: str, found: Candidate, digits: int = 4) -> str:
 
 
 def extended(model: Any, chosen: Sequence[Proposal], data: Any) -> Any:
-    """A new model with the new terms in its library, fitted to the data."""
-    library = as_library(model.recipe().library)
+    """A new model with the new terms in its library, fitted to the data. In the equations of the
+    proposals their terms are chosen; the others are as they were."""
+    recipe = model.recipe()
     new = {one.equation: new_terms(one.candidate, f"{i}") for i, one in enumerate(chosen)}
-    larger = clone(model).set_params(library=library + PerState(new))
+    larger = clone(model).set_params(library=as_library(recipe.library) + PerState(new))
+    if "selection" in model.get_params(deep=False):
+        terms = {
+            one.equation: (*known_terms(one.candidate), *new[one.equation].formulas)
+            for one in chosen
+        }
+        old = recipe.selection
+        if isinstance(old, Chosen):
+            terms, old = dict(old.terms) | terms, old.others
+        larger.set_params(selection=Chosen(terms, old), sparsity=None)
     fitted = larger.fit(*data[:2], u=data[2]) if isinstance(data, tuple) else larger.fit(data)
     log = tuple({"equation": one.equation, "formula": one.formula, "gain": one.gain}
                 for one in chosen)  # fmt: skip
     fitted.accepted_ = (*getattr(model, "accepted_", ()), *log)
     return fitted
+
+
+def known_terms(found: Candidate) -> tuple[str, ...]:
+    """The library's terms that a candidate keeps, as the library writes them."""
+    fit = found.fit
+    return tuple(
+        shape.written_as or to_text(shape.expression) for shape in fit.shapes if shape.known
+    )
 
 
 def new_terms(found: Candidate, suffix: str) -> Terms:

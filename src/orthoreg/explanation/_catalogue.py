@@ -260,6 +260,9 @@ def _with_templates(z: Variable, span: Span) -> Iterator[tuple[Template, Shape]]
         grid, low, high = offer
         expression = substitute(_parsed(template.text), {"z": z})
         names = tuple(name for name in ("p", "c") if name in _letters(template.text))
+        # simple numbers on a grid may lie beyond what the scale of the data suggests
+        low = tuple(min(end, *(0.5 * grid[:, i])) for i, end in enumerate(low))
+        high = tuple(max(end, *(2.0 * grid[:, i])) for i, end in enumerate(high))
         yield template, Shape(expression, template.family, names, grid, low, high)
 
 

@@ -71,8 +71,10 @@ def known_shapes(features: FeatureMap, output: int) -> list[Shape]:
     """The terms of the library that an equation may use, parameters at their values."""
     resolved = features.resolved() if features.values else features
     return [
-        Shape(term, "known", known=True)
-        for term, allowed in zip(resolved.terms, features.mask[output], strict=True)
+        Shape(term, "known", known=True, written_as=name)
+        for term, name, allowed in zip(
+            resolved.terms, features.names, features.mask[output], strict=True
+        )
         if allowed and not parameters_of(term)
     ]
 

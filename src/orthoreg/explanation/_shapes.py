@@ -32,7 +32,8 @@ class Shape:
     """One formula of the variables.
 
     `grid` holds a row for each start of its `parameters`, `low` and `high` their bounds. `family`
-    is the kind of function; terms of the library that a model has are `known`.
+    is the kind of function; terms of the library that a model has are `known`,
+    `written_as` the library has them.
     """
 
     expression: Expression
@@ -42,6 +43,7 @@ class Shape:
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
     known: bool = False
+    written_as: str = ""
 
     @cached_property
     def program(self) -> Program:
