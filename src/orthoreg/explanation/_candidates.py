@@ -18,6 +18,7 @@ from ._shapes import Shape
 SIMPLE = (*(float(k) for k in range(1, 11)), 0.5, 1.5, 2.5)
 """Numbers that a reader expects in a formula."""
 _NEAR = 0.02  # relative distance to a simple number that is tried, whatever the interval
+_PER_DIGIT = 2.0  # times log of how much larger a term is than the target
 _LEVEL = 2.0  # standard errors to either side
 _MOST_PAIRS = 8  # terms, above which pairs are not tried
 
@@ -25,13 +26,19 @@ _MOST_PAIRS = 8  # terms, above which pairs are not tried
 @final
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One equation as a sum of terms, with what it costs in nats: misfit plus price."""
+    """One equation as a sum of terms, with what it costs in nats: the misfit, a price for each
+    term, and the excess of terms that cancel."""
 
     output: int
     fit: Projection
     nats: float
-    price: float
+    prices: tuple[float, ...]
+    excess: float
     mse: float
+
+    @property
+    def price(self) -> float:
+        return sum(self.prices) + self.excess
 
     @property
     def score(self) -> float:
@@ -65,15 +72,31 @@ def candidate(equation: Equation, fit: Projection | None) -> Candidate | None:
     """What a projection costs."""
     if fit is None or not np.isfinite(fit.rss):
         return None
-    price = sum(
+    prices = tuple(
         equation.price_of(shape, values)
         for shape, values in zip(fit.shapes, fit.values, strict=True)
     )
     rows = len(equation.target)
     free = rows - len(fit.covariance)
     return Candidate(
-        equation.output, fit, float(equation.nats(fit.rss)), float(price), fit.rss / max(free, 1)
+        equation.output,
+        fit,
+        float(equation.nats(fit.rss)),
+        prices,
+        _excess(equation, fit),
+        fit.rss / max(free, 1),
     )
+
+
+def _excess(equation: Equation, fit: Projection) -> float:
+    """What terms cost that are larger than the target and cancel: the digits of their
+    coefficients that it takes, log(|w| |phi| / |y|) nats each."""
+    size = np.array([
+        np.linalg.norm(equation.whitened(shape, values))
+        for shape, values in zip(fit.shapes, fit.values, strict=True)
+    ])  # fmt: skip
+    ratio = np.abs(fit.coefficients) * size / max(np.sqrt(equation.square), 1e-300)
+    return _PER_DIGIT * float(np.log(np.maximum(ratio, 1.0)).sum())
 
 
 def rescored(equation: Equation, found: Candidate) -> Candidate:

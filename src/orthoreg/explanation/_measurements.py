@@ -7,9 +7,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..data import Dataset, Extent, Rows, grouping, thinned
-from ..losses import AbstractLoss, Weak
+from ..losses import AbstractLoss, Weak, best_widths, is_noisy
 
 MOST_ROWS = 1200
+_MOST_SAMPLES = 40_000
+_SHORT = 25  # samples of a run, too few for windows
+_NARROW = (5.0, 10.0)  # samples in half a window
 _FLOOR = 1e-4  # of a target's size: what integrators and files round away
 
 
@@ -40,14 +43,31 @@ class Measurements:
 
 
 def measurements(loss: AbstractLoss, data: Dataset, most: int = MOST_ROWS) -> Measurements:
-    """The rows of these runs by the rule of a loss. Windows of different widths have different
-    noise, and so are made apart."""
-    rule = loss.rule(data)
-    if not isinstance(rule, Weak) or rule.widths is None:
-        return _joined([rule.observe(data)], data.n_samples, most)
-    widths = rule.widths if isinstance(rule.widths, tuple) else (float(rule.widths),)
-    parts = [Weak(widths=h, order=rule.order).observe(data) for h in widths]
+    """The weak form of these runs: windows as noise asks, or narrow ones where there is none,
+    which beat any derivative of the samples. Short runs, and derivatives that were measured, go
+    by the rule of the loss."""
+    data = _some(data)
+    if data.derivatives is not None or int(np.median(data.run_lengths)) < _SHORT:
+        return _joined([loss.observe(data)], data.n_samples, most)
+    rule = loss.rule(data) if is_noisy(data) else None
+    if isinstance(rule, Weak) and isinstance(rule.widths, tuple):
+        widths = rule.widths
+    elif is_noisy(data):
+        widths = best_widths(data, Weak())
+    else:
+        step = float(np.median(data.step_of_run()))
+        widths = tuple(step * samples for samples in _NARROW)
+    # windows of different widths have different noise, and so are made apart
+    parts = [Weak(widths=h).observe(data) for h in widths]
     return _joined(parts, data.n_samples, most)
+
+
+def _some(data: Dataset) -> Dataset:
+    """Whole runs, evenly chosen, of about so many samples as are needed."""
+    if data.n_samples <= _MOST_SAMPLES or data.n_runs == 1:
+        return data
+    count = max(int(_MOST_SAMPLES / data.n_samples * data.n_runs), 2)
+    return data[np.unique(np.linspace(0, data.n_runs - 1, count).astype(int))]
 
 
 def rows_as_measurements(rows: Rows, most: int = MOST_ROWS) -> Measurements:

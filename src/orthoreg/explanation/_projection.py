@@ -49,6 +49,11 @@ class Projection:
             bounds[own] = (max(shape.low[i], value - half), min(shape.high[i], value + half))
         return to_text(substitute(shape.expression, names)), bounds
 
+    def parameters(self, k: int, suffix: str) -> dict[str, float]:
+        """The values of the parameters that `written` leaves in term k, by their names there."""
+        pairs = zip(self.shapes[k].parameters, self.values[k], self.held[k], strict=True)
+        return {f"{name}_{suffix}_{k}": value for name, value, held in pairs if not held}
+
 
 def project(
     equation: Equation,
