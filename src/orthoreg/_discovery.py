@@ -10,6 +10,7 @@ from jaxtyping import Float
 from ._errors import InputError
 from ._estimator import OrthoReg
 from ._explaining import until
+from ._field import HybridField
 from ._progress import progress
 from ._validation import as_dataset, training_rows
 from .augmentations import Zero
@@ -28,7 +29,7 @@ from .explanation import (
 from .fitting import Fit, describe
 from .libraries import AbstractLibrary, Fourier, Polynomial, as_library, bind, parameter_bounds
 from .losses import Measured, is_noisy
-from .refinement import refine, refine_and_prune, segment_misfit
+from .refinement import match, segment_misfit
 from .selection import Chosen
 from .smoothing import noise_level
 
@@ -168,21 +169,19 @@ class _Matching:
         floor = np.maximum(_CLEAN * spread, 1e-300)
         self.noise = np.where(is_noise, np.maximum(level, floor), floor)
 
-    def match(self, one: Combination) -> Fit:
+    def match(self, one: Combination) -> HybridField:
         """The combination refined on trajectories."""
         kinds, bounds = self.names["input_interpolation_"], parameter_bounds(one.library)
-        rule = refine_and_prune if self.noisy else refine
-        found = rule(one.field, self.data, interpolation=kinds, bounds=bounds)
-        result = describe(found.field, self.rows)
-        certificate = certify(result, self.rows.outputs, found.field.features.names,
-                              normalized=True)  # fmt: skip
-        return Fit(found.field, certificate, None, None, self.rows.extent.range, found)
+        return match(one.field, self.data, interpolation=kinds, bounds=bounds, prune=self.noisy)
 
-    def misfit(self, fit: Fit, steps: int) -> Float[np.ndarray, " n"]:
+    def misfit(self, field: HybridField, steps: int) -> Float[np.ndarray, " n"]:
         kinds = self.names["input_interpolation_"]
-        return segment_misfit(fit.field, self.data, kinds, steps, self.noise)
+        return segment_misfit(field, self.data, kinds, steps, self.noise)
 
-    def model(self, one: Combination, fit: Fit) -> OrthoReg:
+    def model(self, one: Combination, field: HybridField) -> OrthoReg:
+        result = describe(field, self.rows)
+        certificate = certify(result, self.rows.outputs, field.features.names, normalized=True)
+        fit = Fit(field, certificate, None, None, self.rows.extent.range)
         terms = {name: library.formulas for name, library in one.library.by_state}
         model = OrthoReg(one.library, Zero(), selection=Chosen(terms))
         return model._learn(fit, self.names)
@@ -196,7 +195,7 @@ def _ranked(matching: _Matching, gaps: Sequence[Gap], goes_on: Any, tried: int) 
     bases = tuple(gap.base for gap in gaps)
     if bases not in chosen:
         chosen.append(bases)
-    found: list[tuple[Combination, Fit]] = []
+    found: list[tuple[Combination, HybridField]] = []
     with progress("Matching trajectories", float(len(chosen))) as show:
         for done, candidates in enumerate(chosen):
             show(float(done), "")
@@ -208,39 +207,39 @@ def _ranked(matching: _Matching, gaps: Sequence[Gap], goes_on: Any, tried: int) 
 
 
 def _scored(
-    matching: _Matching, found: Sequence[tuple[Combination, Fit]]
+    matching: _Matching, found: Sequence[tuple[Combination, HybridField]]
 ) -> tuple[DiscoveredModel, ...]:
-    misfits = _comparable_misfits(matching, [fit for _, fit in found])
+    misfits = _comparable_misfits(matching, [field for _, field in found])
     noise = np.maximum(matching.noise**2, misfits.min(axis=0))
     noise = np.where(matching.measured, noise, 1.0)
     count = float(matching.data.n_samples)
     scores = []
-    for (one, fit), misfit in zip(found, misfits, strict=True):
+    for (one, field), misfit in zip(found, misfits, strict=True):
         ratio = misfit[matching.measured] / noise[matching.measured]
         nats = sum(float(misfit_nats(max(r, 1e-12), 1.0, count)) for r in ratio)
-        used = np.asarray(fit.field.coefficients) != 0
+        used = np.asarray(field.coefficients) != 0
         scores.append(nats + float(one.prices[used].sum()))
     best = min(scores)
     weights = np.exp(-(np.array(scores) - best))
     weights /= weights.sum()
     models = [
         DiscoveredModel(
-            matching.model(one, fit),
+            matching.model(one, field),
             score,
             score - best,
             float(weight),
             not any(candidate.new for candidate in one.candidates),
         )
-        for (one, fit), score, weight in zip(found, scores, weights, strict=True)
+        for (one, field), score, weight in zip(found, scores, weights, strict=True)
     ]
     return tuple(sorted(models, key=lambda one: one.score))
 
 
-def _comparable_misfits(matching: _Matching, fits: Sequence[Fit]) -> Float[np.ndarray, "M n"]:
-    """Of all fits on segments of the same length: the longest that some fit follows."""
+def _comparable_misfits(matching: _Matching, fields: Sequence[HybridField]) -> Float[np.ndarray, "M n"]:
+    """Of all fields on segments of the same length: the longest that some field follows."""
     steps = int(matching.data.run_lengths.max()) - 1
     while True:
-        misfits = np.array([matching.misfit(fit, steps) for fit in fits])
+        misfits = np.array([matching.misfit(field, steps) for field in fields])
         share = (misfits / np.maximum(matching.variance, 1e-300))[:, matching.measured]
         if share.max(axis=1).min() < _FOLLOWED or steps // _SHORTER < _FEWEST_STEPS:
             return misfits

@@ -4,15 +4,17 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset, Extent, Rows, grouping, thinned
-from ..losses import AbstractLoss, Weak, best_widths, is_noisy
+from ..losses import AbstractLoss, Weak, best_widths, is_noisy, moving
+from ..smoothing import bump_windows, smooth
 
 MOST_ROWS = 1200
 _MOST_SAMPLES = 40_000
 _SHORT = 25  # samples of a run, too few for windows
 _NARROW = (5.0, 10.0)  # samples in half a window
+_KEPT = 1.2  # over the window: the share of noise that smoothing leaves, and windows average
 _FLOOR = 1e-4  # of a target's size: what integrators and files round away
 
 
@@ -59,7 +61,47 @@ def measurements(loss: AbstractLoss, data: Dataset, most: int = MOST_ROWS) -> Me
         widths = tuple(step * samples for samples in _NARROW)
     # windows of different widths have different noise, and so are made apart
     parts = [Weak(widths=h).observe(data) for h in widths]
-    return _joined(parts, data.n_samples, most)
+    noise = [np.tile(np.sqrt(rows.target_mse), (len(rows), 1)) for rows in parts]
+    if is_noisy(data):
+        noise = [row_noise(data, h, rows) for h, rows in zip(widths, parts, strict=True)]
+    return _joined(parts, data.n_samples, most, noise)
+
+
+def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c"]:
+    """The standard deviation of each window's target, from that of its samples, which may grow
+    with them: sigma^2 = a^2 + b^2 x^2. To it comes what the noise left in smoothed states makes of
+    the other side, about as large a share of the target as of the states."""
+    windows = moving(data, bump_windows(data.times, data.offsets, width, Weak().order))
+    measured = [c for c, name in enumerate(data.state_names) if name not in data.estimated]
+    found = smooth(data.times, data.states[:, measured], data.offsets)
+    left = (data.states[:, measured] - found.values) ** 2
+    variance, share = np.zeros_like(data.states), 0.0
+    for i, c in enumerate(measured):
+        variance[:, c] = _variances(found.values[:, i], left[:, i], float(found.noise[i]))
+        kept = _KEPT / max(float(found.window[i]), 1.0)
+        size = max(float(np.mean(data.states[:, c] ** 2)), 1e-300)
+        share += kept * float(np.mean(variance[:, c])) / size
+    result = np.asarray(windows.slope.multiply(windows.slope) @ variance)
+    place = {name: c for c, name in enumerate(data.state_names)}
+    bent = windows.curvature.multiply(windows.curvature)
+    for position, velocity in data.velocity_of.items():
+        if velocity in data.estimated:
+            result[:, place[velocity]] = bent @ variance[:, place[position]]
+    return np.sqrt(result + share * rows.targets**2)
+
+
+def _variances(
+    x: Float[np.ndarray, " N"], left: Float[np.ndarray, " N"], noise: float
+) -> Float[np.ndarray, " N"]:
+    """a^2 + b^2 x^2 that fits squared residuals best, both no less than zero, with the mean that
+    the noise has."""
+    square = x**2
+    away = square - square.mean()
+    slope = max(float(away @ left) / max(float(away @ away), 1e-300), 0.0)
+    slope = min(slope, left.mean() / max(float(square.mean()), 1e-300))
+    shape = np.maximum(left.mean() - slope * square.mean(), 0.0) + slope * square
+    mean = float(shape.mean())
+    return shape * (noise**2 / mean) if mean > 0 else np.full_like(x, noise**2)
 
 
 def _some(data: Dataset) -> Dataset:
@@ -75,14 +117,17 @@ def rows_as_measurements(rows: Rows, most: int = MOST_ROWS) -> Measurements:
     return _joined([rows], len(rows), most)
 
 
-def _joined(parts: list[Rows], samples: int, most: int) -> Measurements:
+def _joined(
+    parts: list[Rows], samples: int, most: int, noises: list[np.ndarray] | None = None
+) -> Measurements:
     total = sum(map(len, parts))
-    kept = [_thinned(rows, max(most * len(rows) // total, 1)) for rows in parts]
+    marked = [_thinned(rows, max(most * len(rows) // total, 1)) for rows in parts]
+    kept = [rows.only(mask) for rows, mask in zip(parts, marked, strict=True)]
     first = parts[0]
     size = np.sqrt(np.mean(first.targets**2, axis=0))
-    noise = np.concatenate([
-        np.tile(np.sqrt(rows.target_mse + (_FLOOR * size) ** 2), (len(rows), 1)) for rows in kept
-    ])  # fmt: skip
+    noises = noises or [np.tile(np.sqrt(rows.target_mse), (len(rows), 1)) for rows in parts]
+    known = np.concatenate([one[mask] for one, mask in zip(noises, marked, strict=True)])
+    noise = np.sqrt(known**2 + (_FLOOR * size) ** 2)
     windows, points = None, np.concatenate([rows.points for rows in kept])
     if first.windows is not None:
         import scipy.sparse as sparse
@@ -106,7 +151,7 @@ def _joined(parts: list[Rows], samples: int, most: int) -> Measurements:
     )
 
 
-def _thinned(rows: Rows, most: int) -> Rows:
+def _thinned(rows: Rows, most: int) -> Bool[np.ndarray, " N"]:
     marked = np.zeros(len(rows), dtype=bool)
     marked[thinned(rows, most)] = True
-    return rows.only(marked)
+    return marked
