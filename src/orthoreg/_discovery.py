@@ -36,6 +36,7 @@ from .smoothing import noise_level
 _TRIED = 10  # combinations whose trajectories are matched
 _CLEAN = 2e-4  # of a state's standard deviation: less noise than this is none
 _FOLLOWED = 0.05  # of the variance: trajectories that stay within follow the data
+_FARTHEST = 60.0  # nats behind the best candidate of an equation
 _SHORTER = 4
 _FEWEST_STEPS = 8
 
@@ -191,7 +192,11 @@ def _ranked(matching: _Matching, gaps: Sequence[Gap], goes_on: Any, tried: int) 
     """The best combinations, matched, scored by their trajectories."""
     data = matching.data
     given = dict(data.given_rates)
-    chosen = best_combinations([gap.candidates for gap in gaps], tried)
+    near = [
+        [one for one in gap.candidates if one.score - gap.candidates[0].score < _FARTHEST]
+        for gap in gaps
+    ]
+    chosen = best_combinations(near, tried)
     bases = tuple(gap.base for gap in gaps)
     if bases not in chosen:
         chosen.append(bases)
@@ -213,29 +218,33 @@ def _scored(
     noise = np.maximum(matching.noise**2, misfits.min(axis=0))
     noise = np.where(matching.measured, noise, 1.0)
     count = float(matching.data.n_samples)
-    scores = []
+    best: dict[Any, tuple[float, Combination, HybridField]] = {}
     for (one, field), misfit in zip(found, misfits, strict=True):
         ratio = misfit[matching.measured] / noise[matching.measured]
         nats = sum(float(misfit_nats(max(r, 1e-12), 1.0, count)) for r in ratio)
         used = np.asarray(field.coefficients) != 0
-        scores.append(nats + float(one.prices[used].sum()))
-    best = min(scores)
-    weights = np.exp(-(np.array(scores) - best))
-    weights /= weights.sum()
-    models = [
+        score = nats + float(one.prices[used].sum())
+        key = tuple((c, field.features.names[k]) for c, k in np.argwhere(used))
+        if key not in best or score < best[key][0]:
+            best[key] = (score, one, field)
+    ordered = sorted(best.values(), key=lambda entry: entry[0])
+    scores = np.array([score for score, _, _ in ordered])
+    weights = np.exp(scores[0] - scores)
+    return tuple(
         DiscoveredModel(
             matching.model(one, field),
             score,
-            score - best,
+            score - ordered[0][0],
             float(weight),
-            not any(candidate.new for candidate in one.candidates),
+            not one.is_new[np.asarray(field.coefficients) != 0].any(),
         )
-        for (one, field), score, weight in zip(found, scores, weights, strict=True)
-    ]
-    return tuple(sorted(models, key=lambda one: one.score))
+        for (score, one, field), weight in zip(ordered, weights / weights.sum(), strict=True)
+    )
 
 
-def _comparable_misfits(matching: _Matching, fields: Sequence[HybridField]) -> Float[np.ndarray, "M n"]:
+def _comparable_misfits(
+    matching: _Matching, fields: Sequence[HybridField]
+) -> Float[np.ndarray, "M n"]:
     """Of all fields on segments of the same length: the longest that some field follows."""
     steps = int(matching.data.run_lengths.max()) - 1
     while True:
@@ -244,5 +253,3 @@ def _comparable_misfits(matching: _Matching, fields: Sequence[HybridField]) -> F
         if share.max(axis=1).min() < _FOLLOWED or steps // _SHORTER < _FEWEST_STEPS:
             return misfits
         steps //= _SHORTER
-
-

@@ -252,7 +252,7 @@ def extended(model: Any, chosen: Sequence[Proposal], data: Any) -> Any:
     fitted = larger.fit(*data[:2], u=data[2]) if isinstance(data, tuple) else larger.fit(data)
     log = tuple({"equation": one.equation, "formula": one.formula, "gain": one.gain}
                 for one in chosen)  # fmt: skip
-    fitted.accepted_ = (*getattr(model, "accepted_", ()), *log)
+    fitted.accepted_ = (*model.accepted_, *log)
     return fitted
 
 
@@ -287,5 +287,3 @@ def vars_of(one: Any) -> dict[str, Any]:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
-
-

@@ -68,6 +68,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     training_: Training | None
     selection_: SelectionResult | None
     refinement_: Refinement | None
+    accepted_: tuple[dict[str, Any], ...]
     _evidence: TermEvidence | None
     _summary: Summary | None
 
@@ -95,6 +96,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self.selection_ = fit.selection
         self.state_range_ = fit.range[:, : len(self.state_names_)]
         self.refinement_ = fit.refinement
+        self.accepted_ = ()
         self._evidence = self._summary = None
         self._publish()
         return self
@@ -440,6 +442,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             is_selected=recipe.selection is not None and not recipe.regularization.sparsity,
             left_out=() if self.selection_ is None else self.selection_.left_out,
             widths=getattr(getattr(self, "loss_", None), "widths", None) or (),
+            accepted=tuple(f"{one['equation']}': {one['formula']}" for one in self.accepted_),
             refined="" if self.refinement_ is None else self.refinement_.status,
             knows_noise=self.refinement_ is not None and self.refinement_.kept,
             units=self.units_,
@@ -491,6 +494,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
                 "certificate": encode(self.certificate_.as_dict()),
                 "evidence": evidence,
                 "refinement": refinement,
+                "accepted": encode(self.accepted_),
                 "summary": None if self._summary is None else encode(self._summary.to_dict()),
             },
             {**arrays, **evidence_arrays, **refinement_arrays, "state_range": self.state_range_},
@@ -531,6 +535,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         model.refinement_ = refinement_from_parts(
             manifest.get("refinement"), arrays, model.field_
         )  # files from before there were any have none
+        model.accepted_ = tuple(decode(manifest.get("accepted", [])))
         kept = decode(manifest["summary"])
         model._summary = None if kept is None else Summary.from_dict(kept)
         model._publish()

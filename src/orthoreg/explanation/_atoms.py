@@ -1,6 +1,6 @@
 """`Atom`: a formula of one's own for the search."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import permutations, product
 from typing import Any, final
@@ -77,11 +77,11 @@ class Atom:
         used = tuple(name for name in bounds if name in parameters_of(expression))
         each = _VALUES.get(len(used), _FEWEST_VALUES)
         axes = [_spaced(*bounds[name], each) for name in used]
-        grid = np.array(list(product(*axes)), dtype=float).reshape(-1, len(used))
+        grid = np.array(list(product(*axes)), dtype=float).reshape(each ** len(used), len(used))
         low, high = (tuple(bounds[name][end] for name in used) for end in (0, 1))
         return Shape(expression, "own", used, grid, low, high)
 
-    def _refuse_unknown(self, unknown: frozenset[str], names: Sequence[str]) -> None:
+    def _refuse_unknown(self, unknown: Set[str], names: Sequence[str]) -> None:
         for name in sorted(unknown):
             raise FormulaError(
                 f"Atom('{self.formula}'): '{name}' is no variable of the data ({quoted(names)}) "
@@ -89,9 +89,7 @@ class Atom:
                 f"Atom('{self.formula}', {name}=(0, 10))."
             )
 
-    def _refuse_constant(
-        self, used: frozenset[int], names: Sequence[str], extent: Extent
-    ) -> None:
+    def _refuse_constant(self, used: frozenset[int], names: Sequence[str], extent: Extent) -> None:
         for v in sorted(used):
             if not extent.varies[v]:
                 raise InputError(

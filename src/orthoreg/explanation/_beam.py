@@ -83,17 +83,15 @@ def exchange(
     return list(found.values())
 
 
-def best_of(
-    equation: Equation, supports: Sequence[Support], count: int
-) -> list[Support]:
+def best_of(equation: Equation, supports: Sequence[Support], count: int) -> list[Support]:
     """The best at each temperature, at most `count` for each, one of a structure."""
     chosen: dict[frozenset[int], Support] = {}
+    nats = equation.nats(np.array([one.rss for one in supports]))
+    price = np.array([one.price for one in supports])
     for temperature in TEMPERATURES:
-        ordered = sorted(
-            supports, key=lambda one: float(equation.nats(one.rss)) / temperature + one.price
-        )
         taken: set[tuple[int, ...]] = set()
-        for one in ordered:
+        for place in np.argsort(nats / temperature + price):
+            one = supports[place]
             structure = _structure(equation, one.columns)
             if structure in taken:
                 continue
@@ -152,9 +150,7 @@ def _structure(equation: Equation, columns: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(equation.shape[list(columns)].tolist()))
 
 
-def _gains(
-    equation: Equation, supports: Sequence[tuple[int, ...]]
-) -> Float[np.ndarray, "P K"]:
+def _gains(equation: Equation, supports: Sequence[tuple[int, ...]]) -> Float[np.ndarray, "P K"]:
     """By how much each further column lowers the squared misfit of each support; minus infinity
     where it depends on those that are there."""
     result = np.empty((len(supports), len(equation)))

@@ -59,9 +59,7 @@ class Candidate:
     @cached_property
     def structure(self) -> frozenset[str]:
         """What the candidate is but for its numbers."""
-        return frozenset(
-            to_text(shape.expression) for shape in self.fit.shapes
-        )
+        return frozenset(to_text(shape.expression) for shape in self.fit.shapes)
 
     def standard_errors(self) -> Float[np.ndarray, " m"]:
         """Of the coefficients, then of the free parameters."""
@@ -179,9 +177,7 @@ def _simple_near(found: Candidate, place: tuple[int, int]) -> list[float]:
     value = found.fit.values[k][i]
     half = max(_LEVEL * interval_half(found, place), _NEAR * abs(value))
     signed = [sign * number for number in SIMPLE for sign in (1.0, -1.0)]
-    inside = [
-        n for n in signed if abs(n - value) <= half and shape.low[i] <= n <= shape.high[i]
-    ]
+    inside = [n for n in signed if abs(n - value) <= half and shape.low[i] <= n <= shape.high[i]]
     return sorted(inside, key=lambda n: abs(n - value))
 
 

@@ -202,7 +202,10 @@ _PAIRS = (
     "sin(z + w)", "cos(z + w)", "sin(z - w)", "cos(z - w)", "sin(z)*sin(w)", "cos(z)*cos(w)",
 )  # fmt: skip
 _ORDERED_PAIRS = ("sin(z)*cos(w)",)
-_POLAR_PAIRS = {"cot": ("cos(w)/tan(z)", "sin(w)/tan(z)"), "tan": ("cos(w)*tan(z)", "sin(w)*tan(z)")}
+_POLAR_PAIRS = {
+    "cot": ("cos(w)/tan(z)", "sin(w)/tan(z)"),
+    "tan": ("cos(w)*tan(z)", "sin(w)*tan(z)"),
+}
 _INVERSE_PAIRS = ("cos(w)/z", "sin(w)/z")
 
 

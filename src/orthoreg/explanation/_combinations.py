@@ -3,10 +3,10 @@
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from .._field import HybridField
 from ..augmentations import TanhLayers
@@ -18,12 +18,13 @@ from ._candidates import Candidate
 @dataclass(frozen=True, eq=False)
 class Combination:
     """A candidate for each learned equation. `library` has exactly their terms, `prices` what each
-    of them costs, like the field's coefficients."""
+    of them costs, and `is_new` which the base library lacks, like the field's coefficients."""
 
     candidates: tuple[Candidate, ...]
     library: PerState
     field: HybridField
     prices: Float[np.ndarray, "c K"]
+    is_new: Bool[np.ndarray, "c K"]
 
     @property
     def score(self) -> float:
@@ -31,9 +32,7 @@ class Combination:
         return sum(one.score for one in self.candidates)
 
 
-def best_combinations(
-    lists: Sequence[Sequence[Candidate]], most: int
-) -> list[tuple[Candidate, ...]]:
+def best_combinations(lists: Sequence[Sequence[Any]], most: int) -> list[tuple[Any, ...]]:
     """One candidate of each list, the lowest sums of scores first."""
     start = (0,) * len(lists)
     heap = [(sum(one[0].score for one in lists), start)]
@@ -70,18 +69,19 @@ def combine(
     whole = PerState(library)
     features = bind(whole, names, outputs, given)
     coefficients = np.zeros((len(outputs), len(features.terms)))
-    prices = np.zeros_like(coefficients)
+    prices, is_new = np.zeros_like(coefficients), np.zeros(coefficients.shape, dtype=bool)
     for one in candidates:
-        for text, w, price in zip(
-            written[one.output], one.fit.coefficients, one.prices, strict=True
+        for text, w, price, shape in zip(
+            written[one.output], one.fit.coefficients, one.prices, one.fit.shapes, strict=True
         ):
             place = _place(features, text)
             coefficients[one.output, place] += w
             prices[one.output, place] = price
+            is_new[one.output, place] = not shape.known
     for c, v in given.items():
         coefficients[c, features.names.index(quote_name(names[v]))] = 1.0
     field = _field(features.with_values(values[name] for name in features.parameters), coefficients)
-    return Combination(tuple(candidates), whole, field, prices)
+    return Combination(tuple(candidates), whole, field, prices, is_new)
 
 
 def _place(features: FeatureMap, text: str) -> int:

@@ -1,7 +1,7 @@
 """One equation's linear problem over a dictionary, whitened, with its Gram matrix."""
 
 from collections.abc import Sequence
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float
@@ -10,6 +10,8 @@ from ._dictionary import Dictionary, price_of
 from ._measurements import Measurements
 from ._score import misfit_nats
 from ._shapes import Shape
+
+_MOST_KEPT = 2000  # columns that were asked for, in case they are again
 
 
 @final
@@ -36,27 +38,35 @@ class Equation:
         self.gram = self.phi.T @ self.phi
         self.moments = self.phi.T @ self.target
         self.square = float(self.target @ self.target)
+        self._columns: dict[tuple[int, tuple[float, ...]], np.ndarray] = {}
+        self._prices: dict[tuple[int, tuple[float, ...]], float] = {}
 
     def __len__(self) -> int:
         return len(self.shape)
 
-    def nats(self, rss: float | Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+    def nats(self, rss: Any) -> Any:
         """What a squared misfit costs."""
-        return misfit_nats(
-            np.maximum(rss, 1e-300) / len(self.target), self.noise, self.count
-        )
+        return misfit_nats(np.maximum(rss, 1e-300) / len(self.target), self.noise, self.count)
 
     def whitened(self, shape: Shape, values: Sequence[float]) -> Float[np.ndarray, " R"]:
         """A column at the rows, in units of their noise."""
-        column = shape.columns(self.rows.points, np.array([values]).reshape(1, -1))
-        return self.rows.at_rows(column)[:, 0] * self.weight
+        key = (id(shape), tuple(values))
+        if key not in self._columns:
+            column = shape.columns(self.rows.points, np.array([values]).reshape(1, -1))
+            if len(self._columns) > _MOST_KEPT:
+                self._columns.clear()
+            self._columns[key] = self.rows.at_rows(column)[:, 0] * self.weight
+        return self._columns[key]
 
     def slopes(self, shape: Shape, values: Sequence[float]) -> Float[np.ndarray, "R q"]:
         """The derivatives of a column by its parameters, likewise."""
         return self.rows.at_rows(shape.gradient(self.rows.points, values)) * self.weight[:, None]
 
     def price_of(self, shape: Shape, values: Sequence[float]) -> float:
-        return price_of(shape, values, self.count)
+        key = (id(shape), tuple(values))
+        if key not in self._prices:
+            self._prices[key] = price_of(shape, values, self.count)
+        return self._prices[key]
 
     def add(self, place: int, values: tuple[float, ...]) -> int | None:
         """A new column of a shape; its number, None where it is not finite."""

@@ -166,16 +166,12 @@ def _changes(base: Candidate, found: Candidate) -> dict[str, tuple[float, float]
     before, after = (
         {
             to_text(term): float(w)
-            for term, w, shape in zip(
-                one.terms, one.fit.coefficients, one.fit.shapes, strict=True
-            )
+            for term, w, shape in zip(one.terms, one.fit.coefficients, one.fit.shapes, strict=True)
             if shape.known and not parameters_of(term)
         }
         for one in (base, found)
     )
-    return {
-        name: (before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after}
-    }
+    return {name: (before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after}}
 
 
 def _around(equation: Equation) -> Float[np.ndarray, "P V"]:
@@ -202,5 +198,3 @@ def _values(found: Candidate, points: Float[np.ndarray, "P V"]) -> Float[np.ndar
     ):
         total += w * shape.columns(points, np.array([values]).reshape(1, -1))[:, 0]
     return total
-
-

@@ -90,7 +90,10 @@ def project(
         values, columns, w, rss = better
         if gained <= _SETTLED * rss:
             break
-    covariance = _covariance(equation, shapes, values, columns, w, free)
+    size = len(w) + len(free)
+    covariance = np.full((size, size), np.nan)
+    if rounds:  # else this is a trial, whose errors nobody asks for
+        covariance = _covariance(equation, shapes, values, columns, w, free)
     return Projection(shapes, tuple(values), held, w, rss, covariance)
 
 
@@ -176,5 +179,3 @@ def _covariance(
     size = np.where(size > 0, size, 1.0)
     inner = np.linalg.pinv((joint / size).T @ (joint / size), hermitian=True)
     return inner / np.outer(size, size)
-
-

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 from .._errors import InputError
 from .._progress import progress
@@ -46,7 +46,7 @@ class Gap:
 def explain_rows(
     rows: Measurements,
     features: FeatureMap,
-    atoms: Sequence[Atom] = (),
+    atoms: Sequence[Any] = (),
     *,
     supports: dict[int, Sequence[int]] | None = None,
     goes_on: Callable[[], bool] = lambda: True,
@@ -79,7 +79,7 @@ def known_shapes(features: FeatureMap, output: int) -> list[Shape]:
     ]
 
 
-def new_shapes(rows: Measurements, atoms: Sequence[Atom]) -> list[Shape]:
+def new_shapes(rows: Measurements, atoms: Sequence[Any]) -> list[Shape]:
     """The user's atoms, then the catalogue."""
     for atom in atoms:
         if not isinstance(atom, Atom):

@@ -1,16 +1,15 @@
 """One score for every candidate of one data set, in nats: less is better."""
 
+from typing import Any
+
 import numpy as np
-from jaxtyping import Float
 
 _TEMPERED = 60.0  # rows that count where the misfit is no more than noise
 _CLEAR = 2.0  # times the variance of the noise, above which every row counts
 _LEAST = 0.4  # of that: a better fit than noise allows tells nothing
 
 
-def misfit_nats(
-    mse: float | Float[np.ndarray, "..."], noise: float, count: float
-) -> Float[np.ndarray, "..."]:
+def misfit_nats(mse: Any, noise: float, count: float) -> Any:
     """The negative log-likelihood of residuals of unknown size, N/2 log(mse), from where they are
     twice the variance of the noise. Below, where models differ by chance and by what smoothing
     left, at most 60 rows count."""

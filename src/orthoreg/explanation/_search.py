@@ -120,7 +120,9 @@ def _sharpened(equation: Equation, supports: Sequence[Support]) -> int:
         if not any(equation.shapes[p].parameters for p in places):
             continue
         fit = project(
-            equation, [equation.shapes[p] for p in places], [equation.values[k] for k in one.columns]
+            equation,
+            [equation.shapes[p] for p in places],
+            [equation.values[k] for k in one.columns],
         )
         for place, values in zip(places, fit.values if fit else (), strict=False):
             rounded = tuple(float(f"{v:.8g}") for v in values)

@@ -96,5 +96,3 @@ def symbols(item: Expression) -> int:
             return symbols(base) + (1 if inverse else symbols(exponent))
         case Call(_, argument):
             return 1 + symbols(argument)
-
-

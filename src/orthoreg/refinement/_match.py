@@ -57,19 +57,19 @@ def match(
                 break
             stage = found
             problem = replace(problem, field=problem.constants.write(problem.field, stage.p))
-            weak = _weakest(problem, stage, least) if prune else None
-            while weak is not None:
-                coefficients = np.array(problem.field.coefficients)
-                coefficients[weak] = 0.0
-                smaller = problem_of(replace(problem.field, coefficients=coefficients))
-                ends = smaller.constants.bounds(smaller.field, bounds or {})
-                found = _stage(smaller, length, stage, smooth, ends)
-                if found is None:
-                    break
-                stage = found
-                written = smaller.constants.write(smaller.field, stage.p)
-                problem = replace(smaller, field=written)
-                weak = _weakest(problem, stage, least)
+        weak = _weakest(problem, stage, least) if prune and stage is not None else None
+        while weak is not None and stage is not None:
+            coefficients = np.array(problem.field.coefficients)
+            coefficients[weak] = 0.0
+            smaller = problem_of(replace(problem.field, coefficients=coefficients))
+            ends = smaller.constants.bounds(smaller.field, bounds or {})
+            found = _stage(smaller, stage.length, stage, smooth, ends)
+            if found is None:
+                break
+            stage = found
+            written = smaller.constants.write(smaller.field, stage.p)
+            problem = replace(smaller, field=written)
+            weak = _weakest(problem, stage, least)
     return problem.field
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -27,10 +27,10 @@ class Chosen(AbstractSelection):
 
     def __init__(
         self,
-        terms: Mapping[str, Sequence[str]] | Sequence[tuple[str, Sequence[str]]],
+        terms: Mapping[str, Sequence[str]] | Sequence[Sequence[Any]],
         others: AbstractSelection | None = None,
     ):
-        pairs = tuple((str(name), tuple(chosen)) for name, chosen in dict(terms).items())
+        pairs = tuple((str(name), tuple(chosen)) for name, chosen in dict(terms).items())  # pyright: ignore[reportArgumentType, reportCallIssue]
         object.__setattr__(self, "terms", pairs)
         object.__setattr__(self, "others", others)
 
