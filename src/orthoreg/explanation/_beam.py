@@ -172,6 +172,11 @@ def _gains(equation: Equation, supports: Sequence[tuple[int, ...]]) -> Float[np.
     return result
 
 
+def added_gains(equation: Equation, columns: tuple[int, ...]) -> Float[np.ndarray, " K"]:
+    """By how much each further column lowers the squared misfit of these."""
+    return _gains(equation, [columns])[0]
+
+
 def _gram(equation: Equation, chosen: list[int]) -> Float[np.ndarray, "s s"]:
     return equation.gram[np.ix_(chosen, chosen)] + RIDGE * np.eye(len(chosen))
 

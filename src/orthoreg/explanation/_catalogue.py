@@ -29,7 +29,7 @@ from ._shapes import Shape
 
 FASTEST = 26.0
 """Frequency times range beyond which a sine follows noise."""
-_MARGIN = 0.1  # of the range, beyond which a domain must reach
+_MARGIN = 0.02  # of the range, beyond which a domain must reach
 _STEEPEST = 12.0  # exponent over the range
 _STEP = 2.4  # of frequency times range, between neighbours on a grid
 _DEGREE = 3
@@ -201,7 +201,9 @@ TEMPLATES = (
 _PAIRS = (
     "sin(z + w)", "cos(z + w)", "sin(z - w)", "cos(z - w)", "sin(z)*sin(w)", "cos(z)*cos(w)",
 )  # fmt: skip
-_ORDERED_PAIRS = ("sin(z)*cos(w)",)
+_ORDERED_PAIRS = (
+    "sin(z)*cos(w)", "sin(z)*cos(2*w)", "cos(z)*cos(2*w)", "sin(z)*sin(2*w)", "cos(z)*sin(2*w)",
+)  # fmt: skip
 _POLAR_PAIRS = {
     "cot": ("cos(w)/tan(z)", "sin(w)/tan(z)"),
     "tan": ("cos(w)*tan(z)", "sin(w)*tan(z)"),
@@ -274,10 +276,10 @@ def _pairs(variables: dict[int, Variable], spans: dict[int, Span]) -> list[Shape
     for i, j in combinations(variables, 2):
         found += [_pair(text, variables[i], variables[j]) for text in _PAIRS]
         for a, b in ((i, j), (j, i)):
-            texts = list(_ORDERED_PAIRS)
+            texts: list[str] = list(_ORDERED_PAIRS)
             for kind, more in _POLAR_PAIRS.items():
-                texts += more if _tangent(kind)(spans[a]) is not None else ()
-            texts += _INVERSE_PAIRS if spans[a].apart_from_zero else ()
+                texts += list(more) if _tangent(kind)(spans[a]) is not None else []
+            texts += list(_INVERSE_PAIRS) if spans[a].apart_from_zero else []
             found += [_pair(text, variables[a], variables[b]) for text in texts]
     return found
 

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool
 
-from ._beam import Support, beam, best_of, exchange
+from ._beam import Support, added_gains, beam, best_of, exchange
 from ._candidates import Candidate, make_readable, polish, prune, rescored
 from ._equation import Equation
 from ._pairs import best_pairs
@@ -24,6 +24,9 @@ _DEPTH = 7
 _EACH = 4  # supports polished at each temperature in a family
 _REFINED = 3  # of a level whose parameters are estimated within the beam
 _ROUNDS = 3  # of doing so
+_LARGEST_SEEDED = 2
+_SEEDED_SUPPORTS = 4
+_SEEDS = 8  # functions whose parameters are estimated beside a known support
 _STARTS = 2  # known supports of a size, that pairs are added to
 _LARGEST_START = 4
 _PAIRS = 4  # at each temperature
@@ -58,6 +61,7 @@ def search(
     known = beam(equation, equation.known, starts, depth=_DEPTH + 3)
     chosen = best_of(equation, known, _EACH)
     everything = list(known)
+    _seed(equation, known)
     for names in FAMILIES:
         if not goes_on():
             break
@@ -77,6 +81,25 @@ def search(
     ordered = _distinct(equation, found)
     base = min((one for one in ordered if not one.new), key=lambda one: one.score)
     return Found(base, tuple(ordered[:most]), equation.noise)
+
+
+def _seed(equation: Equation, known: Sequence[Support]) -> None:
+    """Adds, beside the best known support of each small size, the functions that serve it best
+    alone, with their parameters estimated: a coarse grid may hide the right one."""
+    for size in range(_LARGEST_SEEDED + 1):
+        same = [one for one in known if len(one.columns) == size]
+        for one in sorted(same, key=lambda one: one.rss)[:_SEEDED_SUPPORTS]:
+            gains = added_gains(equation, one.columns)
+            best: dict[int, int] = {}
+            for k in np.argsort(-gains):
+                if equation.values[k] and np.isfinite(gains[k]):
+                    best.setdefault(int(equation.shape[k]), int(k))
+                if len(best) == _SEEDS:
+                    break
+            _sharpened(
+                equation,
+                [Support((*one.columns, k), 0.0, 0.0) for k in best.values()],
+            )
 
 
 def _paired(equation: Equation, known: Sequence[Support]) -> list[tuple[int, ...]]:
