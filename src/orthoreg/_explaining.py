@@ -59,6 +59,10 @@ class Proposal:
         """A new model whose library has these terms too, fitted to the same data."""
         return self._explanation[0].accept(self)
 
+    def values(self, variables: Any) -> Any:
+        """The proposed right-hand side at states, then inputs (N, V)."""
+        return self.candidate.values(np.asarray(variables, dtype=float))
+
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return {

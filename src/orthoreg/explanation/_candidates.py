@@ -61,6 +61,13 @@ class Candidate:
         """What the candidate is but for its numbers."""
         return frozenset(to_text(shape.expression) for shape in self.fit.shapes)
 
+    def values(self, points: Float[np.ndarray, "P V"]) -> Float[np.ndarray, " P"]:
+        """The right-hand side at points."""
+        total, fit = np.zeros(len(points)), self.fit
+        for shape, values, w in zip(fit.shapes, fit.values, fit.coefficients, strict=True):
+            total += w * shape.columns(points, np.array([values]).reshape(1, -1))[:, 0]
+        return total
+
     def standard_errors(self) -> Float[np.ndarray, " m"]:
         """Of the coefficients, then of the free parameters."""
         return np.sqrt(np.maximum(np.diag(self.fit.covariance), 0.0) * self.mse)

@@ -185,16 +185,7 @@ def _around(equation: Equation) -> Float[np.ndarray, "P V"]:
 def _alternative(
     equation: Equation, found: Candidate, other: Candidate, points: Float[np.ndarray, "P V"]
 ) -> Alternative:
-    apart = np.nan_to_num(np.abs(_values(found, points) - _values(other, points)))
+    apart = np.nan_to_num(np.abs(found.values(points) - other.values(points)))
     place = int(np.argmax(apart))
     where = dict(zip(equation.rows.names, points[place].tolist(), strict=True))
     return Alternative(formula(other), other.score - found.score, where, float(apart[place]))
-
-
-def _values(found: Candidate, points: Float[np.ndarray, "P V"]) -> Float[np.ndarray, " P"]:
-    total = np.zeros(len(points))
-    for shape, values, w in zip(
-        found.fit.shapes, found.fit.values, found.fit.coefficients, strict=True
-    ):
-        total += w * shape.columns(points, np.array([values]).reshape(1, -1))[:, 0]
-    return total
