@@ -183,7 +183,7 @@ class _Matching:
         result = describe(field, self.rows)
         certificate = certify(result, self.rows.outputs, field.features.names, normalized=True)
         fit = Fit(field, certificate, None, None, self.rows.extent.range)
-        terms = {name: library.formulas for name, library in one.library.by_state}
+        terms = {name: one.library_terms(name) for name, _ in one.library.by_state}
         model = OrthoReg(one.library, Zero(), selection=Chosen(terms))
         return model._learn(fit, self.names)
 

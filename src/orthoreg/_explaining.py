@@ -243,7 +243,8 @@ def extended(model: Any, chosen: Sequence[Proposal], data: Any) -> Any:
     proposals their terms are chosen; the others are as they were."""
     recipe = model.recipe()
     new = {one.equation: new_terms(one.candidate, f"{i}") for i, one in enumerate(chosen)}
-    larger = clone(model).set_params(library=as_library(recipe.library) + PerState(new))
+    copy: Any = clone(model)
+    larger = copy.set_params(library=as_library(recipe.library) + PerState(new))
     if "selection" in model.get_params(deep=False):
         terms = {
             one.equation: (*known_terms(one.candidate), *new[one.equation].formulas)

@@ -374,7 +374,9 @@ def test_methods_that_several_experiments_need_are_wanted_once():
     assert wanted(("table_baselines", "table_pendulum")) == both
     assert set(wanted(("table_stlsq",))) & set(both) == {both[0]}
     assert {setting for setting, _ in wanted(NAMES)} == {
-        s for one in EXPERIMENTS.values() for s in one.SETTINGS
+        s
+        for one in EXPERIMENTS.values()
+        for s in one.SETTINGS
         if s != "timing" and not s.startswith("discovery/")
     }
 

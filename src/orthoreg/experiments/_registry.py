@@ -78,7 +78,10 @@ def wanted(names: Iterable[str]) -> list[tuple[str, tuple[str, ...]]]:
     Methods come in fixed groups, so that what one experiment has computed serves the others. The
     PINN is told the pendulum's equation, so that it and its sibling are for the pendulum only.
     """
-    chosen = {*tables_of(names), *(DRAWN if "figures" in names else ())} - {timing.NAME, discovery.NAME}
+    chosen = {*tables_of(names), *(DRAWN if "figures" in names else ())} - {
+        timing.NAME,
+        discovery.NAME,
+    }
     found = {
         (setting, group): None
         for name, experiment in EXPERIMENTS.items()

@@ -57,7 +57,7 @@ class Atom:
         free = parameters_of(item) - bounds.keys()
         self._refuse_unknown(free - set(_PLACES), names)
         self._refuse_constant(variables_of(item), names, extent)
-        moving = [Variable(int(v), names[v]) for v in np.flatnonzero(extent.varies)]
+        moving = [Variable(v, names[v]) for v in np.flatnonzero(extent.varies).tolist()]
         places = [name for name in _PLACES if name in free]
         shapes = []
         for chosen in permutations(moving, len(places)):
@@ -98,7 +98,7 @@ class Atom:
                 )
 
     def _undefined(self, shape: Shape, names: Sequence[str], extent: Extent) -> str:
-        finite = np.isfinite(shape.columns(extent.sample, shape.grid)).all(axis=1)
+        finite: Any = np.isfinite(shape.columns(extent.sample, shape.grid)).all(axis=1)
         row = extent.sample[int(np.argmin(finite))]
         where = ", ".join(f"{names[v]} = {row[v]:.4g}" for v in variables_of(shape.expression))
         return (

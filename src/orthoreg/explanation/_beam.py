@@ -91,7 +91,7 @@ def best_of(equation: Equation, supports: Sequence[Support], count: int) -> list
     for temperature in TEMPERATURES:
         taken: set[tuple[int, ...]] = set()
         for place in np.argsort(nats / temperature + price):
-            one = supports[place]
+            one = supports[int(place)]
             structure = _structure(equation, one.columns)
             if structure in taken:
                 continue
@@ -160,7 +160,7 @@ def _gains(equation: Equation, supports: Sequence[tuple[int, ...]]) -> Float[np.
         if size == 0:
             result[places] = equation.moments**2
             continue
-        chosen = np.array([supports[p] for p in places])
+        chosen = np.array([supports[p] for p in places.tolist()])
         gram = equation.gram[chosen[:, :, None], chosen[:, None, :]] + RIDGE * np.eye(size)
         inverse = np.linalg.inv(np.linalg.cholesky(gram))
         across = inverse @ equation.gram[chosen]

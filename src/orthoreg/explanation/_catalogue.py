@@ -218,7 +218,7 @@ def catalogue(names: Sequence[str], extent: Extent) -> list[Shape]:
     spans = {v: span_of(extent, v) for v in places}
     variables = {v: Variable(v, names[v]) for v in places}
     plain = list(_monomials(names, places))
-    plain += [shape for v in places for shape in _templates(variables[v], spans[v])]
+    plain += [one for v in places for _, one in _with_templates(variables[v], spans[v])]
     plain += _pairs(variables, spans)
     factors = [
         (one, variables[v], template)
@@ -250,11 +250,6 @@ def _monomials(names: Sequence[str], places: Sequence[int]) -> Iterator[Shape]:
     for term in Polynomial(_DEGREE).terms(tuple(names)):
         if variables_of(term) <= allowed:
             yield Shape(term, "poly")
-
-
-def _templates(z: Variable, span: Span) -> Iterator[Shape]:
-    for _, shape in _with_templates(z, span):
-        yield shape
 
 
 def _with_templates(z: Variable, span: Span) -> Iterator[tuple[Template, Shape]]:

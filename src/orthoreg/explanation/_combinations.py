@@ -31,12 +31,18 @@ class Combination:
         """By rows alone."""
         return sum(one.score for one in self.candidates)
 
+    def library_terms(self, equation: str) -> tuple[str, ...]:
+        """The terms of one equation, as its library writes them."""
+        own = self.library.of(equation)
+        return tuple(own.formulas) if isinstance(own, Terms) else ()
+
 
 def best_combinations(lists: Sequence[Sequence[Any]], most: int) -> list[tuple[Any, ...]]:
     """One candidate of each list, the lowest sums of scores first."""
-    start = (0,) * len(lists)
-    heap = [(sum(one[0].score for one in lists), start)]
-    seen, found = {start}, []
+    start: tuple[int, ...] = (0,) * len(lists)
+    heap: list[tuple[float, tuple[int, ...]]] = [(sum(one[0].score for one in lists), start)]
+    seen: set[tuple[int, ...]] = {start}
+    found: list[tuple[Any, ...]] = []
     while heap and len(found) < most:
         total, places = heapq.heappop(heap)
         found.append(tuple(one[i] for one, i in zip(lists, places, strict=True)))

@@ -78,4 +78,4 @@ def price_of(shape: Shape, values: Sequence[float], count: float) -> float:
 def _repeated(phi: Float[np.ndarray, "R K"]) -> Bool[np.ndarray, " K"]:
     """Whether an earlier column is the same but for a factor."""
     cosine = np.abs(phi.T @ phi)
-    return np.triu(cosine > _ALIKE, 1).any(axis=0)
+    return np.asarray(np.triu(cosine > _ALIKE, 1).any(axis=0))

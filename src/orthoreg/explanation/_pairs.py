@@ -47,5 +47,5 @@ def _left_over(
         return moments, gram
     inner = equation.gram[np.ix_(chosen, chosen)] + RIDGE * np.eye(len(chosen))
     inverse = np.linalg.inv(np.linalg.cholesky(inner))
-    across = inverse @ equation.gram[np.ix_(chosen, places)]
+    across = inverse @ equation.gram[chosen][:, places]
     return moments - across.T @ (inverse @ equation.moments[chosen]), gram - across.T @ across

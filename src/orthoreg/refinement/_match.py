@@ -16,6 +16,7 @@ from ._stages import Stage, first_precision, run_stage
 _LENGTHS = (4, 25, 150)  # steps of segments, before whole runs
 _LONGEST = 1000
 _MOST_EVALUATIONS = 8
+_MOST_EVALUATIONS_LONG = 3  # the same of segments longer than the last of these lengths
 _SOUND = 0.5
 _JUMP = 2.0  # by which the misfit may grow with the length of segments
 _HARMLESS = 0.02  # of a state's spread: a misfit below this may grow
@@ -90,7 +91,7 @@ def _stage(
     try:
         stage = run_stage(
             problem, length, problem.old, smooth, first_precision(problem), ends, sigma=sigma,
-            most=_MOST_EVALUATIONS,
+            most=_MOST_EVALUATIONS if length <= _LENGTHS[-1] else _MOST_EVALUATIONS_LONG,
         )  # fmt: skip
     except np.linalg.LinAlgError:
         return None
