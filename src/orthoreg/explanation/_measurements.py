@@ -14,6 +14,8 @@ MOST_ROWS = 1200
 _MOST_SAMPLES = 40_000
 _SHORT = 25  # samples of a run, too few for windows
 _NARROW = (5.0, 10.0)  # samples in half a window
+_TURNED = 0.01  # of a window, in which a velocity has its other sign
+_UNSURE = 0.03  # of a target's size, in windows in which that happens
 _KEPT = 1.2  # over the window: the share of noise that smoothing leaves, and windows average
 _FLOOR = 1e-4  # of a target's size: what integrators and files round away
 
@@ -64,7 +66,19 @@ def measurements(loss: AbstractLoss, data: Dataset, most: int = MOST_ROWS) -> Me
     noise = [np.tile(np.sqrt(rows.target_mse), (len(rows), 1)) for rows in parts]
     if is_noisy(data):
         noise = [row_noise(data, h, rows) for h, rows in zip(widths, parts, strict=True)]
+    noise = [one + _at_turns(data, rows) for one, rows in zip(noise, parts, strict=True)]
     return _joined(parts, data.n_samples, most, noise)
+
+
+def _at_turns(data: Dataset, rows: Rows) -> Float[np.ndarray, "R c"]:
+    """What is unknown of targets in windows in which a velocity that was not measured changes its
+    sign: dry friction jumps there, at a time that a smooth velocity hardly knows."""
+    turns = np.zeros(len(rows), dtype=bool)
+    for name in data.estimated:
+        forward = np.asarray(rows.windows @ (data.states[:, data.state_names.index(name)] > 0))
+        turns |= (forward > _TURNED) & (forward < 1 - _TURNED)
+    size = np.sqrt(np.mean(rows.targets**2, axis=0))
+    return _UNSURE * np.outer(turns, size)
 
 
 def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c"]:
