@@ -1,15 +1,24 @@
 """The command that names what a model's library lacks."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from .._errors import InputError
 from .._progress import working
-from ._app import Delimiter, Json, ModelFile, Table, app
+from ._app import Json, ModelFile, Tables, app
 from ._arguments import check_file
-from ._output import collected_warnings, print_equations, print_files, print_json, size_of, terminal
+from ._output import (
+    collected_warnings,
+    print_equations,
+    print_files,
+    print_json,
+    print_reading,
+    reading_entries,
+    terminal,
+)
+from ._reading import name_of, paths_of, reads_tables
 
 Minutes = Annotated[
     float | None, typer.Option(help="Return the best so far after so many minutes.")
@@ -17,9 +26,10 @@ Minutes = Annotated[
 
 
 @app.command()
+@reads_tables
 def explain(
     model: ModelFile,
-    data: Table,
+    data: Tables,
     accept: Annotated[
         int | None, typer.Option(help="Proposal to accept, by its number; the model goes to --out.")
     ] = None,
@@ -27,7 +37,8 @@ def explain(
     minutes: Minutes = None,
     time: Annotated[str | None, typer.Option(help="Column with the times, if renamed.")] = None,
     group: Annotated[str | None, typer.Option(help="Column that tells runs apart.")] = None,
-    delimiter: Delimiter = ",",
+    *,
+    reading: dict[str, Any],
     as_json: Json = False,
 ) -> None:
     """Propose formulas for what a model's library lacks, with the evidence for each."""
@@ -40,7 +51,7 @@ def explain(
         check_file(out, "model.orthoreg")
     with collected_warnings() as notes:
         fitted = load(model)
-        runs = runs_for(fitted, data, time, group, delimiter)
+        runs = runs_for(fitted, data, time, group, reading)
         with working("Searching"):
             found = fitted.explain(runs, minutes=minutes)
         larger = None
@@ -52,7 +63,8 @@ def explain(
     if as_json:
         return print_json(
             {
-                "data": str(data),
+                "data": paths_of(data),
+                **reading_entries(runs),
                 "runs": runs.n_runs,
                 "samples": runs.n_samples,
                 **found.to_dict(),
@@ -62,7 +74,8 @@ def explain(
             }
         )
     console = terminal()
-    console.print(f"{data.name}: {size_of(runs)}\n", markup=False)
+    print_reading(console, name_of(data), runs)
+    console.print()
     console.print(repr(found), markup=False)
     if larger is not None and out is not None:
         console.print()
