@@ -37,7 +37,7 @@ def swing(times, start=1.0):
 
 def test_three_ways_to_fit_agree(pendulum_runs):
     def model():
-        return og.OrthoReg(augmentation=FIXED)
+        return og.OrthoReg(augmentation=FIXED, loss=og.VectorField())
 
     runs = list(pendulum_runs)
     slopes = og.VectorField().observe(pendulum_runs).targets

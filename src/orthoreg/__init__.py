@@ -47,6 +47,11 @@ if TYPE_CHECKING:
     from .losses import OneStep as OneStep
     from .losses import VectorField as VectorField
     from .losses import Weak as Weak
+    from .physics import Even as Even
+    from .physics import Odd as Odd
+    from .physics import Periodic as Periodic
+    from .physics import Physics as Physics
+    from .physics import Reflection as Reflection
     from .selection import CrossValidation as CrossValidation
     from .selection import Extrapolation as Extrapolation
     from .selection import InformationCriterion as InformationCriterion
@@ -79,6 +84,7 @@ _NAMES = {
     ".explanation": ("Atom",),
     ".libraries": ("Fourier", "PerState", "Polynomial", "Terms"),
     ".losses": ("Measured", "MultiStep", "OneStep", "VectorField", "Weak"),
+    ".physics": ("Even", "Odd", "Periodic", "Physics", "Reflection"),
     ".selection": (
         "CrossValidation", "Extrapolation", "InformationCriterion", "StabilitySelection",
     ),

@@ -24,8 +24,8 @@ class Bootstrap:
     the 95 % interval of its coefficient (`interval`), zero for terms that are not chosen.
 
     `support` are the terms chosen on all data, `confounded` the pairs that these cannot tell
-    apart. `output_names` name the equations, `feature_names` the terms, `velocity_of` what is
-    given and not learned. Printed, it is a table.
+    apart. `output_names` name the equations, `feature_names` the terms, `velocity_of` and
+    `given` what is given and not learned. Printed, it is a table.
     """
 
     support: np.ndarray
@@ -35,12 +35,14 @@ class Bootstrap:
     output_names: tuple[str, ...]
     feature_names: tuple[str, ...]
     velocity_of: Mapping[str, str] = field(default_factory=dict)
+    given: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """The terms in use, and those that resamples chose now and then; then confounded pairs."""
         rows = [("equation", "term", "95 % interval", "probability")]
         labels = equation_names(self.output_names, self.velocity_of)
         learned = learned_equations(self.output_names, self.velocity_of)
+        learned = [c for c in learned if self.output_names[c] not in self.given]
         for c in learned:
             output = labels[c]
             shown = np.flatnonzero(self.support[c] | (self.probability[c] >= NOTABLE))
@@ -115,4 +117,5 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
         tuple(model.output_names_),
         tuple(model.feature_names_),
         dict(model.velocity_of_),
+        model.given_,
     )

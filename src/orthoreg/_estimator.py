@@ -10,6 +10,7 @@ from .augmentations import AbstractAugmentation, RandomFeatures
 from .fitting import Recipe
 from .libraries import AbstractLibrary, Fourier, Polynomial, as_library
 from .losses import AbstractLoss, Measured
+from .physics import Physics
 from .selection import AbstractSelection, Extrapolation, Shrinkage
 from .solvers import AbstractSolver, Exact, Regularization
 
@@ -45,6 +46,7 @@ class OrthoReg(AbstractModel):
         features and targets, coefficients without shrinkage (also of terms that `sparsity`
         chose), a residual that is shaped on at most so many rows. `Exact()` minimises the
         objective as it stands, in the units of the data.
+    physics : what is known beside the data, as in `Physics(equations={"theta": "omega"})`.
     gate : holds the residual beyond the training data at what it is near their edge; `Gate()` if
         True, and None lets it go on.
     seed : of the random numbers that the augmentation starts from.
@@ -83,6 +85,7 @@ class OrthoReg(AbstractModel):
         loss: AbstractLoss | None = None,
         selection: AbstractSelection | None = None,
         solver: AbstractSolver | None = None,
+        physics: Physics | None = None,
         gate: Gate | bool | None = True,
         seed: int = 0,
     ):
@@ -94,6 +97,7 @@ class OrthoReg(AbstractModel):
         self.loss = loss
         self.selection = selection
         self.solver = solver
+        self.physics = physics
         self.gate = gate
         self.seed = seed
 
@@ -121,4 +125,5 @@ class OrthoReg(AbstractModel):
             library_is_default=self.library is None,
             fallback_sparsity=_SPARSITY if self.selection is None else None,
             follows_trajectories=self.loss is None and self.solver is None,
+            physics=self.physics,
         )

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from ._arrays import Arrays, pytree
 from ._gate import Region
 from .augmentations import AbstractBasis, TanhLayers
-from .libraries import FeatureMap
+from .libraries import FeatureMap, parameters_of, rounded, split_number
 
 _BLOCK = 4096
 
@@ -98,8 +98,23 @@ class HybridField:
         )
 
     def resolved(self, digits: int | None = None) -> "HybridField":
-        """The same function with the parameters' values written into the terms."""
-        return replace(self, features=self.features.resolved(digits), parameters=None)
+        """The same function with the parameters' values written into the terms, their numbers
+        rounded to so many digits and their factors moved to the coefficients."""
+        features = self.features.resolved(digits)
+        if digits is None or not self.features.parameters:
+            return replace(self, features=features, parameters=None)
+        parts = [
+            split_number(rounded(term, digits)) if parameters_of(own) else (1.0, term)
+            for own, term in zip(self.features.terms, features.terms, strict=True)
+        ]
+        factors = np.array([number for number, _ in parts])
+        return replace(
+            self,
+            features=replace(features, terms=tuple(term for _, term in parts)),
+            coefficients=np.asarray(self.coefficients) * factors,
+            correction=np.asarray(self.correction) * factors,
+            parameters=None,
+        )
 
     def without_idle_basis(self) -> "HybridField":
         """The same function; a basis whose weights are all zero is dropped, and with it the

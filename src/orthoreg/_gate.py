@@ -1,7 +1,7 @@
 """How far a state is from the training data, and what the residual is there."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -30,12 +30,30 @@ class Region:
 
     The distance of z is min_j |rate z - landmark_j|. A variable that never varied has rate 0.
     `held` are the residual's values at the landmarks, if they are to be held beyond the data.
+    `period` is that of each variable times its rate, zero where it has none: distances along it
+    are the short way round.
     """
 
     rate: Float[Arrays, " V"]
     landmarks: Float[Arrays, "L V"]
     fade: Any
     held: Float[Arrays, "L c"] | None = None
+    period: Float[Arrays, " V"] | None = None
+
+    def with_images(
+        self,
+        images: Sequence[tuple[Float[np.ndarray, " V"], Float[np.ndarray, " c"]]],
+        periods: Float[np.ndarray, " V"],
+    ) -> "Region":
+        """The region with its images: each the signs of variables and of the residual's values.
+        `periods` are those of the variables, zero where there is none."""
+        held = self.held
+        return replace(
+            self,
+            landmarks=np.concatenate([self.landmarks * signs for signs, _ in images]),
+            held=None if held is None else np.concatenate([held * signs for _, signs in images]),
+            period=periods * self.rate if periods.any() else None,
+        )
 
     def distance(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
         """1 at the edge of the training data, less inside."""
@@ -78,10 +96,18 @@ class Region:
             scaled = variables * self.rate
             # variable by variable: NumPy is slow in sums over a short last axis
             parts = [
-                xp.clip(scaled[..., i, None] - self.landmarks[:, i], -farthest, farthest) ** 2
+                xp.clip(self._along(scaled[..., i, None], i, xp), -farthest, farthest) ** 2
                 for i in range(scaled.shape[-1])
             ]
             return sum(parts[1:], start=parts[0])
+
+    def _along(self, scaled: Any, i: int, xp: Any) -> Any:
+        """The way from the landmarks along one variable."""
+        away = scaled - self.landmarks[:, i]
+        if self.period is None:
+            return away
+        turn = self.period[i]
+        return away - turn * xp.round(away / xp.where(turn > 0, turn, 1.0))
 
 
 @part

@@ -36,13 +36,15 @@ from ._validation import (
     simulation_arrays,
     training_rows,
     warn_of_few_rows,
+    with_clock,
 )
 from .data import Dataset
 from .diagnostics import Certificate, certify
 from .explanation import Atom
-from .fitting import Fit, Recipe, Runs, adapt, fit_all, follow_trajectories
+from .fitting import Fit, Recipe, Runs, adapt, fit_all, follow_trajectories, knowledge_of
 from .libraries import parameters_of
 from .losses import is_noisy
+from .physics import Knowledge, constant_intervals, constant_values, with_rates
 from .refinement import Refinement, starting_states
 from .selection import SelectionResult, TermEvidence, term_evidence
 from .simulation import Inputs, Rollout, chosen_interpolation, run_inputs, simulation_inputs
@@ -64,11 +66,13 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     columns_: dict[str, Any]
     velocity_of_: dict[str, str]
     estimated_: tuple[str, ...]
+    clock_: str
     target_is_flat_: bool
     training_: Training | None
     selection_: SelectionResult | None
     refinement_: Refinement | None
     accepted_: tuple[dict[str, Any], ...]
+    _parameter_ends: dict[str, tuple[float, float]]
     _evidence: TermEvidence | None
     _summary: Summary | None
 
@@ -97,6 +101,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self.state_range_ = fit.range[:, : len(self.state_names_)]
         self.refinement_ = fit.refinement
         self.accepted_ = ()
+        self._parameter_ends = dict(fit.parameter_intervals)
         self._evidence = self._summary = None
         self._publish()
         return self
@@ -134,17 +139,19 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             if known != found:
                 raise InputError(f"The model has {known} {what}; the new data have {found}.")
         targets = recipe.loss.targets(rows, self.field_.values)
-        result = adapt(self.field_, replace(rows, targets=targets))
+        known = self.knowledge()
+        result = adapt(self.field_, replace(rows, targets=targets), known)
         model = copy(self)
         coefficients = np.array(result.coefficients)
-        places = list(rows.given)  # equations that are given, which scaling would round
-        coefficients[places] = np.asarray(self.field_.coefficients)[places]
+        # what is known, which scaling would round
+        coefficients = known.rounded(coefficients)
         model.field_ = replace(self.field_, coefficients=coefficients)
         model.certificate_ = certify(
             result, self.output_names_, self.field_.features.names,
             normalized=recipe.solver.normalize,
         )  # fmt: skip
         model.training_ = model.refinement_ = model._evidence = model._summary = None
+        model._parameter_ends = {}
         if self.selection_ is not None:  # its evidence is about the old system
             model.selection_ = replace(self.selection_, evidence=None)
         model._publish()
@@ -216,8 +223,44 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             name: value
             for name, value in zip(used.parameters, used.values, strict=True)
             if name in in_use
-        }
+        } | constant_values(self.knowledge().constants, self.coefficients_)
         self.n_features_in_ = len(self.state_names_)
+
+    def knowledge(self) -> Knowledge:
+        """What is known of the coefficients beside the data, as constraints."""
+        given = {
+            self.output_names_.index(position): self.state_names_.index(velocity)
+            for position, velocity in self.velocity_of_.items()
+        }
+        recipe, features = self.recipe(), self.field_.features
+        if recipe.physics is None:
+            return with_rates(Knowledge.none(features.mask.shape), features, given)
+        clock = features.variables.index(self.clock_) if self.clock_ else None
+        return knowledge_of(recipe, features.variables, self.output_names_, given, clock)
+
+    @property
+    def given_(self) -> tuple[str, ...]:
+        """The states whose equations were given completely, numbers included."""
+        check_is_fitted(self)
+        names = (self.output_names_[c] for c in self.knowledge().given_equations)
+        return tuple(name for name in names if name not in self.velocity_of_)
+
+    @property
+    def parameter_intervals_(self) -> dict[str, tuple[float, float]]:
+        """The 95 % intervals of the constants in `parameters_`, as far as the fit knows them:
+        those of refined trajectories, else of resampled runs."""
+        check_is_fitted(self)
+        evidence, refined = self._term_evidence(), self.refinement_
+        found = dict(self._parameter_ends)
+        if evidence is not None:
+            known = self.knowledge().constants
+            found |= constant_intervals(known, self.coefficients_, evidence.interval)
+        ends = None if refined is None else refined.interval()
+        if refined is not None and ends is not None:
+            inner = ends[len(refined.places) :].tolist()
+            pairs = zip(refined.parameters, inner, strict=True)
+            found |= {name: (low, high) for name, (low, high) in pairs}
+        return {name: found[name] for name in self.parameters_ if name in found}
 
     # -- using ---------------------------------------------------------------------------
 
@@ -257,7 +300,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         data = known_dataset(self, X, y, t, u)
         if data is not None:
-            learned = export.learned_equations(self.output_names_, self.velocity_of_)
+            learned = self.learned_equations()
             targets, found = (
                 values[:, learned] for values in (self.target_derivatives(data), self.predict(data))
             )
@@ -295,7 +338,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self._check_equations()
         starts, times, single = simulation_arrays(x0, t, len(self.state_names_))
         kinds = chosen_interpolation(self.input_interpolation_, interpolation)
-        inputs = simulation_inputs(u, times, len(starts), kinds)
+        inputs = simulation_inputs(u, times, len(starts), kinds, clock=bool(self.clock_))
         rollout = self._rollouts(starts, np.tile(times, (len(starts), 1)), inputs, rtol)
         rollout = rollout.runs()[0] if single else replace(rollout, times=times)
         if throw:
@@ -344,10 +387,23 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     # -- reading -------------------------------------------------------------------------
 
     def equations(self, precision: int = 4) -> list[str]:
-        """One line per equation; '+ residual' where the network adds something. One of second
+        """One line per equation; '+ residual' where the network adds something, '(given)' after
+        what was, '(told: ...)' where a network was drawn towards a known equation. One of second
         order is one line: "theta'' = -1.000 sin(theta)"."""
         check_is_fitted(self)
-        return export.equations(self.field_, self.output_names_, precision, self.velocity_of_)
+        given = self.knowledge().fixed
+        lines = export.equations(
+            self.field_, self.output_names_, precision, self.velocity_of_, given
+        )
+        told = dict(getattr(self.recipe().loss, "known", ()))  # what a network was drawn towards
+        names = [self.output_names_[c] for c in self._printed_equations()]
+        return [
+            f"{line} (told: {told[name]})" if name in told else line
+            for line, name in zip(lines, names, strict=True)
+        ]
+
+    def _printed_equations(self) -> list[int]:
+        return export.printed_equations(self.output_names_, self.velocity_of_)
 
     def to_sympy(self, *, residual: bool = True) -> list[Any]:
         """One SymPy expression per equation. A residual stands in it as a function of all
@@ -360,7 +416,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     def to_latex(self, precision: int = 4) -> list[str]:
         """One line of LaTeX per equation; a residual is a function r of all variables."""
         check_is_fitted(self)
-        return export.to_latex(self.field_, self.output_names_, precision, self.velocity_of_)
+        given = self.knowledge().fixed
+        return export.to_latex(self.field_, self.output_names_, precision, self.velocity_of_, given)
 
     def to_python(self) -> str:
         """Source of a NumPy function `vector_field(variables)`, the residual included."""
@@ -423,6 +480,12 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self._summary = summarize(self._subject(), data, rows, forecasts)
         return self._summary
 
+    def learned_equations(self) -> list[int]:
+        """The places of the equations that were not given; of those that were, if all were."""
+        given = self.given_
+        learned = export.learned_equations(self.output_names_, self.velocity_of_)
+        return [c for c in learned if self.output_names_[c] not in given] or learned
+
     def _subject(self) -> Any:
         """What a summary is made of."""
         from .differentiation import Automatic
@@ -433,6 +496,11 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             equations=tuple(self.equations()),
             outputs=self.output_names_,
             velocity_of=self.velocity_of_,
+            given=self.given_,
+            parameters=tuple(
+                (name, value, self.parameter_intervals_.get(name))
+                for name, value in self.parameters_.items()
+            ),
             estimated=self.estimated_,
             field=self.field_.without_idle_basis(),
             library=recipe.library,
@@ -489,12 +557,14 @@ class AbstractModel(RegressorMixin, BaseEstimator):
                 "columns": encode(self.columns_),
                 "velocity_of": self.velocity_of_,
                 "estimated": list(self.estimated_),
+                "clock": self.clock_,
                 "target_is_flat": self.target_is_flat_,
                 "has_feature_names": hasattr(self, "feature_names_in_"),
                 "certificate": encode(self.certificate_.as_dict()),
                 "evidence": evidence,
                 "refinement": refinement,
                 "accepted": encode(self.accepted_),
+                "parameter_intervals": encode(self._parameter_ends),
                 "summary": None if self._summary is None else encode(self._summary.to_dict()),
             },
             {**arrays, **evidence_arrays, **refinement_arrays, "state_range": self.state_range_},
@@ -518,6 +588,9 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         model.columns_ = decode(manifest["columns"])
         model.velocity_of_ = dict(manifest["velocity_of"])
         model.estimated_ = tuple(manifest["estimated"])
+        model.clock_ = str(manifest.get("clock", ""))
+        ends = decode(manifest.get("parameter_intervals", {}))
+        model._parameter_ends = {name: (low, high) for name, (low, high) in ends.items()}
         model.target_is_flat_ = bool(manifest["target_is_flat"])
         model.certificate_ = Certificate.from_dict(decode(manifest["certificate"]))
         model.state_range_ = arrays["state_range"]
@@ -567,6 +640,8 @@ def fit_together(
             raise InputError(f"fit_together takes models such as OrthoReg(); got {model!r}.")
     recipes = [model.recipe() for model in models]
     data = as_dataset(X, y, t, u)
+    for recipe in recipes:
+        data = None if data is None else with_clock(data, recipe.physics)
     if data is None:
         rows, names = training_rows(models[0], recipes[0].loss, X, y, t, u)
     else:

@@ -17,11 +17,13 @@ def refinement_of(model: Any, X: Any, t: Any, u: Any) -> tuple[Refinement, Certi
     then, on these data."""
     data = _trajectories(model, X, t, u)
     recipe = model.recipe()
+    known = model.knowledge()
     found = refine(
         model.field_,
         data,
         interpolation=model.input_interpolation_,
-        bounds=parameter_bounds(recipe.library),
+        bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
+        knowledge=known,
     )
     if not found.kept:
         return found, model.certificate_
@@ -40,6 +42,8 @@ def _trajectories(model: Any, X: Any, t: Any, u: Any) -> Dataset:
         )
     data = as_dataset(X, None, t, u)
     assert data is not None
+    if model.clock_:
+        data = replace(data, time_name=model.clock_).with_clock()
     if t is None:
         known_variables(model, data, None)  # refuses other names
         return data

@@ -80,6 +80,7 @@ def tune(
     recipe = copy.recipe()
     observed, names = training_rows(copy, recipe.loss, X, y, t, u)
     task = prepare(recipe, observed)
+    task.check_free("tune")
     rows = task.linear_rows("Exact()")
     if len(rows) < folds:
         raise InputError(f"folds={folds} is more than the {len(rows)} samples.")

@@ -1,5 +1,6 @@
 """What users hand over, checked and turned into what the layers below work on."""
 
+import re
 import warnings
 from collections.abc import Sequence
 from copy import copy
@@ -12,6 +13,7 @@ from ._errors import DataWarning, InputError, quoted
 from ._scikit import BaseEstimator, validate_data
 from .data import Dataset, Rows, as_numbers, concatenate
 from .losses import AbstractLoss
+from .physics import Physics
 from .simulation import input_interpolation
 
 _ROWS_PER_TERM = 2  # fewer than this can hardly tell the terms of an equation apart
@@ -54,6 +56,8 @@ def known_dataset(model: Any, X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
     """`as_dataset` in the states of a fitted model of second order: positions alone get their
     velocities, and plain arrays the model's names."""
     data = as_dataset(X, y, t, u)
+    if data is not None and model.clock_:
+        data = replace(data, time_name=model.clock_).with_clock()
     if data is None or not model.velocity_of_:
         return data
     if t is not None:
@@ -64,7 +68,10 @@ def known_dataset(model: Any, X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
 
 
 def in_states_of(model: Any, data: Dataset) -> Dataset:
-    """The data with the velocities that a fitted model of second order knows."""
+    """The data with the velocities that a fitted model of second order knows, and with time where
+    it enters the model's equations."""
+    if model.clock_:
+        data = data.with_clock()
     velocity_of = model.velocity_of_
     if not velocity_of or data.velocity_of:
         return data
@@ -88,6 +95,15 @@ def known_positions(model: Any) -> dict[str, str | None]:
     }
 
 
+def with_clock(data: Dataset, physics: Physics | None) -> Dataset:
+    """The data with time as an input, where a known equation names it and no column does."""
+    name = data.time_name
+    if physics is None or name in data.variable_names or name in dict(physics.values):
+        return data
+    word = re.compile(rf"(?<![\w`]){re.escape(name)}(?![\w`(])")
+    return data.with_clock() if any(word.search(rhs) for _, rhs in physics.equations) else data
+
+
 def training_rows(
     model: BaseEstimator, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
 ) -> tuple[Rows, dict[str, Any]]:
@@ -105,6 +121,7 @@ def training_rows(
             "columns_": {"time": data.time_name, "group": data.group_name},
             "velocity_of_": dict(data.velocity_of),
             "estimated_": data.estimated,
+            "clock_": data.clock or "",
             "target_is_flat_": False,
             "feature_names_in_": None,
         }
@@ -142,6 +159,7 @@ def training_rows(
         "columns_": {"time": "t", "group": None},
         "velocity_of_": {},
         "estimated_": (),
+        "clock_": "",
         "target_is_flat_": y.ndim == 1,
         "feature_names_in_": given_names,
     }

@@ -10,15 +10,16 @@ import pytest
 import orthoreg
 
 FRONT_DOOR = {
-    "MLP", "PINN", "STLSQ", "Adam", "Atom", "Automatic", "CrossValidation", "DataError",
-    "DataWarning",
-    "Dataset", "Exact", "Extrapolation", "FiniteDifference", "Fourier", "Gate",
+    "Atom", "discover",
+    "MLP", "PINN", "STLSQ", "Adam", "Automatic", "CrossValidation", "DataError", "DataWarning",
+    "Dataset", "Even", "Exact", "Extrapolation", "FiniteDifference", "Fourier", "Gate",
     "InformationCriterion", "InputError", "LocalPolynomial", "Measured", "ModelFileError",
-    "MultiStep",
-    "OneStep", "OrthoReg", "OrthoregError", "PerState", "Polynomial", "RandomFeatures",
+    "MultiStep", "Odd", "Reflection",
+    "OneStep", "OrthoReg", "OrthoregError", "PerState", "Periodic", "Physics",
+    "Polynomial", "RandomFeatures",
     "SavitzkyGolay", "SimulationError", "SmoothedFiniteDifference", "SmoothingSpline",
     "StabilitySelection", "Terms", "TrainingError", "TrainingWarning", "UniversalODE",
-    "VectorField", "Weak", "Zero", "__version__", "bootstrap", "discover", "fit_together", "load",
+    "VectorField", "Weak", "Zero", "__version__", "bootstrap", "fit_together", "load",
     "presets",
     "read_table", "tune",
 }  # fmt: skip

@@ -40,7 +40,7 @@ def runs() -> tuple[np.ndarray, np.ndarray]:
 
 def fitted(states: np.ndarray, times: np.ndarray) -> og.OrthoReg:
     data = og.Dataset.from_arrays(states, times, names=["x", "y"])
-    return og.OrthoReg(library=og.Polynomial(2)).fit(data)
+    return og.OrthoReg(og.Polynomial(2), og.RandomFeatures(120)).fit(data)
 
 
 @pytest.fixture(scope="module")

@@ -54,3 +54,51 @@ def test_lynx_and_hare_need_no_residual_and_are_forecast_without_explosion():
     (forecast,) = model.forecast(data)
     assert forecast.completed
     assert np.abs(forecast.x).max() < 5 * data.states.max()
+
+
+@pytest.mark.parametrize("kind", ["", "_noisy"])
+def test_the_capacitance_of_a_circuit_is_found_with_its_interval(kind):
+    """v_c' = i_l / C with C = 270 nF, time in microseconds. The largest peaks of the current are
+    so sharp that a few of their rows count as outliers, which leaves 0.1 %."""
+    frame = pd.read_csv(DATA / "rlc_saturating.csv")
+    frame = frame[frame.run < 2][["run", "t", f"v_c{kind}", f"i_l{kind}", "v_in"]]
+    frame.columns = ["run", "t", "v_c", "i_l", "v_in"]
+    data = og.read_table(frame, "t", ["v_c", "i_l"], ["v_in"], "run")
+    model = og.OrthoReg(physics=og.Physics(equations={"v_c": "i_l/C"})).fit(data)
+    assert model.parameters_["C"] == pytest.approx(270e-9, rel=2e-3)
+    low, high = model.parameter_intervals_["C"]
+    assert low < model.parameters_["C"] < high < 1.01 * low
+    assert not np.any(model.field_.weights[:, 0])
+
+
+def test_the_published_pendulum_with_its_structure_given():
+    """omega0^2 = 1.0966 is told to be g/L, and theta' = omega; the damping is left to be found."""
+    frame = pd.read_csv(DATA / "aphynity_pendulum.csv")
+    data = og.read_table(frame[frame.split == "train"], "t", ["theta", "omega"], group="traj")
+    physics = og.Physics(
+        equations={"theta": "omega", "omega": "-g/L*sin(theta) + ..."}, values={"g": 9.81},
+        bounds={("omega", "omega"): (None, 0)},
+    )  # fmt: skip
+    model = og.OrthoReg(physics=physics).fit(data)
+    assert model.equations()[0] == "theta' = omega (given)"
+    assert model.parameters_["L"] == pytest.approx(9.81 / 1.0966, rel=2e-3)
+    found = dict(zip(model.feature_names_, model.coefficients_[1], strict=True))
+    assert found["omega"] == pytest.approx(-0.2, abs=2e-3)
+
+
+def test_an_epidemic_whose_susceptibles_nobody_counted():
+    """S' = -beta S I / N has the solution S = S(0) exp(-beta J / N) with J' = I, which the counts
+    give. Published: beta 1.79, gamma 0.456; N = 763, of whom 3 were ill at first."""
+    frame = pd.read_csv(DATA / "boarding_school_flu_1978.csv")
+    ill, days = frame.in_bed.to_numpy(float), frame.t.to_numpy(float)
+    total = np.concatenate([[0.0], np.cumsum((ill[1:] + ill[:-1]) / 2)])
+    data = og.Dataset.from_arrays(np.column_stack([ill, total]), days, names=["I", "J"])
+    physics = og.Physics(
+        equations={"J": "I", "I": "beta*S0/N*exp(-beta*J/N)*I - gamma*I"},
+        values={"N": 763, "S0": 760}, bounds={"beta": (0.1, 10)},
+    )  # fmt: skip
+    model = og.OrthoReg(physics=physics).fit(data)
+    assert model.parameters_["beta"] == pytest.approx(1.79, rel=0.1)
+    assert model.parameters_["gamma"] == pytest.approx(0.456, rel=0.1)
+    low, high = model.parameter_intervals_["gamma"]
+    assert low < 0.456 < high

@@ -25,7 +25,8 @@ def test_what_is_fast_or_jumps_is_no_outlier():
     pulse = np.exp(-((np.linspace(0, 20, 400) - 7) ** 2) / 0.02)
     steps = np.sign(np.sin(np.linspace(0, 20, 400)))
     decay = np.exp(-np.linspace(0, 20, 400)) * (1 + 0.02 * rng.standard_normal(400))
-    x = np.column_stack([pulse, steps, pulse + 0.01 * rng.standard_normal(400), decay])
+    spikes = np.exp(-((np.linspace(0, 400, 400)[:, None] - [100, 250]) ** 2) / 8).sum(axis=1)
+    x = np.column_stack([pulse, steps, pulse + 0.01 * rng.standard_normal(400), decay, spikes])
     assert not outliers(np.linspace(0, 20, 400), x, ONE_RUN).any()
 
 

@@ -40,5 +40,5 @@ def test_the_advice_names_the_way_out():
     assert advice is not None and advice.code == "lag"
     assert "v comes 0.05 after the derivative of q" in advice.text
     assert "--positions q" in advice.text and "positions=['q']" in advice.text
-    model = og.OrthoReg("poly(1)").fit(columns(0.05))
+    model = og.OrthoReg("poly(1)", og.Zero()).fit(columns(0.05))
     assert "lag" in [one.code for one in model.summary(columns(0.05)).advice]

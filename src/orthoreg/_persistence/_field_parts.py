@@ -44,6 +44,8 @@ def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarra
         arrays["region.landmarks"] = field.region.landmarks
         if field.region.held is not None:
             arrays["region.held"] = field.region.held
+        if field.region.period is not None:
+            arrays["region.period"] = field.region.period
     return manifest, {name: np.asarray(array) for name, array in arrays.items()}
 
 
@@ -63,7 +65,10 @@ def field_from_parts(manifest: Mapping[str, Any], arrays: Mapping[str, np.ndarra
     if "fade" in manifest:
         fade = Gate(manifest["fade"]).fade  # which checks it
         held = arrays.get("region.held")  # nothing is held by a gate that lets it vanish
-        region = Region(arrays["region.rate"], arrays["region.landmarks"], fade, held)
+        region = Region(
+            arrays["region.rate"], arrays["region.landmarks"], fade, held,
+            arrays.get("region.period"),
+        )  # fmt: skip
     field = HybridField(
         features, arrays["coefficients"], _basis(manifest["basis"], arrays, len(variables)),
         arrays["weights"], arrays["correction"], region, values,
@@ -145,6 +150,8 @@ def _check_field(field: HybridField) -> None:
         expected["landmarks"] = (landmarks, (max(1, len(landmarks)), n_variables))
         if field.region.held is not None:
             expected["held"] = (field.region.held, (len(landmarks), n_outputs))
+        if field.region.period is not None:
+            expected["period"] = (field.region.period, (n_variables,))
     for name, (array, shape) in expected.items():
         check_array(name, array, shape)
 

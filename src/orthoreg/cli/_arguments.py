@@ -116,7 +116,7 @@ def inputs_of(model: Any, file: Path | None, until: float, reading: dict[str, An
     from ..data import read_table
     from ..simulation import SampledInput
 
-    names = model.input_names_
+    names = tuple(name for name in model.input_names_ if name != model.clock_)
     if not names:
         if file is not None:
             raise InputError(f"The model has no inputs; leave out --inputs (got '{file}').")

@@ -16,6 +16,7 @@ from ._arguments import (
     one_of,
     positions_in,
 )
+from ._known import BoundOption, Known, PhysicsFile, Relation, Value, physics_in
 from ._output import (
     collected_warnings,
     counted,
@@ -82,6 +83,11 @@ def fit(
     minutes: Annotated[
         float | None, typer.Option(help="With --discover: the best after so many minutes.")
     ] = None,
+    known: Known = None,
+    value: Value = None,
+    bound: BoundOption = None,
+    relation: Relation = None,
+    physics: PhysicsFile = None,
     *,
     reading: dict[str, Any],
     seed: Seed = 0,
@@ -102,6 +108,7 @@ def fit(
         coefficient_dict,
         discovered,
         draw,
+        physics_entries,
         second_order_entries,
         summary_entries,
         term_entries,
@@ -115,6 +122,7 @@ def fit(
         "orthogonality": orthogonality,
         "magnitude": magnitude,
         "library": None if library is None else parse_library(library),
+        "physics": physics_in(known, value, bound, relation, physics),
     }
     if residual is not None:
         settings["augmentation"] = RandomFeatures(residual) if residual else Zero()
@@ -155,6 +163,7 @@ def fit(
                 "equations": model.equations(),
                 "input_interpolation": model.input_interpolation_,
                 **second_order_entries(model),
+                **physics_entries(model),
                 "coefficients": coefficient_dict(model),
                 **term_entries(model, summary),
                 "certificate": model.certificate_.as_dict(),

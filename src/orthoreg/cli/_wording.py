@@ -13,6 +13,13 @@ _PARTS = {
     r"\bPolynomial\(": "poly(",
     r"\bFourier\(": "fourier(",
     r"\bmath\.inf\b": "inf",
+    r"\bPhysics\(equations=\.\.\.\)": "--known",
+    r"\bPhysics\(values=\.\.\.\)": "--value",
+    r"\bPhysics\(bounds=\.\.\.\)": "--bound",
+    r"\bPhysics\(relations=\.\.\.\)": "--relation",
+    r"\bPhysics\((\w+)=\.\.\.\)": r"'\1' in --physics",
+    r"\bphysics=\.\.\. contradicts": "What is known contradicts",
+    r"\bphysics='([^']*)'": r"--physics '\1'",
     r"\b(Automatic|\w*FiniteDifference|LocalPolynomial|SavitzkyGolay|SmoothingSpline)\([^()]*\)"
     r"(?= needs)": "the estimate of derivatives",
 }

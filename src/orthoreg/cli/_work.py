@@ -12,7 +12,7 @@ from .._files import atomic_write
 from .._model import AbstractModel
 from .._validation import known_positions
 from ..data import Dataset, read_table
-from ..export import equation_names, learned_equations
+from ..export import equation_names
 from ..plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
 from ..simulation import Rollout
 from ..summary import Summary
@@ -36,7 +36,7 @@ def runs_for(
             for name in model.state_names_
             if name not in {*positions, *model.velocity_of_.values()}
         ],
-        model.input_names_,
+        [name for name in model.input_names_ if name != model.clock_],
         group or model.columns_["group"],
         positions=positions,
         **reading,
@@ -70,7 +70,7 @@ def derivative_scores(model: AbstractModel, data: Dataset, slopes: Any = None) -
     """Errors against the given derivatives, or else against those estimated from the data."""
     if slopes is None:
         slopes = model.target_derivatives(data)
-    learned = learned_equations(model.output_names_, model.velocity_of_)
+    learned = model.learned_equations()
     names = [model.output_names_[c] for c in learned]
     return summary.derivative_scores(model.predict(data)[:, learned], slopes[:, learned], names)
 
@@ -153,6 +153,20 @@ def summary_entries(found: Summary) -> dict[str, Any]:
     """Verdict, advice and the whole summary, under the keys that every command has them."""
     values = found.to_dict()
     return {"verdict": values["verdict"], "advice": values["advice"], "summary": values}
+
+
+def physics_entries(model: AbstractModel) -> dict[str, Any]:
+    """'given': the equations that were given; 'parameters': constants that were estimated, each
+    with its 95 % interval where the fit knows it. Empty for a model without either."""
+    found: dict[str, Any] = {"given": list(model.given_)} if model.given_ else {}
+    if model.parameters_:
+        none = (None, None)
+        ends = {name: model.parameter_intervals_.get(name, none) for name in model.parameters_}
+        found["parameters"] = {
+            name: {"value": value, "low": ends[name][0], "high": ends[name][1]}
+            for name, value in model.parameters_.items()
+        }
+    return found
 
 
 def second_order_entries(model: AbstractModel) -> dict[str, Any]:

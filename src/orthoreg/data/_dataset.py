@@ -28,6 +28,7 @@ class Dataset:
     `velocity_of` maps a position to the state that is its derivative, exactly: {"x": "x_dot"}.
     `estimated` names the states that nobody measured, velocities made from their positions.
     `notes` say what was found out or repaired where the runs were read from a table.
+    `clock` is the last input where that is the time itself, for equations that time enters.
 
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 5)
@@ -51,6 +52,7 @@ class Dataset:
     velocity_of: Mapping[str, str] = field(default_factory=dict)
     estimated: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
+    clock: str | None = None
 
     def __post_init__(self):
         for name in ("times", "states", "offsets", "inputs", "derivatives"):
@@ -206,6 +208,11 @@ class Dataset:
         return {place(position): place(rate) for position, rate in self.velocity_of.items()}
 
     @property
+    def clock_place(self) -> int | None:
+        """The place among the variables of the one that is time, if one is."""
+        return None if self.clock is None else self.variable_names.index(self.clock)
+
+    @property
     def run_lengths(self) -> Int[np.ndarray, " R"]:
         return np.diff(self.offsets)
 
@@ -269,6 +276,18 @@ class Dataset:
         """The same runs with these states as positions, each with the state that is its velocity;
         where that is None the velocity is estimated. Positions come first, then velocities."""
         return replace(self, derivatives=None, **second_order(self, positions))
+
+    def with_clock(self) -> "Dataset":
+        """The same runs with time as their last input, under its own name."""
+        if self.clock is not None:
+            return self
+        times = self.times[:, None]
+        return replace(
+            self,
+            inputs=times if self.inputs is None else np.hstack([self.inputs, times]),
+            input_names=(*self.input_names, self.time_name),
+            clock=self.time_name,
+        )
 
     def __repr__(self) -> str:
         parts = [f"{self.n_runs} runs", f"{self.n_samples} samples", f"states={self.state_names}"]

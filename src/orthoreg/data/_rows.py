@@ -22,7 +22,8 @@ class Rows:
     `target_mse` is the mean squared error that each target is known to have. `times` are there
     when rows come from runs in time; they follow each other within a run. `names` are those of
     the variables, `outputs` those of the targets. `given` maps the place of an output to that of
-    the variable which it equals exactly: nothing is learned about it.
+    the variable which it equals exactly: nothing is learned about it. `clock` is the place of the
+    variable that is time, if one is: only equations that are known may use it.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -34,6 +35,7 @@ class Rows:
     times: Float[np.ndarray, " N"] | None = None
     windows: Any = None
     given: Mapping[int, int] = field(default_factory=dict)
+    clock: int | None = None
 
     def __len__(self) -> int:
         return len(self.targets)

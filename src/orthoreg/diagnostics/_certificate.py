@@ -60,7 +60,7 @@ class EquationCertificate:
 
     `library_r2` is the share of the residual's square that the library's other terms explain.
     Objective, duality gap and bound belong to the error of derivatives; for other losses they
-    are NaN.
+    are NaN. `active_bounds` are the terms whose coefficient a bound holds.
     """
 
     equation: str
@@ -74,6 +74,7 @@ class EquationCertificate:
     ridge: float
     penalty_bound: PenaltyBound
     error_split: ErrorSplit
+    active_bounds: tuple[str, ...] = ()
 
 
 @final
@@ -109,6 +110,7 @@ class Certificate:
                     **one,
                     "penalty_bound": PenaltyBound(**one["penalty_bound"]),
                     "error_split": ErrorSplit(**one["error_split"]),
+                    "active_bounds": tuple(one.get("active_bounds", ())),
                 }
             )
             for one in values["equations"]
@@ -148,14 +150,19 @@ def certify(
         condition_number=condition_number(moments.A),
         dependences=tuple(notes),
         equations=tuple(
-            _certify_equation(result, c, name, relative[c]) for c, name in enumerate(equations)
+            _certify_equation(result, c, name, relative[c], terms)
+            for c, name in enumerate(equations)
         ),
         overlap=tuple(tuple(float(value) for value in row) for row in relative),
     )
 
 
 def _certify_equation(
-    result: FitResult, c: int, name: str, overlap: Float[np.ndarray, " K"]
+    result: FitResult,
+    c: int,
+    name: str,
+    overlap: Float[np.ndarray, " K"],
+    terms: tuple[str, ...],
 ) -> EquationCertificate:
     moments, fit = result.moments, result.equations[c]
     size = max(float(moments.yy[c]), 1e-300)
@@ -176,6 +183,7 @@ def _certify_equation(
         error_split=ErrorSplit(
             split.total / size, split.symbolic / size, split.neural / size, split.cross / size
         ),
+        active_bounds=tuple(terms[k] for k in fit.active),
     )
 
 

@@ -5,6 +5,7 @@ from ._export import to_python as to_python
 from ._latex import to_latex as to_latex
 from ._orders import equation_names as equation_names
 from ._orders import learned_equations as learned_equations
+from ._orders import printed_equations as printed_equations
 from ._sympy import sympy_source as sympy_source
 from ._sympy import to_sympy as to_sympy
 from ._text import equations as equations

@@ -93,6 +93,7 @@ def _gate_source(region: Region) -> list[str]:
     """`Region.gated` as source."""
     lines = [
         f"away = (z * {_literal(region.rate)})[..., None, :] - {_literal(region.landmarks)}",
+        *_wrapped(region),
         f"away = np.clip(away, -{FARTHEST!r}, {FARTHEST!r})",
         "beyond = np.sqrt(np.maximum(np.sum(away**2, axis=-1), 1.0))",
         "nearest = np.min(beyond, axis=-1, keepdims=True)",
@@ -107,6 +108,15 @@ def _gate_source(region: Region) -> list[str]:
             f"residual = residual + (1.0 - share) * (weights @ {_literal(region.held)})",
         ]
     return lines
+
+
+def _wrapped(region: Region) -> list[str]:
+    """The short way round along variables with a period."""
+    if region.period is None:
+        return []
+    turn = np.asarray(region.period)
+    safe = np.where(turn > 0, turn, 1.0)
+    return [f"away = away - {_literal(turn)} * np.round(away / {_literal(safe)})"]
 
 
 def _literal(array: Any) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from .._field import HybridField
+from .._typing import Mask
 from ..libraries import (
     Call,
     Expression,
@@ -19,7 +20,7 @@ from ..libraries import (
     power,
 )
 from ._orders import implied, printed_equations
-from ._text import check_precision, has_residual, significant
+from ._text import check_precision, has_residual, is_given, significant
 
 _GREEK_NAMES = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
@@ -35,6 +36,7 @@ _ESCAPES = {
     **{letter: f"\\{letter}" for letter in "#$%&_{}"},
 }  # fmt: skip
 _FUNCTIONS = {"log": r"\ln", "sign": r"\operatorname{sign}", "heaviside": r"H"}
+_GIVEN = r"\ \text{(given)}"
 _AROUND = {"abs": r"\left|{}\right|", "sqrt": r"\sqrt{{{}}}", "exp": "e^{{{}}}"}
 
 
@@ -43,10 +45,12 @@ def to_latex(
     outputs: Sequence[str],
     precision: int = 4,
     velocity_of: Mapping[str, str] | None = None,
+    known: Mask | None = None,
 ) -> list[str]:
     r"""One line per equation, terms in the order of the library. A residual is a function r of
     all variables: \dot{\omega} = -1.042\,\sin\left(\theta\right) + r_{\omega}\left(...\right).
-    Where theta_dot is the velocity of theta, \ddot{\theta} = ... stands in the place of both."""
+    Where theta_dot is the velocity of theta, \ddot{\theta} = ... stands in the place of both. What
+    is `known` was given, and is marked so."""
     check_precision(precision)
     given = velocity_of or {}
     positions = implied(given)
@@ -59,21 +63,26 @@ def to_latex(
             lines.append(f"{latex_name(output, derivatives=1)} = {latex_name(given[output])}")
             continue
         text = ""
-        for term, value in zip(field.features.terms, field.coefficients[c], strict=True):
+        whole = is_given(field, c, known)
+        for k, value in enumerate(field.coefficients[c]):
             if value == 0:
                 continue
-            size, body = _scientific(significant(abs(value), precision)), _formula(term, 2)
+            term, exact = field.features.terms[k], known is not None and bool(known[c, k])
+            shown = f"{abs(value):.12g}" if exact else significant(abs(value), precision)
+            size, body = _scientific(shown), _formula(term, 2)
             if term == Number(1.0):
                 body = size
-            else:
+            elif not (exact and abs(value) == 1):
                 body = _side_by_side([size, body], r"\,")
+            if exact and not whole:
+                body += _GIVEN
             sign = "-" if value < 0 else "+"
             text += f" {sign} {body}" if text else f"{sign.strip('+')}{body}"
         if has_residual(field, c):
             mark = rf"r_{{{latex_name(output)}}}\left({variables}\right)"
             text = f"{text} + {mark}" if text else mark
         left = latex_name(positions.get(output, output), derivatives=1 + (output in positions))
-        lines.append(f"{left} = {text or '0'}")
+        lines.append(f"{left} = {text or '0'}{_GIVEN if whole else ''}")
     return lines
 
 

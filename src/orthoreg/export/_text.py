@@ -7,8 +7,9 @@ import numpy as np
 
 from .._errors import InputError
 from .._field import HybridField
+from .._typing import Mask
 from ..augmentations import TanhLayers
-from ..libraries import Expression, Sum, to_text
+from ..libraries import Expression, Number, Sum, add, multiply, to_text
 from ._orders import equation_names, printed_equations
 
 _SMALLEST, _LARGEST = -4, 5  # powers of ten that are written out: 0.0001234, 123456
@@ -19,8 +20,10 @@ def equations(
     outputs: Sequence[str],
     precision: int = 4,
     velocity_of: Mapping[str, str] | None = None,
+    known: Mask | None = None,
 ) -> list[str]:
-    """One line per equation, "omega' = -1.042 sin(theta) + residual".
+    """One line per equation, "omega' = -1.042 sin(theta) + residual". The coefficients that are
+    `known` were given: "omega' = -9.81 sin(theta) (given) - 0.1042 omega".
 
     Where theta_dot is the velocity of theta, theta'' = ... stands in the place of both equations.
     """
@@ -33,12 +36,19 @@ def equations(
         if outputs[c] in given:
             lines.append(f"{names[c]}' = {given[outputs[c]]}")
             continue
+        if is_given(field, c, known):
+            lines.append(f"{names[c]}' = {_exactly(field, c)} (given)")
+            continue
         text = ""
-        for term, value in zip(field.features.terms, field.coefficients[c], strict=True):
+        for k, value in enumerate(field.coefficients[c]):
             if value == 0:
                 continue
+            term = field.features.terms[k]
             size, name = significant(abs(value), precision), to_text(term)
-            body = size if name == "1" else f"{size} {_grouped(term, name)}"
+            if known is not None and known[c, k]:
+                body = f"{to_text(multiply(Number(abs(float(value))), term))} (given)"
+            else:
+                body = size if name == "1" else f"{size} {_grouped(term, name)}"
             if text:
                 text += f" - {body}" if value < 0 else f" + {body}"
             else:
@@ -47,6 +57,17 @@ def equations(
             text = f"{text} + residual" if text else "residual"
         lines.append(f"{names[c]}' = {text or '0'}")
     return lines
+
+
+def is_given(field: HybridField, equation: int, known: Mask | None) -> bool:
+    """Whether nothing of an equation was learned."""
+    return known is not None and bool(known[equation].all()) and not has_residual(field, equation)
+
+
+def _exactly(field: HybridField, equation: int) -> str:
+    """A right-hand side with all its digits."""
+    pairs = zip(field.coefficients[equation], field.features.terms, strict=True)
+    return to_text(add(*(multiply(Number(float(w)), term) for w, term in pairs if w != 0)))
 
 
 def to_html(lines: Sequence[str]) -> str:

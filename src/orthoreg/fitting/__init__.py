@@ -8,6 +8,7 @@ from ._route import choose_terms as choose_terms
 from ._route import finish as finish
 from ._route import fit as fit
 from ._route import fit_all as fit_all
+from ._route import knowledge_of as knowledge_of
 from ._route import prepare as prepare
 from ._trajectories import Runs as Runs
 from ._trajectories import follow_trajectories as follow_trajectories

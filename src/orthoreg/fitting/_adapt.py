@@ -1,6 +1,7 @@
 """Coefficients for another system of the same make, from one pass over its data."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
@@ -9,6 +10,8 @@ from .._errors import InputError
 from .._field import HybridField
 from ..data import Rows, folds
 from ..moments import Moments, gather
+from ..physics import Knowledge
+from ..quadratic import Bounds, Equalities, QuadraticProblem, coupled
 from ..solvers import EquationFit, FitResult, Regularization, dependences, scales
 
 _STRETCHES = 5
@@ -16,8 +19,9 @@ _UNEXCITED = 1e-12  # of the largest eigenvalue: rounding
 _SPREADS = np.append(0.0, np.logspace(-4, 0, 161))  # tau, relative to the largest change
 
 
-def adapt(field: HybridField, rows: Rows) -> FitResult:
-    """The field's terms refitted to these rows, its residual as it is, as are given equations.
+def adapt(field: HybridField, rows: Rows, knowledge: Knowledge | None = None) -> FitResult:
+    """The field's terms refitted to these rows, its residual as it is, as is what is given; of
+    coefficients that meet all relations and bounds, those with the nearest values on the rows.
 
     The result describes the new coefficients on the new data, with the residual's values there as
     the only basis functions; it is the minimum of no objective.
@@ -31,12 +35,33 @@ def adapt(field: HybridField, rows: Rows) -> FitResult:
     parts = _moments(field, rows)
     total = sum(parts[1:], start=parts[0])
     new = old.copy()
+    known = knowledge or Knowledge.none(old.shape)
     for c, row in enumerate(old):
-        if c in rows.given:
+        used = np.flatnonzero((row != 0) & ~known.given[c])
+        if c in rows.given or not len(used):
             continue
-        used = np.flatnonzero(row)
         new[c, used] *= 1 + _relative_changes(*_normal_equations(parts, row, used, c), total.count)
-    return _described(field, new, total)
+    return _described(field, _meeting(known, new, total), total)
+
+
+def _meeting(
+    known: Knowledge, new: Float[np.ndarray, "c K"], total: Moments
+) -> Float[np.ndarray, "c K"]:
+    """The coefficients that meet all constraints and whose values are nearest to these."""
+    new = np.where(known.given, known.low, new)
+    for equations in known.coupled(known.touches(new != 0), new != 0):
+        terms = [np.flatnonzero(new[c]) for c in equations]
+        E, e, low, high = known.constraints(equations, terms)
+        problems = [
+            QuadraticProblem(A, A @ new[c, own])
+            for c, own in zip(equations, terms, strict=True)
+            for A in [total.A[np.ix_(own, own)] / max(float(total.yy[c]), 1e-300)]
+        ]
+        joint = replace(coupled(problems), equalities=Equalities(E, e), bounds=Bounds(low, high))
+        found = np.split(joint.solve(), np.cumsum([len(own) for own in terms])[:-1])
+        for c, own, w in zip(equations, terms, found, strict=True):
+            new[c, own] = w
+    return new
 
 
 def describe(field: HybridField, rows: Rows) -> FitResult:
@@ -85,7 +110,9 @@ def _normal_equations(
     """X'X and X'e of each stretch, with X the contributions w_k theta_k and e what f misses."""
     scale = w[used]
     grams = np.stack([m.count * m.A[np.ix_(used, used)] for m in folds]) * np.outer(scale, scale)
-    cross = np.stack([m.count * (m.a[used, c] - m.B[used, c]) for m in folds]) * scale
+    rest = np.setdiff1d(np.flatnonzero(w), used)  # what is given
+    missed = [m.a[used, c] - m.B[used, c] - m.A[np.ix_(used, rest)] @ w[rest] for m in folds]
+    cross = np.stack([m.count * one for m, one in zip(folds, missed, strict=True)]) * scale
     return grams, cross - grams.sum(axis=2)
 
 

@@ -9,15 +9,17 @@ from collections.abc import Mapping
 from typing import final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from .._errors import InputError
 from .._typing import Mask
 from ..data import Rows, thinned
-from ..libraries import FeatureMap, parameters_of, variables_of
+from ..libraries import FeatureMap, parameters_of, sine_arguments, variables_of
+from ..physics import Group, Knowledge
 
 _MOST_ROWS = 4000
 _MULTIPLES = (0.03, 0.1, 0.3, 0.6, 1.0, 1.7, 3.0, 10.0, 30.0)
+_MOST_TURNS = 240  # quarters of them, over the range of a variable
 _SWEEPS = 2
 _STARTS = 3
 _CUTOFF = 1e-11  # singular values below this share of the largest count as zero
@@ -29,13 +31,16 @@ def estimate_parameters(
     rows: Rows,
     support: Mask,
     bounds: Mapping[str, tuple[float, float]],
+    knowledge: Knowledge | None = None,
 ) -> FeatureMap:
     """The features with the parameters that serve the terms of `support` best.
 
     Parameters of other terms keep their values, or get those of a start. Without bounds a
-    parameter is positive.
+    parameter is positive. Coefficients that are known or tied are so for all values; bounds on
+    them do not count here.
     """
-    problem = _Projection(features, rows, support)
+    known = knowledge or Knowledge.none((len(support), len(features.terms)))
+    problem = Projection(features, rows, known.with_support(support), known)
     low, high = np.array([bounds.get(name, (0.0, np.inf)) for name in features.parameters]).T
     values = np.array(features.values or [np.nan] * len(features.parameters))
     grids = [_grid(features, rows, i, low[i], high[i]) for i in range(len(values))]
@@ -60,18 +65,24 @@ def estimate_parameters(
 
 
 @final
-class _Projection:
+class Projection:
     """What least squares leaves of the targets, as a function of the parameters."""
 
-    def __init__(self, features: FeatureMap, rows: Rows, support: Mask):
-        self.features, self.support = features, support
+    def __init__(self, features: FeatureMap, rows: Rows, support: Mask, known: Knowledge):
+        self.features = features
         depends = np.array([bool(parameters_of(term)) for term in features.terms])
         self.terms = np.flatnonzero(depends & support.any(axis=0))
-        self.equations = np.flatnonzero((support & depends).any(axis=1))
+        equations = set(np.flatnonzero((support & depends).any(axis=1)).tolist())
+        groups = known.groups(support)
+        coupled = {c for group in groups for c in group.equations}
+        self.groups = [group for group in groups if equations & set(group.equations)]
+        self.groups += [_alone(c, support[c]) for c in sorted(equations - coupled)]
+        self.count = sum(len(group.equations) for group in self.groups)
         self.used = frozenset().union(*(parameters_of(features.terms[k]) for k in self.terms))
         self.rows, self.chosen = rows, thinned(rows, _MOST_ROWS)
         size = np.sqrt(np.mean(rows.targets**2, axis=0))
-        self.targets = (rows.targets / np.where(size > 0, size, 1.0))[self.chosen]
+        self.sizes = np.where(size > 0, size, 1.0)
+        self.targets = (rows.targets / self.sizes)[self.chosen]
         self._fixed = self._values(features.with_values(np.ones(len(features.parameters))))
 
     def _values(self, features: FeatureMap) -> Float[np.ndarray, "M K"]:
@@ -84,12 +95,18 @@ class _Projection:
             self.features.with_values(values).only(self.terms.tolist()), self.chosen
         )
         left = []
-        for c in self.equations:
-            columns, target = phi[:, self.support[c]], self.targets[:, c]
+        for group in self.groups:
+            own = list(group.equations)
+            used = (group.atoms != 0).any(axis=(0, 2)) | group.offset.any(axis=0)
+            columns = np.where(used, phi, 0.0)
             if not np.isfinite(columns).all():
-                return np.full(len(self.equations) * len(self.chosen), _NOT_FINITE)
-            size = np.sqrt(np.mean(columns**2, axis=0))
-            scaled = columns / np.where(size > 0, size, 1.0)
+                return np.full(self.count * len(self.chosen), _NOT_FINITE)
+            given = columns @ group.offset.T  # (M, g)
+            target = (self.targets[:, own] - given / self.sizes[own]).T.ravel()
+            moves = group.atoms / self.sizes[own][:, None, None]
+            matrix = np.concatenate([columns @ move for move in moves])
+            size = np.sqrt(np.mean(matrix**2, axis=0))
+            scaled = matrix / np.where(size > 0, size, 1.0)
             w = np.linalg.lstsq(scaled, target, rcond=_CUTOFF)[0]
             left.append(target - scaled @ w)
         return np.concatenate(left)
@@ -98,6 +115,14 @@ class _Projection:
         """The squared size of what is left."""
         left = self(values)
         return float(left @ left)
+
+
+def _alone(equation: int, support: Bool[np.ndarray, " K"]) -> Group:
+    """An equation of which nothing is known."""
+    terms = np.flatnonzero(support)
+    atoms = np.eye(len(support))[:, terms][None]
+    none, free = np.zeros(len(terms), dtype=bool), np.tile([[-np.inf], [np.inf]], len(terms))
+    return Group((equation,), atoms, np.zeros((1, len(support))), none, free)
 
 
 def _grid(
@@ -113,7 +138,7 @@ def _grid(
     sizes = [float(np.hypot(extent.mean[v], extent.spread[v])) for v in beside]
     units = [1.0, *sizes, *(1 / size for size in sizes if size > 0)]
     positive = np.outer(units, _MULTIPLES).ravel()
-    values = np.concatenate([positive, -positive])
+    values = np.concatenate([positive, -positive, *_frequencies(features, rows, name)])
     if np.isfinite(low) and np.isfinite(high):
         values = np.append(values, np.linspace(low, high, 11)[1:-1])
     inside = np.unique(values[(values > low) & (values < high)])
@@ -122,8 +147,22 @@ def _grid(
     return inside
 
 
+def _frequencies(features: FeatureMap, rows: Rows, name: str) -> list[Float[np.ndarray, " f"]]:
+    """Values of a parameter that multiplies a variable in a sine or cosine, a quarter of a turn
+    over the range of the variable apart: beside the right one, least squares finds another."""
+    low, high = rows.extent.range
+    spans = {
+        float(high[v] - low[v])
+        for term in features.terms
+        for argument in sine_arguments(term)
+        if name in parameters_of(argument)
+        for v in variables_of(argument)
+    }
+    return [np.arange(1, _MOST_TURNS) * (np.pi / 2 / span) for span in spans if span > 0]
+
+
 def _searched(
-    problem: _Projection,
+    problem: Projection,
     values: Float[np.ndarray, " q"],
     grids: list[np.ndarray],
     free: np.ndarray,
@@ -142,7 +181,7 @@ def _searched(
 
 
 def _polished(
-    problem: _Projection,
+    problem: Projection,
     start: Float[np.ndarray, " q"],
     free: np.ndarray,
     low: Float[np.ndarray, " q"],

@@ -10,6 +10,7 @@ from .._gate import Gate
 from ..augmentations import AbstractAugmentation
 from ..libraries import AbstractLibrary
 from ..losses import AbstractLoss
+from ..physics import Physics
 from ..selection import AbstractSelection
 from ..solvers import AbstractSolver, Regularization
 
@@ -22,7 +23,7 @@ class Recipe:
     `library_is_default` says that nobody chose the library. `fallback_sparsity` chooses the terms
     where a loss has no rows for the selection to work on; without it that is refused.
     `follows_trajectories` lets forecasts decide about the residual, and refines the constants of
-    noisy runs.
+    noisy runs. `physics` is what is known beside the data.
     """
 
     library: AbstractLibrary
@@ -36,6 +37,7 @@ class Recipe:
     library_is_default: bool = False
     fallback_sparsity: float | None = None
     follows_trajectories: bool = False
+    physics: Physics | None = None
 
     def __post_init__(self):
         for name, kind, example in (
@@ -50,6 +52,11 @@ class Recipe:
         if self.selection is not None and not isinstance(self.selection, AbstractSelection):
             raise InputError(
                 f"selection must be a part such as Extrapolation() or None; got {self.selection!r}."
+            )
+        if self.physics is not None and not isinstance(self.physics, Physics):
+            raise InputError(
+                f"physics must be what is known, such as Physics(equations={{'x': 'v'}}), or None; "
+                f"got {self.physics!r}."
             )
         if self.gate is not None and not isinstance(self.gate, Gate):
             raise InputError(f"gate must be Gate() or None; got {self.gate!r}.")

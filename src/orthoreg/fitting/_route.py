@@ -1,6 +1,6 @@
 """The route of every fit: rows -> terms -> solution -> gate -> certificate -> `Fit`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -9,13 +9,18 @@ from jaxtyping import Float
 
 from .._errors import InputError
 from .._field import HybridField
+from .._gate import Gate, Region
 from .._typing import Mask
+from ..augmentations import AbstractBasis
 from ..data import Rows, folds
 from ..diagnostics import Certificate, certify
-from ..libraries import bind, parameter_bounds
+from ..libraries import parameter_bounds
+from ..physics import Knowledge, Symmetries, basis_of, bind_physics, symmetric_basis
 from ..refinement import Refinement
 from ..selection import SelectionResult, short_sines
 from ..solvers import Solution, Task, Training, hold
+from ._contradictions import warn_of_contradictions
+from ._parameter_intervals import parameter_intervals
 from ._parameters import estimate_parameters
 from ._recipe import Recipe
 
@@ -26,8 +31,8 @@ _PARTS = 5  # of the data, each of which the gate looks at as if it had not been
 @dataclass(frozen=True, eq=False)
 class Fit:
     """What a fit learned: the function, what can be proved of it, how its terms were chosen, how
-    training went, the least and largest value of each variable, and what refining its constants
-    on trajectories gave, where that was done."""
+    training went, the least and largest value of each variable, what refining its constants on
+    trajectories gave, where that was done, and intervals of the parameters inside terms."""
 
     field: HybridField
     certificate: Certificate
@@ -35,6 +40,7 @@ class Fit:
     training: Training | None
     range: Float[np.ndarray, "2 V"]
     refinement: Refinement | None = None
+    parameter_intervals: tuple[tuple[str, tuple[float, float]], ...] = ()
 
 
 def fit(recipe: Recipe, observed: Rows) -> Fit:
@@ -58,6 +64,8 @@ def fit_all(recipes: Sequence[Recipe], observed: Rows) -> list[Fit]:
         raise InputError("A fit needs at least 2 samples; the data hold 1.")
     chosen = [choose_terms(recipe, prepare(recipe, observed)) for recipe in recipes]
     solutions = first.solver.solve_all([task for task, _ in chosen])
+    for (task, _), solution in zip(chosen, solutions, strict=True):
+        warn_of_contradictions(task, solution)
     return [
         finish(recipe, task, solution, selection)
         for recipe, (task, selection), solution in zip(recipes, chosen, solutions, strict=True)
@@ -66,14 +74,16 @@ def fit_all(recipes: Sequence[Recipe], observed: Rows) -> list[Fit]:
 
 def prepare(recipe: Recipe, observed: Rows) -> Task:
     """What the solver is asked for, with all terms of the library still in it."""
-    features = bind(recipe.library, observed.names, observed.outputs, observed.given)
-    extent = observed.extent
-    basis = recipe.augmentation.init(
-        extent.mean, extent.spread, rng=np.random.default_rng(int(recipe.seed))
-    )
+    bound = bind_physics(
+        recipe.physics, recipe.library, observed.names, observed.outputs, observed.given,
+        observed.clock,
+    )  # fmt: skip
+    features = bound.features
+    symmetries = bound.knowledge.symmetries
+    basis = residual_basis(recipe, observed, symmetries)
     return Task(
         features=features,
-        basis=basis.mask_inputs(~extent.varies),
+        basis=basis,
         learns_hidden=recipe.augmentation.learns_hidden,
         ridge=recipe.augmentation.ridge,
         regularization=recipe.regularization,
@@ -83,7 +93,34 @@ def prepare(recipe: Recipe, observed: Rows) -> Task:
         seed=int(recipe.seed),
         support=features.mask,
         given={c: int(np.argmax(features.mask[c])) for c in observed.given},
+        knowledge=bound.knowledge,
+        basis_of=None if symmetries is None else basis_of(basis, symmetries),
     )
+
+
+def knowledge_of(
+    recipe: Recipe,
+    names: Sequence[str],
+    outputs: Sequence[str],
+    given: Mapping[int, int],
+    clock: int | None,
+) -> Knowledge:
+    """What a recipe's physics says of the coefficients for these columns and equations."""
+    return bind_physics(recipe.physics, recipe.library, names, outputs, given, clock).knowledge
+
+
+def residual_basis(recipe: Recipe, observed: Rows, symmetries: Symmetries | None) -> AbstractBasis:
+    """The functions of the residual, with the symmetries that are known."""
+    rng = np.random.default_rng(int(recipe.seed))
+    extent = observed.extent
+    unseen = ~extent.varies
+    if observed.clock is not None:
+        unseen[observed.clock] = True
+    if symmetries is None or not symmetries.any:
+        basis = recipe.augmentation.init(extent.mean, extent.spread, rng=rng)
+        return basis.mask_inputs(unseen)
+    basis = symmetric_basis(recipe.augmentation, symmetries, observed.points, rng)
+    return basis.mask_inputs(unseen)
 
 
 def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | None]:
@@ -101,6 +138,7 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
     left_out = np.zeros(len(task.features.terms), dtype=bool)
     if recipe.library_is_default:
         left_out = short_sines(task.features, task.observed.extent.range)
+        left_out &= ~task.known.named(task.features)
     candidates = replace(task, support=task.support & ~left_out)
     selection = _selected(recipe, candidates)
     if task.features.parameters:  # which are now estimated with the chosen terms alone
@@ -118,13 +156,10 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
 
 
 def _selected(recipe: Recipe, task: Task) -> SelectionResult:
-    """What the recipe's selection chose, with the terms of given equations as they are."""
+    """What the recipe's selection chose, and what is known to be there."""
     assert recipe.selection is not None
     selection = recipe.selection.select(task)
-    support = selection.support.copy()
-    for c in task.given:
-        support[c] = task.features.mask[c]
-    return replace(selection, support=support)
+    return replace(selection, support=task.known.with_support(selection.support))
 
 
 def with_parameters(recipe: Recipe, task: Task, support: Mask) -> Task:
@@ -132,20 +167,21 @@ def with_parameters(recipe: Recipe, task: Task, support: Mask) -> Task:
     if not task.features.parameters:
         return task
     rows = task.linear_rows("A parameter inside a term")
-    bounds = parameter_bounds(recipe.library)
-    return replace(task, features=estimate_parameters(task.features, rows, support, bounds))
+    bounds = parameter_bounds(recipe.library) | task.known.parameter_bounds
+    found = estimate_parameters(task.features, rows, support, bounds, task.known)
+    return replace(task, features=found)
 
 
 def finish(
     recipe: Recipe, task: Task, solution: Solution, selection: SelectionResult | None
 ) -> Fit:
     """The fitted function with its gate and what is given in it, and its certificate."""
-    solution = hold(solution, task.given)
+    solution = hold(solution, task.known)
     result = solution.result if selection is None else solution.result.within(task.features.mask)
     certificate = certify(
         result, task.observed.outputs, task.features.names, normalized=recipe.solver.normalize
     )
-    field = HybridField(
+    function = HybridField(
         task.features,
         solution.coefficients,
         solution.basis,
@@ -154,14 +190,31 @@ def finish(
         parameters=np.array(task.features.values),
     )
     if recipe.gate is not None:
-        observed = task.observed
-        parts = folds(observed, _PARTS)[observed.row_of_point()]
-        field = replace(field, region=recipe.gate(observed.points, parts, field.neural))
+        function = replace(function, region=_region(recipe.gate, task, function))
     has_path = selection is not None and selection.paths
+    intervals: dict[str, tuple[float, float]] = {}
+    if task.features.parameters and task.linear is not None:
+        used = solution.coefficients != 0
+        intervals = parameter_intervals(task.features, task.linear, used, task.known)
     return Fit(
-        field,
+        function,
         certificate,
         selection if has_path else None,
         solution.training,
         task.observed.extent.range,
+        parameter_intervals=tuple(intervals.items()),
     )
+
+
+def _region(gate: Gate, task: Task, field: HybridField) -> Region:
+    """Where the training data, and their images under what symmetries are known, lie."""
+    observed, symmetries = task.observed, task.known.symmetries
+    parts = folds(observed, _PARTS)[observed.row_of_point()]
+    points = np.array(observed.points)
+    if observed.clock is not None:  # later is not further away
+        points[:, observed.clock] = 0.0
+    if symmetries is None or not symmetries.any:
+        return gate(points, parts, field.neural)
+    turn = symmetries.periods
+    points = np.where(turn > 0, points % np.where(turn > 0, turn, 1.0), points)
+    return gate(points, parts, field.neural).with_images(symmetries.images(), turn)

@@ -14,6 +14,7 @@ from ..data import Dataset, Rows, held_out_rows
 from ..diagnostics import certify
 from ..libraries import parameter_bounds
 from ..losses import AbstractLoss
+from ..physics import Knowledge
 from ..refinement import (
     Match,
     Refinement,
@@ -23,7 +24,7 @@ from ..refinement import (
 )
 from ._adapt import describe
 from ._recipe import Recipe
-from ._route import Fit, finish, prepare
+from ._route import Fit, finish, knowledge_of, prepare
 
 _HELD_OUT = 0.25
 _MOST_ROWS = 20_000  # that a residual is tried on
@@ -48,8 +49,10 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
     """The fit without a residual that makes held-out forecasts worse; of noisy data also refined:
     terms and constants are those whose trajectories follow the runs."""
     field, noisy = fit.field, rows.windows is not None
+    known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
     # steps of a refinement see no jumps: of dry friction the weak form has the last word
-    followed = _followed(recipe, fit, runs) if noisy and switched(field) is None else None
+    smooth = switched(field) is None
+    followed = _followed(recipe, fit, runs, known) if noisy and smooth else None
     explained = followed is not None and followed.misfit < _EXPLAINED
     if np.any(np.asarray(field.weights)) and (
         explained or not residual_forecasts(recipe, field, runs, noisy)
@@ -61,7 +64,8 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
             followed.field,
             runs.data,
             interpolation=runs.interpolation,
-            bounds=parameter_bounds(recipe.library),
+            bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
+            knowledge=known,
         )
         field = found.field
     if field is fit.field:
@@ -73,7 +77,7 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
     return replace(fit, field=field, certificate=certificate, refinement=found)
 
 
-def _followed(recipe: Recipe, fit: Fit, runs: Runs) -> Match | None:
+def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match | None:
     """The equations whose trajectories follow the runs best. Where something is missing in them,
     those of the fit unless their forecasts are worse."""
     alone = without_residual(fit.field)
@@ -82,7 +86,8 @@ def _followed(recipe: Recipe, fit: Fit, runs: Runs) -> Match | None:
         runs.data,
         candidate_terms(fit),
         interpolation=runs.interpolation,
-        bounds=parameter_bounds(recipe.library),
+        bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
+        knowledge=known,
     )
     if found is None or found.misfit < _EXPLAINED:
         return found

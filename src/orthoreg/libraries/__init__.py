@@ -11,6 +11,7 @@ from ._expression import Product as Product
 from ._expression import Program as Program
 from ._expression import Sum as Sum
 from ._expression import Variable as Variable
+from ._expression import add as add
 from ._expression import compiled as compiled
 from ._expression import evaluate as evaluate
 from ._expression import multiply as multiply
@@ -18,6 +19,7 @@ from ._expression import power as power
 from ._expression import quote_name as quote_name
 from ._expression import rename as rename
 from ._expression import run as run
+from ._expression import split_number as split_number
 from ._expression import to_text as to_text
 from ._families import Empty as Empty
 from ._families import Fourier as Fourier
@@ -37,7 +39,9 @@ from ._spec import parse_library as parse_library
 from ._structure import complexity as complexity
 from ._structure import monomial as monomial
 from ._structure import parameters_of as parameters_of
+from ._structure import rounded as rounded
 from ._structure import sine_argument as sine_argument
+from ._structure import sine_arguments as sine_arguments
 from ._structure import substitute as substitute
 from ._structure import variables_of as variables_of
 from ._switches import separate_signs as separate_signs

@@ -93,7 +93,7 @@ def add(*terms: Expression) -> Expression:
     weights: dict[Expression, float] = {}
     for term in terms:
         for part in term.terms if isinstance(term, Sum) else (term,):
-            weight, rest = _split_number(part)
+            weight, rest = split_number(part)
             weights[rest] = weights.get(rest, 0.0) + weight
     parts = [
         multiply(Number(weight), rest)
@@ -172,7 +172,7 @@ def _folded(compute: Callable[[], Any]) -> Number:
     return Number(float(value))
 
 
-def _split_number(term: Expression) -> tuple[float, Expression]:
+def split_number(term: Expression) -> tuple[float, Expression]:
     """3*x*y -> (3, x*y)."""
     if isinstance(term, Number):
         return term.value, ONE
@@ -329,7 +329,7 @@ def to_text(item: Expression, *, functions: str = "", names: Sequence[str] | Non
             case Sum(terms):
                 text, level = write(terms[0], 1), 1
                 for term in terms[1:]:
-                    weight, rest = _split_number(term)
+                    weight, rest = split_number(term)
                     if weight < 0:
                         text += " - " + write(multiply(Number(-weight), rest), 2)
                     else:

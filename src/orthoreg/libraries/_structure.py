@@ -15,6 +15,7 @@ from ._expression import (
     call,
     multiply,
     power,
+    split_number,
 )
 
 _LARGEST_EXPONENT = 12
@@ -60,6 +61,43 @@ def sine_argument(item: Expression) -> Expression | None:
             return argument
         case _:
             return None
+
+
+def sine_arguments(item: Expression) -> list[Expression]:
+    """The arguments of all sines and cosines in the formula."""
+    match item:
+        case Call("sin" | "cos", argument):
+            return [argument, *sine_arguments(argument)]
+        case Call(_, argument):
+            return sine_arguments(argument)
+        case Sum(parts) | Product(parts):
+            return [found for part in parts for found in sine_arguments(part)]
+        case Power(base, exponent):
+            return [*sine_arguments(base), *sine_arguments(exponent)]
+        case _:
+            return []
+
+
+def rounded(item: Expression, digits: int) -> Expression:
+    """The formula with its numbers to so many digits; a factor in front keeps all of them."""
+    number, rest = split_number(item)
+    return multiply(Number(number), _rounded(rest, digits))
+
+
+def _rounded(item: Expression, digits: int) -> Expression:
+    match item:
+        case Number(value):
+            return Number(float(f"{value:.{digits}g}"))
+        case Sum(terms):
+            return add(*(_rounded(term, digits) for term in terms))
+        case Product(factors):
+            return multiply(*(_rounded(factor, digits) for factor in factors))
+        case Power(base, exponent):
+            return power(_rounded(base, digits), _rounded(exponent, digits))
+        case Call(function, argument):
+            return call(function, _rounded(argument, digits))
+        case _:
+            return item
 
 
 def parameters_of(item: Expression) -> frozenset[str]:

@@ -50,6 +50,7 @@ class VectorField(AbstractLoss):
             data.variable_names,
             data.state_names,
             data.times,
+            clock=data.clock_place,
         ).holding(data.given_rates)
 
     def linear_rows(self, observed) -> Rows | None:

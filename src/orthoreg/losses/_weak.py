@@ -99,6 +99,7 @@ class Weak(AbstractLoss):
             data.state_names,
             windows.centres,
             windows.mean,
+            clock=data.clock_place,
         ).holding(data.given_rates)
 
     def linear_rows(self, observed) -> Rows | None:

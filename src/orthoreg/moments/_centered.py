@@ -61,6 +61,13 @@ class CenteredTerms:
         """Those of the terms divided by `scale`."""
         return replace(self, expansion=self.expansion / scale[:, None])
 
+    def combined(self, maps: Float[np.ndarray, "g K J"]) -> "CenteredTerms":
+        """Those of combinations of terms in several equations, which are kept apart."""
+        count = len(maps)
+        together = np.kron(np.eye(count), self.correlation)
+        expansion = np.concatenate([one.T @ self.expansion for one in maps], axis=1)
+        return CenteredTerms(expansion, together, np.kron(np.eye(count), self.member))
+
     def cancellation(
         self, coefficients: Float[np.ndarray, "M K"], size: Float[np.ndarray, " M"]
     ) -> Float[np.ndarray, " M"]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from .._errors import DataError
 from .._progress import track
@@ -101,6 +101,22 @@ class Moments:
         features, basis, _ = self._parts
         change[features, basis] = -projection
         return Moments(self.count, change.T @ self.total @ change, self.n_features, self.n_basis)
+
+    def without(self, terms: Int[np.ndarray, " q"]) -> "Moments":
+        """The moments of what least squares with these terms leaves of all other columns."""
+        own = self.total[np.ix_(terms, terms)]
+        left = (
+            self.total
+            - self.total[:, terms] @ np.linalg.pinv(own, hermitian=True) @ (self.total[terms])
+        )
+        return Moments(self.count, left, self.n_features, self.n_basis)
+
+    def only_basis(self, chosen: Bool[np.ndarray, " H"]) -> "Moments":
+        """The moments with these functions of the basis alone."""
+        features, _, targets = self._parts
+        n = self.n_features
+        kept = np.r_[features, n + np.flatnonzero(chosen), slice(targets.start, len(self.total))]
+        return Moments(self.count, self.total[np.ix_(kept, kept)], n, int(np.count_nonzero(chosen)))
 
     def without_basis(self) -> "Moments":
         """The moments of features and targets alone."""

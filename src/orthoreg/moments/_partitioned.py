@@ -27,6 +27,9 @@ class PartitionedMoments:
     `extrapolation_gram` is the mean of theta theta' over the `n_extrapolated` extrapolated rows;
     `target_mse` the squared error that targets are known to have; `centered` the terms about the
     mean of the data.
+
+    Columns may stand for combinations of terms, which `combined` makes: of these some may be
+    `required` in every choice, and have `bounds` on their coefficients.
     """
 
     count: Int[np.ndarray, " C"]
@@ -38,6 +41,8 @@ class PartitionedMoments:
     n_extrapolated: int
     target_mse: Float[np.ndarray, " c"]
     centered: CenteredTerms
+    required: Bool[np.ndarray, " K"] | None = None
+    bounds: Float[np.ndarray, "2 K"] | None = None
 
     def __add__(self, other: "PartitionedMoments") -> "PartitionedMoments":
         n, m = self.n_extrapolated, other.n_extrapolated
@@ -81,8 +86,32 @@ class PartitionedMoments:
             extrapolation_gram=self.extrapolation_gram / np.outer(terms, terms),
             target_mse=self.target_mse / targets**2,
             centered=self.centered.scaled(terms),
+            bounds=None if self.bounds is None else self.bounds * terms / targets,
         )
         return cells, terms, targets
+
+    def combined(
+        self,
+        maps: Float[np.ndarray, "g P Q"],
+        required: Bool[np.ndarray, " J"],
+        bounds: Float[np.ndarray, "2 J"],
+    ) -> "PartitionedMoments":
+        """The moments of one problem whose rows are those of several equations: the columns of
+        equation g, combinations of all columns here, are maps[g], the target last."""
+        K = self.n_features
+        weights = maps[:, K:, -1]  # of the targets
+        terms = maps[:, :K, :-1]
+        return replace(
+            self,
+            total=np.einsum("gpq,cpr,grs->cqs", maps, self.total, maps, optimize=True),
+            extrapolation_gram=np.einsum(
+                "gpq,pr,grs->qs", terms, self.extrapolation_gram, terms, optimize=True
+            ),
+            target_mse=np.array([np.sum(weights**2 @ self.target_mse)]),
+            centered=self.centered.combined(terms),
+            required=required,
+            bounds=bounds,
+        )
 
 
 def gather_partitioned(features: Any, rows: Rows, partition: Partition) -> PartitionedMoments:

@@ -14,7 +14,7 @@ from .._errors import DataError
 from .._model import AbstractModel
 from ..data import Dataset
 from ..diagnostics import relative_error
-from ..export import equation_names, learned_equations
+from ..export import equation_names
 from ._choice import check_columns, chosen_names, largest, rows_of, share_shown
 from ._map import draw_map
 from ._panels import open_panels
@@ -73,7 +73,7 @@ def plot_residual(
     sizes = _sizes(model, data)
     if sizes.values is None:
         return _say_why(sizes.reason, words, ax)
-    learned = learned_equations(names, model.velocity_of_)
+    learned = model.learned_equations()
     shown, which = _equations(sizes, chosen, learned)
     columns = min(len(shown), _COLUMNS)
     what = f"one for each of {len(shown)} equations"
@@ -123,7 +123,7 @@ def _sizes(model: AbstractModel, data: Dataset) -> _Sizes:
                 time = float(np.ptp(rows.times)) or 1.0
                 least = _RESTS * np.abs(rows.states).max(axis=0) / time
                 size = np.maximum(_root_mean_square(slopes), least)
-                learned = learned_equations(model.output_names_, model.velocity_of_)
+                learned = model.learned_equations()
                 error = relative_error(whole[:, learned], slopes[:, learned])
                 error = error if math.isfinite(error) else math.inf
                 missed = symbolic - slopes

@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 from .._errors import InputError
 from .._model import AbstractModel
 from .._scikit import check_is_fitted
-from ..export import equation_names, learned_equations
+from ..export import equation_names
 from ..selection import EquationPath, InformationCriterion
 from ._choice import chosen_names, largest, share_shown
 from ._panels import open_panels
@@ -49,7 +49,7 @@ def plot_selection(
     names = model.output_names_
     shown = chosen_names(states, names, "plot_selection", "equations")
     which = ", as asked"
-    learned = learned_equations(names, model.velocity_of_)
+    learned = model.learned_equations()
     if shown is None:
         errors = np.array([selected.paths[c].outer[selected.paths[c].chosen] for c in learned])
         shown = [learned[i] for i in largest(errors, _MOST_EQUATIONS)]

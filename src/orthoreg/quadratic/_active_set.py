@@ -1,23 +1,28 @@
 """The constrained problem, by a primal active-set method.
 
-Coefficients are split into positive and negative parts, w = p - n, so that the L1 norm is linear
-and every bound is one of a single variable:
+Coefficients that are given, low = high, move to the right-hand side. With an L1 norm the others are
+split into positive and negative parts, w = p - n, so that the norm is linear and every bound is one
+of a single variable:
 
-    min z'Hz - 2 h'z   subject to   E z = e,  low <= z <= high,   z = (p, n).
+    min z'Hz - 2 h'z   subject to   E z = e,  low <= z <= high,   z = w or (p, n).
 
-From a feasible point, steps go to the minimum over the free variables; a variable that meets its
-bound on the way stays there, and one whose multiplier has the wrong sign is let go. By hand, since
-SciPy has no quadratic programme with equalities and bounds, and interior-point packages stop at a
-tolerance: a coefficient at its bound, or at zero, is exactly there.
+The minimum under the equalities alone is it where it lies within the bounds. Otherwise steps go,
+from a feasible point, to the minimum over the free variables; a variable that meets its bound on
+the way stays there, and one whose multiplier has the wrong sign is let go. By hand, since SciPy has
+no quadratic programme with equalities and bounds, and interior-point packages stop at a tolerance:
+a coefficient at its bound, or at zero, is exactly there.
 """
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from .._errors import InputError
+from ._linear import solve_symmetric
 
 _TOLERANCE = 1e-10
+_ROUNDING = 1e-9
 _MOST_STEPS_PER_VARIABLE = 40
+_MOST_HOLDS = 20
 
 
 def minimise_constrained(
@@ -30,20 +35,46 @@ def minimise_constrained(
     high: Float[np.ndarray, " K"],
 ) -> Float[np.ndarray, " K"]:
     """The minimiser; refuses constraints that nothing meets."""
-    count = len(r)
+    fixed = low == high
+    if fixed.any():
+        w = np.where(fixed, low, 0.0)
+        rest = ~fixed
+        w[rest] = minimise_constrained(
+            Q[np.ix_(rest, rest)], r[rest] - Q[np.ix_(rest, fixed)] @ low[fixed], l1,
+            E[:, rest], e - E[:, fixed] @ low[fixed], low[rest], high[rest],
+        )  # fmt: skip
+        return w
     unit = 1 / np.sqrt(np.where(np.diag(Q) > 0, np.diag(Q), 1.0))  # every column alike
     Q, r, E = Q * np.outer(unit, unit), r * unit, E * unit
+    size = np.sqrt((E**2).sum(axis=1))
+    if (np.abs(e[size == 0]) > _ROUNDING * np.abs(e).max(initial=1.0)).any():
+        raise _excluded()
+    E, e = E[size > 0] / size[size > 0, None], e[size > 0] / size[size > 0]
     ends = (low, high)
     low, high = low / unit, high / unit
+    if l1 == 0:
+        z = _minimise(Q, r, E, e, low, high)
+    else:
+        z = _with_norm(Q, r, l1 * unit, E, e, low, high)
+    return np.clip(z * unit, *ends)  # scaling rounds
+
+
+def _with_norm(
+    Q: Float[np.ndarray, "K K"],
+    r: Float[np.ndarray, " K"],
+    l1: Float[np.ndarray, " K"],
+    E: Float[np.ndarray, "q K"],
+    e: Float[np.ndarray, " q"],
+    low: Float[np.ndarray, " K"],
+    high: Float[np.ndarray, " K"],
+) -> Float[np.ndarray, " K"]:
+    """The minimiser with an L1 norm, in positive and negative parts."""
     H = np.block([[Q, -Q], [-Q, Q]])
-    cost = l1 / 2 * np.tile(unit, 2)
-    h = np.concatenate([r, -r]) - cost
-    both = np.hstack([E, -E])
+    h = np.concatenate([r, -r]) - np.tile(l1, 2) / 2
     lower = np.concatenate([np.maximum(low, 0.0), np.maximum(-high, 0.0)])
     upper = np.concatenate([np.maximum(high, 0.0), np.maximum(-low, 0.0)])
-    start = _feasible(both, e, lower, upper)
-    z = _minimise(H, h, both, start, lower, upper)
-    return np.clip((z[:count] - z[count:]) * unit, *ends)  # scaling rounds
+    z = _minimise(H, h, np.hstack([E, -E]), e, lower, upper, parts=2)
+    return z[: len(r)] - z[len(r) :]
 
 
 def _feasible(
@@ -52,36 +83,45 @@ def _feasible(
     low: Float[np.ndarray, " Z"],
     high: Float[np.ndarray, " Z"],
 ) -> Float[np.ndarray, " Z"]:
-    """A point that meets all constraints: the nearest to zero, by a linear programme."""
+    """A point that meets all constraints: the nearest to zero, or by a linear programme."""
     nearest = np.clip(0.0, low, high)
     if not len(e) or np.allclose(E @ nearest, e, rtol=0, atol=_TOLERANCE * _size(E, e)):
         return nearest
     from scipy.optimize import linprog
 
-    found = linprog(np.ones(len(low)), A_eq=E, b_eq=e, bounds=np.column_stack([low, high]))
+    found = linprog(
+        np.isfinite(low).astype(float), A_eq=E, b_eq=e, bounds=np.column_stack([low, high])
+    )
     if found.x is None:
-        raise InputError(
-            "The equalities and bounds of the coefficients exclude each other: no coefficients "
-            "meet all of them. Drop one of the relations, or widen a bound."
-        )
+        raise _excluded()
     return np.clip(found.x, low, high)
+
+
+def _excluded() -> InputError:
+    return InputError(
+        "The equalities and bounds of the coefficients exclude each other: no coefficients "
+        "meet all of them. Drop one of the relations, or widen a bound."
+    )
 
 
 def _minimise(
     H: Float[np.ndarray, "Z Z"],
     h: Float[np.ndarray, " Z"],
     E: Float[np.ndarray, "q Z"],
-    z: Float[np.ndarray, " Z"],
+    e: Float[np.ndarray, " q"],
     low: Float[np.ndarray, " Z"],
     high: Float[np.ndarray, " Z"],
+    parts: int = 1,
 ) -> Float[np.ndarray, " Z"]:
+    z = _held_start(H, h, E, e, low, high) if parts == 1 else None
+    if z is None:
+        z = _feasible(E, e, low, high)
     scale = max(float(np.abs(h).max(initial=0.0)), 1e-300)
-    half = len(z) // 2
     at_low, at_high = z <= low, (z >= high) & (z > low)
     for step in range(_MOST_STEPS_PER_VARIABLE * max(len(z), 1)):
         free = ~(at_low | at_high)
         gradient = 2 * (H @ z - h)
-        move, multipliers = _newton(H, E, gradient, free)
+        move, multipliers = _newton(H, E, gradient, free, e - E @ z)
         if np.abs(move).max(initial=0.0) > _TOLERANCE * max(1.0, float(np.abs(z).max(initial=0.0))):
             share, blocking = _longest(z, move, low, high)
             z = z + share * move
@@ -91,9 +131,10 @@ def _minimise(
             continue
         slope = gradient + E.T @ multipliers
         wrong = np.where(at_low & (high > low), -slope, np.where(at_high, slope, -np.inf))
-        # both parts of a coefficient are never free at once: their sum has the slope 2 l1 >= 0
-        partner = np.roll(free, half)
-        wrong = np.where(partner & (low == 0) & at_low, -np.inf, wrong)
+        if parts == 2:
+            # both parts of a coefficient are never free at once: their sum has the slope 2 l1
+            partner = np.roll(free, len(z) // 2)
+            wrong = np.where(partner & (low == 0) & at_low, -np.inf, wrong)
         places = np.flatnonzero(wrong > _TOLERANCE * scale)
         if not len(places):
             break
@@ -104,22 +145,84 @@ def _minimise(
     return z
 
 
+def _held_start(
+    H: Float[np.ndarray, "Z Z"],
+    h: Float[np.ndarray, " Z"],
+    E: Float[np.ndarray, "q Z"],
+    e: Float[np.ndarray, " q"],
+    low: Float[np.ndarray, " Z"],
+    high: Float[np.ndarray, " Z"],
+) -> Float[np.ndarray, " Z"] | None:
+    """A feasible point near the minimum: that under the equalities alone, with variables beyond
+    their bounds held there until none is. None if that does not end in a feasible point."""
+    z = _with_equalities(H, h, E, e)
+    held = np.zeros(len(z), dtype=bool)
+    for _ in range(_MOST_HOLDS):
+        beyond = ~held & ((z < low) | (z > high))
+        if not beyond.any():
+            met = np.allclose(E @ z, e, rtol=0, atol=1e-9 * _size(E, e))
+            return z if met else None
+        held |= beyond
+        at = np.where(held, np.clip(z, low, high), 0.0)
+        free = ~held
+        z = at
+        z[free] = _with_equalities(
+            H[np.ix_(free, free)], h[free] - H[np.ix_(free, held)] @ at[held],
+            E[:, free], e - E[:, held] @ at[held],
+        )  # fmt: skip
+    return None
+
+
+def _with_equalities(
+    H: Float[np.ndarray, "Z Z"],
+    h: Float[np.ndarray, " Z"],
+    E: Float[np.ndarray, "q Z"],
+    e: Float[np.ndarray, " q"],
+) -> Float[np.ndarray, " Z"]:
+    """The minimum under the equalities alone, of least norm where there are several."""
+    if not len(e):
+        return solve_symmetric(H, h)
+    start = np.linalg.lstsq(E, e, rcond=1e-12)[0]
+    move, _ = _newton(H, E, 2 * (H @ start - h), np.ones(len(h), dtype=bool), e - E @ start)
+    return start + move
+
+
 def _newton(
     H: Float[np.ndarray, "Z Z"],
     E: Float[np.ndarray, "q Z"],
     gradient: Float[np.ndarray, " Z"],
     free: Bool[np.ndarray, " Z"],
+    missed: Float[np.ndarray, " q"],
 ) -> tuple[Float[np.ndarray, " Z"], Float[np.ndarray, " q"]]:
-    """The step to the minimum over the free variables, and the equalities' multipliers."""
+    """The step to the minimum over the free variables, and the equalities' multipliers; `missed` is
+    what rounding left of the equalities."""
     move, count = np.zeros(len(gradient)), int(free.sum())
     matrix = np.zeros((count + len(E), count + len(E)))
     matrix[:count, :count] = 2 * H[np.ix_(free, free)]
     matrix[:count, count:] = E[:, free].T
     matrix[count:, :count] = E[:, free]
-    right = np.concatenate([-gradient[free], np.zeros(len(E))])
-    solution = np.linalg.lstsq(matrix, right, rcond=1e-14)[0] if len(right) else right
+    right = np.concatenate([-gradient[free], missed])
+    solution = _solved(matrix, right)
     move[free] = solution[:count]
     return move, solution[count:]
+
+
+def _solved(
+    matrix: Float[np.ndarray, "s s"], right: Float[np.ndarray, " s"]
+) -> Float[np.ndarray, " s"]:
+    """By elimination where that is accurate, else the solution of least norm."""
+    if not len(right):
+        return right
+    try:
+        solution = np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        solution = np.full(len(right), np.nan)
+    left = matrix @ solution - right
+    size = np.abs(matrix).max() * np.abs(solution).max() + np.abs(right).max()
+    large = np.abs(solution).max() > 1e8 * max(float(np.abs(right).max()), 1e-300)
+    if not np.isfinite(solution).all() or large or np.abs(left).max() > 1e-13 * size:
+        return np.linalg.lstsq(matrix, right, rcond=1e-14)[0]
+    return solution
 
 
 def _longest(

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from .._errors import InputError
 from ._active_set import minimise_constrained
@@ -72,12 +72,17 @@ class QuadraticProblem:
         return float(w @ (self.Q @ w - 2 * self.r) + self.l1 * np.abs(w).sum())
 
     def duality_gap(self, w: Float[np.ndarray, " K"], constant: float) -> float:
-        """`constant` + value(w) minus a lower bound on its optimum, without constraints.
+        """`constant` + value(w) minus a lower bound on its optimum.
 
         With the quadratic part written |z - Rw|^2, the residual scaled into |R'theta| <= l1/2 is a
-        feasible dual point. At l1 = 0 the gap is the Newton decrement.
+        feasible dual point. At l1 = 0, and under constraints, the gap is the Newton decrement: what
+        is left to gain where constraints and signs that are active stay so.
         """
         slope = self.r - self.Q @ w
+        if self.equalities is not None or self.bounds is not None:
+            moves = self._open_moves(w)
+            left = moves @ (slope - self.l1 / 2 * np.sign(w))
+            return float(left @ solve_symmetric(moves @ self.Q @ moves.T, left))
         if self.l1 == 0:
             return float(slope @ solve_symmetric(self.Q, slope))
         fit = max(constant - 2 * self.r @ w + w @ self.Q @ w, 0.0)
@@ -85,6 +90,22 @@ class QuadraticProblem:
         shrink = 1.0 if largest <= self.l1 / 2 else self.l1 / 2 / largest
         dual = 2 * shrink * (constant - self.r @ w) - shrink**2 * fit
         return float(max(fit + self.l1 * np.abs(w).sum() - dual, 0.0))
+
+    def active_bounds(self, w: Float[np.ndarray, " K"]) -> Bool[np.ndarray, " K"]:
+        """Which coefficients are held by one of two different bounds."""
+        low, high = self._limits()
+        return ((w <= low) | (w >= high)) & (low < high)
+
+    def _open_moves(self, w: Float[np.ndarray, " K"]) -> Float[np.ndarray, "d K"]:
+        """An orthonormal basis of the changes that no active constraint forbids."""
+        low, high = self._limits()
+        free = (w > low) & (w < high) & ((w != 0) | (self.l1 == 0))
+        matrix, _ = self._equalities()
+        _, size, turned = np.linalg.svd(matrix[:, free])
+        rank = int((size > 1e-12 * max(float(size.max(initial=0.0)), 1e-300)).sum())
+        moves = np.zeros((int(free.sum()) - rank, len(w)))
+        moves[:, free] = turned[rank:]
+        return moves
 
     def only(self, terms: Int[np.ndarray, " k"]) -> "QuadraticProblem":
         """The problem with all other coefficients zero."""

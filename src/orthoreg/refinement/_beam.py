@@ -22,16 +22,21 @@ def beam_search(
     price: Float[np.ndarray, " K"],
     misfit: Callable[[float], float],
     first: Support | None = None,
+    always: Support = (),
 ) -> list[tuple[float, Support]]:
     """Sets of terms with their scores, the lowest first: misfit(mean square) plus the price of
     each term. Sets grow by one term at a time, the best ones of each size; sets whose terms cancel
-    are not in the answer. `first` is one that is scored in any case.
+    are not in the answer. `first` is one that is scored in any case. The terms `always` are in
+    each.
     """
     Q, r, yy = equations.Q, equations.r, equations.yy
     rows = max(equations.rows - equations.offsets, 1)
     scored: dict[Support, float] = {}
-    beam: dict[Support, float] = {(): yy}
-    best, since = misfit(yy / rows), 0
+    start = max(yy - float(r[list(always)] @ solved(equations, always)), 0.0)
+    beam: dict[Support, float] = {always: start}
+    if always:
+        scored[always] = misfit(start / rows) + float(price[list(always)].sum())
+    best, since = misfit(start / rows), 0
     for _ in range(_MOST_TERMS):
         grown: dict[Support, float] = {}
         for support, square in beam.items():

@@ -9,6 +9,9 @@ from jaxtyping import Float, Int
 
 from .._field import HybridField
 from ..libraries import parameters_of
+from ..physics import Knowledge, atom_bounds, null_space
+
+_ROUNDING = 1e-12
 
 
 @final
@@ -26,7 +29,9 @@ class Constants:
     """The free numbers p, in this order: coefficients, inner parameters, weights by equation.
 
     `rows`, `columns` are the places of the coefficients, `inner` those of the parameters,
-    `weighted` the equations whose residual is free, with `width` weights each.
+    `weighted` the equations whose residual is free, with `width` weights each. Coefficients that
+    relations tie are offset + mixing u, where u are those that stay free, at the places `lead`
+    among them.
     """
 
     rows: Int[np.ndarray, " k"]
@@ -34,32 +39,54 @@ class Constants:
     inner: Int[np.ndarray, " q"]
     weighted: tuple[int, ...]
     width: int
+    mixing: Float[np.ndarray, "k f"]
+    offset: Float[np.ndarray, " k"]
+    lead: Int[np.ndarray, " f"]
 
     @classmethod
     def of(
-        cls, field: HybridField, fixed: Sequence[int] = (), *, residual: bool = True
+        cls,
+        field: HybridField,
+        fixed: Sequence[int] = (),
+        *,
+        residual: bool = True,
+        knowledge: Knowledge | None = None,
     ) -> "Constants":
-        """All non-zero coefficients but those of the equations `fixed`, the parameters in their
-        terms, and the weights of a residual that is not zero."""
+        """All non-zero coefficients but those of the equations `fixed` and those that are given,
+        the parameters in their terms, and the weights of a residual that is not zero."""
         used = np.asarray(field.coefficients) != 0
         used[list(fixed)] = False
+        parameterised = np.nonzero(used)[1]
+        if knowledge is not None:
+            used &= ~knowledge.given
+            residual &= not len(knowledge.conserved)
         rows, columns = np.nonzero(used)
-        names = frozenset().union(*(parameters_of(field.features.terms[k]) for k in columns))
+        moves = np.eye(len(rows))
+        if knowledge is not None:
+            moves = null_space(knowledge.relations[:, rows, columns])
+        lead = np.array([int(np.flatnonzero(move)[0]) for move in moves], dtype=int)
+        coefficients = np.asarray(field.coefficients)[rows, columns]
+        offset = coefficients - moves.T @ coefficients[lead]
+        offset[np.abs(offset) <= _ROUNDING * np.abs(coefficients)] = 0.0
+        names = frozenset().union(*(parameters_of(field.features.terms[k]) for k in parameterised))
         inner = [i for i, name in enumerate(field.features.parameters) if name in names]
         moved = np.any(np.asarray(field.weights) != 0, axis=0)
         weighted = [int(c) for c in np.flatnonzero(moved) if c not in fixed and residual]
-        return cls(rows, columns, np.array(inner, dtype=int), tuple(weighted), field.basis.size)
+        return cls(
+            rows, columns, np.array(inner, dtype=int), tuple(weighted), field.basis.size,
+            moves.T, offset, lead,
+        )  # fmt: skip
 
     @classmethod
     def none(cls) -> "Constants":
         """Everything stays."""
         empty = np.zeros(0, dtype=int)
-        return cls(empty, empty, empty, (), 0)
+        return cls(empty, empty, empty, (), 0, np.zeros((0, 0)), np.zeros(0), empty)
 
     @property
     def count(self) -> int:
-        """How many coefficients and inner parameters there are."""
-        return len(self.rows) + len(self.inner)
+        """How many coefficients and inner parameters are free."""
+        return len(self.lead) + len(self.inner)
 
     @property
     def size(self) -> int:
@@ -75,14 +102,15 @@ class Constants:
         """The free numbers of a field."""
         weights = np.asarray(field.weights)[:, list(self.weighted)].T.ravel()
         coefficients = np.asarray(field.coefficients)[self.rows, self.columns]
-        return np.concatenate([coefficients, _parameters(field)[self.inner], weights])
+        return np.concatenate([coefficients[self.lead], _parameters(field)[self.inner], weights])
 
     def values(self, field: HybridField, p: Float[np.ndarray, " P"]) -> Values:
         """All numbers of the field, the free ones replaced."""
         coefficients = np.array(field.coefficients, dtype=float)
-        coefficients[self.rows, self.columns] = p[: len(self.rows)]
+        free = len(self.lead)
+        coefficients[self.rows, self.columns] = self.offset + self.mixing @ p[:free]
         parameters = _parameters(field).copy()
-        parameters[self.inner] = p[len(self.rows) : self.count]
+        parameters[self.inner] = p[free : self.count]
         weights = np.array(field.weights, dtype=float)
         for place, c in enumerate(self.weighted):
             weights[:, c] = p[self.weights_of(place)]
@@ -101,14 +129,31 @@ class Constants:
         )
 
     def bounds(
-        self, field: HybridField, given: Mapping[str, tuple[float, float]]
+        self,
+        field: HybridField,
+        given: Mapping[str, tuple[float, float]],
+        knowledge: Knowledge | None = None,
     ) -> Float[np.ndarray, "2 P"]:
         """Between which ends each free number stays; inner parameters are positive unless told."""
         ends = np.tile([[-np.inf], [np.inf]], self.size)
+        if knowledge is not None:
+            low, high = (
+                limit[self.rows, self.columns] - self.offset
+                for limit in (knowledge.low, knowledge.high)
+            )
+            ends[:, : len(self.lead)] = atom_bounds(self.mixing.T, low, high)
         for place, i in enumerate(self.inner):
             name = field.features.parameters[i]
-            ends[:, len(self.rows) + place] = given.get(name, (0.0, np.inf))
+            ends[:, len(self.lead) + place] = given.get(name, (0.0, np.inf))
         return ends
+
+    def follows(self) -> Float[np.ndarray, "kq P"]:
+        """How coefficients and inner parameters follow the free numbers."""
+        found = np.zeros((len(self.rows) + len(self.inner), self.size))
+        free = len(self.lead)
+        found[: len(self.rows), :free] = self.mixing
+        found[len(self.rows) :, free : self.count] = np.eye(len(self.inner))
+        return found
 
 
 def _parameters(field: HybridField) -> Float[np.ndarray, " q"]:

@@ -25,6 +25,13 @@ class NormalEquations(NamedTuple):
     offsets: int
 
 
+def without_given(equations: NormalEquations, w: Float[np.ndarray, " K"]) -> NormalEquations:
+    """The equations for what these coefficients leave."""
+    Q, r = equations.Q, equations.r
+    yy = equations.yy - 2 * float(r @ w) + float(w @ Q @ w)
+    return equations._replace(r=r - Q @ w, yy=max(yy, 0.0))
+
+
 def integral_form(
     data: Dataset,
     smoothed: Float[np.ndarray, "N n"],

@@ -20,7 +20,7 @@ def reprojected(
 
     C theta + V'psi - P theta is the same with P' = <psi, theta> <theta, theta>^-1 V and C - P + P'.
     """
-    follows = np.eye(constants.count, constants.size)
+    follows = constants.follows()
     coefficients = np.array(field.coefficients, dtype=float)
     correction = np.array(field.correction, dtype=float)
     rows = data.variables[:: -(-data.n_samples // _MOST_ROWS)]

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._field import HybridField
 from ..data import Dataset
+from ..physics import Knowledge
 from ._refine import refine
 from ._result import Refinement
 
@@ -19,37 +20,44 @@ def refine_and_prune(
     *,
     interpolation: Mapping[str, str] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
+    knowledge: Knowledge | None = None,
 ) -> Refinement:
     """The field refined; a term whose coefficient is less than sqrt(log N) standard errors from
     zero is left out, the weakest first, and the others are refined again.
 
     That is what the Bayesian information criterion asks for one term more, N being the number of
-    measured values. An equation keeps its last term.
+    measured values. An equation keeps its last term, and those that are known to be there; those
+    that a relation ties to the term leave with it.
     """
+    known = knowledge or Knowledge.none(field.features.mask.shape)
     measured = sum(name not in data.estimated for name in data.state_names)
     least = np.sqrt(np.log(data.n_samples * measured))
-    found = refine(field, data, interpolation=interpolation, bounds=bounds)
+    found = refine(field, data, interpolation=interpolation, bounds=bounds, knowledge=knowledge)
     for _ in range(_ROUNDS):
-        weakest = _weakest(found, least) if found.kept else None
+        weakest = _weakest(found, least, known) if found.kept else None
         if weakest is None:
             break
         coefficients = np.array(found.field.coefficients)
-        coefficients[weakest] = 0.0
+        coefficients[known.tied_to(weakest, coefficients != 0)] = 0.0
         smaller = replace(found.field, coefficients=coefficients)
-        again = refine(smaller, data, interpolation=interpolation, bounds=bounds)
+        again = refine(
+            smaller, data, interpolation=interpolation, bounds=bounds, knowledge=knowledge
+        )
         if not again.kept:
             break
         found = again
     return found
 
 
-def _weakest(found: Refinement, least: float) -> tuple[int, int] | None:
+def _weakest(found: Refinement, least: float, known: Knowledge) -> tuple[int, int] | None:
     """The term that is nearest to zero, if it is nearer than `least` standard errors."""
     assert found.values is not None and found.standard_errors is not None
     count = len(found.places)
     ratio = np.abs(found.values[:count]) / np.maximum(found.standard_errors[:count], 1e-300)
     equations = np.array([equation for equation, _ in found.places], dtype=int)
-    ratio[np.bincount(equations)[equations] < 2 if count else []] = np.inf
+    used = (np.asarray(found.field.coefficients) != 0).sum(axis=1)
+    ratio[used[equations] < 2 if count else []] = np.inf
+    ratio[[bool(known.required[place]) for place in found.places]] = np.inf
     if not count or ratio.min() >= least:
         return None
     return found.places[int(ratio.argmin())]

@@ -9,6 +9,7 @@ from .._field import HybridField
 from .._progress import progress
 from ..data import Dataset
 from ..losses import smooth_states
+from ..physics import Knowledge
 from ._constants import Constants
 from ._covariance import spread
 from ._held_out import Comparison, HeldOut
@@ -29,6 +30,7 @@ def refine(
     interpolation: Mapping[str, str] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     residual: bool = True,
+    knowledge: Knowledge | None = None,
 ) -> Refinement:
     """The field's constants by trajectory matching: all non-zero coefficients, the parameters in
     their terms, the residual's weights unless `residual=False`, and every segment's start.
@@ -41,10 +43,11 @@ def refine(
     the data most probable: what trajectories do not determine stays.
 
     Kept only if forecasts of held-out runs, or of the end of a single one, are no worse; where it
-    is the weights that make them worse, these stay and the constants alone are refined.
+    is the weights that make them worse, these stay and the constants alone are refined. What
+    `knowledge` gives stays as well, and relations and bounds hold.
     """
     fixed = [data.state_names.index(name) for name in data.velocity_of]
-    constants = Constants.of(field, fixed, residual=residual)
+    constants = Constants.of(field, fixed, residual=residual, knowledge=knowledge)
     if not constants.size:
         return _as_it_was(field, "there is no constant to refine")
     if int(data.run_lengths.max()) <= _FEWEST_STEPS:
@@ -62,7 +65,7 @@ def refine(
         measured,
         growth=noise_growth(data.states, smooth_states(data)[0]),
     )
-    ends = constants.bounds(field, bounds or {})
+    ends = constants.bounds(field, bounds or {}, knowledge)
     with np.errstate(all="ignore"), progress("Refining", 1.0) as show:
         stages, smooth = all_stages(problem, ends, lambda done: show(0.7 * done, ""))
         if not stages:
@@ -74,7 +77,10 @@ def refine(
         if chosen is not None:
             return _result(problem, chosen, stages[0], found)
     if constants.weighted and constants.count:  # perhaps without the weights
-        return refine(field, data, interpolation=interpolation, bounds=bounds, residual=False)
+        return refine(
+            field, data, interpolation=interpolation, bounds=bounds, residual=False,
+            knowledge=knowledge,
+        )  # fmt: skip
     return _refused(field, found, stages[-1])
 
 
@@ -111,7 +117,7 @@ def _result(problem: Problem, stage: Stage, first: Stage, found: Comparison) -> 
         f"{_percent(found.before)} -> {_percent(found.after)}",
         places=tuple(zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)),
         parameters=tuple(field.features.parameters[i] for i in constants.inner),
-        values=np.append(coefficients, stage.p[len(constants.rows) : constants.count]),
+        values=np.append(coefficients, stage.p[len(constants.lead) : constants.count]),
         covariance=follows @ known.covariance @ follows.T,
         degrees_of_freedom=known.groups - 1.0 if known.is_sandwich else np.inf,
         is_sandwich=known.is_sandwich,

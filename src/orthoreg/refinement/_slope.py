@@ -80,9 +80,13 @@ class Slope:
             for q, i in enumerate(constants.inner):
                 slope = derivative(terms[k], names[i])
                 if slope != Number(0.0):
-                    self.inner.append((c, k, len(constants.rows) + q, place_of(slope)))
+                    self.inner.append((c, k, len(constants.lead) + q, place_of(slope)))
         free = zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)
-        self.linear = [(c, q, values[k]) for q, (c, k) in enumerate(free)]
+        self.linear = [  # equation, free number, what it is multiplied with, place
+            (c, int(q), float(constants.mixing[i, q]), values[k])
+            for i, (c, k) in enumerate(free)
+            for q in np.flatnonzero(constants.mixing[i])
+        ]
         simple = compiled([item for _, item in sorted((p, terms[k]) for k, p in values.items())])
         self.simple = (simple, {p: i for i, p in enumerate(sorted(values.values()))})
         self.program = compiled(items)
@@ -132,7 +136,10 @@ class SlopeAt:
         for c, j, w, at in self._slopes:
             part = w * found[at]
             slopes[c, j] = slopes[c, j] + part if (c, j) in slopes else part
-        forcing = [(c, q, found[at]) for c, q, at in self._slope.linear]
+        forcing = [
+            (c, q, found[at] if share == 1 else share * found[at])
+            for c, q, share, at in self._slope.linear
+        ]
         forcing += [(c, q, w * found[at]) for c, q, w, at in self._inner]
         basis = None
         if self._slope.has_residual:

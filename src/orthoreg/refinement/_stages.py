@@ -10,10 +10,8 @@ from ._levenberg import Evaluate, Prior, Solution, descend, eliminated
 from ._problem import Problem
 from ._segments import Segments, cut
 
-_MOST_LENGTH = 1000  # steps of a segment, one after the other
 _MOST_ROWS, _MOST_ROWS_LAST = 20_000, 100_000  # of all segments, but for the last stage
 _MOST_ROWS_WEIGHTS = 4_000  # the same where there are weights
-_MOST_EVALUATIONS = 20
 _TOLERANCE_WEIGHTS = 0.1  # as `Effort.tolerance` where there are weights, of which there are many
 _LENGTH_WEIGHTS = 100  # steps of a segment where there are weights
 _ROUGH = 1e-2
@@ -34,14 +32,16 @@ _LEAST_STEP_ERROR = 1e-9  # of a state's spread
 @final
 class Effort(NamedTuple):
     """Steps of the first segments and by how much they grow; `rounds` after the first, rough one;
-    the gain, in units of half a squared standard error, that ends a descent; the most steps of
-    the integration from row to row."""
+    the gain, in units of half a squared standard error, that ends a descent; the most evaluations
+    of one, steps of the integration from row to row, and steps of a segment."""
 
     first: int = 4
     growth: float = 2.5
     rounds: int = 2
     tolerance: float = 1e-6
+    evaluations: int = 20
     substeps: int = 32
+    longest: int = 1000
 
 
 FULL = Effort()
@@ -66,7 +66,7 @@ class Stage(NamedTuple):
 def lengths(problem: Problem, effort: Effort) -> list[int]:
     """4, 10, 25, ... steps, the last one the longest run's."""
     longest = int(problem.data.run_lengths.max()) - 1
-    last = min(longest, _LENGTH_WEIGHTS if problem.constants.weighted else _MOST_LENGTH)
+    last = min(longest, _LENGTH_WEIGHTS if problem.constants.weighted else effort.longest)
     found, length = [], float(effort.first)
     while length < 0.7 * last:
         found.append(round(length))
@@ -124,7 +124,7 @@ def run_stage(
     bounds: Float[np.ndarray, "2 P"],
     *,
     sigma: Float[np.ndarray, " n"] | None = None,
-    most: int = _MOST_EVALUATIONS,
+    most: int | None = None,
     told: Callable[[], None] = lambda: None,
     effort: Effort = FULL,
 ) -> Stage:
@@ -150,7 +150,8 @@ def run_stage(
             checked, substeps = scale, max(substeps, needed)
             evaluate = problem.evaluator(segments, substeps, guess)
         solution = descend(
-            evaluate, p, starts, sigma, Prior(problem.old, precision), bounds, most=most,
+            evaluate, p, starts, sigma, Prior(problem.old, precision), bounds,
+            most=effort.evaluations if most is None else most,
             tolerance=tolerance, told=told,
         )  # fmt: skip
         p, starts, guess = solution.p, solution.starts, solution.normal.states

@@ -11,9 +11,10 @@ from .._field import HybridField
 from ..data import Dataset
 from ..libraries import complexity
 from ..losses import smooth_states
+from ..physics import Knowledge
 from ._beam import Support, beam_search, solved
 from ._constants import Constants
-from ._integral import integral_form
+from ._integral import NormalEquations, integral_form, without_given
 from ._noise_growth import noise_growth, relative_variance
 from ._problem import Problem
 from ._stages import Effort, Stage, all_stages
@@ -24,7 +25,7 @@ _TEMPERED = 60  # values that count where the misfit is more than twice the nois
 _CLOSE = 5.0  # by which a set may be worse than the best and is still tried
 _ALTERNATIVES = 4  # of an equation
 _MOST_TRIALS = 16
-_EFFORT = Effort(first=8, growth=5.0, rounds=1, tolerance=0.05, substeps=4)
+_EFFORT = Effort(8, 5.0, rounds=1, tolerance=0.05, evaluations=8, substeps=4, longest=200)
 _HOPELESS = 15.0  # worse than the best on segments of the same length
 _FOLLOWED = 4.0  # times the noise variance: a misfit with which alternatives can be compared
 
@@ -48,6 +49,7 @@ def choose_structure(
     *,
     interpolation: Mapping[str, str] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
+    knowledge: Knowledge | None = None,
 ) -> Match | None:
     """The field, or one with other `allowed` terms whose trajectories follow noisy runs better,
     fewer and simpler terms counting in its favour; None if no trajectory can be followed.
@@ -55,9 +57,14 @@ def choose_structure(
     Sets of terms come from the integral form of each equation, twice: with states smoothed by
     polynomials, then as the best model has them. One equation after the other takes the set with
     which all trajectories together score best: the log likelihood of their misfit, half a log N
-    for every constant and every start of a segment, and a price for each symbol.
+    for every constant and every start of a segment, and a price for each symbol. Equations that
+    `knowledge` completes or couples keep their terms; in others what is given is subtracted, what
+    is required is in every set, and no set goes beyond a bound.
     """
-    matcher = _Matcher(field, _some(data), allowed, dict(interpolation or {}), dict(bounds or {}))
+    known = knowledge or Knowledge.none(field.features.mask.shape)
+    matcher = _Matcher(
+        field, _some(data), allowed, dict(interpolation or {}), dict(bounds or {}), known
+    )
     best = matcher.match(field)
     smoothed = matcher.smoothed
     for _ in range(2):
@@ -79,10 +86,12 @@ class _Matcher:
         allowed: Bool[np.ndarray, "c K"],
         interpolation: Mapping[str, str],
         bounds: Mapping[str, tuple[float, float]],
+        known: Knowledge,
     ):
         self.field, self.data, self._allowed = field, data, allowed
         self._interpolation = interpolation or dict.fromkeys(data.input_names, "cubic")
-        self._bounds = bounds
+        self._bounds, self._known = bounds, known
+        self._kept = {*known.complete, *np.flatnonzero(known.related.any(axis=1)).tolist()}
         self._fixed = list(data.given_rates)
         self.smoothed, _ = smooth_states(data)
         self._growth = noise_growth(data.states, self.smoothed)
@@ -140,23 +149,35 @@ class _Matcher:
         variance = self._relative * np.maximum(left.mean(axis=0), 1e-300)
         found = {}
         for c, equations in integral_form(data, smoothed, features, variance).items():
-            rows = equations.rows - equations.offsets
-            own: Support = tuple(int(k) for k in np.flatnonzero(np.asarray(field.coefficients)[c]))
-            sets = beam_search(
-                equations, self._allowed[c], self._price, lambda v, n=rows: misfit(v, n), own
-            )
-            if not sets:
+            if c in self._kept:
                 continue
-            lowest = sets[0][0]
-            found[c] = []
-            for score, support in sets[:_ALTERNATIVES]:
-                row = np.zeros(len(features.terms))
-                row[list(support)] = solved(equations, support)
-                found[c].append((score - lowest, row))
+            given = np.where(self._known.given[c], self._known.low[c], 0.0)
+            equations = without_given(equations, given)
+            own = _places((np.asarray(field.coefficients)[c] != 0) & ~self._known.given[c])
+            rows = equations.rows - equations.offsets
+            sets = beam_search(
+                equations, self._allowed[c] & ~self._known.given[c], self._price,
+                lambda v, n=rows: misfit(v, n), own, _places(self._known.required[c]),
+            )  # fmt: skip
+            rated = [(score, self._row(c, equations, given, support)) for score, support in sets]
+            within = [(score, row) for score, row in rated if row is not None][:_ALTERNATIVES]
+            if within:
+                found[c] = [(score - within[0][0], row) for score, row in within]
         return found
 
+    def _row(
+        self, c: int, equations: NormalEquations, given: np.ndarray, support: Support
+    ) -> Float[np.ndarray, " K"] | None:
+        """The coefficients of an equation with these terms; None where one that is not required
+        goes beyond a bound."""
+        row = given.copy()
+        row[list(support)] += solved(equations, support)
+        inside = np.clip(row, self._known.low[c], self._known.high[c])
+        beyond = (row != inside) & ~self._known.required[c] & ~self._known.given[c]
+        return None if beyond.any() else inside
+
     def _match(self, field: HybridField, support: np.ndarray) -> Match | None:
-        constants = Constants.of(field, self._fixed, residual=False)
+        constants = Constants.of(field, self._fixed, residual=False, knowledge=self._known)
         sizes = self.data.states.std(axis=0)
         problem = Problem(
             field, constants, self.data, self._interpolation,
@@ -170,7 +191,7 @@ class _Matcher:
             scores.append(self._score(problem, stage, support))
             return bool(scores[-1][0] < self._lowest.get(stage.length, np.inf) + _HOPELESS)
 
-        ends = constants.bounds(field, self._bounds)
+        ends = constants.bounds(field, self._bounds, self._known)
         with np.errstate(all="ignore"):
             stages, states = all_stages(problem, ends, effort=_EFFORT, goes_on=goes_on)
         if not stages:
@@ -195,6 +216,10 @@ class _Matcher:
         free = starts + len(problem.constants.inner)
         price = float((learned @ self._price).sum() + 0.5 * np.log(rows) * free)
         return sum(misfit(float(v), rows) for v in ratio) + price, float(ratio.max())
+
+
+def _places(mask: Bool[np.ndarray, " K"]) -> Support:
+    return tuple(int(k) for k in np.flatnonzero(mask))
 
 
 def misfit(ratio: float, rows: int) -> float:

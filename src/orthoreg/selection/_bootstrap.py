@@ -1,14 +1,15 @@
 """Inclusion probabilities and intervals: a bootstrap over groups of runs, from moments."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..moments import CenteredTerms, PartitionedMoments
-from ._result import Evidence, SelectionResult
-from ._selection import error_floor, one_standard_error_choice
+from ..moments import PartitionedMoments
+from ._result import EquationPath, Evidence, SelectionResult
+from ._selection import error_floor, group_cells, one_standard_error_choice
 from ._splits import Splits, least_squares
 
 _MOST_NUMBERS = 2**22  # of the moments of all resamples that are held at a time
@@ -37,32 +38,63 @@ def inclusion(
 ) -> Inclusion:
     """Draws groups of runs with replacement, chooses again among the best supports of each size
     that the selection found, and solves again for the coefficients of the chosen terms."""
-    cells, feature_scale, target_scale = evidence.cells.scaled()
-    gram = evidence.caution * cells.extrapolation_gram
     rng = np.random.default_rng(seed)
-    n = cells.n_groups
+    n = evidence.cells.n_groups
     weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
+    probability = np.zeros(selected.support.shape)
+    interval = np.zeros((*selected.support.shape, 2))
+    known = {c for group, _ in selected.groups for c in group.equations}
+    alone = [path if c not in known else None for c, path in enumerate(selected.paths)]
+    for c, found in enumerate(_resampled_choices(evidence.cells, evidence, alone, weights)):
+        if found is not None:
+            probability[c] = found[0].mean(axis=0)
+            interval[c] = np.quantile(found[1], _LEVELS, axis=0).T
+    for group, path in selected.groups:
+        own = group_cells(evidence.cells, group)
+        (found,) = _resampled_choices(own, evidence, [path], weights)
+        assert found is not None
+        rows = list(group.equations)
+        probability[rows] = group.support(found[0]).mean(axis=0)
+        ends = np.quantile(group.coefficients(found[1]), _LEVELS, axis=0)
+        interval[rows] = np.moveaxis(ends, 0, 2)
+    return Inclusion(probability, interval)
+
+
+def _resampled_choices(
+    cells: PartitionedMoments,
+    evidence: Evidence,
+    paths: Sequence[EquationPath | None],
+    weights: Float[np.ndarray, "R G"],
+) -> list[tuple[Bool[np.ndarray, "R K"], Float[np.ndarray, "R K"]] | None]:
+    """For each target and resample the terms that are chosen, and the coefficients of those that
+    are chosen on all data."""
+    cells, feature_scale, target_scale = cells.scaled()
+    gram = evidence.caution * cells.extrapolation_gram
     grouped = _by_group(cells, evidence.held_out)
     n_splits = len(grouped[0]) // 2
     each = max(_MOST_NUMBERS // (2 * n_splits * cells.total[0].size), 1)
     blocks = [
-        _resampled(grouped, weights[first : first + each], gram, cells.centered)
-        for first in range(0, resamples, each)
+        _resampled(grouped, weights[first : first + each], gram, cells)
+        for first in range(0, len(weights), each)
     ]
-    probability = np.zeros(selected.support.shape)
-    interval = np.zeros((*selected.support.shape, 2))
-    for c, path in enumerate(selected.paths):
+    found: list[tuple[np.ndarray, np.ndarray] | None] = []
+    for c, path in enumerate(paths):
+        if path is None:
+            found.append(None)
+            continue
         chosen = [
             _chosen(parts, n_splits, path.contenders, c, error_floor(cells, c)) for parts in blocks
         ]
-        probability[c] = np.concatenate(chosen).mean(axis=0)
         terms = np.flatnonzero(path.support)
-        w = np.concatenate(
-            [least_squares(parts.all, terms[None], parts.target(c))[:, 0] for parts in blocks]
+        w = np.zeros((len(weights), cells.n_features))
+        w[:, terms] = np.concatenate(
+            [
+                least_squares(parts.all, terms[None], parts.target(c), parts.bounds)[:, 0]
+                for parts in blocks
+            ]
         )
-        w = w * target_scale[c] / feature_scale[terms]
-        interval[c, terms] = np.quantile(w, _LEVELS, axis=0).T
-    return Inclusion(probability, interval)
+        found.append((np.concatenate(chosen), w * target_scale[c] / feature_scale))
+    return found
 
 
 def _by_group(
@@ -81,7 +113,7 @@ def _resampled(
     grouped: tuple[np.ndarray, np.ndarray],
     weights: Float[np.ndarray, "R G"],
     gram: Float[np.ndarray, "K K"],
-    centered: CenteredTerms,
+    cells: PartitionedMoments,
 ) -> Splits:
     """The splits of every resample, one resample after the other."""
     counts, totals = grouped
@@ -97,7 +129,8 @@ def _resampled(
         means[:, half:].reshape(flat),
         everything,
         gram,
-        centered,
+        cells.centered,
+        cells.bounds,
     )
 
 

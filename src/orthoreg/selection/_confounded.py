@@ -35,11 +35,15 @@ class ConfoundedPair:
 def confounded_pairs(
     selected: SelectionResult, evidence: Evidence, features: Any
 ) -> list[ConfoundedPair]:
-    """Swaps of one chosen term that change the outer error by less than its standard error."""
+    """Swaps of one chosen term that change the outer error by less than its standard error, in
+    equations of which nothing is known."""
     scaled, feature_scale, _ = evidence.cells.scaled()
     parts = splits(scaled, evidence.held_out, caution=evidence.caution)
     found = []
+    known = {c for group, _ in selected.groups for c in group.equations}
     for c, support in enumerate(selected.support):
+        if c in known:
+            continue
         chosen = np.flatnonzero(support)
         for term, other, correlation in _swaps(scaled, parts, c, chosen, evidence.allowed[c]):
             swapped = np.where(chosen == term, other, chosen)

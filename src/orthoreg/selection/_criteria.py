@@ -20,6 +20,7 @@ from ._selection import (
     check_whole,
     error_floor,
     path,
+    required_terms,
     select_from_cells,
     smallest_good_paths,
 )
@@ -110,16 +111,17 @@ class InformationCriterion(AbstractSelection):
     def _path(self, cells: PartitionedMoments, equation: int, allowed: np.ndarray) -> EquationPath:
         everything = cells.all.total[None] / cells.all.count
         none = np.zeros_like(cells.extrapolation_gram)
-        parts = Splits(everything, everything, everything, none, cells.centered)
+        parts = Splits(everything, everything, everything, none, cells.centered, cells.bounds)
         rows = cells.all.count
         most = max(min(self.most_terms, rows - 2), 0)
         found = search(
             parts,
             lambda outer: outer[:, 0],
             cells.all,
-            candidate_terms(cells.all, allowed),
+            candidate_terms(cells.all, allowed, cells.required),
             equation,
             most,
+            required_terms(cells),
         )
         error = np.array([one.outer[0, 0] for one in found]) + error_floor(cells, equation)
         outer = error * np.exp(self._penalty(np.arange(len(found)), rows) / rows)

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 
 from .._typing import Mask
 from ..moments import Moments, PartitionedMoments
+from ..physics import Group
 
 
 @final
@@ -64,6 +65,7 @@ class SelectionResult:
     `evidence` is what they were chosen from, where it was kept. `library` are the moments of all
     terms, and `folds` those of terms and network, where the choice gathered them: a solver need
     not do so again. `left_out` names the terms of the default library that were no candidates.
+    `groups` are the equations of which something is known, each with the choice among its atoms.
     """
 
     support: Mask
@@ -72,6 +74,7 @@ class SelectionResult:
     library: Moments | None = None
     folds: tuple[Moments, ...] | None = None
     left_out: tuple[str, ...] = ()
+    groups: tuple[tuple[Group, EquationPath], ...] = ()
 
     @classmethod
     def of(cls, paths: list[EquationPath]) -> "SelectionResult":

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..moments import Moments
-from ..quadratic import QuadraticProblem
+from ..quadratic import QuadraticProblem, independent_terms
 from ._splits import Splits
 
 _MOST_EXHAUSTIVE = 3000
@@ -39,8 +39,10 @@ def search(
     terms: Int[np.ndarray, " k"],
     equation: int,
     most_terms: int,
+    always: Int[np.ndarray, " q"] | None = None,
 ) -> list[Candidates]:
     """For each number of terms, from none on, the best supports by `score` of their outer errors.
+    The terms `always` are in each of them, and are not counted.
 
     Sizes are searched exhaustively while there are at most 3000 supports in all. From there on
     the best of one size grow by every other term; the Lasso path, forward growth and backward
@@ -51,15 +53,17 @@ def search(
     seen, best, since = 0, np.inf, 0
     kept = max(_BEAM, _CONTENDERS)
     most = min(len(terms), most_terms)
+    always = np.zeros(0, dtype=np.int64) if always is None else always
     for size in range(most + 1):
         seen += math.comb(len(terms), size)
         if seen <= _MOST_EXHAUSTIVE:
             supports = np.array(list(itertools.combinations(terms, size)), dtype=np.int64)
             supports = supports.reshape(math.comb(len(terms), size), size)
+            supports = _joined(supports, always)
         else:
-            seeds = _paths(moments, terms, equation, most) if seeds is None else seeds
+            seeds = _paths(moments, terms, equation, most, always) if seeds is None else seeds
             supports = _grown(parts, score, found[-1].supports[:_BEAM], terms, equation)
-            own = {tuple(seed.tolist()) for seed in seeds if len(seed) == size}
+            own = {tuple(seed.tolist()) for seed in seeds if len(seed) == size + len(always)}
             both = own | {tuple(support) for support in supports.tolist()}
             supports = np.array(sorted(both), dtype=np.int64)
         inner, outer = parts.errors(supports, equation)
@@ -71,6 +75,15 @@ def search(
         if seen > _MOST_EXHAUSTIVE and since >= _PATIENCE:
             break
     return found
+
+
+def _joined(
+    supports: Int[np.ndarray, "M k"], always: Int[np.ndarray, " q"]
+) -> Int[np.ndarray, "M kq"]:
+    """The supports with these terms in each."""
+    if not len(always):
+        return supports
+    return np.sort(np.hstack([supports, np.tile(always, (len(supports), 1))]), axis=1)
 
 
 def contenders(found: list[Candidates]) -> list[Int[np.ndarray, " k"]]:
@@ -98,9 +111,17 @@ def _grown(
 
 
 def _paths(
-    moments: Moments, terms: Int[np.ndarray, " k"], equation: int, most: int
+    moments: Moments,
+    terms: Int[np.ndarray, " k"],
+    equation: int,
+    most: int,
+    always: Int[np.ndarray, " q"],
 ) -> list[np.ndarray]:
-    """Supports along the Lasso path, forward growth and backward elimination, on all rows."""
+    """Supports along the Lasso path, forward growth and backward elimination, on all rows, of what
+    the terms `always` leave."""
+    if len(always):
+        moments = moments.without(always)
+    terms = terms[independent_terms(moments.A[np.ix_(terms, terms)])[0]]
     A, a = moments.A[np.ix_(terms, terms)], moments.a[terms, equation]
     along = []
     w = np.zeros(len(terms))
@@ -110,7 +131,8 @@ def _paths(
         if np.count_nonzero(w) > 3 * most:  # it will hardly come back to sets that are looked for
             break
     grown = growth(moments, terms, equation, most)
-    return along + grown + elimination(moments, terms, equation)
+    found = along + grown + elimination(moments, terms, equation)
+    return [np.sort(np.concatenate([one, always])) for one in found]
 
 
 def elimination(

@@ -12,6 +12,7 @@ from .._errors import InputError
 from .._typing import Mask
 from ..data import Partition, Rows
 from ..moments import Moments, PartitionedMoments, gather_partitioned
+from ..physics import Group
 from ..quadratic import independent_terms
 from ..solvers import Task
 from ._result import EquationPath, Evidence, SelectionResult
@@ -48,18 +49,81 @@ def select_from_cells(
     """The terms that a rule chooses from the moments of cells, and what it chose from."""
     rows = task.linear_rows("selection=...")
     cells = gather_partitioned(task.features, rows, rule.divide(rows))
-    chosen = rule.choose(cells, task.support)
+    chosen = _chosen(rule, cells, task)
     extent = rows.extent
     span = np.stack([extent.mean, extent.low, extent.high])
     evidence = Evidence(cells, rule.held_out(cells), caution, task.support, span)
     return replace(chosen, evidence=evidence, library=cells.all)
 
 
-def candidate_terms(moments: Moments, allowed: np.ndarray) -> Int[np.ndarray, " k"]:
-    """The allowed terms without those that earlier ones span on the data."""
+def _chosen(rule: AbstractCellRule, cells: PartitionedMoments, task: Task) -> SelectionResult:
+    """The terms of each equation. Those of which something is known are one choice among the
+    atoms of their group: what is given is subtracted, what is tied enters together, what is
+    required is always in, and bounds hold."""
+    if task.knowledge is None:
+        return rule.choose(cells, task.support)
+    allowed = task.knowledge.with_support(task.support) & _independent(cells.all, task)
+    groups = task.knowledge.groups(allowed)
+    known = [c for group in groups for c in group.equations]
+    alone = task.support.copy()
+    alone[known] = False
+    chosen = rule.choose(cells, alone)
+    paths, found = list(chosen.paths), []
+    for group in groups:
+        own = group_cells(cells, group)
+        atoms = np.ones((1, own.n_features), dtype=bool)
+        (one,) = rule.choose(own, atoms).paths
+        found.append((group, one))
+        for place, c in enumerate(group.equations):
+            paths[c] = replace(
+                one,
+                supports=group.support(one.supports)[:, place],
+                contenders=group.support(one.contenders)[:, place],
+            )
+    return replace(SelectionResult.of(paths), groups=tuple(found))
+
+
+def group_cells(cells: PartitionedMoments, group: Group) -> PartitionedMoments:
+    """The cells of a group's problem: the rows of its equations one under the other, each in
+    units of its target."""
+    scale = np.sqrt(cells.all.yy[list(group.equations)])
+    maps = group.maps(np.where(scale > 0, scale, 1.0), len(cells.target_mse))
+    return cells.combined(maps, group.required, group.bounds)
+
+
+def _independent(moments: Moments, task: Task) -> Mask:
+    """For each equation the terms that others do not span on the data; all that are known."""
+    assert task.knowledge is not None
+    knowledge = task.knowledge
+    known = knowledge.required | knowledge.related | (knowledge.low > -np.inf)
+    known |= knowledge.high < np.inf
+    found = known.copy()
+    for c, row in enumerate(task.support | known):
+        first = np.flatnonzero(row & known[c])
+        terms = np.concatenate([first, np.flatnonzero(row & ~known[c])])
+        independent, _ = independent_terms(moments.A[np.ix_(terms, terms)])
+        found[c, terms[independent]] = True
+    return found
+
+
+def candidate_terms(
+    moments: Moments, allowed: np.ndarray, required: np.ndarray | None = None
+) -> Int[np.ndarray, " k"]:
+    """The allowed terms without those that earlier ones span on the data. Where some are
+    required, these are combinations of independent terms: all others but them, unless they vanish.
+    """
     terms = np.flatnonzero(allowed)
+    if required is not None:
+        return terms[~required[terms] & (moments.A.diagonal()[terms] > 0)]
     independent, _ = independent_terms(moments.A[np.ix_(terms, terms)])
     return terms[independent]
+
+
+def required_terms(cells: PartitionedMoments) -> Int[np.ndarray, " q"]:
+    """Those that are in every choice."""
+    if cells.required is None:
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(cells.required)
 
 
 def smallest_good_paths(
@@ -75,7 +139,7 @@ def smallest_good_paths(
     paths = []
     for equation, row in enumerate(allowed):
         if row.tobytes() not in known:
-            known[row.tobytes()] = candidate_terms(cells.all, row)
+            known[row.tobytes()] = candidate_terms(cells.all, row, cells.required)
         floor = error_floor(cells, equation)
         found = search(
             parts,
@@ -84,6 +148,7 @@ def smallest_good_paths(
             known[row.tobytes()],
             equation,
             most_terms,
+            required_terms(cells),
         )
         logs = np.stack([np.log(one.outer[0] + floor) for one in found])
         chosen, standard_error = one_standard_error_choice(logs)

@@ -20,7 +20,7 @@ class Splits:
 
     There are as many `all` as there are data sets, each for the same number of splits in a row.
     `extrapolation_gram` weighs how far fits differ beyond the data, `centered` has the sizes of
-    terms.
+    terms. `bounds` are those of coefficients, where there are some.
     """
 
     inner: Float[np.ndarray, "S P P"]
@@ -28,6 +28,7 @@ class Splits:
     all: Float[np.ndarray, "R P P"]
     extrapolation_gram: Float[np.ndarray, "K K"]
     centered: CenteredTerms
+    bounds: Float[np.ndarray, "2 K"] | None = None
 
     def target(self, equation: int) -> int:
         return len(self.extrapolation_gram) + equation
@@ -43,10 +44,10 @@ class Splits:
         last digits only.
         """
         y = self.target(equation)
-        w = least_squares(self.inner, supports, y)
+        w = least_squares(self.inner, supports, y, self.bounds)
         inner = squared_errors(self.inner, supports, y, w)
         outer = squared_errors(self.outer, supports, y, w)
-        whole = least_squares(self.all, supports, y)
+        whole = least_squares(self.all, supports, y, self.bounds)
         each = len(w) // len(whole)
         gram = self.extrapolation_gram
         if gram.any():
@@ -108,7 +109,7 @@ def splits(
     half = len(parts) // 2
     total = cells.total.sum(axis=0, keepdims=True) / n.sum()
     gram = caution * cells.extrapolation_gram
-    return Splits(parts[:half], parts[half:], total, gram, cells.centered)
+    return Splits(parts[:half], parts[half:], total, gram, cells.centered, cells.bounds)
 
 
 def folds(cells: PartitionedMoments, most: int = 5) -> Bool[np.ndarray, "C F"]:
@@ -118,15 +119,39 @@ def folds(cells: PartitionedMoments, most: int = 5) -> Bool[np.ndarray, "C F"]:
 
 
 def least_squares(
-    moments: Float[np.ndarray, "S P P"], supports: Int[np.ndarray, "M k"], target: int
+    moments: Float[np.ndarray, "S P P"],
+    supports: Int[np.ndarray, "M k"],
+    target: int,
+    bounds: Float[np.ndarray, "2 K"] | None = None,
 ) -> Float[np.ndarray, "S M k"]:
     """The coefficients of each support's terms, from each split's moments.
+
+    One beyond its bound is held there and the others are solved for again, until none is.
 
     NumPy's batched solver: thousands of systems of a few unknowns in one call, which one
     `QuadraticProblem` after the other would take a hundred times longer for.
     """
     A = _blocks(moments, supports) + _ROUNDING * np.eye(supports.shape[1])
-    return np.linalg.solve(A, moments[:, supports, target][..., None])[..., 0]
+    r = moments[:, supports, target]
+    w = np.linalg.solve(A, r[..., None])[..., 0]
+    if bounds is None or not np.isfinite(bounds).any():
+        return w
+    low, high = (np.broadcast_to(ends[supports], w.shape) for ends in bounds)
+    held = np.zeros(w.shape, dtype=bool)
+    for _ in range(supports.shape[1]):
+        beyond = ~held & ((w < low) | (w > high))
+        places = np.nonzero(beyond.any(axis=2))
+        if not len(places[0]):
+            break
+        held |= beyond
+        w = np.where(beyond, np.clip(w, low, high), w)
+        keep, at = held[places], w[places]
+        free = ~keep
+        part = A[places] * free[:, :, None] * free[:, None, :]
+        part = part + keep[:, :, None] * np.eye(keep.shape[1])
+        right = np.where(free, r[places] - np.einsum("nkl,nl->nk", A[places], at * keep), at)
+        w[places] = np.linalg.solve(part, right[..., None])[..., 0]
+    return np.clip(w, low, high)
 
 
 def squared_errors(

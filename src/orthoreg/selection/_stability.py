@@ -19,6 +19,7 @@ from ._selection import (
     candidate_terms,
     check_number,
     check_whole,
+    required_terms,
     select_from_cells,
 )
 from ._splits import Splits, as_mask, splits
@@ -76,7 +77,7 @@ class StabilitySelection(AbstractSelection):
         self, cells: PartitionedMoments, parts: Splits, equation: int, allowed: np.ndarray
     ) -> EquationPath:
         """Terms in the order of their frequency; errors on the halves that were not fitted."""
-        terms = candidate_terms(cells.all, allowed)
+        terms, always = candidate_terms(cells.all, allowed, cells.required), required_terms(cells)
         most = max(int(math.sqrt((2 * self.threshold - 1) * len(terms))), 1) if len(terms) else 0
         frequency = np.zeros(len(terms))
         y = parts.target(equation)
@@ -84,7 +85,7 @@ class StabilitySelection(AbstractSelection):
             frequency[_first_terms(half[np.ix_(terms, terms)], half[terms, y], most)] += 1
         frequency /= max(len(parts.inner), 1)
         order = terms[np.argsort(-frequency, kind="stable")]
-        supports = [np.sort(order[:k]) for k in range(len(order) + 1)]
+        supports = [np.sort([*order[:k], *always]).astype(int) for k in range(len(order) + 1)]
         inner, outer = (
             np.stack(errors)
             for errors in zip(

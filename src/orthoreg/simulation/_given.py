@@ -18,10 +18,13 @@ from ._inputs import (
 
 
 def simulation_inputs(
-    u: Any, times: np.ndarray, count: int, kinds: Mapping[str, str]
+    u: Any, times: np.ndarray, count: int, kinds: Mapping[str, str], *, clock: bool = False
 ) -> Inputs | None:
     """What was given as inputs of a simulation, for each of `count` starts; `kinds` says for each
-    input how it runs between the times at which it is known."""
+    input how it runs between the times at which it is known. With a `clock` the last input is time
+    itself, which is not given."""
+    if clock:
+        u = _with_time(u, times, tuple(kinds)[:-1])
     m = len(kinds)
     if (u is None) != (m == 0):
         raise InputError(
@@ -50,6 +53,28 @@ def simulation_inputs(
         return sampled([SampledInput(times, inputs)], list(kinds.values()), shared)
     signals = [SampledInput(times, one) for one in inputs]
     return sampled(signals, list(kinds.values()), np.arange(count))
+
+
+def _with_time(u: Any, times: np.ndarray, names: tuple[str, ...]) -> Any:
+    """The inputs with time as the last of them; refuses others than those of these names."""
+    m = len(names)
+    if u is None and m == 0:
+        return times[:, None]
+    if u is None or m == 0:
+        return u if u is None else simulation_inputs(u, times, 1, {})  # which refuses it
+    if callable(u):
+        return lambda t: np.append(np.atleast_1d(np.asarray(u(t), dtype=float)), t)
+    own = u if isinstance(u, SampledInput) else _indexed_by_time(u, names)
+    if own is not None:
+        values = np.asarray(own.values).reshape(len(own.times), -1)
+        return SampledInput(own.times, np.column_stack([values, own.times]))
+    inputs = as_numbers(u, "u")
+    if inputs.shape[-2:] != (len(times), m):
+        raise InputError(
+            f"u must have shape ({len(times)}, {m}), without the time; it has shape {inputs.shape}."
+        )
+    own_times = np.broadcast_to(times[:, None], (*inputs.shape[:-1], 1))
+    return np.concatenate([inputs, own_times], axis=-1)
 
 
 def run_inputs(data: Dataset, kinds: Mapping[str, str]) -> Inputs | None:

@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float, Int
 _REACH = 3  # rows on each side that predict one
 _NEAR = 8  # rows on each side whose surprise is usual there
 _FAR = 10.0  # standard deviations
+_SHARP = 0.25  # of the distance from lines, that from a cubic at least
 _WORST = 0.8  # of the largest surprise nearby
 _ROUNDS = 4
 _MOST = 0.02  # of the rows; more are no outliers
@@ -19,7 +20,8 @@ def outliers(
     offsets: Int[np.ndarray, " bounds"],
 ) -> Bool[np.ndarray, "N n"]:
     """Values far from where lines between rows on both sides say, the median over such lines;
-    far in what is usual in all rows and in those nearby, so that fast motion is none."""
+    far in what is usual in all rows and in those nearby, and from cubics too, so that fast motion
+    is none."""
     found = np.zeros(values.shape, dtype=bool)
     for begin, end in zip(offsets[:-1], offsets[1:], strict=True):
         if end - begin >= _FEWEST:
@@ -58,6 +60,7 @@ def _of_run(
         nearby[_REACH : len(apart) - _REACH] = _in_the_middle(inner, _NEAR)
         usual = np.maximum(np.median(inner, axis=0), nearby)
         far = apart > _FAR / _MEDIAN * np.maximum(usual, 1e-300)
+        far &= _cubic_surprise(times, mended) > _SHARP * apart
         worst = far & (apart > _WORST * _largest(apart, _REACH)) & (np.ptp(values, axis=0) > 0)
         if not worst.any():
             break
@@ -83,6 +86,26 @@ def _surprise(
     between = np.array(values)
     between[inner] = np.median(lines, axis=0)
     return np.abs(values - between), between
+
+
+def _cubic_surprise(
+    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N n"]
+) -> Float[np.ndarray, "N n"]:
+    """How far each value is from the cubic through two rows on each side, zero at the ends: little
+    at a peak that several rows resolve."""
+    count = len(times) - 4
+    near = [slice(i, i + count) for i in (0, 1, 3, 4)]
+    here = times[2:-2]
+    between = np.zeros((count, values.shape[1]))
+    for one in near:
+        weight = np.ones(count)
+        for other in near:
+            if other is not one:
+                weight *= (here - times[other]) / (times[one] - times[other])
+        between += weight[:, None] * values[one]
+    found = np.zeros_like(values)
+    found[2:-2] = np.abs(values[2:-2] - between)
+    return found
 
 
 def _in_the_middle(values: Float[np.ndarray, "N n"], reach: int) -> Float[np.ndarray, "N n"]:

@@ -94,6 +94,8 @@ class Adam(AbstractSolver):
 
     def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
         """Tasks that differ in strengths, seed and starting values alone train in one batch."""
+        for task in tasks:
+            task.check_free("solver=Adam()")
         solutions: dict[int, Solution] = {}
         # all checks come before the first training
         groups = [(group, self.prepared([tasks[i] for i in group])) for group in _alike(tasks)]

@@ -24,44 +24,81 @@ class EquationProblem:
 
     @classmethod
     def of(
-        cls, moments: Moments, equation: int, support: np.ndarray, regularization: Regularization
+        cls,
+        moments: Moments,
+        equation: int,
+        support: np.ndarray,
+        regularization: Regularization,
+        *,
+        first: np.ndarray | None = None,
     ) -> "EquationProblem":
-        """The problem with these terms; those that others span on the data stay zero."""
+        """The problem with these terms; those that others span on the data stay zero, but not
+        those that come `first`."""
         terms = np.flatnonzero(support)
-        independent, _ = independent_terms(moments.A[np.ix_(terms, terms)])
-        return cls(equation, terms, independent, regularization)
+        if first is None:
+            independent, _ = independent_terms(moments.A[np.ix_(terms, terms)])
+            return cls(equation, terms, independent, regularization)
+        order = np.argsort(~first[terms], kind="stable")
+        ordered = terms[order]
+        independent, _ = independent_terms(moments.A[np.ix_(ordered, ordered)])
+        kept = np.union1d(order[independent], np.flatnonzero(first[terms]))
+        return cls(equation, terms, kept.astype(np.int64), regularization)
 
     def solve(
         self, spectrum: Spectrum, ridge: float, start: Float[np.ndarray, " k"] | None = None
     ) -> EquationFit:
         """The minimiser; `start` holds the L1 solution of a similar problem, and is updated."""
-        lam, mu = float(self.regularization.orthogonality), float(self.regularization.sparsity)
-        reduction = self._reduction(spectrum, ridge)
-        Q, r, constant = reduction.quadratic(lam)
-        problem = QuadraticProblem(Q, r, mu).only(self.independent)
+        reduction, problem, constant = self.reduce(spectrum, ridge)
         w = np.zeros(len(self.terms))
         w[self.independent] = problem.solve(None if start is None else start[self.independent])
         if start is not None:
             start[:] = w
-        return self._fit(
+        lam = float(self.regularization.orthogonality)
+        return self.fit(
             spectrum, ridge, w, reduction.residual_weights(lam, w),
             problem.duality_gap(w[self.independent], constant),
         )  # fmt: skip
+
+    def reduce(self, spectrum: Spectrum, ridge: float) -> tuple[Reduction, QuadraticProblem, float]:
+        """The residual minimised out: the problem in the independent terms, and its constant."""
+        lam, mu = float(self.regularization.orthogonality), float(self.regularization.sparsity)
+        reduction = self._reduction(spectrum, ridge)
+        Q, r, constant = reduction.quadratic(lam)
+        return reduction, QuadraticProblem(Q, r, mu).only(self.independent), constant
 
     def residual(self, spectrum: Spectrum, ridge: float, w: Float[np.ndarray, " K"]) -> EquationFit:
         """The best output layer for coefficients that are given."""
         lam = float(self.regularization.orthogonality)
         v = self._reduction(spectrum, ridge).residual_weights(lam, w[self.terms])
-        return self._fit(spectrum, ridge, w[self.terms], v, 0.0)
+        return self.fit(spectrum, ridge, w[self.terms], v, 0.0)
 
     def _reduction(self, spectrum: Spectrum, ridge: float) -> Reduction:
         magnitude = float(self.regularization.magnitude)
         return Reduction.of(spectrum, self.equation, self.terms, magnitude, ridge)
 
-    def _fit(
-        self, spectrum: Spectrum, ridge: float, w: np.ndarray, v: np.ndarray, gap: float
+    def fit(
+        self,
+        spectrum: Spectrum,
+        ridge: float,
+        w: Float[np.ndarray, " k"],
+        v: Float[np.ndarray, " H"],
+        gap: float,
+        active: tuple[int, ...] = (),
     ) -> EquationFit:
-        everywhere = np.zeros(spectrum.moments.n_features)
+        """The solution with these coefficients and output weights."""
+        return self.fit_of(spectrum.moments.n_features, ridge, w, v, gap, active)
+
+    def fit_of(
+        self,
+        n_features: int,
+        ridge: float,
+        w: Float[np.ndarray, " k"],
+        v: Float[np.ndarray, " H"],
+        gap: float,
+        active: tuple[int, ...] = (),
+    ) -> EquationFit:
+        """The solution among so many features."""
+        everywhere = np.zeros(n_features)
         everywhere[self.terms] = w
         return EquationFit(
             terms=self.terms,
@@ -72,6 +109,7 @@ class EquationProblem:
             ridge=ridge,
             duality_gap=gap,
             dependences=(),
+            active=active,
         )
 
 

@@ -5,19 +5,21 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from .._errors import InputError
 from .._registry import part
 from .._typing import Mask
 from ..data import Rows, outward_folds, thinned
 from ..moments import Moments, gather, no_basis
+from ..physics import Knowledge
 from ..quadratic import QuadraticProblem, independent_terms
-from ._equation import EquationProblem, objective, squared_error
+from ._equation import objective, squared_error
 from ._reduction import Reduction, Spectrum
 from ._result import EquationFit, FitResult, Regularization, dependences, scales
 from ._ridge import RIDGES, HeldOut, explained_below
 from ._solver import AbstractSolver, Solution, Task
+from ._system import systems
 
 FOLDS = 5
 
@@ -62,15 +64,17 @@ class Exact(AbstractSolver):
         if not task.basis.size:
             library = task.library or gather(task.features, no_basis, rows)[0]
             result = self.solve(
-                [library], task.support, task.regularization, 0.0, rows.target_mse, task.fixed
-            )
+                [library], task.support, task.regularization, 0.0, rows.target_mse, task.fixed,
+                knowledge=task.knowledge,
+            )  # fmt: skip
             return Solution.of(result, task.basis)
         if self.most_rows is not None and task.regularization.projects and task.fixed is None:
             return self._solve_thinned(task, rows, self.most_rows)
         folds = task.folds or fold_moments(task, rows)
         result = self.solve(
-            folds, task.support, task.regularization, task.ridge, rows.target_mse, task.fixed
-        )
+            folds, task.support, task.regularization, task.ridge, rows.target_mse, task.fixed,
+            knowledge=task.knowledge, basis_of=task.basis_of,
+        )  # fmt: skip
         return Solution.of(result, task.basis)
 
     def solve(
@@ -82,11 +86,15 @@ class Exact(AbstractSolver):
         target_mse: Float[np.ndarray, " c"] | None = None,
         fixed: Float[np.ndarray, "c K"] | None = None,
         may_need_residual: Sequence[bool] | None = None,
+        knowledge: Knowledge | None = None,
+        basis_of: Bool[np.ndarray, "c H"] | None = None,
     ) -> FitResult:
         """The minimiser for all rows in `folds`, which choose rho where it is None.
 
         `target_mse` is the squared error that the targets are known to have: a smaller one is not
-        worth a residual, and equations that are known not to need one are given none.
+        worth a residual, and equations that are known not to need one are given none. Equations
+        that `knowledge` couples are one problem. `basis_of` says which functions the residual of
+        each equation is made of.
         """
         total = sum(folds[1:], start=folds[0])
         sizes = scales(total, self.normalize)
@@ -95,52 +103,62 @@ class Exact(AbstractSolver):
         needs_ridge = ridge is None and total.n_basis > 0
         ridges = RIDGES if needs_ridge else (float(ridge or 0.0),)
         scaled = [fold.scaled(*sizes) for fold in folds] if needs_ridge else []
-        held_out = (
-            HeldOut.of(scaled, target_mse / sizes[1] ** 2) if scaled else HeldOut((), target_mse)
-        )
-        spectrum = Spectrum.of(total)
-        equations = []
-        for c, row in enumerate(support):
-            problem = EquationProblem.of(total, c, row, regularization)
-            given = None if fixed is None else fixed[c] * sizes[0] / sizes[1][c]
-            searched = may_need_residual is None or may_need_residual[c]
-            chosen = held_out.ridge(problem, ridges, given) if searched else np.inf
+        bases = _Bases(total, scaled, target_mse / sizes[1] ** 2, basis_of)
+        equations: dict[int, EquationFit] = {}
+        for system in systems(total, support, regularization, sizes, knowledge):
+            own = system.equations
+            spectrum, held_out, functions = bases.of(own)
+            given = None if fixed is None else fixed[own] * sizes[0] / sizes[1][own, None]
+            searched = may_need_residual is None or any(may_need_residual[c] for c in own)
+            chosen = held_out.ridges(system, ridges, given) if searched else [np.inf] * len(own)
             if given is None:
-                fit = problem.solve(spectrum, chosen)
+                fits = system.solve(spectrum, chosen)
             else:
-                fit = problem.residual(spectrum, chosen, given)
-            equations.append(replace(fit, dependences=dependences(total, problem.terms)))
-        objectives = tuple(
-            objective(total, c, fit, regularization) for c, fit in enumerate(equations)
-        )
-        return FitResult(total, support, regularization, *sizes, tuple(equations), objectives)
+                fits = system.residual(spectrum, chosen, given)
+            for c, fit in zip(own, fits, strict=True):
+                v = np.zeros(total.n_basis)
+                v[functions] = fit.v
+                equations[c] = replace(fit, v=v, dependences=dependences(total, fit.terms))
+        found = [equations[c] for c in range(len(support))]
+        objectives = tuple(objective(total, c, fit, regularization) for c, fit in enumerate(found))
+        return FitResult(total, support, regularization, *sizes, tuple(found), objectives)
 
     def _solve_thinned(self, task: Task, rows: Rows, most_rows: int) -> Solution:
         """The projected network, shaped on part of the rows where there are many, or not at all
         where the terms explain the targets as far as these are known."""
         library = task.library or gather(task.features, no_basis, rows)[0]
-        lacking = [
-            _unexplained(library, c, row)
-            > explained_below(float(rows.target_mse[c]), float(library.yy[c]))
-            for c, row in enumerate(task.support)
-        ]
+        alone = self.solve(
+            [library], task.support, task.regularization, np.inf, rows.target_mse,
+            knowledge=task.knowledge,
+        )  # fmt: skip
+        lacking = self._lacking(task, rows, library, alone)
         if not any(lacking) and task.ridge is None:
-            result = self.solve(
-                [library], task.support, task.regularization, np.inf, rows.target_mse
-            )
             return replace(
-                Solution.of(result, task.basis),
+                Solution.of(alone, task.basis),
                 weights=np.zeros((task.basis.size, len(task.support))),
             )
         kept = thinned(rows, most_rows)
         part = rows if len(kept) == len(rows) else rows.at(kept)
         folds = (task.folds if part is rows else None) or fold_moments(task, part)
         result = self.solve(
-            folds, task.support, task.regularization, task.ridge, rows.target_mse, None, lacking
-        )
+            folds, task.support, task.regularization, task.ridge, rows.target_mse, None, lacking,
+            task.knowledge, task.basis_of,
+        )  # fmt: skip
         if part is rows:
             return Solution.of(result, task.basis)
         return self._on_all_rows(task, rows, result)
+
+    def _lacking(self, task: Task, rows: Rows, library: Moments, alone: FitResult) -> list[bool]:
+        """For each equation, whether its terms leave more than what the targets are known to."""
+        if task.regularization.sparsity:
+            plain = replace(task.regularization, sparsity=0.0)
+            alone = self.solve([library], task.support, plain, np.inf, knowledge=task.knowledge)
+        none = np.zeros(library.n_basis)
+        left = [squared_error(library, c, w, none) for c, w in enumerate(alone.coefficients)]
+        return [
+            error > explained_below(float(rows.target_mse[c]), float(library.yy[c]))
+            for c, error in enumerate(left)
+        ]
 
     def _on_all_rows(self, task: Task, rows: Rows, shaped: FitResult) -> Solution:
         """Coefficients from all rows, and the network less its projection there.
@@ -151,24 +169,21 @@ class Exact(AbstractSolver):
         (total,) = gather(task.features, lambda points: task.basis(points) @ weights, rows)
         sizes = scales(total, self.normalize)
         total = total.scaled(*sizes)
-        equations = []
-        for c, (fit, row) in enumerate(zip(shaped.equations, task.support, strict=True)):
-            problem = EquationProblem.of(total, c, row, task.regularization)
-            terms = problem.terms[problem.independent]
-            unit = np.zeros(len(task.support))
-            unit[c] = 1 / sizes[1][c]  # the basis is in the units of the data, the target is not
-            A, mu = total.A[np.ix_(terms, terms)], float(task.regularization.sparsity)
-            symbolic = QuadraticProblem(A, total.a[terms, c], mu)
-            w, p = np.zeros(total.n_features), np.zeros(total.n_features)
-            w[terms] = symbolic.solve()
-            p[terms] = QuadraticProblem(A, total.B[terms] @ unit).solve()
-            equations.append(
-                replace(
-                    fit, terms=problem.terms, w=w, v=unit, p=p,
-                    duality_gap=symbolic.duality_gap(w[terms], float(total.yy[c])),
+        mu = float(task.regularization.sparsity)
+        equations: list[EquationFit] = list(shaped.equations)
+        for system in systems(total, task.support, task.regularization, sizes, task.knowledge):
+            for problem, alone in zip(system.problems, system.symbolic(total, mu), strict=True):
+                c = problem.equation
+                terms = problem.terms[problem.independent]
+                unit = np.zeros(len(task.support))
+                unit[c] = 1 / sizes[1][c]  # the basis is in units of the data, the target is not
+                p = np.zeros(total.n_features)
+                A = total.A[np.ix_(terms, terms)]
+                p[terms] = QuadraticProblem(A, total.B[terms] @ unit).solve()
+                equations[c] = replace(
+                    alone, v=unit, p=p, ridge=shaped.equations[c].ridge,
                     dependences=dependences(total, problem.terms),
-                )
-            )  # fmt: skip
+                )  # fmt: skip
         objectives = tuple(
             _objective_on_all_rows(total, c, fit, shaped) for c, fit in enumerate(equations)
         )
@@ -178,6 +193,42 @@ class Exact(AbstractSolver):
         return replace(Solution.of(result, task.basis), weights=weights)
 
 
+@final
+class _Bases:
+    """Spectrum and held-out folds of the functions that the residuals of equations are made of."""
+
+    def __init__(
+        self,
+        total: Moments,
+        folds: Sequence[Moments],
+        target_mse: Float[np.ndarray, " c"],
+        basis_of: Bool[np.ndarray, "c H"] | None,
+    ):
+        self._total, self._folds, self._target_mse = total, folds, target_mse
+        self._basis_of = basis_of
+        self._known: dict[bytes, tuple[Spectrum, HeldOut]] = {}
+
+    def of(self, equations: Sequence[int]) -> tuple[Spectrum, HeldOut, Bool[np.ndarray, " H"]]:
+        """Those that all these equations may have."""
+        functions = np.ones(self._total.n_basis, dtype=bool)
+        if self._basis_of is not None:
+            functions = np.logical_and.reduce(self._basis_of[list(equations)])
+        functions = np.asarray(functions)
+        key = functions.tobytes()
+        if key not in self._known:
+            folds = self._folds
+            total = self._total
+            if not functions.all():
+                total = total.only_basis(functions)
+                folds = [fold.only_basis(functions) for fold in folds]
+            held_out = (
+                HeldOut.of(folds, self._target_mse) if folds else HeldOut((), self._target_mse)
+            )
+            self._known[key] = (Spectrum.of(total), held_out)
+        spectrum, held_out = self._known[key]
+        return spectrum, held_out, functions
+
+
 def fold_moments(task: Task, rows: Rows) -> tuple[Moments, ...]:
     """Moments of terms and network for each outward fold of the rows."""
     count = min(FOLDS, len(rows))
@@ -185,15 +236,6 @@ def fold_moments(task: Task, rows: Rows) -> tuple[Moments, ...]:
         task.features, task.basis, rows, folds=count, fold_of_row=outward_folds(rows, count)
     )
     return tuple(folds)
-
-
-def _unexplained(moments: Moments, equation: int, support: np.ndarray) -> float:
-    """|y - Phi w|^2_D of least squares with these terms."""
-    terms = np.flatnonzero(support)
-    w = np.zeros(moments.n_features)
-    A = moments.A[np.ix_(terms, terms)]
-    w[terms] = QuadraticProblem(A, moments.a[terms, equation]).solve()
-    return squared_error(moments, equation, w, np.zeros(moments.n_basis))
 
 
 def _objective_on_all_rows(

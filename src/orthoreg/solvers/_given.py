@@ -1,17 +1,25 @@
-"""Equations that are given: one term with coefficient one, and no residual."""
+"""Equations that are given: their coefficients to the last digit, and no residual."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from ..physics import Knowledge
 from ._equation import objective
 from ._result import EquationFit
 from ._solver import Solution
 
 
-def hold(solution: Solution, given: Mapping[int, int]) -> Solution:
-    """The solution with these equations, {equation: term}, exactly as they are given."""
+def hold(solution: Solution, knowledge: Knowledge) -> Solution:
+    """The solution with the equations of which nothing is learned exactly as they are given, and
+    with coefficients that meet all constraints, which scaling rounds."""
+    given = knowledge.given_equations
+    coefficients = np.array(solution.coefficients)
+    for c, fit in enumerate(solution.result.equations):
+        for k in fit.active:
+            ends = (knowledge.low[c, k], knowledge.high[c, k])
+            coefficients[c, k] = min(ends, key=lambda end: abs(end - coefficients[c, k]))
+    solution = replace(solution, coefficients=knowledge.rounded(coefficients))
     if not given:
         return solution
     result = solution.result
@@ -21,12 +29,11 @@ def hold(solution: Solution, given: Mapping[int, int]) -> Solution:
         np.array(values)
         for values in (solution.coefficients, solution.correction, solution.weights)
     )
-    for c, term in given.items():
-        unit = np.zeros(len(result.feature_scale))
-        unit[term] = 1.0
+    for c in given:
+        unit = knowledge.low[c]
         coefficients[c], correction[c], weights[:, c] = unit, 0.0, 0.0
         equations[c] = EquationFit(
-            terms=np.array([term]),
+            terms=np.flatnonzero(unit),
             w=unit * result.feature_scale / result.target_scale[c],
             v=np.zeros_like(equations[c].v),
             p=np.zeros_like(unit),

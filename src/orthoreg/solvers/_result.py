@@ -46,7 +46,7 @@ class EquationFit:
 
     f_phy = theta.w and f_aug = psi.v - theta.p: p is zero unless the network was projected.
     `terms` are the features that the orthogonality penalty counted, `sparsity` the mu it was
-    solved with.
+    solved with, `active` the terms whose coefficient is held by a bound.
     """
 
     terms: Int[np.ndarray, " k"]
@@ -57,6 +57,7 @@ class EquationFit:
     ridge: float
     duality_gap: float
     dependences: tuple[Dependence, ...]
+    active: tuple[int, ...] = ()
 
 
 @final

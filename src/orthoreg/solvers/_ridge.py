@@ -12,8 +12,9 @@ from jaxtyping import Bool, Float
 
 from .._progress import track
 from ..moments import Moments
-from ._equation import EquationProblem, squared_error
+from ._equation import squared_error
 from ._reduction import Spectrum
+from ._system import System
 
 RIDGES = (*(10.0 ** np.arange(-12, 2)), np.inf)
 """rho to choose from; with an infinite one there is no residual."""
@@ -46,35 +47,49 @@ class HeldOut:
             target_mse,
         )
 
-    def ridge(
+    def ridges(
         self,
-        problem: EquationProblem,
+        system: System,
         ridges: Sequence[float] = RIDGES,
-        given: Float[np.ndarray, " K"] | None = None,
-    ) -> float:
-        """The largest rho that does as well as any; `given` coefficients are not solved for."""
-        if len(self.splits) < 2 or len(ridges) == 1:
-            return float(ridges[-1])
-        errors = self.errors(problem, ridges, given)
-        good = self.as_good_as_best(errors, problem.equation)
-        return float(ridges[np.flatnonzero(good)[-1]])
+        given: Float[np.ndarray, "g K"] | None = None,
+    ) -> list[float]:
+        """For each equation the largest rho that does as well as any, the same for all where
+        their residuals conserve something; `given` coefficients are not solved for."""
+        places = [i for i in range(len(system.problems)) if i not in system.complete]
+        found = [np.inf] * len(system.problems)
+        if len(self.splits) < 2 or len(ridges) == 1 or not places:
+            for i in places:
+                found[i] = float(ridges[-1])
+            return found
+        errors = self.errors(system, ridges, given)
+        together = [places] if system.kept is not None else [[i] for i in places]
+        for group in together:
+            floor = sum(self.floor(system.equations[i]) for i in group)
+            good = self._good(errors[group].sum(axis=0), floor)
+            for i in group:
+                found[i] = float(ridges[np.flatnonzero(good)[-1]])
+        return found
 
     def errors(
         self,
-        problem: EquationProblem,
+        system: System,
         ridges: Sequence[float],
-        given: Float[np.ndarray, " K"] | None = None,
-    ) -> Float[np.ndarray, "rho fold"]:
-        """Squared errors on each fold of fits to the others."""
-        errors = np.zeros((len(ridges), len(self.splits)))
+        given: Float[np.ndarray, "g K"] | None = None,
+    ) -> Float[np.ndarray, "g rho fold"]:
+        """Squared errors of each equation on each fold, of fits to the others."""
+        count = len(system.problems)
+        errors = np.zeros((count, len(ridges), len(self.splits)))
         for j, (train, held_out) in enumerate(self.splits):
-            start = np.zeros(len(problem.terms))
+            starts = [np.zeros(len(problem.terms)) for problem in system.problems]
             for i, ridge in enumerate(ridges):
+                each = [np.inf if c in system.complete else ridge for c in range(count)]
                 if given is None:
-                    fit = problem.solve(train, ridge, start)
+                    fits = system.solve(train, each, starts)
                 else:
-                    fit = problem.residual(train, ridge, given)
-                errors[i, j] = squared_error(held_out, problem.equation, fit.w, fit.v)
+                    fits = system.residual(train, each, given)
+                for c, fit in zip(system.equations, fits, strict=True):
+                    place = system.equations.index(c)
+                    errors[place, i, j] = squared_error(held_out, c, fit.w, fit.v)
         return errors
 
     def as_good_as_best(
@@ -82,10 +97,15 @@ class HeldOut:
     ) -> Bool[np.ndarray, " choice"]:
         """Which rows are within 5 % of the least mean, within a standard error of the difference,
         within what the targets are known to be wrong by, or within 1e-10 of the target's square."""
+        return self._good(errors, self.floor(equation))
+
+    def _good(
+        self, errors: Float[np.ndarray, "choice fold"], floor: float
+    ) -> Bool[np.ndarray, " choice"]:
         best = errors[np.argmin(errors.mean(axis=1))]
         excess = errors - best
         standard_error = excess.std(axis=1, ddof=1) / np.sqrt(len(self.splits))
-        tie = max(TIE * best.mean(), self.floor(equation))
+        tie = max(TIE * best.mean(), floor)
         return excess.mean(axis=1) <= np.maximum(standard_error, tie)
 
     def size(self, equation: int) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from .._errors import InputError
 from .._typing import Mask
@@ -15,6 +15,7 @@ from ..data import Rows
 from ..libraries import FeatureMap
 from ..losses import AbstractLoss
 from ..moments import Moments
+from ..physics import Knowledge
 from ._result import FitResult, Regularization
 
 
@@ -27,8 +28,10 @@ class Task:
     `support` are the terms that each equation has and that its residual is kept orthogonal to.
     `fixed` holds coefficients that are given and not to be learned. `library` are the moments of
     all terms on the linear rows, and `folds` those of terms and network by outward fold, where the
-    choice of terms gathered them already. `given` maps an equation to the term that it is exactly:
-    `fixed` or not, its coefficient is one and it has no residual.
+    choice of terms gathered them already. `knowledge` is what is known of the coefficients;
+    `given` maps an equation to the term that it is exactly: `fixed` or not, its coefficient is one
+    and it has no residual. `basis_of` says which functions each equation's residual is made of;
+    all if None.
     """
 
     features: FeatureMap
@@ -45,6 +48,22 @@ class Task:
     library: Moments | None = None
     folds: tuple[Moments, ...] | None = None
     given: Mapping[int, int] = field(default_factory=dict)
+    knowledge: Knowledge | None = None
+    basis_of: Bool[np.ndarray, "c H"] | None = None
+
+    @property
+    def known(self) -> Knowledge:
+        """What is known of the coefficients, if only nothing."""
+        shape = (len(self.features.allowed), len(self.features.terms))
+        return self.knowledge or Knowledge.none(shape)
+
+    def check_free(self, who: str) -> None:
+        """Refuses what is known beside given rates, for a solver that cannot hold it."""
+        if self.known.beyond(self.given):
+            raise InputError(
+                f"physics=... is held exactly by solver=Exact() alone; {who} cannot hold it. Leave "
+                f"one of them out."
+            )
 
     def linear_rows(self, who: str) -> Rows:
         """The rows of the linear problem, which `who` cannot do without."""

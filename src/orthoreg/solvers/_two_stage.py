@@ -39,5 +39,7 @@ class TwoStage(AbstractSolver):
             return task
         rows = task.linear_rows("TwoStage()")
         library = task.library or gather(task.features, no_basis, rows)[0]
-        first = Exact(self.normalize).solve([library], task.support, task.regularization, 0.0)
+        first = Exact(self.normalize).solve(
+            [library], task.support, task.regularization, 0.0, knowledge=task.knowledge
+        )
         return replace(task, fixed=first.coefficients)

@@ -92,6 +92,26 @@ def given_rates(velocity_of: Mapping[str, str], estimated: Sequence[str]) -> str
     return f"{text}."
 
 
+def estimated_constants(
+    constants: Sequence[tuple[str, float, tuple[float, float] | None]],
+) -> str:
+    """The constants that were estimated, with the interval of each."""
+    shown = [
+        f"{name} = {value:.4g}" + ("" if ends is None else f" ({ends[0]:.4g} to {ends[1]:.4g})")
+        for name, value, ends in constants
+    ]
+    return f"Estimated from the data: {listed(shown)}."
+
+
+def held_by_a_bound(equation: str, terms: Sequence[str]) -> str:
+    """That a bound, not the data, decides a coefficient."""
+    are = "is" if len(terms) == 1 else "are"
+    return (
+        f"In {equation}' {listed(terms)} {are} at the bound: the data alone would put the "
+        f"coefficient beyond it."
+    )
+
+
 def no_candidates(terms: Sequence[str]) -> str:
     """That the default library's sines and cosines of some columns were not looked at."""
     return (

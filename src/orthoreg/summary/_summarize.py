@@ -23,7 +23,9 @@ from ._notes import (
     NO_EVIDENCE,
     NOISE_NOT_IN_INTERVALS,
     certificate_notes,
+    estimated_constants,
     given_rates,
+    held_by_a_bound,
     in_units,
     left_out_values,
     no_candidates,
@@ -49,16 +51,19 @@ class Subject:
 
     `field` is f with its terms and coefficients, `evidence` what resamples say about the terms,
     where a selection chose them (`is_selected`); `left_out` are terms of the default library that
-    were no candidates. `velocity_of` are the equations that are given, `estimated` the states that
-    nobody measured. `widths` are half-widths of the weak form, if that was fitted, and `refined`
-    says what matching trajectories gave; `knows_noise` that the intervals are from there. `units`
-    are those of the columns, where they are known.
+    were no candidates. `velocity_of` and `given` are the equations that are given, `parameters`
+    the constants that were estimated, each with its interval, `estimated` the states that nobody
+    measured. `widths` are half-widths of the weak form, if that was fitted, and `refined` says
+    what matching trajectories gave; `knows_noise` that the intervals are from there. `units` are
+    those of the columns, where they are known.
     `accepted` are terms that the library lacked at first, by equation.
     """
 
     equations: tuple[str, ...]
     outputs: tuple[str, ...]
     velocity_of: Mapping[str, str]
+    given: tuple[str, ...]
+    parameters: tuple[tuple[str, float, tuple[float, float] | None], ...]
     estimated: tuple[str, ...]
     field: Any
     library: AbstractLibrary
@@ -80,8 +85,9 @@ class Subject:
 
     @property
     def learned(self) -> list[int]:
-        """The places of the equations that are not given."""
-        return learned_equations(self.outputs, self.velocity_of)
+        """The places of the equations that are not given; of those that are, if all are."""
+        learned = learned_equations(self.outputs, self.velocity_of)
+        return [c for c in learned if self.outputs[c] not in self.given] or learned
 
 
 def summarize(
@@ -116,6 +122,10 @@ def summarize(
         notes.append(NOISE_NOT_IN_INTERVALS)
     if subject.velocity_of:
         notes.append(given_rates(subject.velocity_of, subject.estimated))
+    if subject.parameters:
+        notes.append(estimated_constants(subject.parameters))
+    notes += [held_by_a_bound(one.equation, one.active_bounds)
+              for one in subject.certificate.equations if one.active_bounds]  # fmt: skip
     if subject.left_out:
         notes.append(no_candidates(subject.left_out))
     if subject.evidence is None:

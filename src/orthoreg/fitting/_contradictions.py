@@ -1,0 +1,62 @@
+"""Whether the data contradict what is said to be known of them."""
+
+import warnings
+
+import numpy as np
+
+from .._errors import DataWarning
+from ..moments import Moments, gather, no_basis
+from ..quadratic import QuadraticProblem, independent_terms
+from ..solvers import Solution, Task, squared_error
+
+_FAR = 0.25  # of the target's square that a given equation may leave
+_SEEN = 0.01  # the same of a fit with a symmetry
+_BETTER = 0.25  # of that, what the library without it leaves
+
+
+def warn_of_contradictions(task: Task, solution: Solution) -> None:
+    """Warns of given equations, and of symmetries, that leave much of a target which the terms of
+    the library, with none of this known, explain."""
+    known = task.known
+    if task.linear is None or not known.beyond(task.given):
+        return
+    library = task.library or gather(task.features, no_basis, task.linear)[0]
+    terms, _ = independent_terms(library.A)
+    symmetric = known.symmetries is not None and known.symmetries.any
+    for c, name in enumerate(task.observed.outputs):
+        size = float(library.yy[c])
+        if c in task.given or size <= 0:
+            continue
+        free = _unexplained(library, terms, c) / size
+        if c in known.given_equations:
+            left = squared_error(library, c, known.low[c], np.zeros(0)) / size
+            if left > _FAR and free < _BETTER * left:
+                _warn(f"the given equation of '{name}'", name, left, free,
+                      "Check its signs and units.")  # fmt: skip
+        elif symmetric:
+            moments, fit = solution.result.moments, solution.result.equations[c]
+            left = squared_error(moments, c, fit.w - fit.p, fit.v) / float(moments.yy[c])
+            noise = float(task.observed.target_mse[c]) / size
+            if left > max(_SEEN, 4 * noise) and free < _BETTER * left:
+                _warn("the symmetry", name, left, free, "Leave it out, or check the columns.")
+
+
+def _unexplained(library: Moments, terms: np.ndarray, equation: int) -> float:
+    """|y - Phi w|^2 of least squares with these terms."""
+    w = np.zeros(library.n_features)
+    A = library.A[np.ix_(terms, terms)]
+    w[terms] = QuadraticProblem(A, library.a[terms, equation]).solve()
+    return squared_error(library, equation, w, np.zeros(library.n_basis))
+
+
+def _warn(what: str, name: str, left: float, free: float, advice: str) -> None:
+    warnings.warn(
+        f"The data contradict {what}: with it {_percent(left)} of the mean square of {name}' is "
+        f"left unexplained, and by the terms of the library without it {_percent(free)}. {advice}",
+        DataWarning,
+        stacklevel=6,
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"

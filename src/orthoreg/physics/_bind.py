@@ -1,0 +1,309 @@
+"""Physics and a library, for certain columns: terms, which equation may use them, constraints."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import final
+
+import numpy as np
+
+from .._errors import InputError, quoted, suggestion
+from ..libraries import (
+    AbstractLibrary,
+    Expression,
+    FeatureMap,
+    Number,
+    Sum,
+    bind,
+    parameter_bounds,
+    parameters_of,
+    parse,
+    to_text,
+)
+from ._constants import Constant
+from ._knowledge import Knowledge
+from ._physics import Physics
+from ._relations import check_feasible, conserving, power_bounds, read_relation
+from ._statement import Part, Statement, check_single, inner_names, read_statement, split
+from ._symmetry import Symmetries
+
+_ANY = "..."
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """The terms of a library and of what is known, and what is known of their coefficients."""
+
+    features: FeatureMap
+    knowledge: Knowledge
+
+
+def bind_physics(
+    physics: Physics | None,
+    library: AbstractLibrary,
+    variables: Sequence[str],
+    outputs: Sequence[str],
+    given: Mapping[int, int] | None = None,
+    clock: int | None = None,
+) -> Bound:
+    """Terms and constraints for these columns and equations. `given` maps an equation to the
+    variable that it is, as that of a position is its velocity. `clock` is the last variable where
+    that is time: the library has no terms of it."""
+    features = bind(library, variables[:clock], outputs, given)
+    features = replace(features, variables=tuple(variables))
+    rates = dict(given or {})
+    if physics is None:
+        return Bound(features, with_rates(Knowledge.none(features.mask.shape), features, rates))
+    return _Binding(physics, features, tuple(outputs), rates, clock).bound(library)
+
+
+def with_rates(knowledge: Knowledge, features: FeatureMap, rates: Mapping[int, int]) -> Knowledge:
+    """The knowledge with these equations given: one term with coefficient one."""
+    low, high = knowledge.low.copy(), knowledge.high.copy()
+    for c in rates:
+        low[c] = high[c] = features.mask[c].astype(float)
+    complete = tuple(sorted({*knowledge.complete, *rates}))
+    return replace(knowledge, low=low, high=high, complete=complete)
+
+
+@final
+class _Binding:
+    """Reads each field of a `Physics` in turn."""
+
+    def __init__(
+        self,
+        physics: Physics,
+        features: FeatureMap,
+        outputs: tuple[str, ...],
+        rates: dict[int, int],
+        clock: int | None,
+    ):
+        self.physics, self.base, self.outputs, self.rates = physics, features, outputs, rates
+        self.clock = clock
+        names = features.variables
+        # theta' is the equation of the velocity of theta
+        self.aliases = {f"{outputs[c]}'": names[v] for c, v in rates.items()}
+        self.names = {key for key, _ in physics.bounds if isinstance(key, str)}
+        self.statements = self._statements()
+        self.inner = inner_names(list(self.statements.values()))
+
+    def bound(self, library: AbstractLibrary) -> Bound:
+        known = {c: [split(part, self.inner) for part in one.parts]
+                 for c, one in self.statements.items()}  # fmt: skip
+        required = {
+            self._equation(key, "required"): [self._term(text, "required") for text in texts]
+            for key, texts in self.physics.required
+        }
+        features = self._features(known, required)
+        self.features = features
+        knowledge = Knowledge.none(features.mask.shape)
+        low, high = knowledge.low.copy(), knowledge.high.copy()
+        needed = knowledge.required.copy()
+        constants = self._known(known, low, high, needed)
+        for c, terms in required.items():
+            for term in terms:
+                needed[c, self._place(term)] = True
+        self._bounds(low, high, constants)
+        needed |= (low > 0) | (high < 0)
+        found = replace(
+            knowledge,
+            required=needed & (low != high),
+            low=low,
+            high=high,
+            complete=tuple(c for c, one in self.statements.items() if one.is_complete),
+            constants=tuple(constants),
+            parametric=np.array([bool(parameters_of(term)) for term in features.terms], dtype=bool),
+            parameter_bounds=parameter_bounds(library) | self._parameter_bounds(),
+            symmetries=Symmetries.of(
+                self.physics.symmetry, features.variables, self.outputs, self.clock
+            ),
+        )
+        found = self._related(found, constants)
+        features = self._narrowed(features, found)
+        found = with_rates(found, features, self.rates)
+        found = conserving(found, self.physics.conserved, features, self.outputs)
+        check_feasible(found, features)
+        return Bound(features, found)
+
+    # -- reading ---------------------------------------------------------------------------
+
+    def _statements(self) -> dict[int, Statement]:
+        values = dict(self.physics.values)
+        found = {}
+        for key, text in self.physics.equations:
+            c = self._equation(key, "equations")
+            if c in found or c in self.rates:
+                raise InputError(
+                    f"Physics(equations=...) gives the equation of '{key}', which is given already."
+                )
+            found[c] = read_statement(text, self.base.variables, values, self.names)
+        used = frozenset().union(
+            *(parameters_of(part) for one in found.values() for part in one.parts)
+        )
+        for name in self.names - used - set(self.base.parameters):
+            raise InputError(
+                f"Physics(bounds=...) names '{name}', which is no constant of the equations."
+                f"{suggestion(name, used)} A coefficient is named by equation and term, as in "
+                f"('x', 'x*y')."
+            )
+        return found
+
+    def _equation(self, key: str, field: str) -> int:
+        name = self.aliases.get(key, key)
+        if name not in self.outputs:
+            raise InputError(
+                f"Physics({field}=...) names '{key}', which is no equation."
+                f"{suggestion(key, self.outputs)} The equations are {quoted(self.outputs)}."
+            )
+        return self.outputs.index(name)
+
+    def _term(self, text: str, field: str) -> Expression:
+        names = self.names | set(self.base.parameters)
+        term = parse(text, self.base.variables, names)
+        if isinstance(term, Sum | Number) and term != Number(1.0):
+            raise InputError(
+                f"Physics({field}=...) must name single terms, without a factor; got '{text}'."
+            )
+        return term
+
+    def _place(self, term: Expression) -> int:
+        return self.features.terms.index(term)
+
+    def _features(
+        self, known: Mapping[int, list[Part]], required: Mapping[int, list[Expression]]
+    ) -> FeatureMap:
+        """The library's terms and those that are known or required, by equation."""
+        own = {c: {part.term for part in parts} for c, parts in known.items()}
+        for c, terms in required.items():
+            own[c] = own.get(c, set()) | set(terms)
+        asked = [part.term for parts in known.values() for part in parts]
+        asked += [term for terms in required.values() for term in terms]
+        terms = tuple(dict.fromkeys([*self.base.terms, *asked]))
+        allowed = []
+        for c, row in enumerate(self.base.allowed):
+            closed = c in self.statements and self.statements[c].is_complete
+            wide = {*own.get(c, ())} | (
+                set() if closed else {t for t, may in zip(self.base.terms, row, strict=True) if may}
+            )
+            allowed.append(tuple(term in wide for term in terms))
+        parameters = sorted(frozenset().union(*(parameters_of(term) for term in terms)))
+        return FeatureMap(self.base.variables, terms, tuple(allowed), tuple(parameters))
+
+    # -- numbers ---------------------------------------------------------------------------
+
+    def _known(
+        self, known: Mapping[int, list[Part]], low: np.ndarray, high: np.ndarray, needed: np.ndarray
+    ) -> list[Constant]:
+        """Sets what is given; the coefficients with constants before them."""
+        constants = []
+        for c, parts in known.items():
+            check_single(self.outputs[c], parts)
+            if self.statements[c].is_complete:
+                low[c] = high[c] = 0.0
+            for part in parts:
+                k = self._place(part.term)
+                if not part.powers:
+                    low[c, k] = high[c, k] = part.number
+                    continue
+                low[c, k], high[c, k], needed[c, k] = -inf, inf, True
+                constants.append(Constant(c, k, part.number, part.powers))
+        return constants
+
+    def _bounds(self, low: np.ndarray, high: np.ndarray, constants: list[Constant]) -> None:
+        for key, (least, most) in self.physics.bounds:
+            if isinstance(key, str):
+                for one in constants:
+                    if dict(one.powers).keys() == {key}:
+                        ends = power_bounds(least, most, one.powers[0][1], one.number)
+                        self._narrow(low, high, one.equation, one.term, ends, key)
+                continue
+            c, k = self._coefficient(key[0], key[1], "bounds")
+            self._narrow(low, high, c, k, (least, most), f"{key[1]}' of '{key[0]}")
+
+    def _narrow(
+        self,
+        low: np.ndarray,
+        high: np.ndarray,
+        c: int,
+        k: int,
+        ends: tuple[float, float],
+        what: str,
+    ) -> None:
+        least, most = max(low[c, k], ends[0]), min(high[c, k], ends[1])
+        if not least <= most:
+            raise InputError(
+                f"physics=... contradicts itself: the bounds of '{what}' are {ends[0]:g} to "
+                f"{ends[1]:g}, and {low[c, k]:g} to {high[c, k]:g} is given already."
+            )
+        low[c, k], high[c, k] = least, most
+
+    def _parameter_bounds(self) -> dict[str, tuple[float, float]]:
+        inside = set(self.features.parameters)
+        return {
+            key: ends for key, ends in self.physics.bounds if isinstance(key, str) and key in inside
+        }
+
+    # -- relations -------------------------------------------------------------------------
+
+    def _related(self, found: Knowledge, constants: Sequence[Constant]) -> Knowledge:
+        """Ties of coefficients with the same constants before them, and the user's relations."""
+        rows, values, words = [], [], []
+        first: dict[object, Constant] = {}
+        for one in constants:
+            other = first.setdefault(one.powers, one)
+            if other is not one:
+                row = np.zeros(found.low.shape)
+                row[one.equation, one.term] = other.number
+                row[other.equation, other.term] = -one.number
+                rows.append(row)
+                values.append(0.0)
+                words.append(f"the same constant '{one.text}' in several places")
+        for text in self.physics.relations:
+            row, value = read_relation(text, self._coefficient, found.low.shape)
+            rows.append(row)
+            values.append(value)
+            words.append(f"'{text}'")
+        matrix = np.array(rows).reshape(len(rows), *found.low.shape)
+        return replace(found, relations=matrix, values=np.array(values), words=tuple(words))
+
+    def _coefficient(self, equation: str, term: str, field: str) -> tuple[int, int]:
+        """Equation and place of a term that it may have."""
+        c, wanted = self._equation(equation, field), self._term(term, field)
+        if wanted not in self.features.terms or not self.features.mask[c, self._place(wanted)]:
+            raise InputError(
+                f"Physics({field}=...) names the term '{term}' of '{equation}', which the equation "
+                f"cannot have. Add it to the library."
+            )
+        return c, self._place(wanted)
+
+    # -- terms that are out ----------------------------------------------------------------
+
+    def _narrowed(self, features: FeatureMap, found: Knowledge) -> FeatureMap:
+        """Without forbidden terms and those of the wrong symmetry; refuses what was asked for."""
+        mask = features.mask.copy()
+        asked = found.required | ((found.low == found.high) & (found.low != 0))
+        for key, texts in self.physics.forbidden:
+            rows = range(len(mask)) if key == _ANY else [self._equation(key, "forbidden")]
+            for text in texts:
+                out = self._matches(text, features)
+                for c in rows:
+                    mask[c, out & ~asked[c] if _ANY in text else out] = False
+        assert found.symmetries is not None
+        if found.symmetries.any:
+            mask &= found.symmetries.allowed(features)
+        for c, k in np.argwhere(asked & ~mask):
+            raise InputError(
+                f"physics=... contradicts itself: the equation of '{self.outputs[c]}' must have "
+                f"the term '{features.names[k]}', which is forbidden or has not its symmetry."
+            )
+        return replace(features, allowed=tuple(tuple(row) for row in mask.tolist()))
+
+    def _matches(self, text: str, features: FeatureMap) -> np.ndarray:
+        """The terms that a name, or a pattern with '...', stands for."""
+        if _ANY not in text:
+            wanted = self._term(text, "forbidden")
+            return np.array([term == wanted for term in features.terms], dtype=bool)
+        pattern = re.compile(".*".join(re.escape(part) for part in text.split(_ANY)), re.DOTALL)
+        return np.array([pattern.fullmatch(to_text(term)) is not None for term in features.terms])

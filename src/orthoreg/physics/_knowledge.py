@@ -1,0 +1,213 @@
+"""`Knowledge`: what is known of the coefficients W (equations x terms), as constraints."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from .._errors import InputError
+from .._typing import Mask
+from ..libraries import FeatureMap, variables_of
+from ._atoms import atom_bounds, atoms_of, null_space, particular, required_atoms
+from ._constants import Constant
+from ._group import Group
+from ._symmetry import Symmetries
+
+_ROUNDING = 1e-10
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """low <= W <= high, sum_ck relations[q, c, k] W[c, k] = values[q], conserved f = 0.
+
+    A coefficient with low = high is given. `required` terms are in every choice. `complete` are
+    the equations that have no residual. `conserved` holds for the residual what the relations
+    hold for the coefficients. `constants` says which named numbers the coefficients stand for,
+    `parameter_bounds` between which ends those inside terms lie. `words` says each relation as it
+    was written. `parametric` terms have parameters inside.
+    """
+
+    required: Mask
+    low: Float[np.ndarray, "c K"]
+    high: Float[np.ndarray, "c K"]
+    relations: Float[np.ndarray, "q c K"]
+    values: Float[np.ndarray, " q"]
+    conserved: Float[np.ndarray, "m c"]
+    complete: tuple[int, ...] = ()
+    constants: tuple[Constant, ...] = ()
+    parameter_bounds: dict[str, tuple[float, float]] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    symmetries: Symmetries | None = None
+    parametric: Bool[np.ndarray, " K"] | bool = False
+
+    @classmethod
+    def none(cls, shape: tuple[int, int]) -> "Knowledge":
+        """Nothing is known."""
+        return cls(
+            np.zeros(shape, dtype=bool),
+            np.full(shape, -np.inf),
+            np.full(shape, np.inf),
+            np.zeros((0, *shape)),
+            np.zeros(0),
+            np.zeros((0, shape[0])),
+        )
+
+    @cached_property
+    def given(self) -> Mask:
+        """The coefficients that are known."""
+        return self.low == self.high
+
+    @cached_property
+    def related(self) -> Mask:
+        """The coefficients that some relation names."""
+        return (self.relations != 0).any(axis=0)
+
+    @cached_property
+    def fixed(self) -> Mask:
+        """The coefficients that are known, of terms without numbers to be estimated inside."""
+        return self.given & ~(self.parametric & (self.low != 0))
+
+    @property
+    def given_equations(self) -> list[int]:
+        """The equations in which nothing is left to learn."""
+        return [c for c in self.complete if self.fixed[c].all()]
+
+    def named(self, features: FeatureMap) -> Bool[np.ndarray, " K"]:
+        """The terms that were named, or are of a variable with a period: candidates in any case."""
+        named = (self.required | self.related | np.isfinite(self.low) & (self.low != 0)).any(axis=0)
+        named |= (np.isfinite(self.high) & (self.high != 0)).any(axis=0)
+        if self.symmetries is not None:
+            angles = set(np.flatnonzero(self.symmetries.periods).tolist())
+            named |= np.array([bool(variables_of(term) & angles) for term in features.terms])
+        return named
+
+    def beyond(self, equations: Collection[int]) -> bool:
+        """Whether anything is known beside these equations."""
+        others = [c for c in range(len(self.low)) if c not in equations]
+        bounded = np.isfinite(self.low[others]) | np.isfinite(self.high[others])
+        symmetric = self.symmetries is not None and self.symmetries.any
+        return bool(
+            bounded.any() or self.required.any() or len(self.relations) or len(self.conserved)
+            or symmetric or set(self.complete) - set(equations)
+        )  # fmt: skip
+
+    def touches(self, mask: Mask) -> list[int]:
+        """The equations of which something is known, among these terms."""
+        bounded = np.isfinite(self.low) | np.isfinite(self.high)
+        nonzero = bounded & ~(self.given & (self.low == 0))
+        known = mask & (nonzero | self.required | self.related)
+        return np.flatnonzero(known.any(axis=1)).tolist()
+
+    def with_support(self, support: Mask) -> Mask:
+        """These terms, those that are required or given, and those that relations tie to a term
+        which could not be there without them."""
+        support = support | self.required | (self.given & (self.low != 0))
+        support &= ~(self.given & (self.low == 0))
+        open_ = ~(self.given & (self.low == 0))
+        while True:
+            tied = np.zeros_like(support)
+            for relation in self.relations != 0:
+                if (relation & support).sum() == 1:
+                    tied |= relation & open_
+            if not (tied & ~support).any():
+                return support
+            support = support | tied
+
+    def rounded(self, coefficients: Float[np.ndarray, "c K"]) -> Float[np.ndarray, "c K"]:
+        """Coefficients that meet all constraints to the last digit, of such that nearly do."""
+        found = np.clip(coefficients, self.low, self.high)
+        rows, columns = np.nonzero((found != 0) & self.related & ~self.given)
+        given = np.where(self.given, self.low, 0.0)
+        if len(rows) and not (self.values - np.einsum("qck,ck->q", self.relations, given)).any():
+            moves = null_space(self.relations[:, rows, columns])
+            lead = [int(np.flatnonzero(move)[0]) for move in moves]
+            found[rows, columns] = moves.T @ found[rows, columns][lead]
+        return found
+
+    def tied_to(self, place: tuple[int, int], support: Mask) -> Mask:
+        """The coefficients of these terms that relations tie to the one at this place."""
+        found = np.zeros_like(support)
+        found[place] = True
+        named = (self.relations != 0) & support
+        while True:
+            more = named[(named & found).any(axis=(1, 2))].any(axis=0) | found
+            if (more == found).all():
+                return found
+            found = more
+
+    def coupled(self, equations: Iterable[int], mask: Mask) -> list[tuple[int, ...]]:
+        """These equations in groups that relations or a conserved quantity couple."""
+        groups = [{c} for c in equations]
+        links = [np.flatnonzero((one != 0).any(axis=1)) for one in self.relations * mask]
+        links += [np.flatnonzero(row) for row in self.conserved]
+        for link in links:
+            joined = [group for group in groups if group & set(link.tolist())]
+            if len(joined) > 1:
+                groups = [group for group in groups if group not in joined]
+                groups.append(set().union(*joined))
+        return [tuple(sorted(group)) for group in sorted(groups, key=min)]
+
+    def groups(self, mask: Mask) -> list[Group]:
+        """The equations of which something is known, with the terms of `mask` to choose from."""
+        return [
+            self._group(equations, mask) for equations in self.coupled(self.touches(mask), mask)
+        ]
+
+    def _group(self, equations: tuple[int, ...], mask: Mask) -> Group:
+        rows = list(equations)
+        shape = (len(rows), mask.shape[1])
+        offset = np.where(self.given[rows], self.low[rows], 0.0)
+        free = mask[rows] & ~self.given[rows]
+        places = np.argwhere(free)
+        relations = self.relations[:, rows]
+        matrix = relations[:, places[:, 0], places[:, 1]]
+        right = self.values - np.einsum("qgk,gk->q", relations, offset)
+        self._check(matrix, right)
+        moved = particular(matrix, right)
+        offset[places[:, 0], places[:, 1]] += moved
+        atoms = atoms_of(matrix)
+        full = np.zeros((*shape, len(atoms)))
+        full[places[:, 0], places[:, 1]] = atoms.T
+        low, high = (
+            ends[rows][places[:, 0], places[:, 1]] - moved for ends in (self.low, self.high)
+        )
+        needed = self.required[rows][places[:, 0], places[:, 1]]
+        return Group(
+            equations, full, offset, required_atoms(atoms, needed), atom_bounds(atoms, low, high)
+        )
+
+    def _check(self, matrix: np.ndarray, right: np.ndarray) -> None:
+        """Refuses relations that nothing meets."""
+        left = right - matrix @ particular(matrix, right)
+        wrong = np.flatnonzero(np.abs(left) > _ROUNDING * (1 + np.abs(right)))
+        if len(wrong):
+            raise contradiction(self.words[int(wrong[0])])
+
+    def constraints(
+        self, equations: Sequence[int], terms: Sequence[Int[np.ndarray, " _"]]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """E, e, low and high for the coefficients of these terms, equation after equation."""
+        rows = np.concatenate(
+            [np.full(len(own), c) for c, own in zip(equations, terms, strict=True)]
+        )
+        columns = np.concatenate(list(terms))
+        rows = rows.astype(int)
+        matrix = self.relations[:, rows, columns]
+        kept = (matrix != 0).any(axis=1)
+        return (
+            matrix[kept],
+            self.values[kept],
+            self.low[rows, columns],
+            self.high[rows, columns],
+        )
+
+
+def contradiction(words: str) -> InputError:
+    return InputError(
+        f"physics=... contradicts itself: no coefficients meet {words} together with what else is "
+        f"given, bounded or forbidden. Drop one of them, or widen a bound."
+    )

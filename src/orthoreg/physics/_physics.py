@@ -1,0 +1,161 @@
+"""`Physics`: what a user knows, as written; it becomes constraints once there are columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite, isnan
+from typing import Any, final
+
+from .._errors import InputError
+from .._registry import part
+from ._symmetry import AbstractSymmetry
+
+Key = str | tuple[str, str]
+
+
+@part
+@final
+@dataclass(frozen=True, kw_only=True)
+class Physics:
+    """What is known of a system, beside the data.
+
+    Parameters
+    ----------
+    equations : right-hand sides by state, `{"theta": "omega", "omega": "-g/L*sin(theta) + ..."}`.
+        A complete one is taken as it is: no term and no residual is added to it. One that ends
+        with "..." is the known part: library and residual add to it. Words that are no column are
+        constants: those in `values` are known, all others are estimated (`model.parameters_`).
+    values : known constants, `{"g": 9.81}`.
+    required, forbidden : terms that an equation must, or must not, have, by state. In the name of
+        a forbidden term "..." stands for anything: "sin(...)", and "..." for all terms of the
+        library.
+    bounds : least and largest value, None where there is none, of a coefficient,
+        `{("omega", "omega"): (None, 0)}` by equation and term, or of a constant, `{"L": (0.1, 2)}`.
+    relations : linear ones between coefficients, `["coef(x, x*y) = -coef(y, x*y)"]`.
+    conserved : quantities that never change, `["S + I + R"]`. The equations' coefficients meet
+        this exactly, and so does a residual where the quantity is a sum of states; otherwise the
+        equations in it have none.
+    symmetry : `Odd()`, `Even("x")`, `Reflection("x")`, `Periodic("theta")`, or a list of them.
+
+    Coefficients that this leaves open are chosen and estimated as ever; all of it holds exactly.
+
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 200)
+    >>> x = np.column_stack([np.cos(2 * t), -2 * np.sin(2 * t)])
+    >>> data = og.Dataset.from_arrays(x, t, names=["x", "v"])
+    >>> physics = og.Physics(equations={"x": "v", "v": "-k/m*x + ..."}, values={"m": 0.5})
+    >>> model = og.OrthoReg(og.Polynomial(2), physics=physics).fit(data)
+    >>> model.equations()
+    ["x' = v (given)", "v' = -4.000 x"]
+    >>> round(model.parameters_["k"], 3)
+    2.0
+    """
+
+    equations: Any = ()
+    values: Any = ()
+    required: Any = ()
+    forbidden: Any = ()
+    bounds: Any = ()
+    relations: Any = ()
+    conserved: Any = ()
+    symmetry: Any = ()
+
+    def __post_init__(self):
+        for name, check in (
+            ("equations", _text),
+            ("values", _number),
+            ("required", _texts),
+            ("forbidden", _texts),
+            ("bounds", _ends),
+        ):
+            object.__setattr__(self, name, _pairs(name, getattr(self, name), check))
+        for name in ("relations", "conserved"):
+            object.__setattr__(self, name, _texts(f"Physics({name}=...)", getattr(self, name)))
+        given = self.symmetry or ()
+        found = (given,) if isinstance(given, AbstractSymmetry) else tuple(given)
+        for one in found:
+            if not isinstance(one, AbstractSymmetry):
+                raise InputError(
+                    f"Physics(symmetry=...) must be Odd(), Even('x'), Reflection('x'), "
+                    f"Periodic('theta') or a list of these; got {one!r}."
+                )
+        object.__setattr__(self, "symmetry", found)
+
+    def __repr__(self) -> str:
+        named = ("equations", "values", "required", "forbidden", "bounds")
+        shown = [
+            f"{name}={dict(getattr(self, name))!r}" for name in named if getattr(self, name)
+        ] + [
+            f"{name}={list(getattr(self, name))!r}"
+            for name in ("relations", "conserved", "symmetry")
+            if getattr(self, name)
+        ]
+        return f"Physics({', '.join(shown)})"
+
+
+def _pairs(name: str, given: Any, check: Any) -> tuple[tuple[Any, Any], ...]:
+    """A mapping, or pairs as a file holds them, as something that can be hashed."""
+    what = f"Physics({name}=...)"
+    if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
+        raise InputError(f"{what} must be a dict such as {_EXAMPLES[name]}; got {given!r}.")
+    items = given.items() if isinstance(given, Mapping) else given
+    found: dict[Any, Any] = {}
+    for key, value in items:
+        key = _key(what, key) if name == "bounds" else _text(what, key)
+        if key in found:
+            raise InputError(f"{what} names {key!r} twice.")
+        found[key] = check(f"{what} of {key!r}", value)
+    return tuple(found.items())
+
+
+def _key(what: str, key: Any) -> Key:
+    if isinstance(key, str):
+        return key
+    if isinstance(key, Sequence) and len(key) == 2 and all(isinstance(one, str) for one in key):
+        return (key[0], key[1])
+    raise InputError(
+        f"{what} must name a constant, such as 'L', or an equation and a term, such as "
+        f"('omega', 'sin(theta)'); got {key!r}."
+    )
+
+
+def _text(what: str, value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{what} must be text; got {value!r}.")
+    return value.strip()
+
+
+def _number(what: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise InputError(f"{what} must be a finite number; got {value!r}.")
+    return float(value)
+
+
+def _texts(what: str, value: Any) -> tuple[str, ...]:
+    values = (value,) if isinstance(value, str) else value
+    if not isinstance(values, Sequence) or not all(isinstance(one, str) for one in values):
+        raise InputError(f"{what} must be a list of texts; got {value!r}.")
+    return tuple(_text(what, one) for one in values)
+
+
+def _ends(what: str, value: Any) -> tuple[float, float]:
+    """(low, high), infinite where there is none."""
+    try:
+        low, high = value
+        low = -inf if low is None else float(low)
+        high = inf if high is None else float(high)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{what} must be a pair of numbers, None for no end, such as (None, 0); got {value!r}."
+        ) from None
+    if isnan(low) or isnan(high) or not low <= high:
+        raise InputError(f"{what} exclude every number: {low:g} to {high:g}.")
+    return low, high
+
+
+_EXAMPLES = {
+    "equations": "{'x': 'v', 'v': '-k*x + ...'}",
+    "values": "{'g': 9.81}",
+    "required": "{'v': ['v']}",
+    "forbidden": "{'v': ['x*v']}",
+    "bounds": "{('v', 'v'): (None, 0), 'k': (0, 10)}",
+}

@@ -1,0 +1,123 @@
+"""A known right-hand side, taken apart: numbers, constants before terms, terms."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from .._errors import InputError
+from ..libraries import (
+    Expression,
+    Number,
+    Parameter,
+    Power,
+    Product,
+    Sum,
+    multiply,
+    parameters_of,
+    parse,
+    substitute,
+    to_text,
+)
+
+_OPEN = re.compile(r"(.*?)\+?\s*\.\.\.", re.DOTALL)
+_ONE = Number(1.0)
+Powers = tuple[tuple[str, float], ...]
+
+
+@final
+@dataclass(frozen=True)
+class Statement:
+    """What is known of one equation: its parts, and whether more may be added to them."""
+
+    parts: tuple[Expression, ...]
+    is_complete: bool
+
+
+@final
+@dataclass(frozen=True)
+class Part:
+    """number * prod name**exponent * term."""
+
+    number: float
+    powers: Powers
+    term: Expression
+
+
+def read_statement(
+    text: str, variables: Sequence[str], values: Mapping[str, float], names: Collection[str]
+) -> Statement:
+    """The statement that a right-hand side makes; `names` are words known to be constants."""
+    found = _OPEN.fullmatch(text.strip())
+    body = text if found is None else found[1]
+    if not body.strip():
+        return Statement((), False)
+    known = {name: Number(value) for name, value in values.items()}
+    formula = parse(body, variables, {*known, *names}, free=True)
+    formula = substitute(formula, known)
+    parts = [part for part in _summands(formula) if part != Number(0.0)]
+    return Statement(tuple(parts), found is None)
+
+
+def _summands(item: Expression) -> list[Expression]:
+    """The terms of a sum; a product with a sum that holds constants is multiplied out."""
+    if isinstance(item, Sum):
+        return [part for term in item.terms for part in _summands(term)]
+    if isinstance(item, Product):
+        for i, factor in enumerate(item.factors):
+            if isinstance(factor, Sum) and parameters_of(factor):
+                others = item.factors[:i] + item.factors[i + 1 :]
+                return [
+                    part for term in factor.terms for part in _summands(multiply(term, *others))
+                ]
+    return [item]
+
+
+def split(item: Expression, inner: Collection[str]) -> Part:
+    """A summand as number, constants before the term, and the term; the constants `inner` stay
+    with the term."""
+    number, powers, rest = 1.0, {}, []
+    for factor in item.factors if isinstance(item, Product) else (item,):
+        match factor:
+            case Number(value):
+                number *= value
+            case Parameter(name) if name not in inner:
+                powers[name] = powers.get(name, 0.0) + 1.0
+            case Power(Parameter(name), Number(value)) if name not in inner:
+                powers[name] = powers.get(name, 0.0) + value
+            case _:
+                rest.append(factor)
+    return Part(number, tuple(sorted(powers.items())), multiply(_ONE, *rest))
+
+
+def inner_names(statements: Sequence[Statement]) -> frozenset[str]:
+    """The constants that stand inside terms, or whose products before terms depend on each other,
+    so that coefficients that are free could not be met by any values of them."""
+    items = [part for statement in statements for part in statement.parts]
+    inner: frozenset[str] = frozenset()
+    while True:
+        parts = [split(item, inner) for item in items]
+        found = inner.union(*(parameters_of(part.term) for part in parts))
+        products = {part.powers for part in parts if part.powers}
+        if found == inner and products:
+            names = sorted({name for powers in products for name, _ in powers})
+            matrix = [[dict(powers).get(name, 0.0) for name in names] for powers in products]
+            if np.linalg.matrix_rank(np.array(matrix)) < len(products):
+                found = inner.union(names)
+        if found == inner:
+            return inner
+        inner = found
+
+
+def check_single(equation: str, parts: Sequence[Part]) -> None:
+    """Refuses a term that stands in an equation twice, once with a constant before it."""
+    seen: set[Expression] = set()
+    for part in parts:
+        if part.term in seen:
+            raise InputError(
+                f"The known equation of '{equation}' has the term '{to_text(part.term)}' twice, "
+                f"with different constants before it. Give them one name together."
+            )
+        seen.add(part.term)
