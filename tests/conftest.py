@@ -8,7 +8,8 @@ CHECKED = [
     f"orthoreg.{name}"
     for name in (
         "_field", "_gate", "_geometry", "_objective", "augmentations", "data", "diagnostics",
-        "differentiation", "export", "fitting._adapt", "fitting._parameters", "fitting._route",
+        "differentiation", "explanation", "export",
+        "fitting._adapt", "fitting._parameters", "fitting._route",
         "libraries", "losses", "moments", "penalties", "quadratic", "refinement", "selection",
         "simulation", "smoothing", "solvers", "summary", "sweeps", "systems",
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import presets as presets
     from ._bootstrap import bootstrap as bootstrap
+    from ._discovery import discover as discover
     from ._errors import DataError as DataError
     from ._errors import DataWarning as DataWarning
     from ._errors import InputError as InputError
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from .differentiation import SavitzkyGolay as SavitzkyGolay
     from .differentiation import SmoothedFiniteDifference as SmoothedFiniteDifference
     from .differentiation import SmoothingSpline as SmoothingSpline
+    from .explanation import Atom as Atom
     from .libraries import Fourier as Fourier
     from .libraries import PerState as PerState
     from .libraries import Polynomial as Polynomial
@@ -62,6 +64,7 @@ __version__ = "0.1.0"
 # the block above, for the interpreter; a test compares the two
 _NAMES = {
     "._bootstrap": ("bootstrap",),
+    "._discovery": ("discover",),
     "._errors": (
         "DataError", "DataWarning", "InputError", "ModelFileError", "OrthoregError",
         "SimulationError", "TrainingError", "TrainingWarning",
@@ -78,6 +81,7 @@ _NAMES = {
         "Automatic", "FiniteDifference", "LocalPolynomial", "SavitzkyGolay",
         "SmoothedFiniteDifference", "SmoothingSpline",
     ),
+    ".explanation": ("Atom",),
     ".libraries": ("Fourier", "PerState", "Polynomial", "Terms"),
     ".losses": ("Measured", "MultiStep", "OneStep", "VectorField", "Weak"),
     ".physics": ("Even", "Odd", "Periodic", "Physics", "Reflection"),

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import export
 from ._errors import InputError, ModelFileError
+from ._explaining import Explanation, explanation_of
 from ._persistence import (
     check_array,
     decode,
@@ -39,6 +40,7 @@ from ._validation import (
 )
 from .data import Dataset
 from .diagnostics import Certificate, certify
+from .explanation import Atom
 from .fitting import Fit, Recipe, Runs, adapt, fit_all, follow_trajectories, knowledge_of
 from .libraries import parameters_of
 from .losses import is_noisy
@@ -69,6 +71,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     training_: Training | None
     selection_: SelectionResult | None
     refinement_: Refinement | None
+    accepted_: tuple[dict[str, Any], ...]
     _parameter_ends: dict[str, tuple[float, float]]
     _evidence: TermEvidence | None
     _summary: Summary | None
@@ -97,6 +100,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         self.selection_ = fit.selection
         self.state_range_ = fit.range[:, : len(self.state_names_)]
         self.refinement_ = fit.refinement
+        self.accepted_ = ()
         self._parameter_ends = dict(fit.parameter_intervals)
         self._evidence = self._summary = None
         self._publish()
@@ -180,6 +184,33 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         model._summary = None
         model._publish()
         return model
+
+    def explain(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        t: Any = None,
+        u: Any = None,
+        atoms: Sequence[Atom] = (),
+        minutes: float | None = None,
+    ) -> Explanation:
+        """What the model's library lacks, on data given as to `fit`: `.proposals`, ranked formulas
+        with their evidence; `.accept(i)` is a new model with those terms. This one stays.
+
+        Formulas of a catalogue, and `atoms` of your own, are sought together with the library's
+        terms, so that coefficients may change when one is added. Where nothing is clearly better
+        than the library there are no proposals. After `minutes` the best so far is returned.
+
+        >>> import numpy as np, orthoreg as og
+        >>> x = np.random.default_rng(0).uniform(-2, 2, (300, 1))
+        >>> model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(x, -x + 0.5 * np.sin(3 * x))
+        >>> found = model.explain(x, -x + 0.5 * np.sin(3 * x))
+        >>> found.proposals[0].formula, found.accept(0).equations()
+        ('sin(3*x0)', ["x0' = -1.000 x0 + 0.5000 sin(3*x0)"])
+        """
+        check_is_fitted(self)
+        return explanation_of(self, X, y, t, u, atoms, minutes)
 
     def _publish(self) -> None:
         """The learned values that users read, from the fitted field."""
@@ -479,6 +510,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             is_selected=recipe.selection is not None and not recipe.regularization.sparsity,
             left_out=() if self.selection_ is None else self.selection_.left_out,
             widths=getattr(getattr(self, "loss_", None), "widths", None) or (),
+            accepted=tuple(f"{one['equation']}': {one['formula']}" for one in self.accepted_),
             refined="" if self.refinement_ is None else self.refinement_.status,
             knows_noise=self.refinement_ is not None and self.refinement_.kept,
             units=self.units_,
@@ -531,6 +563,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
                 "certificate": encode(self.certificate_.as_dict()),
                 "evidence": evidence,
                 "refinement": refinement,
+                "accepted": encode(self.accepted_),
                 "parameter_intervals": encode(self._parameter_ends),
                 "summary": None if self._summary is None else encode(self._summary.to_dict()),
             },
@@ -575,6 +608,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         model.refinement_ = refinement_from_parts(
             manifest.get("refinement"), arrays, model.field_
         )  # files from before there were any have none
+        model.accepted_ = tuple(decode(manifest.get("accepted", [])))
         kept = decode(manifest["summary"])
         model._summary = None if kept is None else Summary.from_dict(kept)
         model._publish()

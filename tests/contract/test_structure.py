@@ -10,6 +10,7 @@ import pytest
 import orthoreg
 
 FRONT_DOOR = {
+    "Atom", "discover",
     "MLP", "PINN", "STLSQ", "Adam", "Automatic", "CrossValidation", "DataError", "DataWarning",
     "Dataset", "Even", "Exact", "Extrapolation", "FiniteDifference", "Fourier", "Gate",
     "InformationCriterion", "InputError", "LocalPolynomial", "Measured", "ModelFileError",
@@ -18,7 +19,8 @@ FRONT_DOOR = {
     "Polynomial", "RandomFeatures",
     "SavitzkyGolay", "SimulationError", "SmoothedFiniteDifference", "SmoothingSpline",
     "StabilitySelection", "Terms", "TrainingError", "TrainingWarning", "UniversalODE",
-    "VectorField", "Weak", "Zero", "__version__", "bootstrap", "fit_together", "load", "presets",
+    "VectorField", "Weak", "Zero", "__version__", "bootstrap", "fit_together", "load",
+    "presets",
     "read_table", "tune",
 }  # fmt: skip
 

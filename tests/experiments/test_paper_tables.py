@@ -32,12 +32,12 @@ from orthoreg.experiments._tables import build_table, number
 SETTING = "pendulum/medium"
 METHOD = re.compile(
     r"pure@0\.00[13]|stlsq|l2|orthoreg(@lam=(0\.0005|0\.005|0\.05|0\.5|5|50))?|validated|projection"
-    r"|pinn|universal-ode|recommended"
+    r"|pinn|universal-ode|recommended|base|discovery"
 )
 METRIC = re.compile(
     r"(derivative|rollout)\.(id|ext|t2|t3)|derivative\.t3-adapted"
     r"|(f1|precision|recall|terms)@(0\.001|0\.045)|overlap|cosine|symbolic_share|lambda|mu"
-    r"|epoch_ms|overhead_percent"
+    r"|epoch_ms|overhead_percent|(named|top|list)_percent|spurious|seconds"
 )
 
 
@@ -347,7 +347,8 @@ def test_an_experiment_names_what_exists(name):
     assert experiment.NAME == name and experiment.TITLE and experiment.CAPTION.endswith(".")
     assert tuple(experiment.LABELS) == experiment.SETTINGS
     for setting in experiment.SETTINGS:
-        assert setting == "timing" or Setting.named(setting).name == setting
+        own = setting == "timing" or setting.startswith("discovery/")
+        assert own or Setting.named(setting).name == setting
     for method in experiment.METHODS:
         assert METHOD.fullmatch(method) and method_label(method) != method
     for metric in experiment.METRICS:
@@ -363,7 +364,7 @@ def test_the_names_are_those_of_the_command_line():
     assert set(NAMES) == {
         "table_pendulum", "table_baselines", "table_duffing", "table_lotka_volterra", "table_sir",
         "table_stlsq", "ablation_difficulty", "ablation_sampling", "ablation_lambda",
-        "ablation_samples", "ablation_noise", "timing", "figures", "extrapolation",
+        "ablation_samples", "ablation_noise", "timing", "figures", "extrapolation", "discovery",
     }  # fmt: skip
 
 
@@ -373,7 +374,10 @@ def test_methods_that_several_experiments_need_are_wanted_once():
     assert wanted(("table_baselines", "table_pendulum")) == both
     assert set(wanted(("table_stlsq",))) & set(both) == {both[0]}
     assert {setting for setting, _ in wanted(NAMES)} == {
-        s for one in EXPERIMENTS.values() for s in one.SETTINGS if s != "timing"
+        s
+        for one in EXPERIMENTS.values()
+        for s in one.SETTINGS
+        if s != "timing" and not s.startswith("discovery/")
     }
 
 
@@ -394,7 +398,7 @@ def test_the_page_has_tables_verdicts_figures_and_notes():
         figures={"figures/noise.png": "Noise"},
     )
     for name, experiment in EXPERIMENTS.items():
-        assert (f"### {experiment.TITLE}\n" in page) == (name not in BEYOND)
+        assert (f"### {experiment.TITLE}\n" in page) == (name not in (*BEYOND, "discovery"))
     assert "1.00 ± 0.71" in page
     assert "| 7 | It wins. | paper: holds<br>validated: does not hold |" in page
     assert r"**validated: does not hold.** 0.1\|2" in page

@@ -15,7 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str]) -> int:
     """The exit code of a command; one sentence on standard error when it is not 0."""
     # in the order of the help
-    from . import _demo, _commands, _simulate, _show, _adapt, _refine, _export, _reproduce  # noqa: F401, I001
+    from . import _demo, _commands, _simulate, _show, _adapt, _refine, _explain, _export, _reproduce  # noqa: F401, I001
     from ._app import app, options_of
     from ._wording import in_options
 

@@ -3,7 +3,7 @@
 import math
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +162,21 @@ def interpolation_in(text: str | None, names: Sequence[str]) -> str | dict[str, 
         one_of(name, list(names), "An input in --interpolation")
         one_of(kind, kinds, f"--interpolation of {name}")
     return chosen
+
+
+def check_discovery(
+    discover: bool, minutes: float | None, preset: str, given: Mapping[str, object]
+) -> None:
+    """Refuses options that have no part in a discovery, or that are for one alone."""
+    if not discover:
+        if minutes is not None:
+            raise InputError("--minutes limits --discover; leave it out without that.")
+        return
+    others = [f"--{name}" for name in given if name != "library"]
+    others = [{"--augmentation": "--residual"}.get(name, name) for name in others]
+    if preset != "recommended":
+        others.append("--preset")
+    if others:
+        raise InputError(
+            f"--discover seeks equations alone and knows no {others[0]}; leave it out."
+        )

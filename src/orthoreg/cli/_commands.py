@@ -9,6 +9,7 @@ from .._errors import InputError
 from .._progress import working
 from ._app import Json, ModelFile, Seed, Tables, app
 from ._arguments import (
+    check_discovery,
     check_file,
     check_folder,
     names_in,
@@ -73,6 +74,15 @@ def fit(
         typer.Option(help="Weight of the overlap; inf for an exactly orthogonal residual."),
     ] = None,
     magnitude: Annotated[float | None, typer.Option(help="Weight of the residual's size.")] = None,
+    discover: Annotated[
+        bool,
+        typer.Option(
+            "--discover", help="Seek whole models, with formulas that the library does not have."
+        ),
+    ] = False,
+    minutes: Annotated[
+        float | None, typer.Option(help="With --discover: the best after so many minutes.")
+    ] = None,
     known: Known = None,
     value: Value = None,
     bound: BoundOption = None,
@@ -96,6 +106,7 @@ def fit(
     from ..summary import forecast_sample, forecast_scores
     from ._work import (
         coefficient_dict,
+        discovered,
         draw,
         physics_entries,
         second_order_entries,
@@ -116,6 +127,7 @@ def fit(
     if residual is not None:
         settings["augmentation"] = RandomFeatures(residual) if residual else Zero()
     given = {name: value for name, value in settings.items() if value is not None}
+    check_discovery(discover, minutes, preset, given)
     with collected_warnings() as notes:
         with working("Reading"):
             runs = read_table(
@@ -123,8 +135,13 @@ def fit(
                 positions=positions_in(positions), derivatives=names_in(derivatives),
                 **reading,
             )  # fmt: skip
-        with working("Fitting"):
-            model = PRESETS[preset](seed=seed).set_params(**given).fit(runs)
+        found = None
+        with working("Searching" if discover else "Fitting"):
+            if discover:
+                found = discovered(runs, settings["library"], minutes)
+                model = found.best
+            else:
+                model = PRESETS[preset](seed=seed).set_params(**given).fit(runs)
         with working("Forecasting"):
             chosen = forecast_sample(runs)
             forecasts = model.forecast(chosen)
@@ -155,6 +172,7 @@ def fit(
                 "plots": [str(out / plot) for plot in plots],
                 "warnings": notes,
                 **summary_entries(summary),
+                **({} if found is None else {"discovery": found.to_dict()["models"]}),
             }
         )
     console = terminal()
@@ -163,6 +181,8 @@ def fit(
         console.print(words, markup=False)
     console.print()
     print_summary(console, summary)
+    if found is not None:
+        console.print(f"{found!r}\n", markup=False)
     print_scores(console, "Forecasts of training runs from their first rows", scores)
     print_files(console, files)
 

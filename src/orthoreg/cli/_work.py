@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import summary
+from .._discovery import Discovery, discover
 from .._errors import DataWarning
 from .._files import atomic_write
 from .._model import AbstractModel
@@ -174,3 +175,8 @@ def second_order_entries(model: AbstractModel) -> dict[str, Any]:
     if not model.velocity_of_:
         return {}
     return {"velocity_of": model.velocity_of_, "estimated": list(model.estimated_)}
+
+
+def discovered(runs: Dataset, library: Any, minutes: float | None) -> Discovery:
+    """Ranked models of the runs."""
+    return discover(runs, library, minutes=minutes)

@@ -11,6 +11,8 @@ HOLDS, FAILS, UNTESTED = "holds", "does not hold", "cannot be tested here"
 
 LABELS = {
     "recommended": "Recommended",
+    "base": "Base library",
+    "discovery": "Discovery",
     "pure@0.001": "Pure, μ = 0.001",
     "pure@0.003": "Pure, μ = 0.003",
     "stlsq": "STLSQ",

@@ -31,6 +31,11 @@ _WORDS = {
     "mu": "μ",
     "epoch_ms": "Milliseconds an epoch",
     "overhead_percent": "Overhead, %",
+    "named_percent": "Missing terms named, %",
+    "spurious": "Spurious proposals",
+    "top_percent": "Good forecasts of the best model, %",
+    "list_percent": "Good forecasts of any model, %",
+    "seconds": "Seconds of CPU",
 }
 
 

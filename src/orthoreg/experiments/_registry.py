@@ -9,6 +9,7 @@ from . import (
     ablation_samples,
     ablation_sampling,
     complete_library,
+    discovery,
     extrapolation,
     table_baselines,
     table_duffing,
@@ -36,6 +37,7 @@ _MODULES: tuple[AbstractExperiment, ...] = (
     timing,
     extrapolation,
     complete_library,
+    discovery,
 )
 
 EXPERIMENTS: dict[str, AbstractExperiment] = {module.NAME: module for module in _MODULES}
@@ -44,8 +46,11 @@ EXPERIMENTS: dict[str, AbstractExperiment] = {module.NAME: module for module in 
 BEYOND = (extrapolation.NAME, complete_library.NAME)
 """Experiments of our own; the paper's come without them."""
 
-PAPERS: tuple[str, ...] = (*(name for name in EXPERIMENTS if name not in BEYOND), "figures")
-NAMES: tuple[str, ...] = (*PAPERS, extrapolation.NAME)
+PAPERS: tuple[str, ...] = (
+    *(name for name in EXPERIMENTS if name not in (*BEYOND, discovery.NAME)),
+    "figures",
+)
+NAMES: tuple[str, ...] = (*PAPERS, extrapolation.NAME, discovery.NAME)
 """What the command line knows; the table of complete libraries belongs to the extrapolation."""
 
 DRAWN = ("ablation_difficulty", "ablation_sampling", "ablation_lambda", "ablation_samples",
@@ -73,7 +78,10 @@ def wanted(names: Iterable[str]) -> list[tuple[str, tuple[str, ...]]]:
     Methods come in fixed groups, so that what one experiment has computed serves the others. The
     PINN is told the pendulum's equation, so that it and its sibling are for the pendulum only.
     """
-    chosen = {*tables_of(names), *(DRAWN if "figures" in names else ())} - {timing.NAME}
+    chosen = {*tables_of(names), *(DRAWN if "figures" in names else ())} - {
+        timing.NAME,
+        discovery.NAME,
+    }
     found = {
         (setting, group): None
         for name, experiment in EXPERIMENTS.items()

@@ -11,7 +11,7 @@ from .._errors import InputError, quoted, suggestion
 from .._files import atomic_write
 from .._progress import working
 from ..sweeps import Record, run
-from . import extrapolation, figures, timing
+from . import discovery, extrapolation, figures, timing
 from ._evidence import Part, Verdict
 from ._extrapolation_page import extrapolation_page
 from ._page import reproduction_page
@@ -92,6 +92,9 @@ def reproduce(
     portrayed = portrait_jobs(scale) if "figures" in names else []
     found = run([*scored, *portrayed], place, workers=workers)
     records = [record for rows in found[: len(scored)] for record in rows]
+    if discovery.NAME in names:
+        told = run(discovery.jobs(scale, seeds), place, workers=workers)
+        records += [record for rows in told for record in rows]
     if timing.NAME in names:  # alone on the machine, as far as that is up to us
         timed = run(timing.jobs(scale, seeds), place, workers=1)
         records += [record for rows in timed for record in rows]

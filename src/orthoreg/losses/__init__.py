@@ -10,4 +10,5 @@ from ._prediction import OneStep as OneStep
 from ._vector_field import VectorField as VectorField
 from ._weak import Weak as Weak
 from ._weak import best_widths as best_widths
+from ._weak import moving as moving
 from ._weak import smooth_states as smooth_states

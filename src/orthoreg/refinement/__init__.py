@@ -1,6 +1,8 @@
 """Constants of a field from whole trajectories, and how well these determine them."""
 
 from ._forecasts import forecast_error as forecast_error
+from ._match import match as match
+from ._misfit import segment_misfit as segment_misfit
 from ._prune import refine_and_prune as refine_and_prune
 from ._refine import refine as refine
 from ._result import Refinement as Refinement

@@ -3,6 +3,7 @@
 from ._bootstrap import Inclusion as Inclusion
 from ._bootstrap import inclusion as inclusion
 from ._candidates import short_sines as short_sines
+from ._chosen import Chosen as Chosen
 from ._confounded import ConfoundedPair as ConfoundedPair
 from ._confounded import confounded_pairs as confounded_pairs
 from ._criteria import CrossValidation as CrossValidation

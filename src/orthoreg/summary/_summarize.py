@@ -56,6 +56,7 @@ class Subject:
     measured. `widths` are half-widths of the weak form, if that was fitted, and `refined` says
     what matching trajectories gave; `knows_noise` that the intervals are from there. `units` are
     those of the columns, where they are known.
+    `accepted` are terms that the library lacked at first, by equation.
     """
 
     equations: tuple[str, ...]
@@ -73,6 +74,7 @@ class Subject:
     left_out: tuple[str, ...] = ()
     widths: tuple[float, ...] = ()
     refined: str = ""
+    accepted: tuple[str, ...] = ()
     knows_noise: bool = False
     units: Mapping[str, str] | None = None
 
@@ -113,6 +115,7 @@ def summarize(
             notes.append(left_out_values(counts))
     if subject.refined:
         notes.append(f"Constants on trajectories: {subject.refined}.")
+    notes += [f"Accepted into the library of {one}." for one in subject.accepted]
     if subject.knows_noise:
         notes.append(INTERVALS_KNOW_NOISE)
     if subject.widths and not subject.knows_noise and subject.evidence is not None:

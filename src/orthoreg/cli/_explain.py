@@ -1,0 +1,83 @@
+"""The command that names what a model's library lacks."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .._errors import InputError
+from .._progress import working
+from ._app import Json, ModelFile, Tables, app
+from ._arguments import check_file
+from ._output import (
+    collected_warnings,
+    print_equations,
+    print_files,
+    print_json,
+    print_reading,
+    reading_entries,
+    terminal,
+)
+from ._reading import name_of, paths_of, reads_tables
+
+Minutes = Annotated[
+    float | None, typer.Option(help="Return the best so far after so many minutes.")
+]
+
+
+@app.command()
+@reads_tables
+def explain(
+    model: ModelFile,
+    data: Tables,
+    accept: Annotated[
+        int | None, typer.Option(help="Proposal to accept, by its number; the model goes to --out.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Model file to write.")] = None,
+    minutes: Minutes = None,
+    time: Annotated[str | None, typer.Option(help="Column with the times, if renamed.")] = None,
+    group: Annotated[str | None, typer.Option(help="Column that tells runs apart.")] = None,
+    *,
+    reading: dict[str, Any],
+    as_json: Json = False,
+) -> None:
+    """Propose formulas for what a model's library lacks, with the evidence for each."""
+    from .. import load
+    from ._work import runs_for
+
+    if (out is None) != (accept is None):
+        raise InputError("--accept and --out belong together: which proposal, and where to.")
+    if out is not None:
+        check_file(out, "model.orthoreg")
+    with collected_warnings() as notes:
+        fitted = load(model)
+        runs = runs_for(fitted, data, time, group, reading)
+        with working("Searching"):
+            found = fitted.explain(runs, minutes=minutes)
+        larger = None
+        if accept is not None:
+            with working("Fitting"):
+                larger = found.accept(accept)
+            assert out is not None
+            larger.save(out)
+    if as_json:
+        return print_json(
+            {
+                "data": paths_of(data),
+                **reading_entries(runs),
+                "runs": runs.n_runs,
+                "samples": runs.n_samples,
+                **found.to_dict(),
+                "accepted": None if larger is None else larger.equations(),
+                "model": None if out is None else str(out),
+                "warnings": notes,
+            }
+        )
+    console = terminal()
+    print_reading(console, name_of(data), runs)
+    console.print()
+    console.print(repr(found), markup=False)
+    if larger is not None and out is not None:
+        console.print()
+        print_equations(console, larger.equations())
+        print_files(console, [out])

@@ -1,0 +1,217 @@
+"""Naming what a library lacks: pendulum, Duffing, withheld terms, complete libraries, ODEBench."""
+
+import csv
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, final
+
+import numpy as np
+
+from .. import OrthoReg
+from .._discovery import discover
+from ..augmentations import Zero
+from ..data import Dataset
+from ..diagnostics import normalized_mse
+from ..libraries import evaluate, parse
+from ..sweeps import Job, Record
+from ..systems import Duffing, Pendulum, Split, generate
+from ._discovery_systems import BENCHMARKS
+from ._settings import Scale
+
+NAME = "discovery"
+TITLE = "Naming what a library lacks"
+CAPTION = (
+    "Clean and noisy runs, never analytic derivatives. Pendulum and Duffing: `explain` on a fit "
+    "with poly(2) + fourier(1), and its first proposal accepted. One term withheld from the "
+    "library, and nothing withheld. ODEBench, where its data are there: the share of systems whose "
+    "unseen start is forecast with R^2 > 0.9, by the best model and by any of the list."
+)
+PAPER = "none: beyond the paper"
+LABELS = {
+    "discovery/pendulum/low": "Pendulum, low difficulty",
+    "discovery/pendulum/medium": "Pendulum, medium difficulty",
+    "discovery/pendulum/high": "Pendulum, high difficulty",
+    "discovery/duffing": "Duffing oscillator, one well",
+    "discovery/withheld/0%": "One term withheld, clean",
+    "discovery/withheld/2%": "One term withheld, noise 2 %",
+    "discovery/complete/1%": "Complete libraries, noise 1 %",
+    "discovery/odebench/0%": "ODEBench, clean",
+    "discovery/odebench/2%": "ODEBench, noise 2 %",
+    "discovery/odebench/5%": "ODEBench, noise 5 %",
+}
+SETTINGS = tuple(LABELS)
+METHODS = ("base", "discovery")
+METRICS = ("named_percent", "spurious", "derivative.t2", "top_percent", "list_percent", "seconds")
+BLOCKS: Literal["setting", "metric"] = "setting"
+
+_RUNS = 200
+_QUICK_EVERY = 8
+_SAME = 0.999  # correlation on the data, from which on two terms cannot be told apart
+_EQUAL = 1e-4  # relative mean squared error: the same right-hand side
+_GOOD = 0.9
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One system of a setting."""
+
+    setting: str
+    system: str = ""
+    seed: int = 0
+    runs: int = _RUNS
+
+
+def jobs(scale: Scale, seeds: int) -> list[Job]:
+    """One for each system and seed; a quick run takes some of the systems."""
+    every = 1 if scale.is_full else _QUICK_EVERY
+    runs = _RUNS if scale.is_full else scale.train_runs
+    found = []
+    for setting in SETTINGS:
+        systems = [""]
+        if "withheld" in setting or "complete" in setting:
+            systems = list(BENCHMARKS)[::every]
+        elif "odebench" in setting:
+            systems = [str(number) for number in sorted(_odebench())[::every]]
+        found += [
+            Job(function=measure, spec=Case(setting=setting, system=one, seed=seed, runs=runs))
+            for one in systems
+            for seed in range(seeds)
+        ]
+    return found
+
+
+def measure(case: Case) -> list[Record]:
+    """The records of one case; those of different systems differ in their seeds."""
+    kind = case.setting.split("/")[1]
+    found = _MEASURES[kind](case)
+    order = {name: i for i, name in enumerate(BENCHMARKS)}
+    place = int(case.system) if case.system.isdigit() else order.get(case.system, 0)
+    return [
+        {
+            "setting": case.setting,
+            "method": method,
+            "seed": 1000 * case.seed + place,
+            "metric": metric,
+            "value": value,
+        }
+        for (method, metric), value in found.items()
+    ]
+
+
+def _missing(case: Case) -> dict[tuple[str, str], float]:
+    """Pendulum and Duffing."""
+    difficulty = case.setting.split("/")[-1]
+    system = Duffing() if difficulty == "duffing" else Pendulum.of_difficulty(difficulty)
+    runs = max(case.runs // 10, 4) if difficulty == "duffing" else case.runs
+    data = generate(system, Split.train, runs=runs, seed=case.seed)
+    began = time.process_time()
+    model = OrthoReg("poly(2) + fourier(1)").fit(data)
+    found = model.explain(data)
+    seconds = time.process_time() - began
+    larger = found.accept(0) if found.proposals else model
+    test = generate(system, Split.t2, runs=30, seed=case.seed)
+    truth = system(0.0, test.states)
+    wanted = {"x**3"} if difficulty == "duffing" else {"cos(3*theta)", "exp(-theta**2)"}
+    named = bool(found.proposals) and wanted <= set(found.proposals[0].terms)
+    if difficulty == "duffing" and named:
+        places = dict(zip(larger.feature_names_, larger.coefficients_[1], strict=True))
+        named = abs(places["x**3"] / -system.c - 1) < 0.02  # type: ignore[union-attr]
+    return {
+        ("base", "derivative.t2"): normalized_mse(model.predict(test.states), truth),
+        ("discovery", "derivative.t2"): normalized_mse(larger.predict(test.states), truth),
+        ("discovery", "named_percent"): 100.0 * named,
+        ("discovery", "seconds"): seconds,
+    }
+
+
+def _withheld(case: Case) -> dict[tuple[str, str], float]:
+    """Whether the first proposal names the withheld term, or one that is the same on the data."""
+    one = BENCHMARKS[case.system]
+    data = one.generate(_noise(case), case.seed)
+    model = OrthoReg(one.library(complete=False), Zero()).fit(data)
+    began = time.process_time()
+    found = model.explain(data)
+    seconds = time.process_time() - began
+    first = next((p for p in found.proposals if p.equation == one.equation), None)
+    named = False
+    if first is not None:
+        clean = one.generate(0.0, case.seed).states
+        truth = one.slope(clean)[:, one.names.index(one.equation)]
+        named = any(_same(term, one.withheld, one.names, clean) for term in first.terms)
+        # or another way to write it: y/(1 + x) and y make x*y/(1 + x)
+        named |= normalized_mse(first.values(clean), truth) < _EQUAL
+    return {("discovery", "named_percent"): 100.0 * named, ("discovery", "seconds"): seconds}
+
+
+def _complete(case: Case) -> dict[tuple[str, str], float]:
+    """How many equations get a proposal though nothing is missing."""
+    one = BENCHMARKS[case.system]
+    data = one.generate(_noise(case), case.seed)
+    model = OrthoReg(one.library(complete=True), Zero()).fit(data)
+    found = model.explain(data)
+    return {("discovery", "spurious"): float(len({p.equation for p in found.proposals}))}
+
+
+def _ode(case: Case) -> dict[tuple[str, str], float]:
+    """Forecasts of the other start, by the best model, the base library's and any of the list."""
+    train, test = _odebench()[int(case.system)]
+    rng = np.random.default_rng(1000 * int(case.system) + case.seed)
+    states = train[:, 1:] * (1 + _noise(case) * rng.standard_normal(train[:, 1:].shape))
+    began = time.process_time()
+    found = discover(Dataset.from_arrays(states, train[:, 0]))
+    seconds = time.process_time() - began
+    good = [_r2(one.model.simulate(test[0, 1:], test[:, 0]).x, test[:, 1:]) > _GOOD
+            for one in found.models]  # fmt: skip
+    base = [one.is_base for one in found.models].index(True)
+    return {
+        ("base", "top_percent"): 100.0 * good[base],
+        ("discovery", "top_percent"): 100.0 * good[0],
+        ("discovery", "list_percent"): 100.0 * any(good),
+        ("discovery", "seconds"): seconds,
+    }
+
+
+_MEASURES = {
+    "pendulum": _missing,
+    "duffing": _missing,
+    "withheld": _withheld,
+    "complete": _complete,
+    "odebench": _ode,
+}
+
+
+def _noise(case: Case) -> float:
+    return float(case.setting.split("/")[-1].rstrip("%")) / 100
+
+
+def _same(term: str, other: str, names: tuple[str, ...], states: np.ndarray) -> bool:
+    columns = list(states.T)
+    values = [np.zeros(len(states)) + evaluate(parse(one, names), columns, np)
+              for one in (term, other)]  # fmt: skip
+    return bool(abs(np.corrcoef(values)[0, 1]) > _SAME)
+
+
+def _r2(x: np.ndarray, truth: np.ndarray) -> float:
+    if not np.isfinite(x).all():
+        return -np.inf
+    return float(1 - ((x - truth) ** 2).sum() / ((truth - truth.mean(axis=0)) ** 2).sum())
+
+
+def _odebench() -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """The training and test run of each system; none where the data are not there."""
+    folder = Path(os.environ.get("ORTHOREG_DATA", ""))
+    file, table = folder / "odebench_odd.json", folder / "odebench_odd.csv"
+    if not os.environ.get("ORTHOREG_DATA") or not (file.exists() and table.exists()):
+        return {}
+    rows: dict[tuple[int, int], list[list[float]]] = {}
+    with table.open() as lines:
+        for row in list(csv.reader(lines))[1:]:
+            values = [float(value) for value in row[2:] if value]
+            rows.setdefault((int(row[0]), int(row[1])), []).append(values)
+    known: list[dict[str, Any]] = json.loads(file.read_text())
+    numbers = [int(one["id"]) for one in known]
+    return {n: (np.array(rows[n, 0]), np.array(rows[n, 1])) for n in numbers}

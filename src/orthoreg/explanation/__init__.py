@@ -1,0 +1,18 @@
+"""Formulas for what a library lacks: atoms, a search over them, and its evidence."""
+
+from ._atoms import Atom as Atom
+from ._candidates import Candidate as Candidate
+from ._combinations import Combination as Combination
+from ._combinations import best_combinations as best_combinations
+from ._combinations import combine as combine
+from ._evidence import Alternative as Alternative
+from ._evidence import Constant as Constant
+from ._evidence import Evidence as Evidence
+from ._evidence import gather_evidence as gather_evidence
+from ._evidence import short_terms as short_terms
+from ._measurements import Measurements as Measurements
+from ._measurements import measurements as measurements
+from ._measurements import rows_as_measurements as rows_as_measurements
+from ._proposals import Gap as Gap
+from ._proposals import explain_rows as explain_rows
+from ._score import misfit_nats as misfit_nats

@@ -1,0 +1,191 @@
+"""Beam search over supports on the Gram matrix."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ._equation import Equation
+
+TEMPERATURES = (1.0, 4.0, 16.0)
+"""By which the misfit is divided: a simple truth loses against better fits at the first only."""
+_WIDTH = 10  # supports kept at each temperature
+_EXCHANGED = 4  # of these, whose columns are replaced
+_ROUNDS = 4
+_VARIANTS = 2  # of one structure, with other values of its parameters
+_POOL = 60
+RIDGE = 1e-13
+DEPENDENT = 1e-9
+"""Of a column's squared norm, that must be left beside the others."""
+
+
+@final
+@dataclass(frozen=True)
+class Support:
+    """Columns with their squared misfit and price."""
+
+    columns: tuple[int, ...]
+    rss: float
+    price: float
+
+
+def beam(
+    equation: Equation,
+    allowed: Bool[np.ndarray, " K"],
+    starts: Sequence[tuple[int, ...]] = ((),),
+    *,
+    depth: int,
+    width: int = _WIDTH,
+) -> list[Support]:
+    """Every support that was kept at some level, from these starts up to `depth` columns more."""
+    level = [measured(equation, columns) for columns in starts]
+    found = {frozenset(one.columns): one for one in level}
+    for _ in range(depth):
+        level = _next_level(equation, level, allowed, width)
+        level = [one for one in level if frozenset(one.columns) not in found]
+        if not level:
+            break
+        found |= {frozenset(one.columns): one for one in level}
+    return list(found.values())
+
+
+def exchange(
+    equation: Equation,
+    allowed: Bool[np.ndarray, " K"],
+    supports: Sequence[Support],
+    *,
+    rounds: int = _ROUNDS,
+    width: int = _WIDTH,
+) -> list[Support]:
+    """The supports, and those with one or two of their columns replaced by another, for as long
+    as the best of them change."""
+    found = {frozenset(one.columns): one for one in supports}
+    seen: set[frozenset[int]] = set()
+    for _ in range(rounds):
+        best = [one for one in best_of(equation, list(found.values()), _EXCHANGED)
+                if frozenset(one.columns) not in seen]  # fmt: skip
+        if not best:
+            break
+        seen |= {frozenset(one.columns) for one in best}
+        smaller = {
+            frozenset(kept): kept
+            for one in best
+            for out in (1, 2)
+            for kept in combinations(one.columns, max(len(one.columns) - out, 0))
+        }
+        parents = [measured(equation, kept) for kept in smaller.values()]
+        if parents:
+            for one in _next_level(equation, parents, allowed, width):
+                found.setdefault(frozenset(one.columns), one)
+    return list(found.values())
+
+
+def best_of(equation: Equation, supports: Sequence[Support], count: int) -> list[Support]:
+    """The best at each temperature, at most `count` for each, one of a structure."""
+    chosen: dict[frozenset[int], Support] = {}
+    nats = equation.nats(np.array([one.rss for one in supports]))
+    price = np.array([one.price for one in supports])
+    for temperature in TEMPERATURES:
+        taken: set[tuple[int, ...]] = set()
+        for place in np.argsort(nats / temperature + price):
+            one = supports[int(place)]
+            structure = _structure(equation, one.columns)
+            if structure in taken:
+                continue
+            taken.add(structure)
+            chosen.setdefault(frozenset(one.columns), one)
+            if len(taken) == count:
+                break
+    return list(chosen.values())
+
+
+def _next_level(
+    equation: Equation, parents: Sequence[Support], allowed: np.ndarray, width: int
+) -> list[Support]:
+    gains = _gains(equation, [one.columns for one in parents])
+    gains[:, ~allowed[: gains.shape[1]]] = -np.inf
+    rss = np.maximum(np.array([[one.rss] for one in parents]) - gains, 0.0)
+    price = np.array([[one.price] for one in parents]) + equation.price
+    nats = equation.nats(np.where(np.isfinite(rss), rss, 1e300))
+    kept: dict[frozenset[int], Support] = {}
+    for temperature in TEMPERATURES:
+        total = np.where(gains > 0, nats / temperature + price, np.inf).ravel()
+
+        def at(place: int) -> Support:
+            parent, k = divmod(place, gains.shape[1])
+            columns = (*parents[parent].columns, k)
+            return Support(columns, float(rss[parent, k]), float(price[parent, k]))
+
+        take_best(equation, total, at, width, kept)
+    return list(kept.values())
+
+
+def take_best(
+    equation: Equation,
+    total: Float[np.ndarray, " L"],
+    at: Callable[[int], Support],
+    width: int,
+    kept: dict[frozenset[int], Support],
+) -> None:
+    """Adds to `kept` the supports `at` the lowest totals, at most two of one structure."""
+    count = min(_POOL, len(total))
+    pool = np.argpartition(total, count - 1)[:count] if count else np.zeros(0, dtype=int)
+    taken, variants = 0, dict[tuple[int, ...], int]()
+    for place in pool[np.argsort(total[pool])]:
+        if taken == width or not np.isfinite(total[place]):
+            break
+        one = at(int(place))
+        structure = _structure(equation, one.columns)
+        if variants.get(structure, 0) == _VARIANTS:
+            continue
+        variants[structure] = variants.get(structure, 0) + 1
+        taken += 1
+        kept.setdefault(frozenset(one.columns), one)
+
+
+def _structure(equation: Equation, columns: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted(equation.shape[list(columns)].tolist()))
+
+
+def _gains(equation: Equation, supports: Sequence[tuple[int, ...]]) -> Float[np.ndarray, "P K"]:
+    """By how much each further column lowers the squared misfit of each support; minus infinity
+    where it depends on those that are there."""
+    result = np.empty((len(supports), len(equation)))
+    sizes = np.array([len(one) for one in supports])
+    for size in np.unique(sizes):
+        places = np.flatnonzero(sizes == size)
+        if size == 0:
+            result[places] = equation.moments**2
+            continue
+        chosen = np.array([supports[p] for p in places.tolist()])
+        gram = equation.gram[chosen[:, :, None], chosen[:, None, :]] + RIDGE * np.eye(size)
+        inverse = np.linalg.inv(np.linalg.cholesky(gram))
+        across = inverse @ equation.gram[chosen]
+        inner = inverse @ equation.moments[chosen][:, :, None]
+        left = 1.0 - (across**2).sum(axis=1)
+        correlation = equation.moments - (across * inner).sum(axis=1)
+        sound = left > DEPENDENT
+        result[places] = np.where(sound, correlation**2 / np.where(sound, left, 1.0), -np.inf)
+    return result
+
+
+def added_gains(equation: Equation, columns: tuple[int, ...]) -> Float[np.ndarray, " K"]:
+    """By how much each further column lowers the squared misfit of these."""
+    return _gains(equation, [columns])[0]
+
+
+def _gram(equation: Equation, chosen: list[int]) -> Float[np.ndarray, "s s"]:
+    return equation.gram[np.ix_(chosen, chosen)] + RIDGE * np.eye(len(chosen))
+
+
+def measured(equation: Equation, columns: tuple[int, ...]) -> Support:
+    """What these columns leave and cost."""
+    chosen = list(columns)
+    if not chosen:
+        return Support((), equation.square, 0.0)
+    w = np.linalg.solve(_gram(equation, chosen), equation.moments[chosen])
+    rss = max(equation.square - float(equation.moments[chosen] @ w), 0.0)
+    return Support(tuple(columns), rss, float(equation.price[chosen].sum()))

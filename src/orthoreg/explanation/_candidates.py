@@ -1,0 +1,198 @@
+"""From supports to candidates: parameters estimated, idle terms left out, constants made
+readable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import final
+
+import numpy as np
+from jaxtyping import Float
+
+from ..libraries import Expression, to_text
+from ._equation import Equation
+from ._projection import Projection, project
+from ._shapes import Shape
+
+SIMPLE = (*(float(k) for k in range(1, 11)), 0.5, 1.5, 2.5)
+"""Numbers that a reader expects in a formula."""
+_NEAR = 0.02  # relative distance to a simple number that is tried, whatever the interval
+_PER_DIGIT = 2.0  # times log of how much larger a term is than the target
+_LEVEL = 2.0  # standard errors to either side
+_MOST_PAIRS = 8  # terms, above which pairs are not tried
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One equation as a sum of terms, with what it costs in nats: the misfit, a price for each
+    term, and the excess of terms that cancel."""
+
+    output: int
+    fit: Projection
+    nats: float
+    prices: tuple[float, ...]
+    excess: float
+    mse: float
+
+    @property
+    def price(self) -> float:
+        return sum(self.prices) + self.excess
+
+    @property
+    def score(self) -> float:
+        return self.nats + self.price
+
+    @cached_property
+    def terms(self) -> tuple[Expression, ...]:
+        """With numbers in the place of parameters."""
+        return tuple(
+            shape.at(values) for shape, values in zip(self.fit.shapes, self.fit.values, strict=True)
+        )
+
+    @property
+    def new(self) -> tuple[int, ...]:
+        """The places of the terms that the library lacks."""
+        return tuple(k for k, shape in enumerate(self.fit.shapes) if not shape.known)
+
+    @cached_property
+    def structure(self) -> frozenset[str]:
+        """What the candidate is but for its numbers."""
+        return frozenset(to_text(shape.expression) for shape in self.fit.shapes)
+
+    def values(self, points: Float[np.ndarray, "P V"]) -> Float[np.ndarray, " P"]:
+        """The right-hand side at points."""
+        total, fit = np.zeros(len(points)), self.fit
+        for shape, values, w in zip(fit.shapes, fit.values, fit.coefficients, strict=True):
+            total += w * shape.columns(points, np.array([values]).reshape(1, -1))[:, 0]
+        return total
+
+    def standard_errors(self) -> Float[np.ndarray, " m"]:
+        """Of the coefficients, then of the free parameters."""
+        return np.sqrt(np.maximum(np.diag(self.fit.covariance), 0.0) * self.mse)
+
+
+def candidate(equation: Equation, fit: Projection | None) -> Candidate | None:
+    """What a projection costs."""
+    if fit is None or not np.isfinite(fit.rss):
+        return None
+    prices = tuple(
+        equation.price_of(shape, values)
+        for shape, values in zip(fit.shapes, fit.values, strict=True)
+    )
+    rows = len(equation.target)
+    free = rows - len(fit.covariance)
+    return Candidate(
+        equation.output,
+        fit,
+        float(equation.nats(fit.rss)),
+        prices,
+        _excess(equation, fit),
+        fit.rss / max(free, 1),
+    )
+
+
+def _excess(equation: Equation, fit: Projection) -> float:
+    """What terms cost that are larger than the target and cancel: the digits of their
+    coefficients that it takes, log(|w| |phi| / |y|) nats each."""
+    size = np.array([
+        np.linalg.norm(equation.whitened(shape, values))
+        for shape, values in zip(fit.shapes, fit.values, strict=True)
+    ])  # fmt: skip
+    ratio = np.abs(fit.coefficients) * size / max(np.sqrt(equation.square), 1e-300)
+    return _PER_DIGIT * float(np.log(np.maximum(ratio, 1.0)).sum())
+
+
+def rescored(equation: Equation, found: Candidate) -> Candidate:
+    """The candidate with the noise that the equation has now."""
+    return replace(found, nats=float(equation.nats(found.fit.rss)))
+
+
+def polish(equation: Equation, columns: Sequence[int]) -> Candidate | None:
+    """The columns with their parameters estimated, without the terms that the score does not
+    miss."""
+    shapes = [equation.shapes[equation.shape[k]] for k in columns]
+    values = [equation.values[k] for k in columns]
+    found = candidate(equation, project(equation, shapes, values))
+    return None if found is None else prune(equation, found)
+
+
+def prune(equation: Equation, found: Candidate) -> Candidate:
+    """Without terms, or pairs of them (which may cancel), for as long as that lowers the score."""
+    while len(found.fit.shapes) > 1:
+        smaller = [_without(equation, found, {k}) for k in range(len(found.fit.shapes))]
+        if 2 < len(found.fit.shapes) <= _MOST_PAIRS:
+            pairs = combinations(range(len(found.fit.shapes)), 2)
+            smaller += [_without(equation, found, set(pair)) for pair in pairs]
+        best = min((one for one in smaller if one), key=lambda one: one.score, default=None)
+        if best is None or best.score >= found.score:
+            return found
+        again = candidate(
+            equation, project(equation, best.fit.shapes, best.fit.values, best.fit.held)
+        )
+        found = again if again is not None and again.score <= best.score else best
+    return found
+
+
+def _without(equation: Equation, found: Candidate, left_out: set[int]) -> Candidate | None:
+    kept = [k for k in range(len(found.fit.shapes)) if k not in left_out]
+    fit = found.fit
+    return candidate(
+        equation,
+        project(
+            equation,
+            [fit.shapes[k] for k in kept],
+            [fit.values[k] for k in kept],
+            [fit.held[k] for k in kept],
+            rounds=0,
+        ),
+    )
+
+
+def make_readable(equation: Equation, found: Candidate) -> Candidate:
+    """With simple numbers in the place of inner parameters near them, where the score does not
+    suffer."""
+    places = [
+        (k, i) for k, held in enumerate(found.fit.held) for i, fixed in enumerate(held) if not fixed
+    ]
+    for place in places:
+        for number in _simple_near(found, place):
+            k, i = place
+            values = [list(v) for v in found.fit.values]
+            held = [list(h) for h in found.fit.held]
+            values[k][i], held[k][i] = number, True
+            tried = candidate(
+                equation,
+                project(
+                    equation,
+                    found.fit.shapes,
+                    [tuple(v) for v in values],
+                    [tuple(h) for h in held],
+                ),
+            )
+            if tried is not None and tried.score <= found.score:
+                found = tried
+                break
+    return found
+
+
+def _simple_near(found: Candidate, place: tuple[int, int]) -> list[float]:
+    """Simple numbers that the interval of a parameter contains, nearest first."""
+    k, i = place
+    shape: Shape = found.fit.shapes[k]
+    value = found.fit.values[k][i]
+    half = max(_LEVEL * interval_half(found, place), _NEAR * abs(value))
+    signed = [sign * number for number in SIMPLE for sign in (1.0, -1.0)]
+    inside = [n for n in signed if abs(n - value) <= half and shape.low[i] <= n <= shape.high[i]]
+    return sorted(inside, key=lambda n: abs(n - value))
+
+
+def interval_half(found: Candidate, place: tuple[int, int]) -> float:
+    """The standard error of a parameter; zero where it was held."""
+    free = [
+        (k, i) for k, held in enumerate(found.fit.held) for i, fixed in enumerate(held) if not fixed
+    ]
+    if place not in free:
+        return 0.0
+    return float(found.standard_errors()[len(found.fit.shapes) + free.index(place)])

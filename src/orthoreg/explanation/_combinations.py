@@ -1,0 +1,107 @@
+"""Whole models from the candidates of each equation, as fields that trajectories can judge."""
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from .._field import HybridField
+from ..augmentations import TanhLayers
+from ..libraries import FeatureMap, PerState, Terms, bind, parse, quote_name
+from ._candidates import Candidate
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """A candidate for each learned equation. `library` has exactly their terms, `prices` what each
+    of them costs, and `is_new` which the base library lacks, like the field's coefficients."""
+
+    candidates: tuple[Candidate, ...]
+    library: PerState
+    field: HybridField
+    prices: Float[np.ndarray, "c K"]
+    is_new: Bool[np.ndarray, "c K"]
+
+    @property
+    def score(self) -> float:
+        """By rows alone."""
+        return sum(one.score for one in self.candidates)
+
+    def library_terms(self, equation: str) -> tuple[str, ...]:
+        """The terms of one equation, as its library writes them."""
+        own = self.library.of(equation)
+        return tuple(own.formulas) if isinstance(own, Terms) else ()
+
+
+def best_combinations(lists: Sequence[Sequence[Any]], most: int) -> list[tuple[Any, ...]]:
+    """One candidate of each list, the lowest sums of scores first."""
+    start: tuple[int, ...] = (0,) * len(lists)
+    heap: list[tuple[float, tuple[int, ...]]] = [(sum(one[0].score for one in lists), start)]
+    seen: set[tuple[int, ...]] = {start}
+    found: list[tuple[Any, ...]] = []
+    while heap and len(found) < most:
+        total, places = heapq.heappop(heap)
+        found.append(tuple(one[i] for one, i in zip(lists, places, strict=True)))
+        for c, i in enumerate(places):
+            after = (*places[:c], i + 1, *places[c + 1 :])
+            if i + 1 < len(lists[c]) and after not in seen:
+                seen.add(after)
+                change = lists[c][i + 1].score - lists[c][i].score
+                heapq.heappush(heap, (total + change, after))
+    return found
+
+
+def combine(
+    candidates: Sequence[Candidate],
+    names: Sequence[str],
+    outputs: Sequence[str],
+    given: dict[int, int],
+) -> Combination:
+    """The field that these candidates are together."""
+    written, values, library = {}, {}, {}
+    for one in candidates:
+        formulas, bounds = [], {}
+        for k in range(len(one.fit.shapes)):
+            text, ends = one.fit.written(k, str(one.output))
+            formulas.append(text)
+            bounds |= ends
+            values |= one.fit.parameters(k, str(one.output))
+        written[one.output] = formulas
+        library[outputs[one.output]] = Terms(formulas, bounds)
+    whole = PerState(library)
+    features = bind(whole, names, outputs, given)
+    coefficients = np.zeros((len(outputs), len(features.terms)))
+    prices, is_new = np.zeros_like(coefficients), np.zeros(coefficients.shape, dtype=bool)
+    for one in candidates:
+        for text, w, price, shape in zip(
+            written[one.output], one.fit.coefficients, one.prices, one.fit.shapes, strict=True
+        ):
+            place = _place(features, text)
+            coefficients[one.output, place] += w
+            prices[one.output, place] = price
+            is_new[one.output, place] = not shape.known
+    for c, v in given.items():
+        coefficients[c, features.names.index(quote_name(names[v]))] = 1.0
+    field = _field(features.with_values(values[name] for name in features.parameters), coefficients)
+    return Combination(tuple(candidates), whole, field, prices, is_new)
+
+
+def _place(features: FeatureMap, text: str) -> int:
+    return features.terms.index(parse(text, features.variables, features.parameters, free=True))
+
+
+def _field(features: FeatureMap, coefficients: np.ndarray) -> HybridField:
+    none = np.zeros(len(features.variables))
+    outputs = len(coefficients)
+    return HybridField(
+        features,
+        coefficients,
+        TanhLayers(none, none + 1.0, (), ()),
+        np.zeros((0, outputs)),
+        np.zeros_like(coefficients),
+        parameters=np.array(features.values),
+    )

@@ -1,0 +1,81 @@
+"""The columns that a search chooses from: every shape at every start of its parameters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ._measurements import Measurements
+from ._shapes import Shape, symbols
+
+PER_SYMBOL = 1.5
+"""Nats that a symbol of a formula costs."""
+_PER_KNOWN_TERM = 0.5  # the same for a whole term that the library has
+_ALIKE = 1 - 1e-9  # cosine of columns that are the same but for a factor
+_LARGEST = 1e8  # ratio of a column's largest value to its median size
+_SIMPLE = tuple(range(1, 11))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """Columns (R x K) of unit norm without noise weights, with the shape and the parameters of
+    each; `scale` is what each was divided by, `price` what it costs beside its fit."""
+
+    shapes: tuple[Shape, ...]
+    shape: Int[np.ndarray, " K"]
+    values: tuple[tuple[float, ...], ...]
+    columns: Float[np.ndarray, "R K"]
+    price: Float[np.ndarray, " K"]
+    known: Bool[np.ndarray, " K"]
+
+    def family(self, names: Sequence[str]) -> Bool[np.ndarray, " K"]:
+        """The columns of these families, and all that are known."""
+        chosen = np.array([shape.family in names for shape in self.shapes])
+        return chosen[self.shape] | self.known
+
+
+def dictionary(shapes: Sequence[Shape], rows: Measurements) -> Dictionary:
+    """All columns of the shapes that are finite on the data and that no earlier one equals."""
+    columns, shape, values = [], [], []
+    for place, one in enumerate(shapes):
+        found = one.columns(rows.points, one.grid)
+        sound = np.isfinite(found).all(axis=0)
+        size = np.abs(found)
+        with np.errstate(all="ignore"):
+            middle = np.maximum(np.median(size, axis=0), 1e-3 * size.mean(axis=0))
+            sound &= (size.max(axis=0) <= _LARGEST * middle) & (size.max(axis=0) > 0)
+        if not sound.any():
+            continue
+        columns.append(rows.at_rows(found[:, sound]))
+        shape += [place] * int(sound.sum())
+        values += [tuple(row) for row in one.grid[sound].tolist()]
+    phi = np.concatenate(columns, axis=1)
+    norm = np.sqrt(np.vecdot(phi.T, phi.T))
+    phi = phi / np.where(norm > 0, norm, 1.0)
+    kept = np.flatnonzero((norm > 0) & ~_repeated(phi))
+    known = np.array([one.known for one in shapes])
+    price = [price_of(shapes[shape[k]], values[k], rows.count) for k in kept]
+    places = np.array(shape)[kept]
+    return Dictionary(
+        tuple(shapes), places, tuple(values[k] for k in kept), phi[:, kept],
+        np.array(price), known[places],
+    )  # fmt: skip
+
+
+def price_of(shape: Shape, values: Sequence[float], count: float) -> float:
+    """Half of log N for the coefficient and for each parameter that is no simple number, and a
+    price for each symbol; a term of the library is nearly free of the latter."""
+    half = 0.5 * np.log(max(count, 2.0))
+    if shape.known:
+        return float(half + _PER_KNOWN_TERM)
+    free = sum(abs(value) not in _SIMPLE for value in values)
+    return float(half * (1 + free) + PER_SYMBOL * symbols(shape.at(values)))
+
+
+def _repeated(phi: Float[np.ndarray, "R K"]) -> Bool[np.ndarray, " K"]:
+    """Whether an earlier column is the same but for a factor."""
+    cosine = np.abs(phi.T @ phi)
+    return np.asarray(np.triu(cosine > _ALIKE, 1).any(axis=0))

@@ -1,0 +1,86 @@
+"""One equation's linear problem over a dictionary, whitened, with its Gram matrix."""
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float
+
+from ._dictionary import Dictionary, price_of
+from ._measurements import Measurements
+from ._score import misfit_nats
+from ._shapes import Shape
+
+_MOST_KEPT = 2000  # columns that were asked for, in case they are again
+
+
+@final
+class Equation:
+    """y = Phi w for one output, rows in units of their noise, columns of unit norm.
+
+    Columns can be added while a search goes on. `noise` is the variance of what no formula
+    explains, in these units: one, until more is known to be left.
+    """
+
+    def __init__(self, rows: Measurements, terms: Dictionary, output: int):
+        self.rows, self.output = rows, output
+        self.weight = 1 / rows.noise[:, output]
+        self.target = rows.targets[:, output] * self.weight
+        self.count = rows.count
+        self.noise = 1.0
+        self.shapes = list(terms.shapes)
+        self.shape = np.array(terms.shape)
+        self.values = list(terms.values)
+        self.price = np.array(terms.price)
+        self.known = np.array(terms.known)
+        phi = terms.columns * self.weight[:, None]
+        self.phi = phi / np.sqrt(np.vecdot(phi.T, phi.T))
+        self.gram = self.phi.T @ self.phi
+        self.moments = self.phi.T @ self.target
+        self.square = float(self.target @ self.target)
+        self._columns: dict[tuple[int, tuple[float, ...]], np.ndarray] = {}
+        self._prices: dict[tuple[int, tuple[float, ...]], float] = {}
+
+    def __len__(self) -> int:
+        return len(self.shape)
+
+    def nats(self, rss: Any) -> Any:
+        """What a squared misfit costs."""
+        return misfit_nats(np.maximum(rss, 1e-300) / len(self.target), self.noise, self.count)
+
+    def whitened(self, shape: Shape, values: Sequence[float]) -> Float[np.ndarray, " R"]:
+        """A column at the rows, in units of their noise."""
+        key = (id(shape), tuple(values))
+        if key not in self._columns:
+            column = shape.columns(self.rows.points, np.array([values]).reshape(1, -1))
+            if len(self._columns) > _MOST_KEPT:
+                self._columns.clear()
+            self._columns[key] = self.rows.at_rows(column)[:, 0] * self.weight
+        return self._columns[key]
+
+    def slopes(self, shape: Shape, values: Sequence[float]) -> Float[np.ndarray, "R q"]:
+        """The derivatives of a column by its parameters, likewise."""
+        return self.rows.at_rows(shape.gradient(self.rows.points, values)) * self.weight[:, None]
+
+    def price_of(self, shape: Shape, values: Sequence[float]) -> float:
+        key = (id(shape), tuple(values))
+        if key not in self._prices:
+            self._prices[key] = price_of(shape, values, self.count)
+        return self._prices[key]
+
+    def add(self, place: int, values: tuple[float, ...]) -> int | None:
+        """A new column of a shape; its number, None where it is not finite."""
+        column = self.whitened(self.shapes[place], values)
+        norm = float(np.sqrt(column @ column))
+        if not (np.isfinite(norm) and norm > 0):
+            return None
+        column = column / norm
+        across = self.phi.T @ column
+        self.gram = np.block([[self.gram, across[:, None]], [across[None], np.ones((1, 1))]])
+        self.phi = np.column_stack([self.phi, column])
+        self.moments = np.append(self.moments, column @ self.target)
+        self.shape = np.append(self.shape, place)
+        self.values.append(values)
+        self.price = np.append(self.price, self.price_of(self.shapes[place], values))
+        self.known = np.append(self.known, self.shapes[place].known)
+        return len(self) - 1

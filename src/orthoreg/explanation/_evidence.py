@@ -1,0 +1,191 @@
+"""What speaks for a candidate, and what speaks as well for others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ..libraries import parameters_of, to_text
+from ._candidates import Candidate, interval_half
+from ._equation import Equation
+
+_SHELL = 0.8  # of the rows are inside
+_RESAMPLES = 200
+_LEVEL = 1.96
+_TOLD_APART = 7.0  # nats
+_REACH = 1.5  # times the ranges of the data, within which candidates are compared
+_POINTS = 2000
+
+
+@final
+@dataclass(frozen=True)
+class Constant:
+    """A number of a proposal with its 95 % interval; `is_snapped` says that a simple number was
+    put in its place."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    is_snapped: bool = False
+
+
+@final
+@dataclass(frozen=True)
+class Alternative:
+    """Another candidate that the data hardly tell apart: by how many nats it is worse, and at
+    which states the two differ most, within one and a half times the range of the data."""
+
+    formula: str
+    gap: float
+    where: dict[str, float]
+    difference: float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Of what the library leaves unexplained, the share that a candidate explains: inside, and on
+    the outer shell with coefficients from inside. `probability` is how often resamples of runs or
+    stretches prefer it to the library alone."""
+
+    inside: float
+    outside: float
+    probability: float
+    constants: tuple[Constant, ...]
+    alternatives: tuple[Alternative, ...]
+    changes: dict[str, tuple[float, float]]
+
+
+def gather_evidence(
+    equation: Equation, base: Candidate, found: Candidate, others: Sequence[Candidate]
+) -> Evidence:
+    """The evidence for one candidate against the best of the library's terms alone."""
+    distance = equation.rows.extent.distance(equation.rows.centres)
+    inner = distance <= np.quantile(distance, _SHELL)
+    left = [residual(equation, one, inner) for one in (base, found)]
+    return Evidence(
+        _share(left, inner),
+        _share(left, ~inner),
+        _preferred(equation, base, found),
+        constants(found),
+        alternatives(equation, found, others),
+        _changes(base, found),
+    )
+
+
+def residual(
+    equation: Equation, found: Candidate, fitted: Bool[np.ndarray, " R"] | None = None
+) -> Float[np.ndarray, " R"]:
+    """What a candidate leaves in each row, in units of noise; coefficients from the rows
+    `fitted`, if these are given."""
+    fit = found.fit
+    columns = [equation.whitened(s, v) for s, v in zip(fit.shapes, fit.values, strict=True)]
+    phi = np.column_stack(columns) if columns else np.zeros((len(equation.target), 0))
+    w = fit.coefficients
+    if fitted is not None and len(columns):
+        size = np.sqrt(np.vecdot(phi.T, phi.T))
+        w = np.linalg.lstsq(phi[fitted] / size, equation.target[fitted], rcond=1e-11)[0] / size
+    return equation.target - phi @ w
+
+
+def constants(found: Candidate) -> tuple[Constant, ...]:
+    """The coefficients of new terms and the parameters inside them."""
+    errors = found.standard_errors()
+    result = []
+    for k in found.new:
+        shape, values = found.fit.shapes[k], found.fit.values[k]
+        text, w = to_text(found.terms[k]), float(found.fit.coefficients[k])
+        result.append(_interval(f"coefficient of {text}", w, float(errors[k])))
+        for i, (name, value) in enumerate(zip(shape.parameters, values, strict=True)):
+            label = f"{name} in {to_text(shape.expression)}"
+            error = interval_half(found, (k, i))
+            result.append(_interval(label, value, error, found.fit.held[k][i]))
+    return tuple(result)
+
+
+def alternatives(
+    equation: Equation, found: Candidate, others: Sequence[Candidate]
+) -> tuple[Alternative, ...]:
+    """The other candidates of about the same score, best first."""
+    near = [
+        one
+        for one in others
+        if one is not found
+        and abs(one.score - found.score) < _TOLD_APART
+        and one.structure != found.structure
+    ]
+    points = _around(equation)
+    return tuple(_alternative(equation, found, one, points) for one in near)
+
+
+def formula(found: Candidate, digits: int = 4) -> str:
+    """The new terms as one sum, numbers in them rounded."""
+    return " + ".join(short_terms(found, digits)) or "0"
+
+
+def short_terms(found: Candidate, digits: int = 4) -> tuple[str, ...]:
+    """The new terms, numbers in them rounded."""
+    rounded = []
+    for k in found.new:
+        values = [float(f"{v:.{digits}g}") for v in found.fit.values[k]]
+        rounded.append(to_text(found.fit.shapes[k].at(values)))
+    return tuple(rounded)
+
+
+def _interval(name: str, value: float, error: float, snapped: bool = False) -> Constant:
+    half = _LEVEL * error
+    return Constant(name, float(value), float(value - half), float(value + half), snapped)
+
+
+def _share(left: Sequence[np.ndarray], rows: Bool[np.ndarray, " R"]) -> float:
+    base, found = (float(one[rows] @ one[rows]) for one in left)
+    return 1 - found / base if base > 0 else 0.0
+
+
+def _preferred(equation: Equation, base: Candidate, found: Candidate) -> float:
+    """The share of resamples of groups in which the candidate scores better."""
+    group = np.unique(equation.rows.group, return_inverse=True)[1]
+    count = int(group.max()) + 1
+    sums = [np.bincount(group, residual(equation, one) ** 2, count) for one in (base, found)]
+    rows = np.bincount(group, minlength=count)
+    rng = np.random.default_rng(0)
+    drawn = rng.multinomial(count, np.full(count, 1 / count), size=_RESAMPLES)
+    total = np.maximum(drawn @ rows, 1) / len(equation.target)
+    scores = [
+        equation.nats(drawn @ one / total) + price
+        for one, price in zip(sums, (base.price, found.price), strict=True)
+    ]
+    return float(np.mean(scores[1] < scores[0]))
+
+
+def _changes(base: Candidate, found: Candidate) -> dict[str, tuple[float, float]]:
+    """The coefficients of library terms before and after, of terms in one of the two."""
+    before, after = (
+        {
+            to_text(term): float(w)
+            for term, w, shape in zip(one.terms, one.fit.coefficients, one.fit.shapes, strict=True)
+            if shape.known and not parameters_of(term)
+        }
+        for one in (base, found)
+    )
+    return {name: (before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after}}
+
+
+def _around(equation: Equation) -> Float[np.ndarray, "P V"]:
+    extent = equation.rows.extent
+    middle, half = (extent.high + extent.low) / 2, (extent.high - extent.low) / 2
+    rng = np.random.default_rng(0)
+    drawn = rng.uniform(-_REACH, _REACH, (_POINTS, len(middle)))
+    return middle + drawn * half
+
+
+def _alternative(
+    equation: Equation, found: Candidate, other: Candidate, points: Float[np.ndarray, "P V"]
+) -> Alternative:
+    apart = np.nan_to_num(np.abs(found.values(points) - other.values(points)))
+    place = int(np.argmax(apart))
+    where = dict(zip(equation.rows.names, points[place].tolist(), strict=True))
+    return Alternative(formula(other), other.score - found.score, where, float(apart[place]))

@@ -1,0 +1,181 @@
+"""Coefficients and inner parameters of a few terms together, by Gauss-Newton with the coefficients
+projected out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Float
+
+from ..libraries import Number, Parameter, substitute, to_text
+from ._equation import Equation
+from ._shapes import Shape
+
+_ROUNDS = 8
+_STEPS = (1.0, 0.5, 0.2, 0.05)
+_SETTLED = 1e-5  # relative gain from which on parameters stay
+_CUTOFF = 1e-11
+_AROUND = 0.3  # of a parameter's value, to either side: where a fit seeks it again
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Terms with the parameters and coefficients that fit best.
+
+    `held[k]` says which parameters of term k were not estimated. `covariance` is that of the
+    coefficients, then of the free parameters in order, for noise of unit variance.
+    """
+
+    shapes: tuple[Shape, ...]
+    values: tuple[tuple[float, ...], ...]
+    held: tuple[tuple[bool, ...], ...]
+    coefficients: Float[np.ndarray, " k"]
+    rss: float
+    covariance: Float[np.ndarray, "m m"]
+
+    def written(self, k: int, suffix: str) -> tuple[str, dict[str, tuple[float, float]]]:
+        """Term k as text, parameters that were estimated under names of their own with bounds
+        around their values, the others as numbers."""
+        shape, names, bounds = self.shapes[k], {}, {}
+        for i, (name, value) in enumerate(zip(shape.parameters, self.values[k], strict=True)):
+            if self.held[k][i]:
+                names[name] = Number(value)
+                continue
+            own = f"{name}_{suffix}_{k}"
+            names[name] = Parameter(own)
+            half = max(_AROUND * abs(value), 1e-6)
+            bounds[own] = (max(shape.low[i], value - half), min(shape.high[i], value + half))
+        return to_text(substitute(shape.expression, names)), bounds
+
+    def parameters(self, k: int, suffix: str) -> dict[str, float]:
+        """The values of the parameters that `written` leaves in term k, by their names there."""
+        pairs = zip(self.shapes[k].parameters, self.values[k], self.held[k], strict=True)
+        return {f"{name}_{suffix}_{k}": value for name, value, held in pairs if not held}
+
+
+def project(
+    equation: Equation,
+    shapes: Sequence[Shape],
+    values: Sequence[tuple[float, ...]],
+    held: Sequence[tuple[bool, ...]] | None = None,
+    *,
+    rounds: int = _ROUNDS,
+) -> Projection | None:
+    """The least squares fit of these terms; parameters that are not `held` move within their
+    bounds. None where a column is not finite."""
+    shapes, values = tuple(shapes), [tuple(v) for v in values]
+    held = tuple(held or [(False,) * len(v) for v in values])
+    columns = _columns(equation, shapes, values)
+    if columns is None:
+        return None
+    w, rss = _solved(columns, equation.target)
+    free = [(k, i) for k, h in enumerate(held) for i, fixed in enumerate(h) if not fixed]
+    for _ in range(rounds if free else 0):
+        step = _newton_step(equation, shapes, values, columns, w, free)
+        better = None
+        for share in _STEPS:
+            tried = _moved(shapes, values, free, share * step)
+            new = _columns(equation, shapes, tried, columns, {k for k, _ in free})
+            if new is None:
+                continue
+            w_new, rss_new = _solved(new, equation.target)
+            if rss_new < rss:
+                better = (tried, new, w_new, rss_new)
+                break
+        if better is None:
+            break
+        gained = rss - better[3]
+        values, columns, w, rss = better
+        if gained <= _SETTLED * rss:
+            break
+    size = len(w) + len(free)
+    covariance = np.full((size, size), np.nan)
+    if rounds:  # else this is a trial, whose errors nobody asks for
+        covariance = _covariance(equation, shapes, values, columns, w, free)
+    return Projection(shapes, tuple(values), held, w, rss, covariance)
+
+
+def _columns(
+    equation: Equation,
+    shapes: Sequence[Shape],
+    values: Sequence[tuple[float, ...]],
+    old: np.ndarray | None = None,
+    changed: set[int] | None = None,
+) -> Float[np.ndarray, "R k"] | None:
+    parts = [
+        old[:, k]
+        if old is not None and changed is not None and k not in changed
+        else equation.whitened(shape, v)
+        for k, (shape, v) in enumerate(zip(shapes, values, strict=True))
+    ]
+    phi = np.column_stack(parts) if parts else np.zeros((len(equation.target), 0))
+    return phi if np.isfinite(phi).all() else None
+
+
+def _solved(
+    phi: Float[np.ndarray, "R k"], y: Float[np.ndarray, " R"]
+) -> tuple[Float[np.ndarray, " k"], float]:
+    """Least squares by QR, columns scaled; the squared misfit."""
+    if not phi.shape[1]:
+        return np.zeros(0), float(y @ y)
+    size = np.sqrt(np.vecdot(phi.T, phi.T))
+    size = np.where(size > 0, size, 1.0)
+    w = np.linalg.lstsq(phi / size, y, rcond=_CUTOFF)[0] / size
+    left = y - phi @ w
+    return w, float(left @ left)
+
+
+def _newton_step(
+    equation: Equation,
+    shapes: Sequence[Shape],
+    values: Sequence[tuple[float, ...]],
+    phi: Float[np.ndarray, "R k"],
+    w: Float[np.ndarray, " k"],
+    free: Sequence[tuple[int, int]],
+) -> Float[np.ndarray, " q"]:
+    """How far the free parameters should move, the coefficients moving along."""
+    joint = np.column_stack([phi, _sensitivities(equation, shapes, values, w, free)])
+    found, _ = _solved(np.nan_to_num(joint), equation.target - phi @ w)
+    return found[phi.shape[1] :]
+
+
+def _sensitivities(
+    equation: Equation,
+    shapes: Sequence[Shape],
+    values: Sequence[tuple[float, ...]],
+    w: Float[np.ndarray, " k"],
+    free: Sequence[tuple[int, int]],
+) -> Float[np.ndarray, "R q"]:
+    slopes = {k: equation.slopes(shapes[k], values[k]) for k, _ in free}
+    parts = [w[k] * slopes[k][:, i] for k, i in free]
+    return np.column_stack(parts) if parts else np.zeros((len(equation.target), 0))
+
+
+def _moved(
+    shapes: Sequence[Shape],
+    values: Sequence[tuple[float, ...]],
+    free: Sequence[tuple[int, int]],
+    step: Float[np.ndarray, " q"],
+) -> list[tuple[float, ...]]:
+    moved = [list(v) for v in values]
+    for (k, i), by in zip(free, step, strict=True):
+        moved[k][i] = float(np.clip(moved[k][i] + by, shapes[k].low[i], shapes[k].high[i]))
+    return [tuple(v) for v in moved]
+
+
+def _covariance(
+    equation: Equation,
+    shapes: Sequence[Shape],
+    values: Sequence[tuple[float, ...]],
+    phi: Float[np.ndarray, "R k"],
+    w: Float[np.ndarray, " k"],
+    free: Sequence[tuple[int, int]],
+) -> Float[np.ndarray, "m m"]:
+    joint = np.column_stack([phi, _sensitivities(equation, shapes, values, w, free)])
+    joint = np.nan_to_num(joint)
+    size = np.sqrt(np.vecdot(joint.T, joint.T))
+    size = np.where(size > 0, size, 1.0)
+    inner = np.linalg.pinv((joint / size).T @ (joint / size), hermitian=True)
+    return inner / np.outer(size, size)

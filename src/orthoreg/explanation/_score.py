@@ -1,0 +1,19 @@
+"""One score for every candidate of one data set, in nats: less is better."""
+
+from typing import Any
+
+import numpy as np
+
+_TEMPERED = 60.0  # rows that count where the misfit is no more than noise
+_CLEAR = 2.0  # times the variance of the noise, above which every row counts
+_LEAST = 0.4  # of that: a better fit than noise allows tells nothing
+
+
+def misfit_nats(mse: Any, noise: float, count: float) -> Any:
+    """The negative log-likelihood of residuals of unknown size, N/2 log(mse), from where they are
+    twice the variance of the noise. Below, where models differ by chance and by what smoothing
+    left, at most 60 rows count."""
+    ratio = np.asarray(mse) / (_CLEAR * noise)
+    above = np.log(np.maximum(ratio, 1.0))
+    below = np.log(np.clip(ratio, _LEAST, 1.0))
+    return 0.5 * count * above + 0.5 * min(count, _TEMPERED) * below

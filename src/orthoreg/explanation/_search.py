@@ -1,0 +1,171 @@
+"""The search for one equation: families of functions apart and together, best candidates first."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool
+
+from ._beam import Support, added_gains, beam, best_of, exchange
+from ._candidates import Candidate, make_readable, polish, prune, rescored
+from ._equation import Equation
+from ._pairs import best_pairs
+from ._projection import project
+
+FAMILIES = (
+    ("poly",),
+    ("poly", "trig"),
+    ("poly", "rational", "power"),
+    ("poly", "exp"),
+    ("poly", "trig", "rational", "power", "exp", "own"),
+)
+_DEPTH = 7
+_EACH = 4  # supports polished at each temperature in a family
+_REFINED = 3  # of a level whose parameters are estimated within the beam
+_ROUNDS = 3  # of doing so
+_LARGEST_SEEDED = 2
+_SEEDED_SUPPORTS = 4
+_SEEDS = 8  # functions whose parameters are estimated beside a known support
+_STARTS = 2  # known supports of a size, that pairs are added to
+_LARGEST_START = 4
+_PAIRS = 4  # at each temperature
+_MUCH_LESS = 0.7  # of the noise: what polishing may show
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Candidates of one equation, best first; `base` is the best of known terms alone."""
+
+    base: Candidate
+    candidates: tuple[Candidate, ...]
+    noise: float
+
+
+def search(
+    equation: Equation,
+    support: Sequence[int] = (),
+    *,
+    goes_on: Callable[[], bool] = lambda: True,
+    most: int = 16,
+) -> Found:
+    """Candidates of the equation. `support` are known columns that a model uses already.
+
+    Beams are guided by the noise that rows are known to have; candidates are judged by what the
+    best of them leaves, where that is more.
+    """
+    equation.noise = 1.0
+    start = tuple(int(k) for k in support)
+    starts = [()] if not start else [(), start]
+    known = beam(equation, equation.known, starts, depth=_DEPTH + 3)
+    chosen = best_of(equation, known, _EACH)
+    everything = list(known)
+    _seed(equation, known)
+    for names in FAMILIES:
+        if not goes_on():
+            break
+        if (_allowed(equation, names) & ~equation.known).any():
+            begun = starts if names != FAMILIES[-1] else [*starts, *_paired(equation, known)]
+            supports = _in_family(equation, names, begun)
+            everything += supports
+            chosen += best_of(equation, supports, _EACH)
+    equation.noise = _left(equation, [(one.rss, len(one.columns)) for one in everything])
+    columns = {frozenset(one.columns): one.columns for one in chosen}
+    polished = [polish(equation, one) for one in columns.values()]
+    found = [one for one in polished if one is not None]
+    least = _left(equation, [(one.fit.rss, len(one.fit.covariance)) for one in found])
+    if least < _MUCH_LESS * equation.noise:
+        equation.noise = least
+        found = [prune(equation, rescored(equation, one)) for one in found]
+    ordered = _distinct(equation, found)
+    base = min((one for one in ordered if not one.new), key=lambda one: one.score)
+    return Found(base, tuple(ordered[:most]), equation.noise)
+
+
+def _seed(equation: Equation, known: Sequence[Support]) -> None:
+    """Adds, beside the best known support of each small size, the functions that serve it best
+    alone, with their parameters estimated: a coarse grid may hide the right one."""
+    for size in range(_LARGEST_SEEDED + 1):
+        same = [one for one in known if len(one.columns) == size]
+        for one in sorted(same, key=lambda one: one.rss)[:_SEEDED_SUPPORTS]:
+            gains = added_gains(equation, one.columns)
+            best: dict[int, int] = {}
+            for k in np.argsort(-gains):
+                if equation.values[k] and np.isfinite(gains[k]):
+                    best.setdefault(int(equation.shape[k]), int(k))
+                if len(best) == _SEEDS:
+                    break
+            _sharpened(
+                equation,
+                [Support((*one.columns, k), 0.0, 0.0) for k in best.values()],
+            )
+
+
+def _paired(equation: Equation, known: Sequence[Support]) -> list[tuple[int, ...]]:
+    """Known supports of each size with the two columns that serve them best."""
+    starts = []
+    for size in range(_LARGEST_START + 1):
+        same = [one for one in known if len(one.columns) == size]
+        for one in sorted(same, key=lambda one: one.rss)[:_STARTS]:
+            pairs = best_pairs(equation, one, _allowed(equation, FAMILIES[-1]), _PAIRS)
+            starts += [pair.columns for pair in pairs]
+    return starts
+
+
+def _left(equation: Equation, fits: Sequence[tuple[float, int]]) -> float:
+    """The least variance that any of the fits leaves, no less than that of the noise."""
+    rows = len(equation.target)
+    return max(1.0, min(rss / max(rows - 2 * size, 1) for rss, size in fits))
+
+
+def _in_family(
+    equation: Equation, names: Sequence[str], starts: Sequence[tuple[int, ...]]
+) -> list[Support]:
+    """The best supports with columns of a family; parameters of the best are estimated, and
+    these columns added, before the beam runs again."""
+    supports: list[Support] = []
+    for _ in range(_ROUNDS):
+        allowed = _allowed(equation, names)
+        supports = beam(equation, allowed, starts, depth=_DEPTH)
+        supports = exchange(equation, allowed, supports)
+        if not _sharpened(equation, best_of(equation, supports, _REFINED)):
+            break
+    return supports
+
+
+def _sharpened(equation: Equation, supports: Sequence[Support]) -> int:
+    """Adds the columns of these supports with their parameters estimated; how many."""
+    before = len(equation)
+    seen = {(int(s), v) for s, v in zip(equation.shape, equation.values, strict=True)}
+    for one in supports:
+        places = [int(equation.shape[k]) for k in one.columns]
+        if not any(equation.shapes[p].parameters for p in places):
+            continue
+        fit = project(
+            equation,
+            [equation.shapes[p] for p in places],
+            [equation.values[k] for k in one.columns],
+        )
+        for place, values in zip(places, fit.values if fit else (), strict=False):
+            rounded = tuple(float(f"{v:.8g}") for v in values)
+            if values and (place, rounded) not in seen:
+                seen.add((place, rounded))
+                equation.add(place, rounded)
+    return len(equation) - before
+
+
+def _allowed(equation: Equation, names: Sequence[str]) -> Bool[np.ndarray, " K"]:
+    chosen = np.array([shape.family in names for shape in equation.shapes])
+    return chosen[equation.shape] | equation.known
+
+
+def _distinct(equation: Equation, found: Sequence[Candidate]) -> list[Candidate]:
+    """The best of each structure, with readable constants, best first."""
+    best: dict[frozenset[str], Candidate] = {}
+    for one in found:
+        old = best.get(one.structure)
+        if old is None or one.score < old.score:
+            best[one.structure] = one
+    ordered = sorted(best.values(), key=lambda one: one.score)
+    return sorted((make_readable(equation, one) for one in ordered), key=lambda one: one.score)

@@ -1,0 +1,98 @@
+"""`Shape`: a formula with inner parameters, the values of these that a search begins with, and
+what its symbols cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from jaxtyping import Float
+
+from ..libraries import (
+    Call,
+    Expression,
+    Number,
+    Parameter,
+    Power,
+    Product,
+    Program,
+    Sum,
+    Variable,
+    compiled,
+    derivative,
+    run,
+    substitute,
+)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """One formula of the variables.
+
+    `grid` holds a row for each start of its `parameters`, `low` and `high` their bounds. `family`
+    is the kind of function; terms of the library that a model has are `known`,
+    `written_as` the library has them.
+    """
+
+    expression: Expression
+    family: str
+    parameters: tuple[str, ...] = ()
+    grid: Float[np.ndarray, "g q"] = field(default_factory=lambda: np.zeros((1, 0)))
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    known: bool = False
+    written_as: str = ""
+
+    @cached_property
+    def program(self) -> Program:
+        return compiled([self.expression])
+
+    @cached_property
+    def slopes(self) -> Program:
+        """The derivatives by the parameters."""
+        return compiled([derivative(self.expression, name) for name in self.parameters])
+
+    def columns(
+        self, points: Float[np.ndarray, "M V"], grid: Float[np.ndarray, "g q"]
+    ) -> Float[np.ndarray, "M g"]:
+        """The values at points, for each row of parameters; not finite beyond the domain."""
+        named = {name: grid[:, i] for i, name in enumerate(self.parameters)}
+        variables = [column[:, None] for column in points.T]
+        with np.errstate(all="ignore"):
+            values = run(self.program, variables, np, named)[0]
+        return np.array(np.broadcast_to(np.asarray(values, dtype=float), (len(points), len(grid))))
+
+    def gradient(
+        self, points: Float[np.ndarray, "M V"], values: Sequence[float]
+    ) -> Float[np.ndarray, "M q"]:
+        """The derivatives by the parameters at points."""
+        named = dict(zip(self.parameters, values, strict=True))
+        with np.errstate(all="ignore"):
+            parts = run(self.slopes, list(points.T), np, named)
+        return np.column_stack([np.broadcast_to(part, len(points)) for part in parts])
+
+    def at(self, values: Sequence[float]) -> Expression:
+        """The formula with these numbers in the place of its parameters."""
+        numbers = {
+            name: Number(float(value)) for name, value in zip(self.parameters, values, strict=True)
+        }
+        return substitute(self.expression, numbers) if numbers else self.expression
+
+
+def symbols(item: Expression) -> int:
+    """How many variables, numbers and functions the formula is written with; signs and the number
+    one are free."""
+    match item:
+        case Number(value):
+            return int(abs(value) != 1)
+        case Variable() | Parameter():
+            return 1
+        case Sum(parts) | Product(parts):
+            return sum(symbols(part) for part in parts)
+        case Power(base, exponent):
+            inverse = isinstance(exponent, Number) and exponent.value == -1
+            return symbols(base) + (1 if inverse else symbols(exponent))
+        case Call(_, argument):
+            return 1 + symbols(argument)

@@ -1,0 +1,91 @@
+"""`discover`: ranked models of runs, the base library's best among them."""
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import orthoreg as og
+from orthoreg._errors import InputError
+from orthoreg.cli import run
+from orthoreg.explanation import best_combinations
+
+
+def logistic(t: np.ndarray, start: float) -> np.ndarray:
+    """x' = x - x^2/2."""
+    return 2 / (1 + (2 / start - 1) * np.exp(-t))
+
+
+@pytest.fixture(scope="module")
+def discovery():
+    t = np.linspace(0, 8, 200)
+    noise = 0.01 * np.random.default_rng(0).standard_normal((2, 200))
+    runs = [logistic(t, start)[:, None] + e[:, None] for start, e in zip((0.1, 3.5), noise)]  # noqa: B905
+    return og.discover(og.Dataset.from_arrays(runs, t, names=["x"]))
+
+
+def test_the_truth_is_on_top(discovery):
+    model = discovery.best
+    assert sorted(np.array(model.feature_names_)[model.support_[0]]) == ["x", "x**2"]
+    assert_allclose(sorted(model.coefficients_[0][model.support_[0]]), [-0.5, 1.0], rtol=0.05)
+
+
+def test_gaps_and_weights_follow_the_scores(discovery):
+    scores = [one.score for one in discovery.models]
+    assert scores == sorted(scores)
+    assert discovery.models[0].gap == 0
+    assert_allclose(sum(one.weight for one in discovery.models), 1.0)
+    assert discovery.base.is_base
+    json.dumps(discovery.to_dict())
+
+
+def test_forecasts_are_averaged(discovery):
+    t = np.linspace(0, 5, 20)
+    found = discovery.simulate([0.5], t)
+    assert_allclose(found.x[:, 0], logistic(t, 0.5), atol=0.03)
+    assert found.spread.shape == found.x.shape and (found.spread >= 0).all()
+
+
+def test_a_model_of_the_list_is_a_model(discovery, tmp_path):
+    discovery.best.save(tmp_path / "m.orthoreg")
+    assert og.load(tmp_path / "m.orthoreg").equations() == discovery.best.equations()
+
+
+def test_runs_in_time_are_needed():
+    with pytest.raises(InputError, match="runs in time"):
+        og.discover(np.zeros((10, 2)))
+
+
+def test_combinations_come_in_the_order_of_their_sums():
+    class One:
+        def __init__(self, score):
+            self.score = score
+
+    rng = np.random.default_rng(0)
+    lists = [
+        sorted((One(s) for s in rng.uniform(0, 9, n)), key=lambda o: o.score) for n in (4, 3, 5)
+    ]
+    found = [sum(one.score for one in chosen) for chosen in best_combinations(lists, 60)]
+    every = sorted(
+        a.score + b.score + c.score for a in lists[0] for b in lists[1] for c in lists[2]
+    )
+    assert_allclose(found, every)
+
+
+@pytest.mark.slow
+def test_fit_discovers_on_the_command_line(tmp_path, capsys):
+    t = np.linspace(0, 8, 120)
+    table = tmp_path / "runs.csv"
+    rows = np.column_stack([t, logistic(t, 0.1)])
+    np.savetxt(table, rows, delimiter=",", header="t,x", comments="")
+    arguments = ["fit", str(table), "--time", "t", "--states", "x", "--discover"]
+    assert run([*arguments, "--out", str(tmp_path / "out"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["discovery"][0]["equations"] == found["equations"]
+    assert any(one["is_base"] for one in found["discovery"])
+    for option in (["--sparsity", "0.1"], ["--preset", "paper_l2"]):
+        assert run([*arguments, *option]) == 2
+        assert f"knows no {option[0]}" in capsys.readouterr().err
+    assert run([*arguments[:-1], "--minutes", "1"]) == 2
+    assert "--minutes limits --discover" in capsys.readouterr().err

@@ -1,0 +1,140 @@
+"""`explain`: proposals for fitted models, accepted, saved, printed, or none."""
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import orthoreg as og
+from orthoreg._errors import InputError
+from orthoreg.cli import run
+from orthoreg.systems import Pendulum, Split, generate
+
+
+@pytest.fixture(scope="module")
+def states() -> np.ndarray:
+    return np.random.default_rng(0).uniform(-2, 2, (300, 1))
+
+
+def slopes(x: np.ndarray) -> np.ndarray:
+    return -x + 0.4 * np.sin(3 * x)
+
+
+@pytest.fixture(scope="module")
+def explanation(states):
+    model = og.OrthoReg("poly(1)", og.Zero()).fit(states, slopes(states))
+    return model.explain(states, slopes(states))
+
+
+def test_what_is_missing_is_named_with_its_evidence(explanation):
+    first = explanation.proposals[0]
+    assert (first.equation, first.formula) == ("x0", "sin(3*x0)")
+    assert first.gain > 100 and first.inside > 0.99 and first.outside > 0.99
+    assert first.probability == 1.0
+    values = {one.name: one for one in first.constants}
+    assert_allclose(values["coefficient of sin(3*x0)"].value, 0.4, rtol=1e-3)
+    assert values["p in sin(x0*p)"].is_snapped
+    before, after = first.changes["x0"]
+    assert abs(before + 1) > 0.05 > abs(after + 1)
+    assert all(one.equation == "x0" for one in explanation.proposals)
+    assert "x0' lacks sin(3*x0)" in str(explanation)
+    json.dumps(explanation.to_dict())
+
+
+def test_an_accepted_proposal_extends_the_model(explanation, tmp_path):
+    model = explanation.proposals[0].accept()
+    assert model.equations() == ["x0' = -1.000 x0 + 0.4000 sin(3*x0)"]
+    assert explanation.model.equations() != model.equations()
+    model.save(tmp_path / "m.orthoreg")
+    loaded = og.load(tmp_path / "m.orthoreg")
+    assert loaded.equations() == model.equations()
+    assert [one["formula"] for one in loaded.accepted_] == ["sin(3*x0)"]
+    assert any("Accepted into the library of x0': sin(3*x0)" in n for n in loaded.summary().notes)
+
+
+def test_the_best_of_each_equation_is_accepted_without_a_number(explanation):
+    assert explanation.accept().equations() == explanation.accept(0).equations()
+    with pytest.raises(InputError, match=r"There are \d+ proposals, counted from 0; got 99"):
+        explanation.accept(99)
+
+
+def test_nothing_is_proposed_where_nothing_is_missing(states):
+    model = og.OrthoReg("poly(1)", og.Zero()).fit(states, 2 * states)
+    found = model.explain(states, 2 * states)
+    assert found.proposals == ()
+    assert str(found).startswith("Nothing to add")
+    with pytest.raises(InputError, match="no proposal to accept"):
+        found.accept()
+
+
+def test_an_atom_of_ones_own_is_tried(states):
+    y = np.sin(np.exp(0.6 * states))
+    model = og.OrthoReg("poly(1)", og.Zero()).fit(states, y)
+    atom = og.Atom("sin(exp(p*z))", p=(0.1, 2))
+    found = model.explain(states, y, atoms=[atom])
+    assert found.proposals[0].formula == "sin(exp(0.6*x0))"
+    accepted = found.accept(0)
+    (value,) = accepted.parameters_.values()
+    assert_allclose(value, 0.6, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ({"atoms": [og.Atom("sin(q*z)")]}, "'q' is no variable"),
+        ({"atoms": ["sin(z)"]}, "must be a list of Atom"),
+        ({"minutes": 0}, "minutes must be more than 0"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(explanation, states, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        explanation.model.explain(states, slopes(states), **options)
+
+
+def test_without_time_the_library_alone_is_judged(explanation, states):
+    found = explanation.model.explain(states, slopes(states), minutes=1e-9)
+    assert found.proposals == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("difficulty", ["low", "medium", "high"])
+def test_the_missing_terms_of_the_pendulum_are_named(difficulty):
+    system = Pendulum.of_difficulty(difficulty)
+    data = generate(system, Split.train, runs=200)
+    model = og.OrthoReg("poly(2) + fourier(1)").fit(data)
+    found = model.explain(data)
+    assert set(found.proposals[0].terms) == {"cos(3*theta)", "exp(-theta**2)", "tanh(omega)"}
+    test = generate(system, Split.t2, runs=20)
+    truth = system(0.0, test.states)
+    error = np.mean((found.accept(0).predict(test) - truth) ** 2) / np.var(truth)
+    assert error < 1e-3
+
+
+@pytest.mark.slow
+def test_the_command_prints_proposals_and_writes_the_model(tmp_path, capsys):
+    t = np.linspace(0, 12, 500)
+    data = og.Dataset.from_arrays(_decay(t), t, names=["x"])
+    table = tmp_path / "runs.csv"
+    np.savetxt(table, np.column_stack([t, data.states]), delimiter=",", header="t,x", comments="")
+    model, out = tmp_path / "m.orthoreg", tmp_path / "larger.orthoreg"
+    og.OrthoReg("poly(1)", og.Zero()).fit(data).save(model)
+    arguments = ["explain", str(model), str(table), "--accept", "0", "--out", str(out)]
+    assert run([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["proposals"][0]["equation"] == "x"
+    assert og.load(out).equations() == found["accepted"]
+    assert run(["explain", str(model), str(table), "--accept", "0"]) == 2
+    assert "belong together" in capsys.readouterr().err
+
+
+def _decay(t: np.ndarray) -> np.ndarray:
+    """x' = -x + 2 sin(3 x) has no closed form: by small steps."""
+    x, step = np.array([2.6]), 1e-3
+    found = []
+    for time in np.arange(0, t[-1] + step, step):
+        found.append((time, x[0]))
+        half = x + step / 2 * (-0.2 * x + 0.1 * np.sin(3 * x))
+        x = x + step * (-0.2 * half + 0.1 * np.sin(3 * half))
+    times, values = np.array(found).T
+    return np.interp(t, times, values)[:, None]
