@@ -41,6 +41,7 @@ def test_a_preset_has_the_settings_of_the_paper(name):
         "selection": selection,
         "solver": solver,
         "gate": None,
+        "physics": None,
         "seed": 0,
     }
     recipe = model.recipe()  # every part is accepted

@@ -156,3 +156,14 @@ def test_nested_brackets_do_not_cost_exponential_time():
     for _ in range(20):
         text = f"(y - x*{text}*z)"
     assert parse(to_text(parse(text, "xyz")), "xyz") == parse(text, "xyz")
+
+
+@pytest.mark.parametrize(
+    ("text", "symbols"),
+    [("x", 1), ("x*y", 2), ("x**2", 2), ("x**3", 3), ("x**2*y", 3), ("sin(x)", 2), ("2.5", 0),
+     ("sqrt(x)", 2), ("x/(K + x)", 4), ("exp(-x**2)", 3)],
+)  # fmt: skip
+def test_complexity_counts_what_is_written_without_powers(text, symbols):
+    from orthoreg.libraries import complexity, parse
+
+    assert complexity(parse(text, ["x", "y"], ["K"])) == symbols

@@ -71,7 +71,8 @@ def combine(
             bounds |= ends
             values |= one.fit.parameters(k, str(one.output))
         written[one.output] = formulas
-        library[outputs[one.output]] = Terms(formulas, bounds)
+        ordered = sorted(formulas, key=lambda text: (len(text), text))  # short ones first
+        library[outputs[one.output]] = Terms(ordered, bounds)
     whole = PerState(library)
     features = bind(whole, names, outputs, given)
     coefficients = np.zeros((len(outputs), len(features.terms)))

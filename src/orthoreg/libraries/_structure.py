@@ -150,12 +150,15 @@ def substitute(item: Expression, values: Mapping[str, Expression]) -> Expression
 
 
 def complexity(item: Expression) -> int:
-    """How many symbols a reader sees: variables, functions and powers; numbers do not count."""
+    """How many symbols it takes to write the formula without powers: variables and functions.
+    Numbers do not count, an exponent that is no whole number counts like a function."""
     match item:
         case Variable() | Parameter():
             return 1
         case Sum(parts) | Product(parts):
             return sum(complexity(part) for part in parts)
+        case Power(base, Number(value)) if value.is_integer() and 0 < value <= _LARGEST_EXPONENT:
+            return complexity(base) * int(value)
         case Power(base, exponent):
             return complexity(base) + complexity(exponent) + 1
         case Call(_, argument):

@@ -77,7 +77,8 @@ class PartitionedMoments:
         self,
     ) -> tuple["PartitionedMoments", Float[np.ndarray, " K"], Float[np.ndarray, " c"]]:
         """The cells of terms and targets of mean square one, and the scales divided by."""
-        scale = np.sqrt(np.diag(self.all.total) / self.all.count)
+        squares = np.maximum(np.diag(self.all.total), 0.0)  # rounding may leave less
+        scale = np.sqrt(squares / self.all.count)
         scale = np.where(scale > 0, scale, 1.0)
         terms, targets = scale[: self.n_features], scale[self.n_features :]
         cells = replace(

@@ -58,7 +58,8 @@ def beam_search(
             best, since = min(found.values()), 0
         if since >= _PATIENCE:
             break
-    if first and first not in scored and not _cancels(equations, first):
+    usable = bool(first) and bool((np.diag(Q)[list(first or ())] > 0).all())
+    if first and usable and first not in scored and not _cancels(equations, first):
         square = yy - float(r[list(first)] @ solved(equations, first))
         scored[first] = misfit(max(square, 0.0) / rows) + float(price[list(first)].sum())
     return sorted((value, support) for support, value in scored.items())

@@ -10,7 +10,7 @@ from ..data import Dataset
 
 _MOST_STEPS = 100  # of a stretch with an offset of its own: errors of smoothing add up
 _FEWEST_STEPS = 12
-_ROUGH = 0.8  # of a function's standard deviation, that it may change from row to row
+_ROUGH = 1.2  # of a function's standard deviation, that it may change from row to row
 _STRETCHES = 3  # that a run is cut into at least, as far as its length allows
 
 
