@@ -100,6 +100,7 @@ def test_grid_search_over_rows_keeps_runs_together(pendulum_runs):
     assert search.best_params_ == {"sparsity": 1e-3}
 
 
+@pytest.mark.slow
 def test_grid_search_of_a_trained_network(pendulum_runs):
     model = og.OrthoReg(
         augmentation=og.MLP(6, 1), sparsity=0.01, solver=og.Adam(epochs=60, normalize=True)

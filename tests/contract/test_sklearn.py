@@ -61,9 +61,7 @@ def test_steps_that_keep_the_units_work_in_a_pipeline(rng):
 def test_grid_search_reaches_every_strength(rng):
     x, y = linear_field(rng)
     grid = {"sparsity": [0.001, 1.9], "library": [og.Polynomial(1), og.Polynomial(2)]}
-    search = GridSearchCV(
-        og.OrthoReg(augmentation=og.Zero(), solver=og.Exact()), grid, cv=3, n_jobs=2
-    )
+    search = GridSearchCV(og.OrthoReg(augmentation=og.Zero(), solver=og.Exact()), grid, cv=3)
     search.fit(x, y)
     assert search.best_params_["sparsity"] == 0.001
 
@@ -82,7 +80,7 @@ def test_clone_keeps_parts_and_forgets_the_fit(pendulum_model):
 
 def test_same_seed_same_bits(pendulum_runs):
     def predictions(seed):
-        model = og.OrthoReg(augmentation=og.RandomFeatures(30), seed=seed).fit(pendulum_runs)
+        model = og.OrthoReg(augmentation=og.RandomFeatures(30), seed=seed).fit(pendulum_runs[:6])
         return model.predict(pendulum_runs)
 
     assert np.array_equal(predictions(3), predictions(3))

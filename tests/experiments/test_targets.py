@@ -85,6 +85,7 @@ def test_the_page_has_every_target():
     assert "](picture.png)" in page and "Pendulum, high difficulty, irregular times" in page
 
 
+@pytest.mark.slow
 def test_records_tables_figure_and_page_are_written_and_read_again(tmp_path):
     rows = tuple(records())
     files = write(Reproduction(("extrapolation",), Scale(), rows, ()), tmp_path)

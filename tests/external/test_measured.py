@@ -56,6 +56,7 @@ def test_lynx_and_hare_need_no_residual_and_are_forecast_without_explosion():
     assert np.abs(forecast.x).max() < 5 * data.states.max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["", "_noisy"])
 def test_the_capacitance_of_a_circuit_is_found_with_its_interval(kind):
     """v_c' = i_l / C with C = 270 nF, time in microseconds."""

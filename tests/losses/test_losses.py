@@ -399,7 +399,10 @@ def test_losses_refuse_in_a_sentence(kind):
 # -- what a fitted model is ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", [og.OneStep(), og.MultiStep(3)], ids=repr)
+SLOWLY = pytest.param(og.MultiStep(3), marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("loss", [og.OneStep(), SLOWLY], ids=repr)
 def test_the_projection_is_that_of_the_states_the_loss_sees(loss):
     """Short runs: states at their ends, which no step begins in, would change the projection."""
     times = np.linspace(0, 1, 5)

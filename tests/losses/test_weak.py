@@ -81,7 +81,7 @@ def test_given_derivatives_are_taken():
     assert isinstance(Measured().rule(data), og.VectorField)
 
 
-@pytest.mark.parametrize("noise", [0.02, 0.05])
+@pytest.mark.parametrize("noise", [0.02, pytest.param(0.05, marks=pytest.mark.slow)])
 def test_the_default_finds_the_equations_of_noisy_runs(noise):
     x = runs(predators, STARTS, t, noise)
     model = og.OrthoReg("poly(2)").fit(x, t=t)
