@@ -97,7 +97,7 @@ def estimated_constants(
 ) -> str:
     """The constants that were estimated, with the interval of each."""
     shown = [
-        f"{name} = {value:.4g}" + ("" if ends is None else f" ({ends[0]:.4g} to {ends[1]:.4g})")
+        f"{name} = {value:.5g}" + ("" if ends is None else f" ({ends[0]:.5g} to {ends[1]:.5g})")
         for name, value, ends in constants
     ]
     return f"Estimated from the data: {listed(shown)}."

@@ -32,7 +32,5 @@ def noise(
         "noise",
         f"Noise is large in {states}, in percent of the standard deviation; it leaves "
         f"{percent(float(slope_noise[worst]))} noise in the estimated "
-        f"{(rates or names)[worst]}'. Measure "
-        f"more runs, or repeat them and average. The weak form, loss=Weak(), needs no derivatives "
-        f"of the data.",
+        f"{(rates or names)[worst]}'. Measure more runs, or repeat them and average.",
     )
