@@ -53,7 +53,7 @@ def test_a_row_is_at_the_centre_of_its_window():
     rows, weights = windowed()
     share = np.abs(weights) / np.abs(weights).sum(axis=1, keepdims=True)
     assert_allclose(rows.variables, share @ rows.points, rtol=1e-12)
-    assert_allclose(rows.extent.mean, rows.points.mean(axis=0), rtol=1e-12)
+    assert_allclose(rows.extent.mean, rows.variables.mean(axis=0), rtol=1e-12)
     inside = [rows.points[row != 0] for row in weights]
     for place, near in zip(rows.variables, inside, strict=True):
         assert (near.min(axis=0) <= place).all() and (place <= near.max(axis=0)).all()

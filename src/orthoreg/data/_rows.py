@@ -46,8 +46,8 @@ class Rows:
 
     @cached_property
     def extent(self) -> Extent:
-        """Where the rows lie."""
-        return Extent.of(self.points)
+        """Where the rows lie: their points, or the centres of their windows."""
+        return Extent.of(self.variables)
 
     @cached_property
     def variables(self) -> Float[np.ndarray, "N V"]:

@@ -12,7 +12,7 @@ from .._field import HybridField
 from .._gate import Gate, Region
 from .._typing import Mask
 from ..augmentations import AbstractBasis
-from ..data import Rows, folds
+from ..data import Extent, Rows, folds
 from ..diagnostics import Certificate, certify
 from ..libraries import parameter_bounds
 from ..physics import Knowledge, Symmetries, basis_of, bind_physics, symmetric_basis
@@ -201,7 +201,7 @@ def finish(
         certificate,
         selection if has_path else None,
         solution.training,
-        task.observed.extent.range,
+        Extent.of(task.observed.points).range,
         parameter_intervals=tuple(intervals.items()),
     )
 

@@ -31,9 +31,8 @@ _MOST_ROWS = 20_000  # that a residual is tried on
 _FEWEST_ROWS = 40
 _NO_WORSE = 1.02  # of the error without a residual, with one that stays
 _BETTER = 0.98  # where the rows are noisy, which a residual may have learned
-_EXPLAINED = 1.3  # times the noise variance: a misfit that leaves nothing for a residual
+_EXPLAINED = 1.2  # times the noise variance: a misfit that leaves nothing for a residual
 _NEARLY = 4.0  # the same: one with which trajectories still say what constants are
-_MUCH_BETTER = 0.7  # of the forecast error, for other terms where all leave something
 _LOST = 0.7  # standard deviations: forecasts that tell nothing
 
 
@@ -80,9 +79,9 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
 
 
 def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match | None:
-    """The equations whose trajectories follow the runs best. Where something is missing in them,
-    those of the fit unless their forecasts are much worse; None where much is missing: what
-    matches trajectories there distorts the constants of equations that are right."""
+    """The equations whose trajectories follow the runs best. Where even these leave more than
+    noise, those of the fit, which extrapolate better than what imitates a missing term; None where
+    much is missing: matching would distort the constants of equations that are right."""
     alone = without_residual(fit.field)
     found = choose_structure(
         alone,
@@ -93,10 +92,6 @@ def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match |
         knowledge=known,
     )
     if found is None or found.misfit < _EXPLAINED:
-        return found
-    some = _some(runs.data)
-    before, after = (forecast_error(f, some, runs.interpolation) for f in (alone, found.field))
-    if after < _MUCH_BETTER * before:
         return found
     return replace(found, field=alone) if found.misfit < _NEARLY else None
 

@@ -58,7 +58,7 @@ def _of_run(
         inner = apart[_REACH : len(apart) - _REACH]
         nearby = np.zeros_like(apart)
         nearby[_REACH : len(apart) - _REACH] = _in_the_middle(inner, _NEAR)
-        usual = np.maximum(np.median(inner, axis=0), nearby)
+        usual = np.maximum(_usual(inner), nearby)
         far = apart > _FAR / _MEDIAN * np.maximum(usual, 1e-300)
         far &= _cubic_surprise(times, mended) > _SHARP * apart
         worst = far & (apart > _WORST * _largest(apart, _REACH)) & (np.ptp(values, axis=0) > 0)
@@ -67,6 +67,12 @@ def _of_run(
         found |= worst
         mended = np.where(worst, between, mended)
     return found
+
+
+def _usual(apart: Float[np.ndarray, "N n"]) -> Float[np.ndarray, " n"]:
+    """The median surprise of each column, of those that are surprised at all: rounded values that
+    rest are not, and one step of rounding is no outlier."""
+    return np.array([np.median(own[own > 0]) if own.any() else 0.0 for own in apart.T])
 
 
 def _surprise(
