@@ -1,13 +1,9 @@
 """Half of ODEBench: noise, and samples that are missing."""
 
-import csv
-import json
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 
 import orthoreg as og
+from orthoreg.experiments._odebench import forecast_r2, odebench_runs
 
 from ._line import Line, data_file
 
@@ -22,10 +18,10 @@ _LEAST = {0.0: 80.0, 0.02: 72.0, 0.05: 62.0}
 
 
 def measure(seeds: int) -> list[Line] | None:
-    file, runs = data_file("odebench_odd.json"), data_file("odebench_odd.csv")
-    if file is None or runs is None:
+    table = data_file("odebench_odd.csv")
+    systems = {} if table is None else odebench_runs(table.parent)
+    if not systems:
         return None
-    systems = _systems(file, runs)
     lines = []
     for noise, least in _LEAST.items():
         label = f"{100 * noise:g} % noise"
@@ -59,17 +55,4 @@ def _score(
     model = og.OrthoReg("poly(3) + fourier(1)").fit(og.Dataset.from_arrays(states, times))
     truth = test[:, 1:]
     rollout = model.simulate(truth[0], test[:, 0])
-    if not np.isfinite(rollout.x).all():
-        return -np.inf
-    return float(1 - ((rollout.x - truth) ** 2).sum() / ((truth - truth.mean(axis=0)) ** 2).sum())
-
-
-def _systems(file: Path, table: Path) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    rows: dict[tuple[int, int], list[list[float]]] = {}
-    with table.open() as lines:
-        for row in list(csv.reader(lines))[1:]:
-            values = [float(value) for value in row[2:] if value]
-            rows.setdefault((int(row[0]), int(row[1])), []).append(values)
-    known: list[dict[str, Any]] = json.loads(file.read_text())
-    numbers = [int(one["id"]) for one in known]
-    return {n: (np.array(rows[n, 0]), np.array(rows[n, 1])) for n in numbers}
+    return forecast_r2(rollout.x, truth)

@@ -166,7 +166,7 @@ class _Matching:
         level, is_noise = noise_level(data.times, data.states, data.offsets)
         spread = data.states.std(axis=0)
         self.variance = spread**2
-        self.measured = np.array([name not in data.estimated for name in data.state_names])
+        self.measured = data.is_measured
         floor = np.maximum(_CLEAN * spread, 1e-300)
         self.noise = np.where(is_noise, np.maximum(level, floor), floor)
 

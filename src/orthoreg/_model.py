@@ -10,21 +10,10 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from . import export
-from ._errors import InputError, ModelFileError
+from ._errors import InputError
 from ._explaining import Explanation, explanation_of
-from ._persistence import (
-    check_array,
-    decode,
-    encode,
-    encode_library,
-    evidence_from_parts,
-    evidence_parts,
-    field_from_parts,
-    field_parts,
-    refinement_from_parts,
-    refinement_parts,
-    write_model,
-)
+from ._model_parts import model_params, model_parts, restore
+from ._persistence import write_model
 from ._refining import refinement_of
 from ._rollouts import rollouts
 from ._scikit import BaseEstimator, RegressorMixin, check_is_fitted
@@ -39,7 +28,7 @@ from ._validation import (
     with_clock,
 )
 from .data import Dataset
-from .diagnostics import Certificate, certify
+from .diagnostics import certify
 from .explanation import Atom
 from .fitting import Fit, Recipe, Runs, adapt, fit_all, follow_trajectories, knowledge_of
 from .libraries import parameters_of
@@ -534,86 +523,13 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         the last summary that was made.
         """
         check_is_fitted(self)
-        entries, arrays = field_parts(self.field_)
-        evidence, evidence_arrays = evidence_parts(self._term_evidence())
-        refinement, refinement_arrays = refinement_parts(self.refinement_)
-        params = {
-            name: encode_library(value, self.field_.features.variables)
-            if name == "library"
-            else encode(value)
-            for name, value in self.get_params(deep=False).items()
-        }
-        write_model(
-            path,
-            {
-                "estimator": type(self).__name__,
-                "params": params,
-                "field": entries,
-                "states": list(self.state_names_),
-                "inputs": list(self.input_names_),
-                "interpolation": self.input_interpolation_,
-                "outputs": list(self.output_names_),
-                "units": encode(self.units_),
-                "columns": encode(self.columns_),
-                "velocity_of": self.velocity_of_,
-                "estimated": list(self.estimated_),
-                "clock": self.clock_,
-                "target_is_flat": self.target_is_flat_,
-                "has_feature_names": hasattr(self, "feature_names_in_"),
-                "certificate": encode(self.certificate_.as_dict()),
-                "evidence": evidence,
-                "refinement": refinement,
-                "accepted": encode(self.accepted_),
-                "parameter_intervals": encode(self._parameter_ends),
-                "summary": None if self._summary is None else encode(self._summary.to_dict()),
-            },
-            {**arrays, **evidence_arrays, **refinement_arrays, "state_range": self.state_range_},
-        )
+        write_model(path, *model_parts(self, self._term_evidence()))
 
     @classmethod
     def _loaded(cls, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
-        params = decode(manifest["params"])
-        if "gate" in cls._get_param_names():
-            params = {"gate": None} | params  # a file from before there were gates
-        if params.get("selection") is not None and params.get("sparsity") is not None:
-            params["selection"] = None  # from before the two excluded each other: it had no effect
-        model = cls(**params)
-        model.field_ = field_from_parts(manifest["field"], arrays)
-        model.state_names_ = tuple(manifest["states"])
-        model.input_names_ = tuple(manifest["inputs"])
-        linear = dict.fromkeys(model.input_names_, "linear")  # files from before there was a choice
-        model.input_interpolation_ = chosen_interpolation(linear, manifest.get("interpolation"))
-        model.output_names_ = tuple(manifest["outputs"])
-        model.units_ = decode(manifest["units"])
-        model.columns_ = decode(manifest["columns"])
-        model.velocity_of_ = dict(manifest["velocity_of"])
-        model.estimated_ = tuple(manifest["estimated"])
-        model.clock_ = str(manifest.get("clock", ""))
-        ends = decode(manifest.get("parameter_intervals", {}))
-        model._parameter_ends = {name: (low, high) for name, (low, high) in ends.items()}
-        model.target_is_flat_ = bool(manifest["target_is_flat"])
-        model.certificate_ = Certificate.from_dict(decode(manifest["certificate"]))
-        model.state_range_ = arrays["state_range"]
-        check_array("state_range", model.state_range_, (2, len(model.state_names_)))
-        names = (model.state_names_ + model.input_names_, len(model.output_names_))
-        states = set(model.state_names_)
-        known = states.issuperset({*model.velocity_of_, *model.velocity_of_.values()})
-        known &= states.issuperset(model.estimated_)
-        fit_together = (model.field_.features.variables, len(model.field_.features.allowed))
-        if names != fit_together or not known:
-            raise ModelFileError("The model file is inconsistent: its names do not fit together.")
-        model.training_ = model.selection_ = None
-        shape = model.field_.coefficients.shape
-        model._evidence = evidence_from_parts(manifest["evidence"], arrays, shape)
-        model.refinement_ = refinement_from_parts(
-            manifest.get("refinement"), arrays, model.field_
-        )  # files from before there were any have none
-        model.accepted_ = tuple(decode(manifest.get("accepted", [])))
-        kept = decode(manifest["summary"])
-        model._summary = None if kept is None else Summary.from_dict(kept)
+        model = cls(**model_params(manifest, cls._get_param_names()))
+        restore(model, manifest, arrays)
         model._publish()
-        if manifest["has_feature_names"]:
-            model.feature_names_in_ = np.array(model.state_names_, dtype=object)
         return model
 
     def __sklearn_tags__(self) -> Any:

@@ -87,7 +87,7 @@ def test_fit_prints_one_json_object(table, tmp_path, capsys):
     assert values["training"]["forecasts"] == 20
     assert values["verdict"] == values["summary"]["verdict"]
     assert values["advice"] == values["summary"]["advice"]
-    keys = ("data", "reading", "units", "preset", "runs", "samples", "equations",
+    keys = ("data", "reading", "units", "runs", "samples", "preset", "equations",
             "input_interpolation", "coefficients", "terms", "lookalikes", "certificate",
             "training", "model", "plots", "warnings", "verdict", "advice", "summary")  # fmt: skip
     assert tuple(values) == keys

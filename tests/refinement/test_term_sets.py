@@ -12,7 +12,7 @@ import orthoreg as og
 from orthoreg.refinement import choose_structure
 from orthoreg.refinement._beam import beam_search, solved
 from orthoreg.refinement._integral import NormalEquations, integral_form
-from orthoreg.refinement._noise_growth import noise_growth
+from orthoreg.smoothing import noise_growth
 
 t = np.linspace(0, 12, 241)
 

@@ -20,12 +20,12 @@ from ._known import BoundOption, Known, PhysicsFile, Relation, Value, physics_in
 from ._output import (
     collected_warnings,
     counted,
+    data_entries,
     print_files,
     print_json,
     print_reading,
     print_scores,
     print_summary,
-    reading_entries,
     size_of,
     terminal,
 )
@@ -155,11 +155,8 @@ def fit(
     if as_json:
         return print_json(
             {
-                "data": paths_of(data),
-                **reading_entries(runs),
+                **data_entries(paths_of(data), runs),
                 "preset": preset,
-                "runs": runs.n_runs,
-                "samples": runs.n_samples,
                 "equations": model.equations(),
                 "input_interpolation": model.input_interpolation_,
                 **second_order_entries(model),
@@ -211,10 +208,7 @@ def evaluate(
         return print_json(
             {
                 "model": str(model),
-                "data": paths_of(data),
-                **reading_entries(runs),
-                "runs": runs.n_runs,
-                "samples": runs.n_samples,
+                **data_entries(paths_of(data), runs),
                 **scores,
                 "warnings": notes,
             }

@@ -11,11 +11,11 @@ from ._app import Json, ModelFile, Tables, app
 from ._arguments import check_file
 from ._output import (
     collected_warnings,
+    data_entries,
     print_equations,
     print_files,
     print_json,
     print_reading,
-    reading_entries,
     terminal,
 )
 from ._reading import name_of, paths_of, reads_tables
@@ -63,10 +63,7 @@ def explain(
     if as_json:
         return print_json(
             {
-                "data": paths_of(data),
-                **reading_entries(runs),
-                "runs": runs.n_runs,
-                "samples": runs.n_samples,
+                **data_entries(paths_of(data), runs),
                 **found.to_dict(),
                 "accepted": None if larger is None else larger.equations(),
                 "model": None if out is None else str(out),

@@ -58,9 +58,16 @@ def print_reading(console: Console, name: str | None, data: Any) -> None:
         console.print(f"{word}: {note}", markup=False, soft_wrap=True)
 
 
-def reading_entries(data: Any) -> dict[str, Any]:
-    """'reading': what was found out or repaired while the table was read."""
-    return {"reading": [asdict(note) for note in data.notes], "units": dict(data.units)}
+def data_entries(paths: Any, runs: Any) -> dict[str, Any]:
+    """Which tables, how many runs and samples, and 'reading': what was found out or repaired
+    while they were read."""
+    return {
+        "data": paths,
+        "reading": [asdict(note) for note in runs.notes],
+        "units": dict(runs.units),
+        "runs": runs.n_runs,
+        "samples": runs.n_samples,
+    }
 
 
 def print_summary(console: Console, summary: Summary, truth: Sequence[str] | None = None) -> None:

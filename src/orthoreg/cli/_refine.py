@@ -10,11 +10,11 @@ from ._app import Json, ModelFile, Tables, app
 from ._arguments import check_file
 from ._output import (
     collected_warnings,
+    data_entries,
     print_equations,
     print_files,
     print_json,
     print_reading,
-    reading_entries,
     terminal,
 )
 from ._reading import name_of, paths_of, reads_tables
@@ -48,10 +48,7 @@ def refine(
     if as_json:
         return print_json(
             {
-                "data": paths_of(data),
-                **reading_entries(runs),
-                "runs": runs.n_runs,
-                "samples": runs.n_samples,
+                **data_entries(paths_of(data), runs),
                 "equations": new.equations(),
                 "before": old.equations(),
                 "coefficients": coefficient_dict(new),

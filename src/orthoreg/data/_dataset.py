@@ -253,6 +253,14 @@ class Dataset:
             labels=tuple(self.labels[r] for r in chosen),
         )
 
+    def some_runs(self, most_rows: int, fewest: int = 1) -> "Dataset":
+        """Whole runs, evenly chosen, that hold about so many rows: all where these are no more,
+        and at least the `fewest`."""
+        if self.n_samples <= most_rows or self.n_runs <= fewest:
+            return self
+        count = max(int(most_rows / self.n_samples * self.n_runs), fewest)
+        return self[np.unique(np.linspace(0, self.n_runs - 1, count).astype(int))]
+
     def only(self, chosen: Bool[np.ndarray, " N"]) -> "Dataset":
         """The rows that are marked; those that follow each other in a run are a run."""
         rows = np.flatnonzero(chosen)

@@ -1,12 +1,10 @@
 """Naming what a library lacks: pendulum, Duffing, withheld terms, complete libraries, ODEBench."""
 
-import csv
-import json
 import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import Literal, final
 
 import numpy as np
 
@@ -19,6 +17,7 @@ from ..libraries import evaluate, parse
 from ..sweeps import Job, Record
 from ..systems import Duffing, Pendulum, Split, generate
 from ._discovery_systems import BENCHMARKS
+from ._odebench import forecast_r2, odebench_runs
 from ._settings import Scale
 
 NAME = "discovery"
@@ -164,7 +163,7 @@ def _ode(case: Case) -> dict[tuple[str, str], float]:
     began = time.process_time()
     found = discover(Dataset.from_arrays(states, train[:, 0]))
     seconds = time.process_time() - began
-    good = [_r2(one.model.simulate(test[0, 1:], test[:, 0]).x, test[:, 1:]) > _GOOD
+    good = [forecast_r2(one.model.simulate(test[0, 1:], test[:, 0]).x, test[:, 1:]) > _GOOD
             for one in found.models]  # fmt: skip
     base = [one.is_base for one in found.models].index(True)
     return {
@@ -195,23 +194,6 @@ def _same(term: str, other: str, names: tuple[str, ...], states: np.ndarray) -> 
     return bool(abs(np.corrcoef(values)[0, 1]) > _SAME)
 
 
-def _r2(x: np.ndarray, truth: np.ndarray) -> float:
-    if not np.isfinite(x).all():
-        return -np.inf
-    return float(1 - ((x - truth) ** 2).sum() / ((truth - truth.mean(axis=0)) ** 2).sum())
-
-
 def _odebench() -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """The training and test run of each system; none where the data are not there."""
-    folder = Path(os.environ.get("ORTHOREG_DATA", ""))
-    file, table = folder / "odebench_odd.json", folder / "odebench_odd.csv"
-    if not os.environ.get("ORTHOREG_DATA") or not (file.exists() and table.exists()):
-        return {}
-    rows: dict[tuple[int, int], list[list[float]]] = {}
-    with table.open() as lines:
-        for row in list(csv.reader(lines))[1:]:
-            values = [float(value) for value in row[2:] if value]
-            rows.setdefault((int(row[0]), int(row[1])), []).append(values)
-    known: list[dict[str, Any]] = json.loads(file.read_text())
-    numbers = [int(one["id"]) for one in known]
-    return {n: (np.array(rows[n, 0]), np.array(rows[n, 1])) for n in numbers}
+    folder = os.environ.get("ORTHOREG_DATA")
+    return odebench_runs(Path(folder)) if folder else {}

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset, Extent, Rows, grouping, thinned
 from ..losses import AbstractLoss, Weak, best_widths, is_noisy, moving
-from ..smoothing import bump_windows, smooth
+from ..smoothing import bump_windows, noise_growth, relative_variance, smooth
 
 MOST_ROWS = 1200
 _MOST_SAMPLES = 40_000
@@ -50,7 +50,7 @@ def measurements(loss: AbstractLoss, data: Dataset, most: int = MOST_ROWS) -> Me
     """The weak form of these runs: windows as noise asks, or narrow ones where there is none,
     which beat any derivative of the samples. Short runs, and derivatives that were measured, go
     by the rule of the loss."""
-    data = _some(data)
+    data = data.some_runs(_MOST_SAMPLES, 2)
     if data.derivatives is not None or int(np.median(data.run_lengths)) < _SHORT:
         return _joined([loss.observe(data)], data.n_samples, most)
     rule = loss.rule(data) if is_noisy(data) else None
@@ -83,15 +83,15 @@ def _at_turns(data: Dataset, rows: Rows) -> Float[np.ndarray, "R c"]:
 
 def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c"]:
     """The standard deviation of each window's target, from that of its samples, which may grow
-    with them: sigma^2 = a^2 + b^2 x^2. To it comes what the noise left in smoothed states makes of
+    with them. To it comes what the noise left in smoothed states makes of
     the other side, about as large a share of the target as of the states."""
     windows = moving(data, bump_windows(data.times, data.offsets, width, Weak().order))
-    measured = [c for c, name in enumerate(data.state_names) if name not in data.estimated]
+    measured = np.flatnonzero(data.is_measured)
     found = smooth(data.times, data.states[:, measured], data.offsets)
-    left = (data.states[:, measured] - found.values) ** 2
+    growth = noise_growth(data.states[:, measured], found.values)
     variance, share = np.zeros_like(data.states), 0.0
+    variance[:, measured] = found.noise**2 * relative_variance(found.values, growth)
     for i, c in enumerate(measured):
-        variance[:, c] = _variances(found.values[:, i], left[:, i], float(found.noise[i]))
         kept = _KEPT / max(float(found.window[i]), 1.0)
         size = max(float(np.mean(data.states[:, c] ** 2)), 1e-300)
         share += kept * float(np.mean(variance[:, c])) / size
@@ -102,28 +102,6 @@ def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c
         if velocity in data.estimated:
             result[:, place[velocity]] = bent @ variance[:, place[position]]
     return np.sqrt(result + share * rows.targets**2)
-
-
-def _variances(
-    x: Float[np.ndarray, " N"], left: Float[np.ndarray, " N"], noise: float
-) -> Float[np.ndarray, " N"]:
-    """a^2 + b^2 x^2 that fits squared residuals best, both no less than zero, with the mean that
-    the noise has."""
-    square = x**2
-    away = square - square.mean()
-    slope = max(float(away @ left) / max(float(away @ away), 1e-300), 0.0)
-    slope = min(slope, left.mean() / max(float(square.mean()), 1e-300))
-    shape = np.maximum(left.mean() - slope * square.mean(), 0.0) + slope * square
-    mean = float(shape.mean())
-    return shape * (noise**2 / mean) if mean > 0 else np.full_like(x, noise**2)
-
-
-def _some(data: Dataset) -> Dataset:
-    """Whole runs, evenly chosen, of about so many samples as are needed."""
-    if data.n_samples <= _MOST_SAMPLES or data.n_runs == 1:
-        return data
-    count = max(int(_MOST_SAMPLES / data.n_samples * data.n_runs), 2)
-    return data[np.unique(np.linspace(0, data.n_runs - 1, count).astype(int))]
 
 
 def rows_as_measurements(rows: Rows, most: int = MOST_ROWS) -> Measurements:

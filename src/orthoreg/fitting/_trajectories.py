@@ -141,11 +141,8 @@ def _plain_rows(data: Dataset) -> Rows:
 
 
 def _some(data: Dataset) -> Dataset:
-    """All runs, or as many of them, evenly chosen, as hold about so many rows as are needed."""
-    if data.n_samples <= _MOST_ROWS:
-        return data
-    if data.n_runs == 1:
-        chosen = np.arange(data.n_samples) >= data.n_samples - _MOST_ROWS
-        return data.only(chosen)
-    count = max(int(_MOST_ROWS / data.n_samples * data.n_runs), 2)
-    return data[np.unique(np.linspace(0, data.n_runs - 1, count).astype(int))]
+    """So many rows as are needed: whole runs, or the end of a single one."""
+    some = data.some_runs(_MOST_ROWS, 2)
+    if some.n_runs > 1:
+        return some
+    return some.only(np.arange(some.n_samples) >= some.n_samples - _MOST_ROWS)

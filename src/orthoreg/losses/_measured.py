@@ -82,5 +82,5 @@ def noise_share(data: Dataset) -> np.ndarray:
     what is seen is no noise."""
     level, is_noise = noise_level(data.times, data.states, data.offsets)
     spread = data.states.std(axis=0)
-    measured = np.array([name not in data.estimated for name in data.state_names])
+    measured = data.is_measured
     return np.where(measured & is_noise & (spread > 0), level / np.maximum(spread, 1e-300), 0.0)

@@ -182,7 +182,7 @@ def best_widths(data: Dataset, loss: Weak) -> tuple[float, ...]:
     """The half-width whose windows tell most: the number of them times the ratio of what they
     show of the motion to what noise leaves in them, the product over states; and about a third of
     it, as far as samples allow."""
-    some = _part(data)
+    some = data.some_runs(_MOST_ROWS)
     step = float(np.median(np.diff(some.times)[np.diff(some.run_of_row) == 0]))
     span = float(np.median(some.step_of_run() * (some.run_lengths - 1)))
     _, variance = smooth_states(some)
@@ -205,14 +205,6 @@ def best_widths(data: Dataset, loss: Weak) -> tuple[float, ...]:
         h *= _FINENESS
     widths = {max(_NARROW * best, _NARROWEST * step), best}
     return tuple(sorted(float(f"{width:.3g}") for width in widths))
-
-
-def _part(data: Dataset) -> Dataset:
-    """Whole runs, evenly chosen, of about so many rows that a width is soon chosen."""
-    if data.n_samples <= _MOST_ROWS or data.n_runs == 1:
-        return data
-    count = max(int(_MOST_ROWS / data.n_samples * data.n_runs), 1)
-    return data[np.unique(np.linspace(0, data.n_runs - 1, count).astype(int))]
 
 
 def joined(parts: list[Rows]) -> Rows:

@@ -25,7 +25,7 @@ def forecast_error(field: HybridField, data: Dataset, interpolation: Mapping[str
     """
     spread = data.states.std(axis=0)
     sizes = np.where(spread > 0, spread, 1.0)
-    measured = np.array([name not in data.estimated for name in data.state_names])
+    measured = data.is_measured
     constants = Constants.of(field, residual=False)
     problem = Problem(field, constants, data, dict(interpolation), sizes, measured, gated=True)
     place = np.arange(data.n_samples) - data.offsets[data.run_of_row]

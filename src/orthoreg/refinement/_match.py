@@ -34,7 +34,7 @@ def match(
     """The field with constants that follow segments of a few lengths, as long as they are
     followed at all; terms nearer to zero than sqrt(log N) standard errors are left out, the
     weakest first. Unlike `refine` it asks no held-out data."""
-    measured = np.array([name not in data.estimated for name in data.state_names])
+    measured = data.is_measured
     spreads = data.states.std(axis=0)
     sizes = np.where(spreads > 0, spreads, 1.0)
     fixed = [data.state_names.index(name) for name in data.velocity_of]

@@ -30,7 +30,7 @@ def segment_misfit(
     counts as further away than the variance of the state."""
     spread = data.states.std(axis=0)
     sizes = np.where(spread > 0, spread, 1.0)
-    measured = np.array([name not in data.estimated for name in data.state_names])
+    measured = data.is_measured
     problem = Problem(field, Constants.none(), data, dict(interpolation), sizes, measured)
     segments = cut(data, steps, _MOST_ROWS)
     states = np.array(data.states)

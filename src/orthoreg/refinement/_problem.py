@@ -12,10 +12,10 @@ from .._field import HybridField
 from ..data import Dataset
 from ..losses import smooth_states
 from ..simulation import Inputs, run_inputs
+from ..smoothing import relative_variance
 from ._constants import Constants
 from ._following import follow, step_maps
 from ._levenberg import Evaluate
-from ._noise_growth import relative_variance
 from ._normal import HUBER, Normal, joined, normal_equations
 from ._segments import Segments, input_nodes
 from ._shooting import Box, Shot, box_around, shoot

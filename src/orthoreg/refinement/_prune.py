@@ -30,7 +30,7 @@ def refine_and_prune(
     that a relation ties to the term leave with it.
     """
     known = knowledge or Knowledge.none(field.features.mask.shape)
-    measured = sum(name not in data.estimated for name in data.state_names)
+    measured = int(data.is_measured.sum())
     least = np.sqrt(np.log(data.n_samples * measured))
     found = refine(field, data, interpolation=interpolation, bounds=bounds, knowledge=knowledge)
     for _ in range(_ROUNDS):

@@ -10,10 +10,10 @@ from .._progress import progress
 from ..data import Dataset
 from ..losses import smooth_states
 from ..physics import Knowledge
+from ..smoothing import noise_growth
 from ._constants import Constants
 from ._covariance import spread
 from ._held_out import Comparison, HeldOut
-from ._noise_growth import noise_growth
 from ._orthogonal import reprojected
 from ._problem import Problem
 from ._result import Refinement
@@ -52,7 +52,7 @@ def refine(
         return _as_it_was(field, "there is no constant to refine")
     if int(data.run_lengths.max()) <= _FEWEST_STEPS:
         return _as_it_was(field, f"no run has more than {_FEWEST_STEPS} rows")
-    measured = np.array([name not in data.estimated for name in data.state_names])
+    measured = data.is_measured
     spreads = data.states.std(axis=0)
     if not spreads[measured].any():
         return _as_it_was(field, "no measured state moves")

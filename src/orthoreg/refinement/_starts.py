@@ -27,7 +27,7 @@ def starting_states(
     that were measured counting in their own noise; where none is found, the smoothed first row."""
     spread = data.states.std(axis=0)
     sizes = np.where(spread > 0, spread, 1.0)
-    measured = np.array([name not in data.estimated for name in data.state_names])
+    measured = data.is_measured
     problem = Problem(field, Constants.none(), data, dict(interpolation), sizes, measured)
     level, _ = noise_level(data.times, data.states, data.offsets)
     sigma = np.where(measured, np.maximum(level, _LEAST_NOISE * sizes), np.inf)

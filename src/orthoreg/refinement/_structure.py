@@ -12,10 +12,10 @@ from ..data import Dataset
 from ..libraries import complexity
 from ..losses import smooth_states
 from ..physics import Knowledge
+from ..smoothing import noise_growth, relative_variance
 from ._beam import Support, beam_search, solved
 from ._constants import Constants
 from ._integral import NormalEquations, integral_form, without_given
-from ._noise_growth import noise_growth, relative_variance
 from ._problem import Problem
 from ._stages import Effort, Stage, all_stages
 
@@ -62,9 +62,9 @@ def choose_structure(
     is required is in every set, and no set goes beyond a bound.
     """
     known = knowledge or Knowledge.none(field.features.mask.shape)
-    matcher = _Matcher(
-        field, _some(data), allowed, dict(interpolation or {}), dict(bounds or {}), known
-    )
+    some = data.some_runs(_MOST_ROWS)
+    some = some.only(np.arange(some.n_samples) < _MOST_ROWS)
+    matcher = _Matcher(field, some, allowed, dict(interpolation or {}), dict(bounds or {}), known)
     best = matcher.match(field)
     smoothed = matcher.smoothed
     for _ in range(2):
@@ -235,12 +235,3 @@ def _better(one: Match | None, other: Match | None) -> Match | None:
     if one is None or other is None:
         return one or other
     return other if other.score < one.score else one
-
-
-def _some(data: Dataset) -> Dataset:
-    """Whole runs, evenly chosen, or the beginning of a single one."""
-    if data.n_samples <= _MOST_ROWS:
-        return data
-    count = max(int(_MOST_ROWS / data.n_samples * data.n_runs), 1)
-    chosen = data[np.unique(np.linspace(0, data.n_runs - 1, count).astype(int))]
-    return chosen.only(np.arange(chosen.n_samples) < _MOST_ROWS)

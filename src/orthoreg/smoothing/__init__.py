@@ -1,6 +1,8 @@
 """Curves through samples, as pure functions on arrays: sliding polynomials and velocities."""
 
 from ._noise import noise_level as noise_level
+from ._noise_growth import noise_growth as noise_growth
+from ._noise_growth import relative_variance as relative_variance
 from ._outliers import outliers as outliers
 from ._outliers import without_outliers as without_outliers
 from ._polynomial import equal_step_slopes as equal_step_slopes

@@ -55,7 +55,7 @@ class EquationProblem:
             start[:] = w
         lam = float(self.regularization.orthogonality)
         return self.fit(
-            spectrum, ridge, w, reduction.residual_weights(lam, w),
+            spectrum.moments.n_features, ridge, w, reduction.residual_weights(lam, w),
             problem.duality_gap(w[self.independent], constant),
         )  # fmt: skip
 
@@ -70,25 +70,13 @@ class EquationProblem:
         """The best output layer for coefficients that are given."""
         lam = float(self.regularization.orthogonality)
         v = self._reduction(spectrum, ridge).residual_weights(lam, w[self.terms])
-        return self.fit(spectrum, ridge, w[self.terms], v, 0.0)
+        return self.fit(spectrum.moments.n_features, ridge, w[self.terms], v, 0.0)
 
     def _reduction(self, spectrum: Spectrum, ridge: float) -> Reduction:
         magnitude = float(self.regularization.magnitude)
         return Reduction.of(spectrum, self.equation, self.terms, magnitude, ridge)
 
     def fit(
-        self,
-        spectrum: Spectrum,
-        ridge: float,
-        w: Float[np.ndarray, " k"],
-        v: Float[np.ndarray, " H"],
-        gap: float,
-        active: tuple[int, ...] = (),
-    ) -> EquationFit:
-        """The solution with these coefficients and output weights."""
-        return self.fit_of(spectrum.moments.n_features, ridge, w, v, gap, active)
-
-    def fit_of(
         self,
         n_features: int,
         ridge: float,

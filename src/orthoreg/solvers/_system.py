@@ -62,7 +62,9 @@ class System:
         solved, gap, active = self._minimum([problem for _, problem, _ in reduced])
         lam = float(self.problems[0].regularization.orthogonality)
         fits = [
-            problem.fit(spectrum, ridge, w, reduction.residual_weights(lam, w), gap, held)
+            problem.fit(
+                spectrum.moments.n_features, ridge, w, reduction.residual_weights(lam, w), gap, held
+            )
             for problem, ridge, w, (reduction, _, _), held in zip(
                 self.problems, ridges, solved, reduced, active, strict=True
             )
@@ -90,7 +92,7 @@ class System:
             solved, gap, active = self._minimum(problems)
         none = np.zeros(moments.n_basis)
         return [
-            one.fit_of(moments.n_features, np.inf, w, none, gap, held)
+            one.fit(moments.n_features, np.inf, w, none, gap, held)
             for one, w, held in zip(self.problems, solved, active, strict=True)
         ]
 
