@@ -1,0 +1,183 @@
+"""One function over many items, here or on a cluster that somebody else runs: no scheduler."""
+
+import operator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial, reduce
+from typing import Any
+
+from ._errors import InputError, missing_extra
+from ._progress import progress
+
+_FAN_IN = 8  # results that are added up at once on the cluster
+_RETRIES = 2  # of an item whose worker raised what may pass: a lost connection, no memory
+_client: ContextVar[Any] = ContextVar("the Dask client that work goes to", default=None)
+
+
+@contextmanager
+def cluster(target: Any) -> Iterator[Any]:
+    """Work inside goes to a Dask cluster: a number of local worker processes of one thread each,
+    the address of a scheduler ("tcp://10.0.0.1:8786"), or a `distributed.Client`. What it made
+    itself it closes again.
+
+    >>> import orthoreg as og
+    >>> with og.cluster(None):  # None: everything runs in this process
+    ...     pass
+    """
+    if target is None:
+        yield None
+        return
+    client, owned = _connected(target)
+    token = _client.set(client)
+    try:
+        yield client
+    finally:
+        _client.reset(token)
+        for one in owned:
+            one.close()
+
+
+def map_in_order(
+    function: Callable[[Any], Any],
+    items: Sequence[Any],
+    words: str,
+    *,
+    sizes: Sequence[int] | None = None,
+) -> list[Any]:
+    """function(item) for every item, in their order. `sizes` are the rows of each, for progress."""
+    client, sizes = _client.get(), sizes or [1] * len(items)
+    if client is None or not items:
+        with progress(words, sum(sizes)) as show:
+            told = _Throughput(show, sizes)
+            return [told(function, item) for item in items]
+    return _gathered(client, _submitted(client, function, items), words, sizes)
+
+
+def map_reduce(
+    function: Callable[[Any], Any],
+    items: Sequence[Any],
+    words: str,
+    combine: Callable[[Any, Any], Any] = operator.add,
+    *,
+    sizes: Sequence[int] | None = None,
+) -> Any:
+    """function(item) for every item, combined in their order: one after the other here, on a
+    cluster as a tree, so that no worker holds more than a few results. Workers that die do not
+    change the result: what they had is computed again elsewhere."""
+    client, sizes = _client.get(), sizes or [1] * len(items)
+    if client is None:
+        found: Any = None
+        with progress(words, sum(sizes)) as show:
+            told = _Throughput(show, sizes)
+            for done, item in enumerate(items):
+                one = told(function, item)
+                found = one if done == 0 else combine(found, one)
+        return found
+    level = watched = _submitted(client, function, items)
+    while len(level) > 1:
+        groups = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
+        level = [
+            client.submit(partial(_combined, combine), group, pure=False, retries=_RETRIES)
+            for group in groups
+        ]
+    return _gathered(client, level, words, sizes, watched)[0]
+
+
+def has_cluster() -> bool:
+    """Whether work goes to a cluster."""
+    return _client.get() is not None
+
+
+def _connected(target: Any) -> tuple[Any, list[Any]]:
+    """A client, and what must be closed after it was used."""
+    try:
+        import distributed
+    except ImportError:
+        raise missing_extra("distributed", "dask", "Working on a cluster") from None
+    if isinstance(target, distributed.Client):
+        return target, []
+    if isinstance(target, str):
+        try:
+            client = distributed.Client(target, timeout="10s", set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise InputError(
+                f"No Dask scheduler answers at '{target}': {error}. Start one with 'dask "
+                f"scheduler', or give a number of local workers."
+            ) from None
+        return client, [client]
+    if isinstance(target, bool) or not isinstance(target, int) or target < 1:
+        raise InputError(
+            f"A cluster is a number of local workers, the address of a Dask scheduler, such as "
+            f"'tcp://10.0.0.1:8786', or a distributed.Client; got {target!r}."
+        )
+    local = distributed.LocalCluster(
+        n_workers=target, threads_per_worker=1, dashboard_address=None, memory_limit="auto",
+        silence_logs=50,
+    )  # fmt: skip
+    client = distributed.Client(local, set_as_default=False)
+    return client, [client, local]
+
+
+def _submitted(client: Any, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    # a task of its own: sent once, and made again where the worker that holds it dies
+    shared = client.submit(_same, function, pure=False)
+    return [client.submit(_apply, shared, item, pure=False, retries=_RETRIES) for item in items]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _apply(function: Callable[[Any], Any], item: Any) -> Any:
+    return function(item)
+
+
+def _combined(combine: Callable[[Any, Any], Any], results: Sequence[Any]) -> Any:
+    return reduce(combine, results)
+
+
+def _gathered(
+    client: Any,
+    futures: list[Any],
+    words: str,
+    sizes: Sequence[int],
+    watched: list[Any] | None = None,
+) -> list[Any]:
+    """The results; progress counts the `watched` ones that are done."""
+    from distributed import wait
+
+    watched, waiting = futures if watched is None else watched, list(futures)
+    started = time.monotonic()
+    with progress(words, sum(sizes)) as show:
+        while waiting and not any(one.status == "error" for one in futures):
+            try:
+                waiting = list(wait(waiting, timeout=0.5, return_when="FIRST_COMPLETED")[1])
+            except TimeoutError:
+                pass
+            ended = [one.status not in ("pending", "lost") for one in watched]
+            done = sum(size for size, is_done in zip(sizes, ended, strict=True) if is_done)
+            show(done, _rate(done, sum(sizes), time.monotonic() - started))
+    return client.gather(futures)
+
+
+class _Throughput:
+    """Calls a function and says how much was done, and how fast."""
+
+    def __init__(self, show: Callable[[float, str], None], sizes: Sequence[int]):
+        self._show, self._sizes, self._done, self._at = show, list(sizes), 0, 0
+        self._started = time.monotonic()
+
+    def __call__(self, function: Callable[[Any], Any], item: Any) -> Any:
+        seconds = time.monotonic() - self._started
+        self._show(self._done, _rate(self._done, sum(self._sizes), seconds))
+        found = function(item)
+        self._done += self._sizes[self._at]
+        self._at += 1
+        return found
+
+
+def _rate(done: int, total: int, seconds: float) -> str:
+    """'1.3e+06 rows/s', once that is known; nothing where there are only a few items."""
+    return f"{done / seconds:.2g} rows/s" if total > 1000 and done and seconds > 0 else ""
