@@ -18,19 +18,29 @@ from ._refining import refinement_of
 from ._rollouts import rollouts
 from ._scikit import BaseEstimator, RegressorMixin, check_is_fitted
 from ._validation import (
-    as_dataset,
+    given_runs,
     in_states_of,
     known_dataset,
     known_variables,
+    run_rows,
     simulation_arrays,
     training_rows,
     warn_of_few_rows,
     with_clock,
 )
-from .data import Dataset
+from .data import ChunkedDataset, Dataset
 from .diagnostics import certify
 from .explanation import Atom
-from .fitting import Fit, Recipe, Runs, adapt, fit_all, follow_trajectories, knowledge_of
+from .fitting import (
+    Fit,
+    Recipe,
+    Runs,
+    adapt,
+    fit_all,
+    follow_trajectories,
+    knowledge_of,
+    needs_rows,
+)
 from .libraries import parameters_of
 from .losses import is_noisy
 from .physics import Knowledge, constant_intervals, constant_values, with_rates
@@ -72,8 +82,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
     # -- learning ------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
-        """Learns from a `Dataset`, from states `X` with times `t`, or from states and
-        derivatives `X, y`. `u` holds inputs; several runs are lists of arrays."""
+        """Learns from a `Dataset` or `ChunkedDataset`, from states `X` with times `t`, or from
+        states and derivatives `X, y`. `u` holds inputs; several runs are lists of arrays."""
         return fit_together([self], X, y, t=t, u=u)[0]
 
     def _learn(self, fit: Fit, names: dict[str, Any]) -> Self:
@@ -474,8 +484,12 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             rows, _ = training_rows(self, self.recipe().loss, X, y, t, u)
         elif forecasts is None and self.output_names_ == self.state_names_:
             forecasts = self.forecast(forecast_sample(data))
-        self._summary = summarize(self._subject(), data, rows, forecasts)
-        return self._summary
+        found = summarize(self._subject(), data, rows, forecasts)
+        if isinstance(X, ChunkedDataset):
+            notes = (*found.notes, *(note.text for note in X.notes if note.code == "chunked"))
+            found = replace(found, runs=X.n_runs, samples=X.n_samples, notes=notes)
+        self._summary = found
+        return found
 
     def learned_equations(self) -> list[int]:
         """The places of the equations that were not given; of those that were, if all were."""
@@ -563,15 +577,18 @@ def fit_together(
         if not isinstance(model, AbstractModel):
             raise InputError(f"fit_together takes models such as OrthoReg(); got {model!r}.")
     recipes = [model.recipe() for model in models]
-    data = as_dataset(X, y, t, u)
+    data = given_runs(X, y, t, u)
     for recipe in recipes:
         data = None if data is None else with_clock(data, recipe.physics)
+    if isinstance(data, ChunkedDataset) and any(needs_rows(recipe) for recipe in recipes):
+        data = data.sample  # networks are trained on so many rows as can be held
     if data is None:
         rows, names = training_rows(models[0], recipes[0].loss, X, y, t, u)
     else:
-        rows, names = training_rows(models[0], recipes[0].loss, data, None, None, None)
+        rows, names = run_rows(data, recipes[0].loss)
     # models change only when all fits are done: one that fails leaves earlier ones whole
     fits = fit_all(recipes, rows)
+    data = data.sample if isinstance(data, ChunkedDataset) else data
     if data is not None and data.derivatives is None:
         runs = Runs(data, names["loss_"], names["input_interpolation_"])
         fits = [

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial, reduce
-from typing import Any
+from typing import Any, final
 
 from ._errors import InputError, missing_extra
 from ._progress import progress
@@ -63,18 +63,18 @@ def map_reduce(
     *,
     sizes: Sequence[int] | None = None,
 ) -> Any:
-    """function(item) for every item, combined in their order: one after the other here, on a
-    cluster as a tree, so that no worker holds more than a few results. Workers that die do not
-    change the result: what they had is computed again elsewhere."""
+    """function(item) for every item, combined in their order as a tree, so that no more than a
+    few results are held at once. The tree depends on the number of items alone: here or on a
+    cluster, with workers that die or without, the result has the same digits. What a worker had
+    when it died is computed again elsewhere."""
     client, sizes = _client.get(), sizes or [1] * len(items)
     if client is None:
-        found: Any = None
+        tree = _Tree(combine)
         with progress(words, sum(sizes)) as show:
             told = _Throughput(show, sizes)
-            for done, item in enumerate(items):
-                one = told(function, item)
-                found = one if done == 0 else combine(found, one)
-        return found
+            for item in items:
+                tree.add(told(function, item))
+        return tree.total()
     level = watched = _submitted(client, function, items)
     while len(level) > 1:
         groups = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
@@ -113,7 +113,7 @@ def _connected(target: Any) -> tuple[Any, list[Any]]:
             f"'tcp://10.0.0.1:8786', or a distributed.Client; got {target!r}."
         )
     local = distributed.LocalCluster(
-        n_workers=target, threads_per_worker=1, dashboard_address=None, memory_limit="auto",
+        n_workers=target, threads_per_worker=1, dashboard_address=":0", memory_limit="auto",
         silence_logs=50,
     )  # fmt: skip
     client = distributed.Client(local, set_as_default=False)
@@ -150,10 +150,12 @@ def _gathered(
 
     watched, waiting = futures if watched is None else watched, list(futures)
     started = time.monotonic()
-    with progress(words, sum(sizes)) as show:
+    with client.as_current(), progress(words, sum(sizes)) as show:
         while waiting and not any(one.status == "error" for one in futures):
             try:
-                waiting = list(wait(waiting, timeout=0.5, return_when="FIRST_COMPLETED")[1])
+                waiting = list(
+                    wait(waiting, timeout=0.5, return_when="FIRST_COMPLETED").not_done  # pyright: ignore[reportAttributeAccessIssue]
+                )
             except TimeoutError:
                 pass
             ended = [one.status not in ("pending", "lost") for one in watched]
@@ -162,6 +164,37 @@ def _gathered(
     return client.gather(futures)
 
 
+@final
+class _Tree:
+    """Results combined eight at a time, then eight of these, as `map_reduce` does on a cluster."""
+
+    def __init__(self, combine: Callable[[Any, Any], Any]):
+        self._combine = combine
+        self._levels: list[list[Any]] = [[]]
+
+    def add(self, result: Any) -> None:
+        """One more result."""
+        self._levels[0].append(result)
+        for height, level in enumerate(self._levels):
+            if len(level) < _FAN_IN:
+                break
+            self._raise(height)
+
+    def total(self) -> Any:
+        """All results, combined."""
+        for height, level in enumerate(self._levels):
+            if level and (height + 1 < len(self._levels) or len(level) > 1):
+                self._raise(height)
+        return self._levels[-1][0]
+
+    def _raise(self, height: int) -> None:
+        if height + 1 == len(self._levels):
+            self._levels.append([])
+        self._levels[height + 1].append(_combined(self._combine, self._levels[height]))
+        self._levels[height].clear()
+
+
+@final
 class _Throughput:
     """Calls a function and says how much was done, and how fast."""
 

@@ -7,7 +7,7 @@ import typer
 
 from .._errors import InputError
 from .._progress import working
-from ._app import Json, ModelFile, Seed, Tables, app
+from ._app import Cluster, Json, ModelFile, Seed, Tables, Workers, app
 from ._arguments import (
     check_discovery,
     check_file,
@@ -90,6 +90,8 @@ def fit(
     physics: PhysicsFile = None,
     *,
     reading: dict[str, Any],
+    workers: Workers = None,
+    cluster: Cluster = None,
     seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="Folder for model and plots.")] = Path("orthoreg-out"),
     as_json: Json = False,
@@ -108,6 +110,8 @@ def fit(
         coefficient_dict,
         discovered,
         draw,
+        in_memory,
+        on_cluster,
         physics_entries,
         second_order_entries,
         summary_entries,
@@ -128,7 +132,7 @@ def fit(
         settings["augmentation"] = RandomFeatures(residual) if residual else Zero()
     given = {name: value for name, value in settings.items() if value is not None}
     check_discovery(discover, minutes, preset, given)
-    with collected_warnings() as notes:
+    with collected_warnings() as notes, on_cluster(workers, cluster):
         with working("Reading"):
             runs = read_table(
                 source_of(data), time, names_in(states), names_in(inputs), group,
@@ -143,14 +147,15 @@ def fit(
             else:
                 model = PRESETS[preset](seed=seed).set_params(**given).fit(runs)
         with working("Forecasting"):
-            chosen = forecast_sample(runs)
+            some = in_memory(runs)
+            chosen = forecast_sample(some)
             forecasts = model.forecast(chosen)
             states_of_runs = [run.states for run in chosen]
             scores = forecast_scores(forecasts, states_of_runs, chosen.is_measured)
         with working("Judging"):
             summary = model.summary(runs, forecasts=forecasts)
         with working("Drawing"):
-            plots = draw(model, runs, chosen, forecasts, "training runs", summary.verdict.text)
+            plots = draw(model, some, chosen, forecasts, "training runs", summary.verdict.text)
         files = write_results(out, f"{stem_of(data)}.orthoreg", model, plots, summary)
     if as_json:
         return print_json(

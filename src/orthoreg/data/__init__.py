@@ -1,13 +1,14 @@
 """Measurements: runs of a system with checked times, states and inputs, and tables of them."""
 
 from ._checks import as_numbers as as_numbers
+from ._checks import warn_constant as warn_constant
 from ._chunked import ChunkedDataset as ChunkedDataset
 from ._chunked import chunked as chunked
-from ._chunked import deciding as deciding
 from ._chunked_rows import AnyRows as AnyRows
 from ._chunked_rows import ChunkedRows as ChunkedRows
 from ._dataset import Dataset as Dataset
 from ._dataset import concatenate as concatenate
+from ._deciding import deciding as deciding
 from ._extent import Extent as Extent
 from ._notes import Note as Note
 from ._rows import Rows as Rows

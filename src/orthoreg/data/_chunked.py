@@ -1,6 +1,6 @@
 """`ChunkedDataset`: runs that are too many to be held at once, read anew in every pass."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
@@ -10,14 +10,9 @@ from jaxtyping import Int
 
 from .._errors import DataError
 from .._parallel import map_in_order, map_reduce
-from ..smoothing import FEWEST_POINTS
 from ._dataset import Dataset, concatenate
+from ._deciding import deciding_runs
 from ._notes import Note
-
-DECIDING = 2**17
-"""The rows, in whole runs, on which a choice is made that needs no more: how noisy the data are,
-how to differentiate them, whether a residual forecasts."""
-_BLOCKS = 16  # places that these runs come from
 
 
 @final
@@ -33,7 +28,7 @@ class ChunkedDataset:
 
     read: Callable[[Any], Dataset]
     keys: tuple[Any, ...]
-    lengths: tuple[Int[np.ndarray, " r"], ...]
+    lengths: tuple[Int[np.ndarray, " _"], ...]
     sample: Dataset
 
     @classmethod
@@ -41,7 +36,7 @@ class ChunkedDataset:
         cls,
         read: Callable[[Any], Dataset],
         keys: Sequence[Any],
-        lengths: Sequence[Int[np.ndarray, " r"]],
+        lengths: Sequence[Int[np.ndarray, " _"]],
     ) -> "ChunkedDataset":
         """The runs of these chunks, with the sample read."""
         if not len(keys):
@@ -75,6 +70,10 @@ class ChunkedDataset:
     @property
     def input_names(self) -> tuple[str, ...]:
         return self.sample.input_names
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        return self.sample.units
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -126,26 +125,6 @@ class ChunkedDataset:
         if self.input_names:
             parts.append(f"inputs={self.input_names}")
         return f"ChunkedDataset({', '.join(parts)})"
-
-
-def deciding_runs(lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " S"]:
-    """Runs that hold about 131,072 rows, from some places spread evenly over all, and the shortest
-    runs, which limit what can be done with all: all runs where these hold no more."""
-    total, count = int(lengths.sum()), len(lengths)
-    if total <= DECIDING:
-        return np.arange(count)
-    each = max(int(DECIDING / total * count / _BLOCKS), 1)
-    begins = np.linspace(0, max(count - each, 0), _BLOCKS).astype(int)
-    chosen = (begins[:, None] + np.arange(each)).ravel()
-    long = np.where(lengths >= FEWEST_POINTS, lengths, total)
-    both = np.concatenate([chosen, [np.argmin(lengths), np.argmin(long)]])
-    return np.unique(both[both < count])
-
-
-def deciding(data: Dataset) -> Dataset:
-    """The runs of data in memory that such choices are made on."""
-    chosen = deciding_runs(data.run_lengths)
-    return data if len(chosen) == data.n_runs else data[chosen]
 
 
 def chunked(data: Dataset, rows: int) -> ChunkedDataset:

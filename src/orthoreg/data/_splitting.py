@@ -139,7 +139,7 @@ class PartitionRule:
     of_run: Float[np.ndarray, " R"] | None
     names: tuple[str, ...] = ()
     inner: float = 1.0
-    reach: float = 1.0
+    reach: float | None = None
     shell: float = np.inf
     ends: Mapping[int, Float[np.ndarray, " 2"]] = field(default_factory=dict)
     cuts: bool = False
@@ -159,13 +159,10 @@ class PartitionRule:
             outer["runs"] = (self.of_run > np.quantile(self.of_run, self.inner))[chunk.run]
         if chunk.times is not None:
             outer["tail"] = place_in_run(run) >= self.inner * np.bincount(run)[run]
-        mean = self.extent.mean
-        return Partition(
-            group,
-            np.column_stack(list(outer.values())),
-            tuple(outer),
-            mean + self.reach * (variables - mean),
-        )
+        mean, far = self.extent.mean, None
+        if self.reach is not None:
+            far = mean + self.reach * (variables - mean)
+        return Partition(group, np.column_stack(list(outer.values())), tuple(outer), far)
 
     @cached_property
     def _group_of_run(self) -> Int[np.ndarray, " R"]:

@@ -10,7 +10,7 @@ import numpy as np
 from .._field import HybridField
 from .._switched import switched
 from .._typing import Mask
-from ..data import Dataset, Rows, held_out_rows
+from ..data import AnyRows, Dataset, Rows, deciding, held_out_rows
 from ..diagnostics import certify
 from ..libraries import parameter_bounds
 from ..losses import AbstractLoss
@@ -46,7 +46,7 @@ class Runs:
     interpolation: Mapping[str, str]
 
 
-def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit:
+def follow_trajectories(recipe: Recipe, fit: Fit, rows: AnyRows, runs: Runs) -> Fit:
     """The fit without a residual that makes held-out forecasts worse; of noisy data also refined:
     terms and constants are those whose trajectories follow the runs."""
     field, noisy = fit.field, rows.windows is not None
@@ -142,7 +142,7 @@ def _plain_rows(data: Dataset) -> Rows:
 
 def _some(data: Dataset) -> Dataset:
     """So many rows as are needed: whole runs, or the end of a single one."""
-    some = data.some_runs(_MOST_ROWS, 2)
+    some = deciding(data).some_runs(_MOST_ROWS, 2)
     if some.n_runs > 1:
         return some
     return some.only(np.arange(some.n_samples) >= some.n_samples - _MOST_ROWS)

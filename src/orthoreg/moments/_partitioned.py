@@ -155,7 +155,8 @@ def gather_partitioned(
 ) -> PartitionedMoments:
     """The moments of every cell, from one pass in blocks of rows sorted by cell. A rule says the
     partition of any chunk of the rows."""
-    centered = CenteredTerms.of(features, rows.some(CENTERED_ROWS).points)
+    with np.errstate(all="ignore"):  # a term that is not finite is named below
+        centered = CenteredTerms.of(features, rows.some(CENTERED_ROWS).points)
 
     def of_chunk(chunk: Rows) -> PartitionedMoments:
         own = partition if isinstance(partition, Partition) else partition(chunk)
