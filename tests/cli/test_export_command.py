@@ -25,6 +25,7 @@ def written(fitted, form):
     return {
         "text": lambda: "\n".join(fitted.equations()) + "\n",
         "latex": lambda: "\n".join(fitted.to_latex()) + "\n",
+        "mathml": lambda: "\n".join(fitted.to_mathml()) + "\n",
         "python": fitted.to_python,
         "c": fitted.to_c,
         "julia": fitted.to_julia,
@@ -35,7 +36,7 @@ def written(fitted, form):
 
 
 @pytest.mark.parametrize(
-    "form", ["text", "latex", "python", "c", "julia", "matlab", "modelica", "sympy"]
+    "form", ["text", "latex", "mathml", "python", "c", "julia", "matlab", "modelica", "sympy"]
 )
 def test_export_prints_and_writes_the_same(model, form, tmp_path, capsys):
     fitted, path = model
@@ -56,6 +57,7 @@ def test_export_prints_and_writes_the_same(model, form, tmp_path, capsys):
         ("tex", "latex"),
         ("txt", "text"),
         ("md", "text"),
+        ("mml", "mathml"),
         ("jl", "julia"),
         ("m", "matlab"),
         ("mo", "modelica"),

@@ -11,10 +11,10 @@ from ._app import Json, ModelFile, app
 from ._arguments import check_file, one_of
 from ._output import print_files, print_json, terminal
 
-_FORMATS = ("text", "python", "c", "julia", "matlab", "modelica", "latex", "sympy")
+_FORMATS = ("text", "python", "c", "julia", "matlab", "modelica", "latex", "mathml", "sympy")
 _BY_ENDING = {
     ".txt": "text", ".py": "python", ".c": "c", ".jl": "julia", ".m": "matlab", ".mo": "modelica",
-    ".tex": "latex",
+    ".tex": "latex", ".mml": "mathml",
 }  # fmt: skip
 
 
@@ -28,8 +28,8 @@ def export(
     out: Annotated[Path | None, typer.Option(help="File to write; printed if not given.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Write a model's equations as text, LaTeX or SymPy, or the whole model, residual included, as
-    source: Python, C, Julia, MATLAB or Modelica."""
+    """Write a model's equations as text, LaTeX, MathML or SymPy, or the whole model, residual
+    included, as source: Python, C, Julia, MATLAB or Modelica."""
     from .. import load
     from .._files import atomic_write
 

@@ -1,10 +1,16 @@
-"""Fitted fields as text, SymPy, LaTeX, and as source: Python, C, Julia, MATLAB, Modelica, JAX."""
+"""Fitted fields as text and mathematics, and as source of other languages."""
 
 from ._c import to_c as to_c
 from ._jax import JaxField as JaxField
 from ._jax import to_jax as to_jax
 from ._julia import to_julia as to_julia
 from ._latex import to_latex as to_latex
+from ._mathml import MathEquation as MathEquation
+from ._mathml import math as math
+from ._mathml import math_equations as math_equations
+from ._mathml import mathml_formula as mathml_formula
+from ._mathml import mathml_name as mathml_name
+from ._mathml import to_mathml as to_mathml
 from ._matlab import to_matlab as to_matlab
 from ._modelica import to_modelica as to_modelica
 from ._orders import equation_names as equation_names
