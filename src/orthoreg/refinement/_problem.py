@@ -31,8 +31,9 @@ _LEAST_SIGMA = 1e-8  # of a state's spread: what is left of exact data
 @dataclass(frozen=True, eq=False)
 class Problem:
     """What stays the same in all stages. `sizes` are the spreads of the states, `measured` says
-    which states count, `growth` how far noise grows with each of them. `gated` says whether the
-    residual's gate is at work; None, only where data lie beyond it."""
+    which states count, `growth` how far noise grows with each of them, `expected` how large it is
+    known to be, if it is. `gated` says whether the residual's gate is at work; None, only where
+    data lie beyond it."""
 
     field: HybridField
     constants: Constants
@@ -42,6 +43,7 @@ class Problem:
     measured: Bool[np.ndarray, " n"]
     gated: bool | None = None
     growth: Float[np.ndarray, " n"] | None = None
+    expected: Float[np.ndarray, " n"] | None = None
 
     @cached_property
     def old(self) -> Float[np.ndarray, " P"]:
