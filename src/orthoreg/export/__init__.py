@@ -8,6 +8,7 @@ from ._orders import learned_equations as learned_equations
 from ._orders import printed_equations as printed_equations
 from ._sympy import sympy_source as sympy_source
 from ._sympy import to_sympy as to_sympy
+from ._text import check_precision as check_precision
 from ._text import equations as equations
 from ._text import significant as significant
 from ._text import to_html as to_html

@@ -17,6 +17,7 @@ from ..libraries import (
     Sum,
     Variable,
     multiply,
+    parameters_of,
     power,
 )
 from ._orders import implied, printed_equations
@@ -54,6 +55,7 @@ def to_latex(
     check_precision(precision)
     given = velocity_of or {}
     positions = implied(given)
+    parametric = [bool(parameters_of(term)) for term in field.features.terms]
     field = field.resolved(precision)
     variables = ", ".join(latex_name(name) for name in field.features.variables)
     lines = []
@@ -72,7 +74,7 @@ def to_latex(
             size, body = _scientific(shown), _formula(term, 2)
             if term == Number(1.0):
                 body = size
-            elif not (exact and abs(value) == 1):
+            elif not ((exact or parametric[k]) and abs(value) == 1):
                 body = _side_by_side([size, body], r"\,")
             if exact and not whole:
                 body += _GIVEN
