@@ -420,6 +420,14 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         given = self.knowledge().fixed
         return export.to_latex(self.field_, self.output_names_, precision, self.velocity_of_, given)
 
+    def to_mathml(self, precision: int = 4) -> list[str]:
+        """One MathML element per equation, for pages and notebooks; a residual is a function r."""
+        check_is_fitted(self)
+        given = self.knowledge().fixed
+        return export.to_mathml(
+            self.field_, self.output_names_, precision, self.velocity_of_, given
+        )
+
     def to_python(self) -> str:
         """Source of a NumPy function `vector_field(variables)`, the residual included."""
         check_is_fitted(self)

@@ -1,8 +1,14 @@
-"""Fitted fields as text, SymPy, LaTeX, Python and C."""
+"""Fitted fields as text, SymPy, LaTeX, MathML, Python and C."""
 
 from ._c import to_c as to_c
 from ._export import to_python as to_python
 from ._latex import to_latex as to_latex
+from ._mathml import MathEquation as MathEquation
+from ._mathml import math as math
+from ._mathml import math_equations as math_equations
+from ._mathml import mathml_formula as mathml_formula
+from ._mathml import mathml_name as mathml_name
+from ._mathml import to_mathml as to_mathml
 from ._orders import equation_names as equation_names
 from ._orders import learned_equations as learned_equations
 from ._orders import printed_equations as printed_equations
