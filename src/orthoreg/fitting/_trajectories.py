@@ -56,7 +56,7 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
     smooth = switched(field) is None
     chooses = noisy and smooth and not known.systems
     followed = _followed(recipe, fit, runs, known) if chooses else None
-    explained = followed is not None and followed.misfit < _EXPLAINED
+    explained = followed is not None and followed.misfit < _EXPLAINED and not followed.is_coloured
     if np.any(np.asarray(field.weights)) and (
         explained or not residual_forecasts(recipe, field, runs, noisy)
     ):
@@ -72,6 +72,7 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
             interpolation=runs.interpolation,
             bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
             knowledge=known,
+            noise=None if followed.coloured is None else np.sqrt(followed.coloured.variance),
         )
         field = found.field
     if field is fit.field:
