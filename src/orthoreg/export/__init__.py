@@ -4,6 +4,7 @@ from ._c import to_c as to_c
 from ._export import to_python as to_python
 from ._latex import to_latex as to_latex
 from ._mathml import MathEquation as MathEquation
+from ._mathml import equation_mathml as equation_mathml
 from ._mathml import math as math
 from ._mathml import math_equations as math_equations
 from ._mathml import mathml_formula as mathml_formula
