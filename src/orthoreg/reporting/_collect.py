@@ -10,7 +10,8 @@ from .._explaining import Explanation
 from .._validation import in_states_of
 from ..data import Dataset
 from ..simulation import Rollout
-from ..summary import Summary, counted, forecast_sample, trust_sentences
+from ..summary import Summary, counted, forecast_sample
+from ..summary._trust import trust_sentences
 from ..views import as_curves, check_columns, curve_errors
 from ._data import ReportData
 from ._diagnostics import diagnostics_of

@@ -22,6 +22,5 @@ from ._summary import TermRow as TermRow
 from ._summary import Verdict as Verdict
 from ._summary import plain as plain
 from ._tables import table as table
-from ._trust import trust_sentences as trust_sentences
 from ._words import counted as counted
 from ._words import number as number
