@@ -6,6 +6,7 @@ from ._jax import to_jax as to_jax
 from ._julia import to_julia as to_julia
 from ._latex import to_latex as to_latex
 from ._mathml import MathEquation as MathEquation
+from ._mathml import equation_mathml as equation_mathml
 from ._mathml import math as math
 from ._mathml import math_equations as math_equations
 from ._mathml import mathml_formula as mathml_formula
