@@ -66,13 +66,14 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
     if followed is not None and not np.any(np.asarray(field.weights)):
         matched = followed.field
     if matched is not None:
+        coloured = None if followed is None else followed.coloured
         found = refine_and_prune(
             matched,
             runs.data,
             interpolation=runs.interpolation,
             bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
             knowledge=known,
-            noise=None if followed.coloured is None else np.sqrt(followed.coloured.variance),
+            noise=None if coloured is None else np.sqrt(coloured.variance),
         )
         field = found.field
     if field is fit.field:
