@@ -13,7 +13,7 @@ from .._typing import Mask
 from ..data import Dataset, Rows, held_out_rows
 from ..diagnostics import certify
 from ..libraries import parameter_bounds
-from ..losses import AbstractLoss
+from ..losses import AbstractLoss, is_coarse, is_noisy
 from ..physics import Knowledge
 from ..refinement import (
     Match,
@@ -47,13 +47,15 @@ class Runs:
 
 
 def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit:
-    """The fit without a residual that makes held-out forecasts worse; of noisy data also refined:
-    terms and constants are those whose trajectories follow the runs."""
-    field, noisy = fit.field, rows.windows is not None
+    """The fit without a residual that makes held-out forecasts worse; of data that are noisy or far
+    apart also refined: terms and constants are those whose trajectories follow the runs."""
+    field, weak = fit.field, rows.windows is not None
+    noisy = weak and is_noisy(runs.data)
+    inexact = weak or is_coarse(runs.data)
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
     # steps of a refinement see no jumps: of dry friction the weak form has the last word
     smooth = switched(field) is None
-    followed = _followed(recipe, fit, runs, known) if noisy and smooth else None
+    followed = _followed(recipe, fit, runs, known) if inexact and smooth else None
     explained = followed is not None and followed.misfit < _EXPLAINED
     if np.any(np.asarray(field.weights)) and (
         explained or not residual_forecasts(recipe, field, runs, noisy)
