@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ._gate import Gate as Gate
     from ._load import load as load
     from ._model import fit_together as fit_together
+    from ._pysindy import from_pysindy as from_pysindy
     from ._tune import tune as tune
     from .augmentations import MLP as MLP
     from .augmentations import RandomFeatures as RandomFeatures
@@ -73,6 +74,7 @@ _NAMES = {
     "._gate": ("Gate",),
     "._load": ("load",),
     "._model": ("fit_together",),
+    "._pysindy": ("from_pysindy",),
     "._tune": ("tune",),
     ".augmentations": ("MLP", "RandomFeatures", "Zero"),
     ".baselines": ("PINN", "STLSQ", "UniversalODE"),

@@ -12,6 +12,7 @@ import numpy as np
 from . import export
 from ._errors import InputError
 from ._explaining import Explanation, explanation_of
+from ._exporting import AbstractExports
 from ._model_parts import model_params, model_parts, restore
 from ._persistence import write_model
 from ._refining import refinement_of
@@ -41,21 +42,17 @@ from .solvers import Training
 from .summary import Summary
 
 
-class AbstractModel(RegressorMixin, BaseEstimator):
+class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
     """What every model can do once it knows its parts: the scikit-learn contract, derivatives,
     simulations, equations and files. A final class adds its constructor and `recipe`."""
 
     seed: Any
     feature_names_in_: Any  # scikit-learn's: set when a frame with column names was fitted
-    state_names_: tuple[str, ...]
     input_names_: tuple[str, ...]
     input_interpolation_: dict[str, str]
-    output_names_: tuple[str, ...]
     units_: dict[str, str]
     columns_: dict[str, Any]
-    velocity_of_: dict[str, str]
     estimated_: tuple[str, ...]
-    clock_: str
     target_is_flat_: bool
     training_: Training | None
     selection_: SelectionResult | None
@@ -357,13 +354,6 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             for one, length in zip(rollout.runs(), data.run_lengths, strict=True)
         ]
 
-    def _check_equations(self) -> None:
-        if self.output_names_ != self.state_names_:
-            raise InputError(
-                f"A simulation needs one equation for each of the {len(self.state_names_)} states; "
-                f"the model was fitted to {len(self.output_names_)} targets."
-            )
-
     def _rollouts(
         self, starts: np.ndarray, times: np.ndarray, inputs: Inputs | None, rtol: float
     ) -> Rollout:
@@ -393,31 +383,6 @@ class AbstractModel(RegressorMixin, BaseEstimator):
 
     def _printed_equations(self) -> list[int]:
         return export.printed_equations(self.output_names_, self.velocity_of_)
-
-    def to_sympy(self, *, residual: bool = True) -> list[Any]:
-        """One SymPy expression per equation. A residual stands in it as a function of all
-        variables, `residual_<name>(...)`; with `residual=False` it is left out.
-
-        `sympy.lambdify(symbols, expression, [{"residual_v": f}, "numpy"])` gives it a value."""
-        check_is_fitted(self)
-        return export.to_sympy(self.field_, self.output_names_, residual=residual)
-
-    def to_latex(self, precision: int = 4) -> list[str]:
-        """One line of LaTeX per equation; a residual is a function r of all variables."""
-        check_is_fitted(self)
-        given = self.knowledge().fixed
-        return export.to_latex(self.field_, self.output_names_, precision, self.velocity_of_, given)
-
-    def to_python(self) -> str:
-        """Source of a NumPy function `vector_field(variables)`, the residual included."""
-        check_is_fitted(self)
-        return export.to_python(self.field_, self.output_names_)
-
-    def to_c(self) -> str:
-        """Source of a C99 function `void vector_field(const double *z, double *dxdt)`, the
-        residual included; `z` holds the states, then the inputs."""
-        check_is_fitted(self)
-        return export.to_c(self.field_, self.output_names_)
 
     def __str__(self) -> str:
         """The constructor's call and, once fitted, the equations. `repr` is the call alone."""

@@ -128,6 +128,25 @@ def test_stlsq_is_pysindys(seed, threshold, alpha, max_iter):
     assert_allclose(model.coefficients_, reference.coef_, atol=1e-8)
 
 
+def test_stlsq_of_runs_is_pysindys():
+    rng, t = np.random.default_rng(5), 0.05 * np.arange(60)
+    turns = np.exp(1j * (0.7 * t + rng.uniform(0, 6, (20, 1)))) * np.exp(-0.1 * t)
+    runs = [np.column_stack([one.real, one.imag]) for one in turns * rng.uniform(1, 2, (20, 1))]
+    loss = og.VectorField(og.SmoothedFiniteDifference(window=11))
+    model = og.STLSQ(0.045, og.Polynomial(2), loss=loss).fit(runs, t=[t] * 20)
+    reference = pysindy.SINDy(
+        optimizer=pysindy.STLSQ(threshold=0.045),
+        feature_library=pysindy.PolynomialLibrary(2),
+        differentiation_method=pysindy.SmoothedFiniteDifference(
+            smoother_kws={"window_length": 11, "polyorder": 3}, save_smooth=False
+        ),
+    )
+    reference.fit(runs, t=t[1] - t[0])
+    assert model.support_.sum() == 4
+    assert_array_equal(model.support_, reference.coefficients() != 0)
+    assert_allclose(model.coefficients_, reference.coefficients(), atol=1e-9)
+
+
 def test_stlsq_recovers_a_flow_from_a_run():
     t = np.linspace(0, 8, 400)
     x = np.exp(-0.1 * t)[:, None] * np.column_stack([np.cos(2 * t), np.sin(2 * t)])

@@ -19,8 +19,8 @@ FRONT_DOOR = {
     "Polynomial", "RandomFeatures",
     "SavitzkyGolay", "SimulationError", "SmoothedFiniteDifference", "SmoothingSpline",
     "StabilitySelection", "Terms", "TrainingError", "TrainingWarning", "UniversalODE",
-    "VectorField", "Weak", "Zero", "__version__", "bootstrap", "fit_together", "load",
-    "presets",
+    "VectorField", "Weak", "Zero", "__version__", "bootstrap", "fit_together", "from_pysindy",
+    "load", "presets",
     "read_table", "tune",
 }  # fmt: skip
 

@@ -10,8 +10,17 @@ from PIL import Image
 import orthoreg as og
 from orthoreg._errors import InputError
 from orthoreg.plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
-from orthoreg.plotting._choice import envelope, evenly, rows_of
-from orthoreg.plotting._style import FLOW, INK, MEASURED, RESIDUAL, labelled, shortened
+from orthoreg.views import (
+    FLOW,
+    INK,
+    MEASURED,
+    RESIDUAL,
+    envelope,
+    evenly,
+    labelled,
+    rows_of,
+    shortened,
+)
 
 NAMES = ["$x_1$", "a_b^c{\\frac", "x" * 90, "e\nf\tg", "$", "_θ̈_温度"]
 

@@ -10,7 +10,7 @@ from pictures import TIMES, layout_faults, lines_of, oscillator, said
 import orthoreg as og
 from orthoreg._errors import InputError
 from orthoreg.plotting import plot_forecast, plot_phase, plot_residual, plot_selection
-from orthoreg.plotting._flow import arrowheads, streamlines
+from orthoreg.views import arrowheads, streamlines
 
 
 def collection(axes, label: str) -> LineCollection:

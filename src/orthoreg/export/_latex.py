@@ -1,9 +1,6 @@
 r"""A fitted field as LaTeX: \dot{\theta} = 1.000\,\omega. Set by LaTeX and by matplotlib alike."""
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import final
 
 from .._field import HybridField
 from .._typing import Mask
@@ -19,18 +16,9 @@ from ..libraries import (
     multiply,
     power,
 )
-from ._orders import implied, printed_equations
-from ._text import check_precision, has_residual, is_given, significant
+from ._printed import absolute, is_inverse, is_negative, printed
+from ._symbols import GREEK, LETTERS, symbol
 
-_GREEK_NAMES = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
-    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
-).split()
-_GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ", _GREEK_NAMES, strict=True))
-_COMMANDS = {*_GREEK.values(), "varepsilon", "vartheta", "varphi", "varrho", "varsigma", "ell"}
-_DOTS = {"dot": 1, "ddot": 2, "dddot": 3}
-_NAME = re.compile(r"(?P<letters>[^\W\d_]+?)(?P<dots>d{0,2}dot)?(?P<number>\d*)")
-_SYMBOL = re.compile(r"[^\W\d_]+\d*(_[^\W_]+)*")
 _ESCAPES = {
     "\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": "~", '"': "''", "`": "'",
     **{letter: f"\\{letter}" for letter in "#$%&_{}"},
@@ -51,38 +39,29 @@ def to_latex(
     all variables: \dot{\omega} = -1.042\,\sin\left(\theta\right) + r_{\omega}\left(...\right).
     Where theta_dot is the velocity of theta, \ddot{\theta} = ... stands in the place of both. What
     is `known` was given, and is marked so."""
-    check_precision(precision)
-    given = velocity_of or {}
-    positions = implied(given)
-    field = field.resolved(precision)
+    found, field = printed(field, outputs, precision, velocity_of, known)
     variables = ", ".join(latex_name(name) for name in field.features.variables)
     lines = []
-    for c in printed_equations(outputs, given):
-        output = outputs[c]
-        if output in given:
-            lines.append(f"{latex_name(output, derivatives=1)} = {latex_name(given[output])}")
+    for one in found:
+        left = latex_name(one.name, derivatives=one.order)
+        if one.rate is not None:
+            lines.append(f"{left} = {latex_name(one.rate)}")
             continue
         text = ""
-        whole = is_given(field, c, known)
-        for k, value in enumerate(field.coefficients[c]):
-            if value == 0:
-                continue
-            term, exact = field.features.terms[k], known is not None and bool(known[c, k])
-            shown = f"{abs(value):.12g}" if exact else significant(abs(value), precision)
-            size, body = _scientific(shown), _formula(term, 2)
-            if term == Number(1.0):
+        for term in one.terms:
+            size, body = _scientific(term.size), _formula(term.term, 2)
+            if term.is_number:
                 body = size
-            elif not (exact and abs(value) == 1):
+            elif size:
                 body = _side_by_side([size, body], r"\,")
-            if exact and not whole:
+            if term.is_given and not one.is_given:
                 body += _GIVEN
-            sign = "-" if value < 0 else "+"
+            sign = "-" if term.is_negative else "+"
             text += f" {sign} {body}" if text else f"{sign.strip('+')}{body}"
-        if has_residual(field, c):
-            mark = rf"r_{{{latex_name(output)}}}\left({variables}\right)"
+        if one.has_residual:
+            mark = rf"r_{{{latex_name(outputs[one.place])}}}\left({variables}\right)"
             text = f"{text} + {mark}" if text else mark
-        left = latex_name(positions.get(output, output), derivatives=1 + (output in positions))
-        lines.append(f"{left} = {text or '0'}{_GIVEN if whole else ''}")
+        lines.append(f"{left} = {text or '0'}{_GIVEN if one.is_given else ''}")
     return lines
 
 
@@ -92,49 +71,19 @@ def to_latex(
 def latex_name(name: str, derivatives: int = 0) -> str:
     r"""A variable's name in mathematics, or that of its derivative: `phi1` as \phi_{1},
     `theta_dot` as \dot{\theta}, `x_max` as x_{\mathrm{max}}, `prey` as \mathrm{prey}."""
-    symbol = _symbol(name)
-    base, dots = symbol.base, symbol.dots + derivatives
+    found = symbol(name)
+    base, dots = _letters(found.base), found.dots + derivatives
     while dots > 0:
         base = rf"\{'d' * min(dots, 3)}ot{{{base}}}"
         dots -= 3
-    return base + (f"_{{{','.join(symbol.below)}}}" if symbol.below else "")
-
-
-@final
-@dataclass(frozen=True)
-class _Symbol:
-    """A letter or word with dots above it and indices below it, each already LaTeX."""
-
-    base: str
-    dots: int = 0
-    below: tuple[str, ...] = ()
-
-
-def _symbol(name: str) -> _Symbol:
-    name = "".join(letter if letter.isprintable() else " " for letter in name)
-    name = " ".join(name.split())
-    if _SYMBOL.fullmatch(name) is None:
-        return _Symbol(_words(name))
-    first, *rest = name.split("_")
-    found = _NAME.fullmatch(first)
-    assert found is not None
-    letters, dots, number = found["letters"], found["dots"] or "", found["number"]
-    if dots and len(letters) > 1 and letters not in _COMMANDS:
-        letters, dots = letters + dots, ""  # a word that happens to end so
-    above = [dots, *(part for part in rest if part in _DOTS)]
-    below = [number, *(part for part in rest if part not in _DOTS)]
-    return _Symbol(
-        _letters(letters),
-        sum(_DOTS.get(part, 0) for part in above),
-        tuple(_letters(part) for part in below if part),
-    )
+    return base + (f"_{{{','.join(map(_letters, found.below))}}}" if found.below else "")
 
 
 def _letters(text: str) -> str:
-    text = _GREEK.get(text, text)
-    if text in _COMMANDS:
+    text = GREEK.get(text, text)
+    if text in LETTERS:
         return f"\\{text}"
-    return text if len(text) == 1 or text.isdigit() else _words(text)
+    return text if len(text) == 1 and text.isalpha() or text.isdigit() else _words(text)
 
 
 def _words(text: str) -> str:
@@ -159,18 +108,18 @@ def _formula(item: Expression, binding: int = 0) -> str:
         case Sum(terms):
             text, level = _formula(terms[0], 1), 1
             for term in terms[1:]:
-                sign = "-" if _is_negative(term) else "+"
-                text += f" {sign} {_formula(_absolute(term), 2)}"
-        case Product(_) if _is_negative(item):
-            text, level = f"-{_formula(_absolute(item), 2)}", 1
+                sign = "-" if is_negative(term) else "+"
+                text += f" {sign} {_formula(absolute(term), 2)}"
+        case Product(_) if is_negative(item):
+            text, level = f"-{_formula(absolute(item), 2)}", 1
         case Product(factors):
-            above = [factor for factor in factors if not _is_inverse(factor)]
-            below = [power(factor, Number(-1.0)) for factor in factors if _is_inverse(factor)]
+            above = [factor for factor in factors if not is_inverse(factor)]
+            below = [power(factor, Number(-1.0)) for factor in factors if is_inverse(factor)]
             text, level = _side_by_side([_formula(factor, 2) for factor in above]), 2
             if below:
                 under = multiply(*below)
                 text = rf"\frac{{{_formula(multiply(*above))}}}{{{_formula(under)}}}"
-        case Power(_, _) if _is_inverse(item):
+        case Power(_, _) if is_inverse(item):
             text, level = rf"\frac{{1}}{{{_formula(power(item, Number(-1.0)))}}}", 2
         case Power(base, Number(0.5)):
             text, level = rf"\sqrt{{{_formula(base)}}}", 5
@@ -208,18 +157,3 @@ def _scientific(text: str) -> str:
     r"""1.5e-09 as 1.5 \cdot 10^{-9}."""
     digits, mark, exponent = text.partition("e")
     return rf"{digits} \cdot 10^{{{int(exponent)}}}" if mark else digits
-
-
-def _is_negative(item: Expression) -> bool:
-    match item:
-        case Number(value) | Product((Number(value), *_)):
-            return value < 0
-    return False
-
-
-def _absolute(item: Expression) -> Expression:
-    return multiply(Number(-1.0), item) if _is_negative(item) else item
-
-
-def _is_inverse(item: Expression) -> bool:
-    return isinstance(item, Power) and isinstance(item.exponent, Number) and item.exponent.value < 0

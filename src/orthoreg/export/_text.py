@@ -8,7 +8,6 @@ import numpy as np
 from .._errors import InputError
 from .._field import HybridField
 from .._typing import Mask
-from ..augmentations import TanhLayers
 from ..libraries import Expression, Number, Sum, add, multiply, to_text
 from ._orders import equation_names, printed_equations
 
@@ -78,16 +77,6 @@ def to_html(lines: Sequence[str]) -> str:
 def has_residual(field: HybridField, equation: int) -> bool:
     """Whether the network adds something to this equation."""
     return bool(np.any(field.weights[:, equation]) or np.any(field.correction[equation]))
-
-
-def tanh_layers(field: HybridField) -> TanhLayers:
-    """The network of a field; refuses a residual that is none."""
-    if not isinstance(field.basis, TanhLayers):
-        raise InputError(
-            f"Only networks of tanh layers can be written as source; this residual is made of "
-            f"{type(field.basis).__name__}. Use to_sympy() or to_latex(), which only name it."
-        )
-    return field.basis
 
 
 def significant(value: float, precision: int) -> str:

@@ -201,9 +201,15 @@ def finish(
         certificate,
         selection if has_path else None,
         solution.training,
-        Extent.of(task.observed.points).range,
+        _range(task.observed),
         parameter_intervals=tuple(intervals.items()),
     )
+
+
+def _range(observed: Rows) -> Float[np.ndarray, "2 V"]:
+    """The least and the largest value of each variable at the points."""
+    extent = observed.extent if observed.windows is None else Extent.of(observed.points)
+    return extent.range
 
 
 def _region(gate: Gate, task: Task, field: HybridField) -> Region:

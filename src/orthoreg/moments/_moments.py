@@ -158,12 +158,18 @@ def gather(
         ]
 
     def values(points: np.ndarray) -> np.ndarray:
-        return np.hstack([features(points), basis(points)])
+        if not n_basis:
+            return features(points)
+        return np.concatenate([features(points).T, basis(points).T]).T
 
+    scratch = np.empty((size, length))
     for fold, chosen in track(blocks, "Gathering moments"):
+        targets = rows.targets[chosen]
+        block = scratch[:, : len(targets)]  # a function a row, which stays in the cache
         with np.errstate(all="ignore"):
-            block = np.hstack([rows.evaluate(values, chosen), rows.targets[chosen]])
-            totals[fold] += block.T @ block
+            block[: n_features + n_basis] = rows.evaluate(values, chosen).T
+            block[n_features + n_basis :] = targets.T
+            totals[fold] += block @ block.T
     if not np.isfinite(totals).all():
         raise not_finite(features, rows)
     return [

@@ -12,24 +12,29 @@ from matplotlib.patches import Patch
 
 from ..data import Dataset
 from ..simulation import Rollout
-from ._choice import chosen_names, envelope, largest, not_measured, share_shown
-from ._curves import Curve, as_curves, choose_runs, curve_errors
-from ._panels import Panels, open_panels
-from ._style import (
+from ..views import (
     FORECAST,
     INK,
     INPUT,
     MEASURED,
     NOTE,
     SHADE,
-    SMALL,
-    as_written,
+    Curve,
+    as_curves,
+    choose_runs,
+    chosen_names,
+    curve_errors,
+    envelope,
     labelled,
+    largest,
+    not_measured,
     number,
+    share_shown,
     shortened,
-    tidy,
     variable_label,
 )
+from ._panels import Panels, open_panels
+from ._style import SMALL, as_written, tidy
 
 _MOST_STATES = 6
 _MOST_INPUTS = 3

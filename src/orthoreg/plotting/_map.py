@@ -7,13 +7,10 @@ from matplotlib.ticker import MaxNLocator
 
 from .._model import AbstractModel
 from ..data import Dataset
-from ._choice import evenly
-from ._pairs import velocities
-from ._style import MAP, NOTE, RESIDUAL, SMALL, tick, variable_label
+from ..views import NOTE, RESIDUAL, evenly, telling_pair, tick, variable_label
+from ._style import MAP, SMALL
 
 _POINTS = 4_000  # that are drawn
-_BINS = 8  # of a variable, to see whether something depends on it
-_DEPENDS = 0.1  # share of the variation that a variable's bins must tell apart
 
 
 def draw_map(
@@ -38,7 +35,7 @@ def draw_map(
         axes.set_ylabel(label)
         axes.set_xlabel(variable_label(rows, 0))
         return
-    i, j = _telling_pair(model, variables, values, equation)
+    i, j = telling_pair(model, variables, values, equation)
     dots = axes.scatter(
         variables[some, i], variables[some, j], c=values[some], s=9, cmap=MAP, vmin=0, vmax=top,
         linewidths=0, label=label,
@@ -51,39 +48,3 @@ def draw_map(
     side.yaxis.set_major_formatter(tick)
     axes.set_xlabel(variable_label(rows, i))
     axes.set_ylabel(variable_label(rows, j))
-
-
-def _telling_pair(
-    model: AbstractModel,
-    variables: Float[np.ndarray, "N V"],
-    values: Float[np.ndarray, " N"],
-    equation: int,
-) -> tuple[int, int]:
-    """The two variables whose bins tell most of the variation of the values; where none tells any,
-    the state of the equation and its velocity or position."""
-    count = variables.shape[1]
-    if count == 2:
-        return 0, 1
-    told = np.array([_told_by(variables[:, k], values) for k in range(count)])
-    best = np.argsort(-told, kind="stable")[:2]
-    if told[best[0]] >= _DEPENDS or equation >= len(model.state_names_):
-        first, second = sorted(int(k) for k in best)
-        return first, second
-    other = velocities(model)
-    partner = other.get(equation, {j: i for i, j in other.items()}.get(equation))
-    partner = (equation + 1) % len(model.state_names_) if partner is None else partner
-    if partner == equation:  # one state, and inputs
-        partner = 1
-    return min(equation, partner), max(equation, partner)
-
-
-def _told_by(variable: Float[np.ndarray, " N"], values: Float[np.ndarray, " N"]) -> float:
-    """The correlation ratio: the variance of the values' means in bins, over their variance."""
-    total = float(values.var())
-    if not total > 0:
-        return 0.0
-    bins = np.argsort(np.argsort(variable, kind="stable"), kind="stable") * _BINS // len(variable)
-    counts = np.maximum(np.bincount(bins, minlength=_BINS), 1)
-    means = np.bincount(bins, values, minlength=_BINS) / counts
-    between = float((counts * np.square(means - values.mean())).sum() / len(values))
-    return between / total

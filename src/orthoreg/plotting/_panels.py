@@ -12,7 +12,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from .._errors import InputError
-from ._style import INK, LABEL, NOTE, SMALL, TITLE, as_written
+from ..views import INK, NOTE
+from ._style import LABEL, SMALL, TITLE, as_written
 
 _DPI = 130
 _EDGE = 0.12  # inches between the outermost text and the edge of the figure

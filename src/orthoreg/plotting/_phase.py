@@ -13,19 +13,28 @@ from matplotlib.lines import Line2D
 from .._errors import DataError, InputError
 from .._model import AbstractModel
 from ..data import Dataset
-from ._choice import (
+from ..views import (
+    FITTED,
+    FLOW,
+    INK,
+    MEASURED,
+    NOTE,
+    arrowheads,
     at_states,
     check_columns,
+    choose_pairs,
     chosen_names,
     evenly,
+    labelled,
     not_measured,
     rows_of,
     share_shown,
+    shortened,
+    streamlines,
+    variable_label,
 )
-from ._flow import arrowheads, streamlines
-from ._pairs import choose_pairs
 from ._panels import open_panels
-from ._style import FITTED, FLOW, INK, MEASURED, NOTE, labelled, shortened, tidy, variable_label
+from ._style import tidy
 
 _COLUMNS = 3
 _GRID = 40  # a side, at which the model is asked for its flow

@@ -15,10 +15,19 @@ from .._model import AbstractModel
 from ..data import Dataset
 from ..diagnostics import relative_error
 from ..export import equation_names
-from ._choice import check_columns, chosen_names, largest, rows_of, share_shown
+from ..views import (
+    NOTE,
+    check_columns,
+    chosen_names,
+    largest,
+    number,
+    rows_of,
+    share_shown,
+    shortened,
+)
 from ._map import draw_map
 from ._panels import open_panels
-from ._style import NOTE, SMALL, as_written, number, shortened, tidy
+from ._style import SMALL, as_written, tidy
 
 _MOST_EQUATIONS = 6
 _COLUMNS = 3

@@ -15,9 +15,20 @@ from .._model import AbstractModel
 from .._scikit import check_is_fitted
 from ..export import equation_names
 from ..selection import EquationPath, InformationCriterion
-from ._choice import chosen_names, largest, share_shown
+from ..views import (
+    FITTED,
+    GRID,
+    INK,
+    NOTE,
+    RESIDUAL,
+    chosen_names,
+    largest,
+    share_shown,
+    shortened,
+    tick,
+)
 from ._panels import open_panels
-from ._style import FITTED, GRID, INK, NOTE, RESIDUAL, SMALL, as_written, shortened, tick, tidy
+from ._style import SMALL, as_written, tidy
 
 _MOST_EQUATIONS = 6
 _COLUMNS = 3

@@ -112,11 +112,13 @@ def weighted_sum(
     width = weights.shape[1]
     middle = width // 2
     result = np.empty_like(values)
+    scratch = np.empty_like(values[:_BLOCK])
     for first, last in _blocks(len(values), width):
-        block = result[first + middle : last + middle]
+        block, part = result[first + middle : last + middle], scratch[: last - first]
         np.multiply(values[first:last], weights[middle, 0], out=block)
         for j in range(1, width):
-            block += weights[middle, j] * values[first + j : last + j]
+            np.multiply(values[first + j : last + j], weights[middle, j], out=part)
+            block += part
     rows = _near_ends(offsets, width)
     start, place = windows(offsets, width, rows)
     result[rows] = 0.0
@@ -191,8 +193,12 @@ def parabola_slopes(
     result = np.empty_like(values)
     with np.errstate(all="ignore"):  # windows over the border of two runs, mended below
         for first, last in _blocks(len(values), 3):
-            members = [slice(first + j, last + j) for j in range(3)]
-            result[members[1]] = _parabola_slope(times, values, members[1], members)
+            steps = np.diff(times[first : last + 2])
+            share = steps[:-1] / (steps[:-1] + steps[1:])
+            after, before = share / steps[1:], (1 - share) / steps[:-1]
+            for column, slopes in zip(values.T, result.T, strict=True):
+                rises = np.diff(column[first : last + 2])
+                slopes[first + 1 : last + 1] = after * rises[1:] + before * rises[:-1]
     rows = _near_ends(offsets, 3)
     start, _ = windows(offsets, 3, rows)
     result[rows] = _parabola_slope(times, values, rows, [start, start + 1, start + 2])

@@ -12,6 +12,8 @@ from ._choice import at_states, evenly
 _MOST_PAIRS = 6
 _ROWS = 400  # at which couplings are measured
 _COUPLED = 0.01  # share of a rate that goes when the other state is held
+_BINS = 8  # of a variable, to see whether something depends on it
+_DEPENDS = 0.1  # share of the variation that a variable's bins must tell apart
 _NEAR_ONE = 0.1  # of the coefficient in x' = v, which noise moves
 
 
@@ -84,3 +86,39 @@ def couplings(model: AbstractModel, data: Dataset) -> Float[np.ndarray, "n n"]:
             result[:, j] = np.sqrt(np.square(change).mean(axis=0)) / np.where(size > 0, size, 1.0)
     np.fill_diagonal(result, 0.0)
     return np.nan_to_num(result)
+
+
+def telling_pair(
+    model: AbstractModel,
+    variables: Float[np.ndarray, "N V"],
+    values: Float[np.ndarray, " N"],
+    equation: int,
+) -> tuple[int, int]:
+    """The two variables whose bins tell most of the variation of the values; where none tells any,
+    the state of the equation and its velocity or position."""
+    count = variables.shape[1]
+    if count == 2:
+        return 0, 1
+    told = np.array([_told_by(variables[:, k], values) for k in range(count)])
+    best = np.argsort(-told, kind="stable")[:2]
+    if told[best[0]] >= _DEPENDS or equation >= len(model.state_names_):
+        first, second = sorted(int(k) for k in best)
+        return first, second
+    other = velocities(model)
+    partner = other.get(equation, {j: i for i, j in other.items()}.get(equation))
+    partner = (equation + 1) % len(model.state_names_) if partner is None else partner
+    if partner == equation:  # one state, and inputs
+        partner = 1
+    return min(equation, partner), max(equation, partner)
+
+
+def _told_by(variable: Float[np.ndarray, " N"], values: Float[np.ndarray, " N"]) -> float:
+    """The correlation ratio: the variance of the values' means in bins, over their variance."""
+    total = float(values.var())
+    if not total > 0:
+        return 0.0
+    bins = np.argsort(np.argsort(variable, kind="stable"), kind="stable") * _BINS // len(variable)
+    counts = np.maximum(np.bincount(bins, minlength=_BINS), 1)
+    means = np.bincount(bins, values, minlength=_BINS) / counts
+    between = float((counts * np.square(means - values.mean())).sum() / len(values))
+    return between / total

@@ -1,0 +1,246 @@
+"""A fitted field as MathML, which browsers and notebooks set without any other program.
+
+An equation comes in pieces, its left side and its terms, so that a page may break it between
+terms and write beside each what is known of it. Names are escaped.
+"""
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from .._field import HybridField
+from .._typing import Mask
+from ..libraries import (
+    Call,
+    Expression,
+    Number,
+    Parameter,
+    Power,
+    Product,
+    Sum,
+    Variable,
+    multiply,
+    power,
+)
+from ._printed import PrintedTerm, absolute, is_inverse, is_negative, printed
+from ._symbols import LETTERS, symbol
+
+_ABOVE = {1: "˙", 2: "¨", 3: "⃛"}
+_FUNCTIONS = {"log": "ln", "heaviside": "H"}
+_MINUS, _APPLY, _TIMES, _THIN = "<mo>−</mo>", "<mo>&#x2061;</mo>", "<mo>⋅</mo>", "0.167em"
+_GIVEN = '<mtext class="given">&#xa0;(given)</mtext>'
+
+
+@final
+@dataclass(frozen=True)
+class MathTerm:
+    """A term as MathML without and with its sign, and its place in the library; None for the
+    residual."""
+
+    body: str
+    signed: str
+    place: int | None
+    is_given: bool = False
+
+
+@final
+@dataclass(frozen=True)
+class MathEquation:
+    """An equation in pieces of MathML; `place` is that of its output."""
+
+    place: int
+    left: str
+    terms: tuple[MathTerm, ...]
+    is_given: bool
+
+    @property
+    def whole(self) -> str:
+        """The equation as one element."""
+        right = "".join(
+            term.signed + (_GIVEN if term.is_given and not self.is_given else "")
+            for term in self.terms
+        )
+        end = _GIVEN if self.is_given else ""
+        return math(f"{self.left}<mo>=</mo>{right or '<mn>0</mn>'}{end}")
+
+
+def math(content: str, *, block: bool = False) -> str:
+    """The element that holds mathematics."""
+    display = ' display="block"' if block else ""
+    return (
+        f'<math xmlns="http://www.w3.org/1998/Math/MathML"{display}><mrow>{content}</mrow></math>'
+    )
+
+
+def to_mathml(
+    field: HybridField,
+    outputs: Sequence[str],
+    precision: int = 4,
+    velocity_of: Mapping[str, str] | None = None,
+    known: Mask | None = None,
+) -> list[str]:
+    """One `<math>` element per equation, as `to_latex` writes them."""
+    found = math_equations(field, outputs, precision, velocity_of, known)
+    return [one.whole for one in found]
+
+
+def math_equations(
+    field: HybridField,
+    outputs: Sequence[str],
+    precision: int = 4,
+    velocity_of: Mapping[str, str] | None = None,
+    known: Mask | None = None,
+) -> list[MathEquation]:
+    """The equations in pieces."""
+    found, field = printed(field, outputs, precision, velocity_of, known)
+    names = "<mo>,</mo>".join(mathml_name(name) for name in field.features.variables)
+    result = []
+    for one in found:
+        left = mathml_name(one.name, derivatives=one.order)
+        if one.rate is not None:
+            rate = mathml_name(one.rate)
+            terms = [MathTerm(rate, rate, None)]
+            result.append(MathEquation(one.place, left, tuple(terms), True))
+            continue
+        terms = []
+        for term in one.terms:
+            body = _term(term)
+            sign = _MINUS if term.is_negative else "<mo>+</mo>" if terms else ""
+            terms.append(MathTerm(body, sign + body, term.place, term.is_given))
+        if one.has_residual:
+            mark = f"<msub><mi>r</mi>{mathml_name(outputs[one.place])}</msub>"
+            body = f"<mrow>{mark}{_APPLY}{_bracketed(names)}</mrow>"
+            terms.append(MathTerm(body, ("<mo>+</mo>" if terms else "") + body, None))
+        result.append(MathEquation(one.place, left, tuple(terms), one.is_given))
+    return result
+
+
+def _term(term: PrintedTerm) -> str:
+    size = _scientific(term.size) if term.size else ""
+    if term.is_number:
+        return f"<mrow>{size}</mrow>"
+    body = mathml_formula(term.term, 2)
+    if not size:
+        return body
+    between = _TIMES if _begins_with_number(term.term) else f'<mspace width="{_THIN}"/>'
+    return f"<mrow>{size}{between}{body}</mrow>"
+
+
+# -- names ---------------------------------------------------------------------------------
+
+
+def mathml_name(name: str, derivatives: int = 0) -> str:
+    """A variable's name, or that of its derivative: letters slanted, words upright."""
+    found = symbol(name)
+    base, dots = _letters(found.base), found.dots + derivatives
+    while dots > 0:
+        above = _ABOVE[min(dots, 3)]
+        base = f'<mover accent="true">{base}<mo stretchy="false">{above}</mo></mover>'
+        dots -= 3
+    if not found.below:
+        return base
+    below = "<mo>,</mo>".join(_letters(part) for part in found.below)
+    return f"<msub>{base}<mrow>{below}</mrow></msub>"
+
+
+def _letters(text: str) -> str:
+    if text.isdigit():
+        return f"<mn>{text}</mn>"
+    text = LETTERS.get(text, text)
+    return f"<mi>{html.escape(text)}</mi>"
+
+
+# -- formulas ------------------------------------------------------------------------------
+
+
+def mathml_formula(item: Expression, binding: int = 0) -> str:
+    """A formula; brackets stand around it where it binds less than its surroundings.
+
+    Sums bind by 1, products by 2, powers by 3, everything else by 5.
+    """
+    match item:
+        case Number(value):
+            whole = value.is_integer() and abs(value) < 1e15
+            size = f"<mn>{abs(int(value))}</mn>" if whole else _scientific(repr(abs(value)))
+            text, level = (_MINUS + size, 1) if value < 0 else (size, 5)
+        case Variable(_, name) | Parameter(name):
+            text, level = mathml_name(name), 5
+        case Sum(terms):
+            text, level = mathml_formula(terms[0], 1), 1
+            for term in terms[1:]:
+                sign = _MINUS if is_negative(term) else "<mo>+</mo>"
+                text += sign + mathml_formula(absolute(term), 2)
+        case Product(_) if is_negative(item):
+            text, level = _MINUS + mathml_formula(absolute(item), 2), 1
+        case Product(factors):
+            above = [factor for factor in factors if not is_inverse(factor)]
+            below = [power(factor, Number(-1.0)) for factor in factors if is_inverse(factor)]
+            text, level = _product(above), 2
+            if below:
+                text = _fraction(mathml_formula(multiply(*above)), multiply(*below))
+        case Power(_, _) if is_inverse(item):
+            text, level = _fraction("<mn>1</mn>", power(item, Number(-1.0))), 2
+        case Power(base, Number(0.5)):
+            text, level = f"<msqrt>{mathml_formula(base)}</msqrt>", 5
+        case Power(Call(function, argument), exponent) if function not in ("abs", "sqrt", "exp"):
+            raised = f"<msup>{_function(function)}<mrow>{mathml_formula(exponent)}</mrow></msup>"
+            text, level = raised + _APPLY + _bracketed(mathml_formula(argument)), 5
+        case Power(base, exponent):
+            above = f"<mrow>{mathml_formula(exponent)}</mrow>"
+            text, level = f"<msup>{mathml_formula(base, 4)}{above}</msup>", 3
+        case Call(function, argument):
+            text, level = _call(function, mathml_formula(argument))
+    return _bracketed(text) if level < binding else f"<mrow>{text}</mrow>"
+
+
+def _call(function: str, argument: str) -> tuple[str, int]:
+    """A function of something, and how it binds."""
+    match function:
+        case "abs":
+            bar = '<mo stretchy="true">|</mo>'
+            return f"{bar}{argument}{bar}", 5
+        case "sqrt":
+            return f"<msqrt>{argument}</msqrt>", 5
+        case "exp":
+            return f"<msup><mi>e</mi><mrow>{argument}</mrow></msup>", 3
+    return _function(function) + _APPLY + _bracketed(argument), 5
+
+
+def _function(name: str) -> str:
+    return f'<mi mathvariant="normal">{html.escape(_FUNCTIONS.get(name, name))}</mi>'
+
+
+def _bracketed(content: str) -> str:
+    return f"<mrow><mo>(</mo>{content}<mo>)</mo></mrow>"
+
+
+def _fraction(above: str, below: Expression) -> str:
+    return f"<mfrac><mrow>{above}</mrow><mrow>{mathml_formula(below)}</mrow></mfrac>"
+
+
+def _product(factors: Sequence[Expression]) -> str:
+    """Factors side by side, with a dot before a number."""
+    text = mathml_formula(factors[0], 2)
+    for factor in factors[1:]:
+        between = _TIMES if _begins_with_number(factor) else f'<mspace width="{_THIN}"/>'
+        text += between + mathml_formula(factor, 2)
+    return text
+
+
+def _begins_with_number(item: Expression) -> bool:
+    match item:
+        case Number(_) | Power(Number(_), _) | Product((Number(_), *_)):
+            return True
+    return False
+
+
+def _scientific(text: str) -> str:
+    """1.5e-09 as 1.5 ⋅ 10^-9."""
+    digits, mark, exponent = text.partition("e")
+    if not mark:
+        return f"<mn>{digits}</mn>"
+    power_of_ten = int(exponent)
+    sign = _MINUS if power_of_ten < 0 else ""
+    raised = f"<msup><mn>10</mn><mrow>{sign}<mn>{abs(power_of_ten)}</mn></mrow></msup>"
+    return f"<mn>{digits}</mn>{_TIMES}{raised}"

@@ -1,0 +1,37 @@
+"""What a picture or page shows of much: states, runs, rows, labels, colours. Pure NumPy."""
+
+from ._choice import at_states as at_states
+from ._choice import check_columns as check_columns
+from ._choice import chosen_names as chosen_names
+from ._choice import envelope as envelope
+from ._choice import evenly as evenly
+from ._choice import largest as largest
+from ._choice import not_measured as not_measured
+from ._choice import rows_of as rows_of
+from ._choice import share_shown as share_shown
+from ._curves import Curve as Curve
+from ._curves import as_curves as as_curves
+from ._curves import choose_runs as choose_runs
+from ._curves import curve_errors as curve_errors
+from ._flow import arrowheads as arrowheads
+from ._flow import streamlines as streamlines
+from ._labels import labelled as labelled
+from ._labels import number as number
+from ._labels import shortened as shortened
+from ._labels import tick as tick
+from ._labels import variable_label as variable_label
+from ._pairs import choose_pairs as choose_pairs
+from ._pairs import couplings as couplings
+from ._pairs import telling_pair as telling_pair
+from ._pairs import velocities as velocities
+from ._palette import FITTED as FITTED
+from ._palette import FLOW as FLOW
+from ._palette import FORECAST as FORECAST
+from ._palette import GRID as GRID
+from ._palette import HEAT as HEAT
+from ._palette import INK as INK
+from ._palette import INPUT as INPUT
+from ._palette import MEASURED as MEASURED
+from ._palette import NOTE as NOTE
+from ._palette import RESIDUAL as RESIDUAL
+from ._palette import SHADE as SHADE
