@@ -148,7 +148,8 @@ def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
     ]
     lines += [
         f"    {c.name}: {c.value:.5g}"
-        + (" (a simple number)" if c.is_snapped else f", {c.low:.4g} to {c.high:.4g}")
+        + (" (a simple number)" if c.is_snapped else "")
+        + f", 95 % interval {c.low:.4g} to {c.high:.4g}"
         for c in one.constants
     ]
     lines += [

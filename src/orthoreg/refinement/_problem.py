@@ -33,8 +33,9 @@ TRIFLE = 1e-4
 @dataclass(frozen=True, eq=False)
 class Problem:
     """What stays the same in all stages. `sizes` are the spreads of the states, `measured` says
-    which states count, `growth` how far noise grows with each of them. `gated` says whether the
-    residual's gate is at work; None, only where data lie beyond it."""
+    which states count, `growth` how far noise grows with each of them, whose values without noise
+    are `smoothed`, if known. `gated` says whether the residual's gate is at work; None, only where
+    data lie beyond it."""
 
     field: HybridField
     constants: Constants
@@ -44,6 +45,7 @@ class Problem:
     measured: Bool[np.ndarray, " n"]
     gated: bool | None = None
     growth: Float[np.ndarray, " n"] | None = None
+    smoothed: Float[np.ndarray, "N n"] | None = None
 
     @cached_property
     def old(self) -> Float[np.ndarray, " P"]:
@@ -76,7 +78,8 @@ class Problem:
     def _relative(self) -> Float[np.ndarray, "N n"] | None:
         if self.growth is None or not self.growth.any():
             return None
-        return np.sqrt(relative_variance(smooth_states(self.data)[0], self.growth))
+        smoothed = smooth_states(self.data)[0] if self.smoothed is None else self.smoothed
+        return np.sqrt(relative_variance(smoothed, self.growth))
 
     def evaluator(
         self, segments: Segments, substeps: int, guess: np.ndarray | None = None, stretches: int = 1
