@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from .solvers import Adam as Adam
     from .solvers import Exact as Exact
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # the block above, for the interpreter; a test compares the two
 _NAMES = {

@@ -56,7 +56,7 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
     # steps of a refinement see no jumps: of dry friction the weak form has the last word
     smooth = switched(field) is None
     followed = _followed(recipe, fit, runs, known) if inexact and smooth else None
-    explained = followed is not None and followed.misfit < _EXPLAINED
+    explained = followed is not None and followed.misfit < _EXPLAINED and not followed.is_coloured
     if np.any(np.asarray(field.weights)) and (
         explained or not residual_forecasts(recipe, field, runs, noisy)
     ):
@@ -69,6 +69,7 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
             interpolation=runs.interpolation,
             bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
             knowledge=known,
+            noise=None if followed.coloured is None else np.sqrt(followed.coloured.variance),
         )
         field = found.field
     if field is fit.field:

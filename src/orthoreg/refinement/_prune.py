@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from jaxtyping import Float
 
 from .._field import HybridField
 from ..data import Dataset
@@ -22,6 +23,7 @@ def refine_and_prune(
     interpolation: Mapping[str, str] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     knowledge: Knowledge | None = None,
+    noise: Float[np.ndarray, " n"] | None = None,
 ) -> Refinement:
     """The field refined; a term whose coefficient is less than sqrt(log N) standard errors from
     zero is left out, the weakest first, and the others are refined again. Noise below what is
@@ -35,7 +37,14 @@ def refine_and_prune(
     measured = data.is_measured
     least = np.sqrt(np.log(data.n_samples * measured.sum()))
     trifle = TRIFLE * data.states.std(axis=0)[measured]
-    found = refine(field, data, interpolation=interpolation, bounds=bounds, knowledge=knowledge)
+
+    def refined(field: HybridField) -> Refinement:
+        return refine(
+            field, data, interpolation=interpolation, bounds=bounds, knowledge=knowledge,
+            noise=noise,
+        )  # fmt: skip
+
+    found = refined(field)
     for _ in range(_ROUNDS):
         if not found.kept:
             break
@@ -47,10 +56,7 @@ def refine_and_prune(
             break
         coefficients = np.array(found.field.coefficients)
         coefficients[known.tied_to(weakest, coefficients != 0)] = 0.0
-        smaller = replace(found.field, coefficients=coefficients)
-        again = refine(
-            smaller, data, interpolation=interpolation, bounds=bounds, knowledge=knowledge
-        )
+        again = refined(replace(found.field, coefficients=coefficients))
         if not again.kept:
             break
         found = again
