@@ -21,7 +21,7 @@ FRONT_DOOR = {
     "StabilitySelection", "Terms", "TrainingError", "TrainingWarning", "UniversalODE",
     "VectorField", "Weak", "Zero", "__version__", "bootstrap", "fit_together", "from_pysindy",
     "load", "presets",
-    "read_table", "tune",
+    "read_table", "report", "tune",
 }  # fmt: skip
 
 
