@@ -131,3 +131,29 @@ def test_a_file_and_marks_of_velocities(tmp_path):
     (system,) = bound.knowledge.systems
     assert system.rates == (2, 3) and system.constants == ("c", "k", "m", "n")
     assert parse_equation("m*p'' + c*q'' = -k*p'") == ("m*p'' + c*q''", "-k*p'")
+
+
+@pytest.mark.slow
+def test_positions_alone_give_the_constants_with_intervals_of_trajectories():
+    from scipy.integrate import solve_ivp
+
+    times = np.linspace(0, 4, 201)
+    runs = [
+        solve_ivp(lambda t, z: rate(z[None])[0], (0, 4), start, t_eval=times, rtol=1e-9).y[:2].T
+        for start in ([0.5, 2, 0, 0], [-0.3, 1, 0.5, 1])
+    ]
+    rng = np.random.default_rng(0)
+    noisy = [run + 0.003 * rng.standard_normal(run.shape) for run in runs]
+    data = og.Dataset.from_positions(noisy, times, names=["x", "a"])
+    marked = [one.replace("w'", "a''").replace("v'", "x''").replace("w^2", "a'^2") for one in CART]
+    physics = og.Physics(
+        equations=[one.replace("b*v", "b*x'") for one in marked], values={"k": TRUE["k"]}
+    )
+    model = og.OrthoReg(og.Polynomial(1), physics=physics).fit(data)
+    assert model.refinement_.kept
+    for name, value in TRUE.items():
+        if name != "k":
+            assert model.parameters_[name] == pytest.approx(value, rel=0.02)
+            low, high = model.parameter_intervals_[name]
+            assert low - 0.5 * (high - low) < value < high + 0.5 * (high - low)
+    assert "x'' + " in model.equations()[0] and "a''*cos(a)" in model.equations()[0]
