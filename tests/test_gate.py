@@ -274,3 +274,28 @@ def test_what_is_no_gate_is_refused(data):
             og.Gate(landmarks=landmarks)
     with pytest.raises(InputError, match="gate must be Gate"):
         og.OrthoReg(gate=0.5).fit(data)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_distances_are_those_of_all_pairs(offset):
+    rng = np.random.default_rng(3)
+    points = rng.normal(size=(400, 3)) * [1.0, 1e-3, 50.0] + offset
+    region = og.Gate(hold=False)(points)
+    at = np.concatenate([points, points[:50] * 1.5, [[np.inf, 0, 0], [np.nan, 0, 0], [1e200] * 3]])
+    scaled = at * region.rate
+    pairs = np.linalg.norm(scaled[:450, None] - region.landmarks, axis=2).min(axis=1)
+    found = region.distance(at)
+    assert_allclose(found[:450], pairs, rtol=1e-6, atol=1e-6)
+    assert found[450] == np.inf and np.isnan(found[451]) and found[452] > 1e100
+
+
+def test_the_short_way_for_rows_inside_is_the_formula():
+    rng = np.random.default_rng(4)
+    points = rng.normal(size=(300, 2))
+    region = og.Gate()(points, residual=lambda x: np.sin(3 * x))
+    at = np.concatenate([points, 3 * points])
+    residual = np.sin(3 * at)
+    whole = region._mixed(at, residual, np)
+    assert (region.distance(at) > 1).any()
+    assert_allclose(region.gated(at, residual), whole, rtol=1e-12, atol=1e-14)
+    assert_array_equal(region.gated(points, residual[:300]), residual[:300])

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._load import load as load
     from ._model import fit_together as fit_together
     from ._parallel import cluster as cluster
+    from ._pysindy import from_pysindy as from_pysindy
     from ._tune import tune as tune
     from .augmentations import MLP as MLP
     from .augmentations import RandomFeatures as RandomFeatures
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from .physics import Periodic as Periodic
     from .physics import Physics as Physics
     from .physics import Reflection as Reflection
+    from .reporting import report as report
     from .selection import CrossValidation as CrossValidation
     from .selection import Extrapolation as Extrapolation
     from .selection import InformationCriterion as InformationCriterion
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
     from .solvers import Adam as Adam
     from .solvers import Exact as Exact
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # the block above, for the interpreter; a test compares the two
 _NAMES = {
@@ -76,6 +78,7 @@ _NAMES = {
     "._load": ("load",),
     "._model": ("fit_together",),
     "._parallel": ("cluster",),
+    "._pysindy": ("from_pysindy",),
     "._tune": ("tune",),
     ".augmentations": ("MLP", "RandomFeatures", "Zero"),
     ".baselines": ("PINN", "STLSQ", "UniversalODE"),
@@ -88,6 +91,7 @@ _NAMES = {
     ".libraries": ("Fourier", "PerState", "Polynomial", "Terms"),
     ".losses": ("Measured", "MultiStep", "OneStep", "VectorField", "Weak"),
     ".physics": ("Even", "Odd", "Periodic", "Physics", "Reflection"),
+    ".reporting": ("report",),
     ".selection": (
         "CrossValidation", "Extrapolation", "InformationCriterion", "StabilitySelection",
     ),

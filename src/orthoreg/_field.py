@@ -43,6 +43,8 @@ class HybridField:
 
     def neural(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f_aug at samples."""
+        if not self._has_residual:
+            return np.zeros((len(variables), len(self.coefficients)))
         residual = _in_blocks(lambda rows: self.basis(rows) @ self.weights, variables)
         if np.any(self.correction):
             features, correction = self._corrected
@@ -55,7 +57,11 @@ class HybridField:
 
     def values(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f at samples."""
-        return self.symbolic(variables) + self.neural(variables)
+        if not self._has_residual:
+            return self.symbolic(variables)
+        found = self.symbolic(variables)
+        found += self.neural(variables)
+        return found
 
     def __call__(self, t: Any, x: Any, u: Any = None) -> Any:
         """f at one state and input, traced by JAX."""
@@ -75,6 +81,16 @@ class HybridField:
         if self.basis.size:
             residual = residual + self.basis(z[None], jnp)[0] @ self.weights
         return symbolic + (residual if self.region is None else self.region.gated(z, residual, jnp))
+
+    @cached_property
+    def _has_residual(self) -> bool:
+        """Whether f_aug is anything but zero."""
+        held = None if self.region is None else self.region.held
+        return any(
+            np.any(np.asarray(part))
+            for part in (self.weights, self.correction, held)
+            if part is not None
+        )
 
     @cached_property
     def _used(self) -> tuple[FeatureMap, np.ndarray]:
@@ -162,5 +178,9 @@ def _in_blocks(function: Callable[[np.ndarray], np.ndarray], variables: np.ndarr
     """function(variables) with memory that does not grow with the number of basis functions."""
     if len(variables) <= _BLOCK:
         return function(variables)
-    starts = range(0, len(variables), _BLOCK)
-    return np.concatenate([function(variables[i : i + _BLOCK]) for i in starts])
+    first = function(variables[:_BLOCK])
+    result = np.empty((len(variables), first.shape[1]), first.dtype)
+    result[:_BLOCK] = first
+    for i in range(_BLOCK, len(variables), _BLOCK):
+        result[i : i + _BLOCK] = function(variables[i : i + _BLOCK])
+    return result

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -21,7 +22,7 @@ SEARCHED = 20_000
 """The rows among which landmarks are sought."""
 SHARPNESS = 4.0  # of the choice among landmarks whose residual is held, per unit of distance
 FARTHEST = 1e6  # distances along one variable that are told apart
-_BLOCK = 4096
+_BLOCK = 1024
 
 
 @pytree()
@@ -59,8 +60,8 @@ class Region:
 
     def distance(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
         """1 at the edge of the training data, less inside."""
-        starts = range(0, len(variables), _BLOCK)
-        blocks = [self._squares(variables[i : i + _BLOCK], np).min(axis=-1) for i in starts]
+        starts = range(0, max(len(variables), 1), _BLOCK)
+        blocks = [self._nearest(variables[i : i + _BLOCK]) for i in starts]
         return np.sqrt(np.concatenate(blocks))
 
     def share(self, variables: Any, xp: Any = np) -> Any:
@@ -73,6 +74,20 @@ class Region:
         r(z) -> g r(z) + (1 - g) sum_j a_j r_j, with g the share, r_j the values held at the
         landmarks and a_j proportional to exp(-4 distance_j), which add up to one.
         """
+        if xp is np:
+            return self._gated_in_numpy(variables, residual)
+        return self._mixed(variables, residual, xp)
+
+    def _gated_in_numpy(self, variables: Any, residual: Any) -> Any:
+        """As it is inside, which is where most states are; only the others are looked at."""
+        outside = ~(self._nearest(variables) <= 1.0)
+        if not outside.any():
+            return residual
+        found = np.array(residual)
+        found[outside] = self._mixed(variables[outside], residual[outside], np)
+        return found
+
+    def _mixed(self, variables: Any, residual: Any, xp: Any) -> Any:
         beyond = self._beyond(variables, xp)
         nearest = xp.min(beyond, axis=-1)
         share = self._share(nearest, xp)[..., None]
@@ -93,14 +108,41 @@ class Region:
         # the root is taken of nothing below 1, where its slope may be infinite
         return xp.sqrt(xp.maximum(self._squares(variables, xp, FARTHEST), 1.0))
 
+    def _nearest(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
+        """The square of the distance from the nearest landmark.
+
+        min_j |z - l_j|^2 = |z|^2 + min_j (|l_j|^2 - 2 z'l_j), about the landmarks' centre: one
+        matrix product in place of passes over all pairs.
+        """
+        if self.period is not None:
+            return self._squares(variables, np).min(axis=-1)
+        centre, turn, length = self._landmarks_as_matrix
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = variables * self.rate
+            z -= centre
+            own = np.vecdot(z, z)
+            products = turn @ z.T
+            products += length
+            found = own + products.min(axis=0)
+            far = ~(own < FARTHEST**2)  # rounding there exceeds any distance, or it is no number
+            found[far] = own[far]
+        return np.maximum(found, 0.0, out=found)
+
+    @cached_property
+    def _landmarks_as_matrix(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The landmarks' centre, and -2 l_j and |l_j|^2 about it."""
+        centre = np.mean(self.landmarks, axis=0)
+        away = self.landmarks - centre
+        return centre, -2.0 * away, np.vecdot(away, away)[:, None]
+
     def _squares(self, variables: Any, xp: Any, farthest: float = np.inf) -> Any:
         with np.errstate(over="ignore"):
             scaled = variables * self.rate
             # variable by variable: NumPy is slow in sums over a short last axis
-            parts = [
-                xp.clip(self._along(scaled[..., i, None], i, xp), -farthest, farthest) ** 2
-                for i in range(scaled.shape[-1])
-            ]
+            ways = [self._along(scaled[..., i, None], i, xp) for i in range(scaled.shape[-1])]
+            if farthest < np.inf:
+                ways = [xp.clip(way, -farthest, farthest) for way in ways]
+            parts = [way * way for way in ways]
             return sum(parts[1:], start=parts[0])
 
     def _along(self, scaled: Any, i: int, xp: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from . import export
 from ._errors import InputError
 from ._explaining import Explanation, explanation_of
+from ._exporting import AbstractExports
 from ._model_parts import model_params, model_parts, restore
 from ._persistence import write_model
 from ._refining import refinement_of
@@ -41,7 +42,7 @@ from .fitting import (
     knowledge_of,
     needs_rows,
 )
-from .libraries import parameters_of
+from .libraries import parameters_of, quote_name
 from .losses import is_noisy
 from .physics import Knowledge, constant_intervals, constant_values, with_rates
 from .refinement import Refinement, starting_states
@@ -51,21 +52,17 @@ from .solvers import Training
 from .summary import Summary
 
 
-class AbstractModel(RegressorMixin, BaseEstimator):
+class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
     """What every model can do once it knows its parts: the scikit-learn contract, derivatives,
     simulations, equations and files. A final class adds its constructor and `recipe`."""
 
     seed: Any
     feature_names_in_: Any  # scikit-learn's: set when a frame with column names was fitted
-    state_names_: tuple[str, ...]
     input_names_: tuple[str, ...]
     input_interpolation_: dict[str, str]
-    output_names_: tuple[str, ...]
     units_: dict[str, str]
     columns_: dict[str, Any]
-    velocity_of_: dict[str, str]
     estimated_: tuple[str, ...]
-    clock_: str
     target_is_flat_: bool
     training_: Training | None
     selection_: SelectionResult | None
@@ -367,13 +364,6 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             for one, length in zip(rollout.runs(), data.run_lengths, strict=True)
         ]
 
-    def _check_equations(self) -> None:
-        if self.output_names_ != self.state_names_:
-            raise InputError(
-                f"A simulation needs one equation for each of the {len(self.state_names_)} states; "
-                f"the model was fitted to {len(self.output_names_)} targets."
-            )
-
     def _rollouts(
         self, starts: np.ndarray, times: np.ndarray, inputs: Inputs | None, rtol: float
     ) -> Rollout:
@@ -390,10 +380,11 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         what was, '(told: ...)' where a network was drawn towards a known equation. One of second
         order is one line: "theta'' = -1.000 sin(theta)"."""
         check_is_fitted(self)
-        given = self.knowledge().fixed
+        known = self.knowledge()
         lines = export.equations(
-            self.field_, self.output_names_, precision, self.velocity_of_, given
-        )
+            self.field_, self.output_names_, precision, self.velocity_of_, known.fixed,
+            self._written(known, precision),
+        )  # fmt: skip
         told = dict(getattr(self.recipe().loss, "known", ()))  # what a network was drawn towards
         names = [self.output_names_[c] for c in self._printed_equations()]
         return [
@@ -401,41 +392,19 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             for line, name in zip(lines, names, strict=True)
         ]
 
+    def _written(self, known: Knowledge, precision: int) -> dict[int, str]:
+        """Equations with several derivatives, with the constants that were estimated."""
+        export.check_precision(precision)
+        rates = export.equation_names(self.output_names_, self.velocity_of_)
+        names = [quote_name(name) for name in self.field_.features.variables]
+        names += [f"{name}'" for name in rates]
+        lines: dict[int, str] = {}
+        for system in known.systems:
+            lines |= system.lines(self.parameters_, names, precision)
+        return lines
+
     def _printed_equations(self) -> list[int]:
         return export.printed_equations(self.output_names_, self.velocity_of_)
-
-    def to_sympy(self, *, residual: bool = True) -> list[Any]:
-        """One SymPy expression per equation. A residual stands in it as a function of all
-        variables, `residual_<name>(...)`; with `residual=False` it is left out.
-
-        `sympy.lambdify(symbols, expression, [{"residual_v": f}, "numpy"])` gives it a value."""
-        check_is_fitted(self)
-        return export.to_sympy(self.field_, self.output_names_, residual=residual)
-
-    def to_latex(self, precision: int = 4) -> list[str]:
-        """One line of LaTeX per equation; a residual is a function r of all variables."""
-        check_is_fitted(self)
-        given = self.knowledge().fixed
-        return export.to_latex(self.field_, self.output_names_, precision, self.velocity_of_, given)
-
-    def to_mathml(self, precision: int = 4) -> list[str]:
-        """One MathML element per equation, for pages and notebooks; a residual is a function r."""
-        check_is_fitted(self)
-        given = self.knowledge().fixed
-        return export.to_mathml(
-            self.field_, self.output_names_, precision, self.velocity_of_, given
-        )
-
-    def to_python(self) -> str:
-        """Source of a NumPy function `vector_field(variables)`, the residual included."""
-        check_is_fitted(self)
-        return export.to_python(self.field_, self.output_names_)
-
-    def to_c(self) -> str:
-        """Source of a C99 function `void vector_field(const double *z, double *dxdt)`, the
-        residual included; `z` holds the states, then the inputs."""
-        check_is_fitted(self)
-        return export.to_c(self.field_, self.output_names_)
 
     def __str__(self) -> str:
         """The constructor's call and, once fitted, the equations. `repr` is the call alone."""
@@ -502,7 +471,7 @@ class AbstractModel(RegressorMixin, BaseEstimator):
         from .differentiation import Automatic
         from .summary._summarize import Subject
 
-        recipe = self.recipe()
+        recipe, known = self.recipe(), self.knowledge()
         return Subject(
             equations=tuple(self.equations()),
             outputs=self.output_names_,
@@ -525,6 +494,8 @@ class AbstractModel(RegressorMixin, BaseEstimator):
             refined="" if self.refinement_ is None else self.refinement_.status,
             knows_noise=self.refinement_ is not None and self.refinement_.kept,
             units=self.units_,
+            complete=known.complete,
+            systems=known.systems,
         )
 
     def _term_evidence(self) -> TermEvidence | None:

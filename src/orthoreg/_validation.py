@@ -127,7 +127,8 @@ def with_clock(data: Dataset | ChunkedDataset, physics: Physics | None) -> Datas
     if physics is None or name in some.variable_names or name in dict(physics.values):
         return data
     word = re.compile(rf"(?<![\w`]){re.escape(name)}(?![\w`(])")
-    if not any(word.search(rhs) for _, rhs in physics.equations):
+    sides = (side for equation in physics.equations for side in equation)
+    if not any(word.search(side) for side in sides):
         return data
     if isinstance(data, ChunkedDataset):
         return data.changed(Dataset.with_clock)

@@ -25,13 +25,19 @@ def written(fitted, form):
     return {
         "text": lambda: "\n".join(fitted.equations()) + "\n",
         "latex": lambda: "\n".join(fitted.to_latex()) + "\n",
+        "mathml": lambda: "\n".join(fitted.to_mathml()) + "\n",
         "python": fitted.to_python,
         "c": fitted.to_c,
+        "julia": fitted.to_julia,
+        "matlab": fitted.to_matlab,
+        "modelica": fitted.to_modelica,
         "sympy": lambda: sympy_source(fitted.field_, fitted.output_names_),
     }[form]()
 
 
-@pytest.mark.parametrize("form", ["text", "latex", "python", "c", "sympy"])
+@pytest.mark.parametrize(
+    "form", ["text", "latex", "mathml", "python", "c", "julia", "matlab", "modelica", "sympy"]
+)
 def test_export_prints_and_writes_the_same(model, form, tmp_path, capsys):
     fitted, path = model
     expected = written(fitted, form)
@@ -45,7 +51,17 @@ def test_export_prints_and_writes_the_same(model, form, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     "ending, form",
-    [("py", "python"), ("c", "c"), ("tex", "latex"), ("txt", "text"), ("md", "text")],
+    [
+        ("py", "python"),
+        ("c", "c"),
+        ("tex", "latex"),
+        ("txt", "text"),
+        ("md", "text"),
+        ("mml", "mathml"),
+        ("jl", "julia"),
+        ("m", "matlab"),
+        ("mo", "modelica"),
+    ],
 )
 def test_the_ending_of_the_file_is_the_format_that_is_not_named(model, ending, form, tmp_path):
     fitted, path = model
@@ -67,7 +83,7 @@ def test_json_holds_the_text_or_names_the_file(model, tmp_path, capsys):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (["--format", "cc"], "--format must be one of 'text', 'python', 'c', 'latex', 'sympy'"),
+        (["--format", "cc"], "--format must be one of 'text', 'python', 'c', 'julia', 'matlab', "),
         (["--format", "pyton"], "Did you mean 'python'?"),
         (["--out", "."], "--out must be a file"),
         (["--out", "nowhere/m.c"], "There is no folder 'nowhere'"),

@@ -11,8 +11,11 @@ from ._app import Json, ModelFile, app
 from ._arguments import check_file, one_of
 from ._output import print_files, print_json, terminal
 
-_FORMATS = ("text", "python", "c", "latex", "sympy")
-_BY_ENDING = {".txt": "text", ".py": "python", ".c": "c", ".tex": "latex"}
+_FORMATS = ("text", "python", "c", "julia", "matlab", "modelica", "latex", "mathml", "sympy")
+_BY_ENDING = {
+    ".txt": "text", ".py": "python", ".c": "c", ".jl": "julia", ".m": "matlab", ".mo": "modelica",
+    ".tex": "latex", ".mml": "mathml",
+}  # fmt: skip
 
 
 @app.command()
@@ -20,12 +23,13 @@ def export(
     model: ModelFile,
     format: Annotated[
         str | None,
-        typer.Option(help="text, python, c, latex or sympy; as --out ends if not given, or text."),
+        typer.Option(help=f"{', '.join(_FORMATS)}; as --out ends if not given, or text."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File to write; printed if not given.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Write a model's equations as text, LaTeX or SymPy, or the whole model as Python or C."""
+    """Write a model's equations as text, LaTeX, MathML or SymPy, or the whole model, residual
+    included, as source: Python, C, Julia, MATLAB or Modelica."""
     from .. import load
     from .._files import atomic_write
 
@@ -52,11 +56,7 @@ def export(
 def _written(fitted: Any, form: str) -> str:
     from ..export import sympy_source
 
-    if form == "python":
-        return fitted.to_python()
-    if form == "c":
-        return fitted.to_c()
     if form == "sympy":
         return sympy_source(fitted.field_, fitted.output_names_)
-    lines = fitted.to_latex() if form == "latex" else fitted.equations()
-    return "\n".join(lines) + "\n"
+    written = fitted.equations() if form == "text" else getattr(fitted, f"to_{form}")()
+    return written if isinstance(written, str) else "\n".join(written) + "\n"

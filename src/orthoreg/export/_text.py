@@ -8,8 +8,7 @@ import numpy as np
 from .._errors import InputError
 from .._field import HybridField
 from .._typing import Mask
-from ..augmentations import TanhLayers
-from ..libraries import Expression, Number, Sum, add, multiply, to_text
+from ..libraries import Expression, Number, Sum, add, multiply, parameters_of, to_text
 from ._orders import equation_names, printed_equations
 
 _SMALLEST, _LARGEST = -4, 5  # powers of ten that are written out: 0.0001234, 123456
@@ -21,18 +20,24 @@ def equations(
     precision: int = 4,
     velocity_of: Mapping[str, str] | None = None,
     known: Mask | None = None,
+    written: Mapping[int, str] | None = None,
 ) -> list[str]:
     """One line per equation, "omega' = -1.042 sin(theta) + residual". The coefficients that are
-    `known` were given: "omega' = -9.81 sin(theta) (given) - 0.1042 omega".
+    `known` were given: "omega' = -9.81 sin(theta) (given) - 0.1042 omega". Where an equation
+    follows from others, those stand in its place as they are `written`.
 
     Where theta_dot is the velocity of theta, theta'' = ... stands in the place of both equations.
     """
     check_precision(precision)
+    parametric = [bool(parameters_of(term)) for term in field.features.terms]
     field = field.resolved(precision)
     given = velocity_of or {}
     names = equation_names(outputs, given)
     lines = []
     for c in printed_equations(outputs, given):
+        if written and c in written:
+            lines.append(written[c])
+            continue
         if outputs[c] in given:
             lines.append(f"{names[c]}' = {given[outputs[c]]}")
             continue
@@ -47,6 +52,8 @@ def equations(
             size, name = significant(abs(value), precision), to_text(term)
             if known is not None and known[c, k]:
                 body = f"{to_text(multiply(Number(abs(float(value))), term))} (given)"
+            elif parametric[k] and abs(value) == 1:  # which was given
+                body = _grouped(term, name)
             else:
                 body = size if name == "1" else f"{size} {_grouped(term, name)}"
             if text:
@@ -78,16 +85,6 @@ def to_html(lines: Sequence[str]) -> str:
 def has_residual(field: HybridField, equation: int) -> bool:
     """Whether the network adds something to this equation."""
     return bool(np.any(field.weights[:, equation]) or np.any(field.correction[equation]))
-
-
-def tanh_layers(field: HybridField) -> TanhLayers:
-    """The network of a field; refuses a residual that is none."""
-    if not isinstance(field.basis, TanhLayers):
-        raise InputError(
-            f"Only networks of tanh layers can be written as source; this residual is made of "
-            f"{type(field.basis).__name__}. Use to_sympy() or to_latex(), which only name it."
-        )
-    return field.basis
 
 
 def significant(value: float, precision: int) -> str:

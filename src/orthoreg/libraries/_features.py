@@ -57,7 +57,8 @@ class FeatureMap:
         """The library matrix Phi on samples, by NumPy. May hold NaN or infinity."""
         result = np.empty((len(self.terms), len(variables)))
         with np.errstate(all="ignore"):
-            for row, column in zip(result, self.columns(variables.T, np), strict=True):
+            columns = np.ascontiguousarray(variables.T)
+            for row, column in zip(result, self.columns(columns, np), strict=True):
                 row[:] = column
         return result.T
 

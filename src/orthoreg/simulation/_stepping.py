@@ -12,6 +12,7 @@ from ._inputs import Inputs
 from ._switching import Switched
 from ._tsit5 import (
     COMPLETED,
+    DENSE,
     RUNNING,
     WEIGHTS,
     Cells,
@@ -21,11 +22,11 @@ from ._tsit5 import (
     Step,
     attempt,
     clipped,
-    weights_at,
     with_inputs,
 )
 
 _FIRST = 0.01  # size of the first step, in units of time or of the whole time: soon forgotten
+_WRITTEN = 8192  # states that are read out at once, so that they stay in the cache
 _STABLE = 2.0  # rate times step: the method is stable up to about 3, and accurate far below
 
 
@@ -107,18 +108,33 @@ def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
 
     The arrays of a block have one more axis in front: the steps.
     """
+    n = step.x.shape[-1]
     number, which = np.nonzero(step.kept)
     begin, end = step.t[number, which], step.end[number, which]
     first, last = grid.passed(begin, rows[which]), grid.passed(end, rows[which])
-    count = last - first
-    again = np.repeat(np.arange(len(which)), count)
-    column = first[again] + np.arange(len(again)) - np.repeat(np.cumsum(count) - count, count)
+    asked = np.flatnonzero(last > first)
+    number, which, begin, first = (part[asked] for part in (number, which, begin, first))
+    count = last[asked] - first
     size = step.size[number, which]
-    begin, size, number, which = (part[again] for part in (begin, size, number, which))
-    row = rows[which]
-    weights = weights_at((grid.times[row, column] - begin) / size) * size[:, None]
-    way = np.einsum("ms,msn->mn", weights, step.slopes[number, :, which])
-    grid.states[row, column] = step.x[number, which] + way
+    # the slopes of a step, (step, slope, rollout, state), as a polynomial in the part of it
+    ways = np.tensordot(DENSE.T, step.slopes, axes=(1, 1))[:, number, which]
+    ways *= size[:, None]
+    for some in np.split(np.arange(len(asked)), np.searchsorted(
+        np.cumsum(count), np.arange(_WRITTEN, count.sum(), _WRITTEN)
+    )):  # fmt: skip
+        again = np.repeat(some, count[some])
+        before = np.cumsum(count[some]) - count[some]
+        column = first[again] + np.arange(len(again)) - np.repeat(before, count[some])
+        row = rows[which[again]]
+        place = (grid.times[row, column] - begin[again]) / size[again]
+        place = np.repeat(place, n).reshape(-1, n)  # NumPy is slow along a short last axis
+        total = ways[3, again]
+        for power in (2, 1, 0):
+            total *= place
+            total += ways[power, again]
+        total *= place
+        total += step.x[number[again], which[again]]
+        grid.states[row, column] = total
 
 
 def is_held_by_stability(step: Step, limits: Limits) -> Bool[np.ndarray, " B"]:

@@ -206,16 +206,31 @@ def clipped(t: Any, wanted: Any, cell: Any, limits: Limits, cells: Cells | None,
     return xp.where(t + wanted > stop - limits.least, stop, t + wanted)
 
 
+def _quartic(factor: float, *parts: Sequence[float]) -> np.ndarray:
+    """Coefficients of s ... s^4 in the product of these polynomials, each from the lowest power."""
+    product = np.array([factor])
+    for part in parts:
+        product = np.polynomial.polynomial.polymul(product, part)
+    return product[1:]
+
+
+_SQUARE = (0.0, 0.0, 1.0)
+DENSE = np.stack([
+    _quartic(-1.0530884977290216, (0.0, 1.0), (-1.3299890189751412, 1.0),
+             (0.7139816917074209, -1.4364028541716351, 1.0)),
+    _quartic(0.1017, _SQUARE, (1.2949852507374631, -2.1966568338249754, 1.0)),
+    _quartic(2.490627285651252793, _SQUARE, (1.57803468208092486, -2.38535645472061657, 1.0)),
+    _quartic(-16.54810288924490272, _SQUARE, (-1.21712927295533244, 1.0),
+             (-0.61620406037800089, 1.0)),
+    _quartic(47.37952196281928122, _SQUARE, (-1.203071208372362603, 1.0),
+             (-0.658047292653547382, 1.0)),
+    _quartic(-34.87065786149660974, _SQUARE, (-1.2, 1.0), (-0.666666666666666667, 1.0)),
+    _quartic(2.5, _SQUARE, (-1.0, 1.0), (-0.6, 1.0)),
+])  # fmt: skip
+"""The way covered in a part s of a step is sum_k s^k sum_j DENSE[j, k - 1] slope_j, in units of
+the step (dense output)."""
+
+
 def weights_at(place: Float[Arrays, " M"], xp: Any = np) -> Float[Arrays, "M 7"]:
-    """How the slopes of a step add up to the way covered in a part of it (dense output)."""
-    s, s2 = place, place * place
-    return xp.stack([
-        -1.0530884977290216 * s * (s - 1.3299890189751412)
-        * (s2 - 1.4364028541716351 * s + 0.7139816917074209),
-        0.1017 * s2 * (s2 - 2.1966568338249754 * s + 1.2949852507374631),
-        2.490627285651252793 * s2 * (s2 - 2.38535645472061657 * s + 1.57803468208092486),
-        -16.54810288924490272 * (s - 1.21712927295533244) * (s - 0.61620406037800089) * s2,
-        47.37952196281928122 * (s - 1.203071208372362603) * (s - 0.658047292653547382) * s2,
-        -34.87065786149660974 * (s - 1.2) * (s - 0.666666666666666667) * s2,
-        2.5 * (s - 1) * (s - 0.6) * s2,
-    ], axis=1)  # fmt: skip
+    """How the slopes of a step add up to the way covered in a part of it."""
+    return xp.stack([place, place**2, place**3, place**4], axis=1) @ DENSE.T

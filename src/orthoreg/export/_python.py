@@ -8,7 +8,7 @@ import numpy as np
 from .._field import HybridField
 from .._gate import FARTHEST, SHARPNESS, Region
 from ..libraries import to_text
-from ._text import tanh_layers
+from ._networks import Network, networks
 
 _PYTHON = '''"""{title}"""
 
@@ -74,19 +74,35 @@ def _residual_source(field: HybridField, formulas: Sequence[str]) -> str:
     for c, correction in enumerate(_sums(field.correction, formulas)):
         if correction != "0.0":
             lines.append(f"residual[..., {c}] -= {correction}")
-    if field.basis.size:
-        basis = tanh_layers(field)
-        lines.append(f"hidden = (z - {_literal(basis.mean)}) / {_literal(basis.scale)}")
-        for weight, bias in zip(basis.weights, basis.biases, strict=True):
-            lines.append(f"hidden = np.tanh(hidden @ {_literal(weight)} + {_literal(bias)})")
-        lines.append(f"residual += hidden @ {_literal(field.weights[:-1])}")
-        lines.append(f"residual += {_literal(field.weights[-1])}")
+    parts = networks(field)
+    for network in parts:
+        lines += _network_source(network, is_only=len(parts) == 1)
     if len(lines) == 1:
         return ""
     if field.region is not None:
         lines += _gate_source(field.region)
     lines.append("result = result + residual")
     return "".join(f"    {line}\n" for line in lines)
+
+
+def _network_source(network: Network, is_only: bool) -> list[str]:
+    """residual += network(z) as source."""
+    lines = ["hidden = z" if is_only else f"hidden = z * {_literal(network.signs)}"]
+    layers = network.layers
+    periodic = [i for i, period in enumerate(network.periods) if period > 0]
+    if periodic:
+        rates = [2 * np.pi / network.periods[i] for i in periodic]
+        lines += [
+            f"angles = hidden[..., {periodic!r}] * {_literal(rates)}",
+            "hidden = np.concatenate([hidden, np.sin(angles)], axis=-1)",
+            f"hidden[..., {periodic!r}] = np.cos(angles)",
+        ]
+    lines.append(f"hidden = (hidden - {_literal(layers.mean)}) / {_literal(layers.scale)}")
+    for weight, bias in zip(layers.weights, layers.biases, strict=True):
+        lines.append(f"hidden = np.tanh(hidden @ {_literal(weight)} + {_literal(bias)})")
+    lines.append(f"residual += hidden @ {_literal(network.output)}")
+    lines.append(f"residual += {_literal(network.offset)}")
+    return lines
 
 
 def _gate_source(region: Region) -> list[str]:

@@ -1,0 +1,118 @@
+"""`AbstractExports`: a fitted model in the languages of others."""
+
+import abc
+from typing import Any
+
+import numpy as np
+
+from . import export
+from ._errors import InputError
+from ._field import HybridField
+from ._scikit import check_is_fitted
+from .export import JaxField
+from .physics import Knowledge
+
+
+class AbstractExports(abc.ABC):
+    """The methods that write a fitted model for other programs."""
+
+    field_: HybridField
+    state_names_: tuple[str, ...]
+    output_names_: tuple[str, ...]
+    velocity_of_: dict[str, str]
+    state_range_: np.ndarray
+    clock_: str
+
+    @abc.abstractmethod
+    def knowledge(self) -> Knowledge:
+        """What is known of the coefficients beside the data, as constraints."""
+
+    def to_sympy(self, *, residual: bool = True) -> list[Any]:
+        """One SymPy expression per equation. A residual stands in it as a function of all
+        variables, `residual_<name>(...)`; with `residual=False` it is left out.
+
+        `sympy.lambdify(symbols, expression, [{"residual_v": f}, "numpy"])` gives it a value."""
+        check_is_fitted(self)
+        return export.to_sympy(self.field_, self.output_names_, residual=residual)
+
+    def to_latex(self, precision: int = 4) -> list[str]:
+        """One line of LaTeX per equation; a residual is a function r of all variables."""
+        check_is_fitted(self)
+        given = self.knowledge().fixed
+        return export.to_latex(self.field_, self.output_names_, precision, self.velocity_of_, given)
+
+    def to_mathml(self, precision: int = 4) -> list[str]:
+        """One MathML element per equation, for pages and notebooks; a residual is a function r."""
+        check_is_fitted(self)
+        given = self.knowledge().fixed
+        return export.to_mathml(
+            self.field_, self.output_names_, precision, self.velocity_of_, given
+        )
+
+    def to_python(self) -> str:
+        """Source of a NumPy function `vector_field(variables)`, the residual included."""
+        check_is_fitted(self)
+        return export.to_python(self.field_, self.output_names_)
+
+    def to_c(self) -> str:
+        """Source of a C99 function `void vector_field(const double *z, double *dxdt)`, the
+        residual included; `z` holds the states, then the inputs."""
+        check_is_fitted(self)
+        return export.to_c(self.field_, self.output_names_)
+
+    def to_julia(self) -> str:
+        """Source of a Julia function `vector_field(z)`, the residual included; `z` holds the
+        states, then the inputs. It needs no package."""
+        check_is_fitted(self)
+        return export.to_julia(self.field_, self.output_names_, len(self.state_names_))
+
+    def to_matlab(self) -> str:
+        """Source of the file vector_field.m for MATLAB and GNU Octave, the residual included: a
+        function of the column of states, then inputs."""
+        check_is_fitted(self)
+        return export.to_matlab(self.field_, self.output_names_, len(self.state_names_))
+
+    def to_modelica(self, name: str = "HybridModel") -> str:
+        """Source of a Modelica model of this name, the residual included: one variable per state,
+        which starts in the middle of the training data, and one input per input."""
+        check_is_fitted(self)
+        self._check_equations()
+        if not (name.isascii() and name.isidentifier()):
+            raise InputError(
+                f"The name of a Modelica model must be letters, digits and underscores, the first "
+                f"a letter; got {name!r}."
+            )
+        starts = self.state_range_.mean(axis=0).tolist()
+        return export.to_modelica(
+            self.field_, self.output_names_, starts, model=name, clock=self.clock_
+        )
+
+    def to_jax(self) -> JaxField:
+        """The model as a pure JAX function f(t, x, parameters, u), with its `.parameters`: for
+        diffrax, `ODETerm(model.to_jax())`; for optax, gradients with respect to the parameters.
+
+        >>> import diffrax, jax.numpy as jnp, numpy as np, orthoreg as og
+        >>> x = np.random.default_rng(0).uniform(-1, 1, (100, 1))
+        >>> field = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(x, -x).to_jax()
+        >>> solution = diffrax.diffeqsolve(
+        ...     diffrax.ODETerm(field), diffrax.Tsit5(), 0.0, 1.0, 0.01, jnp.array([1.0]),
+        ...     args=field.parameters)
+        >>> round(float(solution.ys[-1, 0]), 4)
+        0.3679
+        """
+        check_is_fitted(self)
+        return export.to_jax(self.field_, len(self.state_names_), self.clock_)
+
+    def to_pysindy(self) -> Any:
+        """A fitted `pysindy.SINDy` that predicts the same. Its library has one function for each
+        term in use, and one for the residual of an equation that has one, with coefficient 1."""
+        check_is_fitted(self)
+        self._check_equations()
+        return export.to_pysindy(self.field_, self.output_names_)
+
+    def _check_equations(self) -> None:
+        if self.output_names_ != self.state_names_:
+            raise InputError(
+                f"A simulation needs one equation for each of the {len(self.state_names_)} states; "
+                f"the model was fitted to {len(self.output_names_)} targets."
+            )
