@@ -22,6 +22,7 @@ from ._pysindy import to_pysindy as to_pysindy
 from ._python import to_python as to_python
 from ._sympy import sympy_source as sympy_source
 from ._sympy import to_sympy as to_sympy
+from ._text import check_precision as check_precision
 from ._text import equations as equations
 from ._text import significant as significant
 from ._text import to_html as to_html
