@@ -83,8 +83,8 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : a `Dataset` or `ChunkedDataset`; or states with times `t`, one array (T, n) or a list of them; or states (N,
-            n) with derivatives `y`, the form of scikit-learn.
+        X : a `Dataset` or `ChunkedDataset`; or states with times `t`, one array (T, n) or a list of
+            them; or states (N, n) with derivatives `y`, the form of scikit-learn.
         y : derivatives at the rows of `X`, (N, n).
         t : times of the rows, or the step between them.
         u : inputs at the rows, (T, m) or a list of such.
