@@ -35,6 +35,9 @@ def explain(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Model file to write.")] = None,
     minutes: Minutes = None,
+    functions_of_time: Annotated[
+        bool, typer.Option(help="Oscillations and trends of time itself too.")
+    ] = False,
     time: Annotated[str | None, typer.Option(help="Column with the times, if renamed.")] = None,
     group: Annotated[str | None, typer.Option(help="Column that tells runs apart.")] = None,
     *,
@@ -53,7 +56,7 @@ def explain(
         fitted = load(model)
         runs = runs_for(fitted, data, time, group, reading)
         with working("Searching"):
-            found = fitted.explain(runs, minutes=minutes)
+            found = fitted.explain(runs, minutes=minutes, functions_of_time=functions_of_time)
         larger = None
         if accept is not None:
             with working("Fitting"):
