@@ -25,6 +25,8 @@ _BLOCK = 2_000_000  # sensitivities held at a time
 _CHECKED = 40  # segments on which the number of substeps is chosen
 _MOST_SUBSTEPS = 32
 _LEAST_SIGMA = 1e-8  # of a state's spread: what is left of exact data
+TRIFLE = 1e-4
+"""Of a state's spread: what integrators and files round away, which no term is needed for."""
 
 
 @final
@@ -32,8 +34,8 @@ _LEAST_SIGMA = 1e-8  # of a state's spread: what is left of exact data
 class Problem:
     """What stays the same in all stages. `sizes` are the spreads of the states, `measured` says
     which states count, `growth` how far noise grows with each of them, whose values without noise
-    are `smoothed`, if known. `gated` says whether the residual's gate is at work; None, only where
-    data lie beyond it."""
+    are `smoothed`, if known; `expected` is how large noise is, if known. `gated` says whether the
+    residual's gate is at work; None, only where data lie beyond it."""
 
     field: HybridField
     constants: Constants
@@ -44,6 +46,7 @@ class Problem:
     gated: bool | None = None
     growth: Float[np.ndarray, " n"] | None = None
     smoothed: Float[np.ndarray, "N n"] | None = None
+    expected: Float[np.ndarray, " n"] | None = None
 
     @cached_property
     def old(self) -> Float[np.ndarray, " P"]:
