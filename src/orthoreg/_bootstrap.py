@@ -75,11 +75,23 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     """Resamples the runs of the fit, or stretches of rows where they are few, and chooses again.
 
     Works on what `fit` kept, moments of at most 50 groups of runs: no pass over the data, and a
-    resample costs the same for any number of rows. Intervals are those of least squares with the
-    chosen terms, which is what an exactly orthogonal residual leaves; of a refined model, those of
-    its refinement, which know the noise of the measurements. Needs a fitted model with a
-    selection; a model file does not keep the moments.
+    resample costs the same for any number of rows.
 
+    Parameters
+    ----------
+    model : a fitted model with a selection; a model file does not keep the moments.
+    resamples : how many.
+    seed : of the draw.
+
+    Returns
+    -------
+    found : `.interval` (n, K, 2), 95 % intervals of least squares with the chosen terms, which is
+        what an exactly orthogonal residual leaves; of a refined model, those of its refinement,
+        which know the noise of the measurements. `.probability` (n, K), the share of resamples that
+        choose a term. `.confounded`, pairs of terms that the data cannot tell apart.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 6, 100)
     >>> runs = [np.column_stack([a * np.cos(t), -a * np.sin(t)]) for a in np.linspace(0.5, 2, 9)]
@@ -99,12 +111,12 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     if selected is None:
         raise InputError(
             "bootstrap chooses terms again on each resample and needs a model whose fit chose "
-            "them by a selection, as that of OrthoReg() does; a model file does not keep it."
+            "them by a selection, as that of OrthoReg() does."
         )
     if selected.evidence is None:
         raise InputError(
             "bootstrap needs the moments that the terms were chosen from; an adapted model has "
-            "none. Take the model that fit returned."
+            "none, and a model file does not keep them. Take the model that fit returned."
         )
     sure = inclusion(selected, selected.evidence, resamples=resamples, seed=seed)
     pairs = confounded_pairs(selected, selected.evidence, model.field_.features)
