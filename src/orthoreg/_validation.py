@@ -22,6 +22,7 @@ from .data import (
     deciding,
     warn_constant,
 )
+from .libraries import AbstractLibrary, names_variable
 from .losses import AbstractLoss
 from .physics import Physics
 from .simulation import input_interpolation
@@ -120,19 +121,26 @@ def known_positions(model: Any) -> dict[str, str | None]:
     }
 
 
-def with_clock(data: Dataset | ChunkedDataset, physics: Physics | None) -> Dataset | ChunkedDataset:
-    """The data with time as an input, where a known equation names it and no column does."""
+def with_clock(
+    data: Dataset | ChunkedDataset, physics: Physics | None, library: AbstractLibrary
+) -> Dataset | ChunkedDataset:
+    """The data with time as an input, where a known equation or a formula of the library names it
+    and no column does."""
     some = data.sample if isinstance(data, ChunkedDataset) else data
     name = some.time_name
-    if physics is None or name in some.variable_names or name in dict(physics.values):
+    if name in some.variable_names or not _needs_clock(name, physics, library):
         return data
+    return data.changed(Dataset.with_clock) if data is not some else some.with_clock()
+
+
+def _needs_clock(name: str, physics: Physics | None, library: AbstractLibrary) -> bool:
+    """Whether a formula of the library, or a known equation, has time in it."""
+    if names_variable(library, name):
+        return True
+    if physics is None or name in dict(physics.values):
+        return False
     word = re.compile(rf"(?<![\w`]){re.escape(name)}(?![\w`(])")
-    sides = (side for equation in physics.equations for side in equation)
-    if not any(word.search(side) for side in sides):
-        return data
-    if isinstance(data, ChunkedDataset):
-        return data.changed(Dataset.with_clock)
-    return data.with_clock()
+    return any(word.search(side) for equation in physics.equations for side in equation)
 
 
 def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRows, dict[str, Any]]:
