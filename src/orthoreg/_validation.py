@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -121,16 +121,19 @@ def known_positions(model: Any) -> dict[str, str | None]:
     }
 
 
-def with_clock(
-    data: Dataset | ChunkedDataset, physics: Physics | None, library: AbstractLibrary
-) -> Dataset | ChunkedDataset:
+Data = TypeVar("Data", bound=Dataset | ChunkedDataset)
+
+
+def with_clock(data: Data, physics: Physics | None, library: AbstractLibrary) -> Data:
     """The data with time as an input, where a known equation or a formula of the library names it
     and no column does."""
     some = data.sample if isinstance(data, ChunkedDataset) else data
     name = some.time_name
     if name in some.variable_names or not _needs_clock(name, physics, library):
         return data
-    return data.changed(Dataset.with_clock) if data is not some else some.with_clock()
+    if isinstance(data, ChunkedDataset):
+        return data.changed(Dataset.with_clock)
+    return data.with_clock()  # pyright: ignore[reportReturnType]
 
 
 def _needs_clock(name: str, physics: Physics | None, library: AbstractLibrary) -> bool:
