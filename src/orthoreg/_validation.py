@@ -132,7 +132,7 @@ def with_clock(data: Data, physics: Physics | None, library: AbstractLibrary) ->
     if name in some.variable_names or not _needs_clock(name, physics, library):
         return data
     if isinstance(data, ChunkedDataset):
-        return data.changed(Dataset.with_clock)
+        return data.changed(Dataset.with_clock)  # pyright: ignore[reportReturnType]
     return data.with_clock()  # pyright: ignore[reportReturnType]
 
 
