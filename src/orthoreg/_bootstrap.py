@@ -111,12 +111,12 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     if selected is None:
         raise InputError(
             "bootstrap chooses terms again on each resample and needs a model whose fit chose "
-            "them by a selection, as that of OrthoReg() does; a model file does not keep it."
+            "them by a selection, as that of OrthoReg() does."
         )
     if selected.evidence is None:
         raise InputError(
             "bootstrap needs the moments that the terms were chosen from; an adapted model has "
-            "none. Take the model that fit returned."
+            "none, and a model file does not keep them. Take the model that fit returned."
         )
     sure = inclusion(selected, selected.evidence, resamples=resamples, seed=seed)
     pairs = confounded_pairs(selected, selected.evidence, model.field_.features)

@@ -198,6 +198,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         t: Any = None,
         u: Any = None,
         atoms: Sequence[Atom] = (),
+        functions_of_time: bool = False,
         minutes: float | None = None,
     ) -> Explanation:
         """What the model's library lacks, on data given as to `fit`: `.proposals`, ranked formulas
@@ -205,7 +206,9 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Formulas of a catalogue, and `atoms` of your own, are sought together with the library's
         terms, so that coefficients may change when one is added. Where nothing is clearly better
-        than the library there are no proposals. After `minutes` the best so far is returned.
+        than the library there are no proposals. What the model's physics says holds for them too.
+        `functions_of_time` offers oscillations and trends of the time itself. After `minutes` the
+        best so far is returned.
 
         >>> import numpy as np, orthoreg as og
         >>> x = np.random.default_rng(0).uniform(-2, 2, (300, 1))
@@ -215,7 +218,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         ('sin(3*x0)', ["x0' = -1.000 x0 + 0.5000 sin(3*x0)"])
         """
         check_is_fitted(self)
-        return explanation_of(self, X, y, t, u, atoms, minutes)
+        return explanation_of(self, X, y, t, u, atoms, minutes, functions_of_time)
 
     def _publish(self) -> None:
         """The learned values that users read, from the fitted field."""
@@ -612,7 +615,7 @@ def fit_together(
     recipes = [model.recipe() for model in models]
     data = as_dataset(X, y, t, u)
     for recipe in recipes:
-        data = None if data is None else with_clock(data, recipe.physics)
+        data = None if data is None else with_clock(data, recipe.physics, recipe.library)
     if data is None:
         rows, names = training_rows(models[0], recipes[0].loss, X, y, t, u)
     else:
