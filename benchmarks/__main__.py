@@ -19,6 +19,7 @@ from benchmarks import (
     penalty_overhead,
     predict_row,
     residuals,
+    scale,
     speed,
     strengths,
 )
@@ -36,6 +37,7 @@ BENCHMARKS = {
     "defaults": defaults,
     "beyond": beyond,
     "measurements": measurements,
+    "scale": scale,
 }
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -64,6 +66,9 @@ def main(names: list[str]) -> None:
     write_tables("residuals", residuals.residuals_table)
     write_tables("defaults", defaults.defaults_tables)
     write_tables("beyond", beyond.beyond_table)
+    record = RECORDS / "scale.json"
+    if record.exists():
+        (DOCS / "scale.md").write_text(scale.page(json.loads(record.read_text())))
 
 
 def write_tables(name: str, tables: Callable[[list[dict[str, Any]]], str]) -> None:

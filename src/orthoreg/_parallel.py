@@ -8,10 +8,11 @@ from contextvars import ContextVar
 from functools import partial, reduce
 from typing import Any, final
 
-from ._errors import InputError, missing_extra
+from ._errors import InputError, OrthoregError, missing_extra
 from ._progress import progress
 
 _FAN_IN = 8  # results that are added up at once on the cluster
+_PATIENCE = 120.0  # seconds without any worker
 _RETRIES = 2  # of an item whose worker raised what may pass: a lost connection, no memory
 _client: ContextVar[Any] = ContextVar("the Dask client that work goes to", default=None)
 
@@ -85,6 +86,20 @@ def map_reduce(
     return _gathered(client, level, words, sizes, watched)[0]
 
 
+def as_completed(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """The place of each item, as they are done on the cluster, and function(item); the exception
+    where that or its worker failed."""
+    from distributed import as_completed as completed
+
+    client = _client.get()
+    futures = _submitted(client, function, items)
+    place = {future.key: number for number, future in enumerate(futures)}
+    with client.as_current():
+        for future in completed(futures):
+            error = future.exception()
+            yield place[future.key], future.result() if error is None else error
+
+
 def has_cluster() -> bool:
     """Whether work goes to a cluster."""
     return _client.get() is not None
@@ -116,6 +131,8 @@ def _connected(target: Any) -> tuple[Any, list[Any]]:
         n_workers=target, threads_per_worker=1, dashboard_address=":0", memory_limit="auto",
         silence_logs=50,
     )  # fmt: skip
+    # one that dies and, on a busy machine, is not back in time is replaced by a new one
+    local.adapt(minimum=target, maximum=target, interval="5s")
     client = distributed.Client(local, set_as_default=False)
     return client, [client, local]
 
@@ -146,10 +163,10 @@ def _gathered(
     watched: list[Any] | None = None,
 ) -> list[Any]:
     """The results; progress counts the `watched` ones that are done."""
-    from distributed import wait
+    from distributed import KilledWorker, wait
 
     watched, waiting = futures if watched is None else watched, list(futures)
-    started = time.monotonic()
+    started = seen = time.monotonic()
     with client.as_current(), progress(words, sum(sizes)) as show:
         while waiting and not any(one.status == "error" for one in futures):
             try:
@@ -158,10 +175,27 @@ def _gathered(
                 )
             except TimeoutError:
                 pass
+            now = time.monotonic()
+            seen = now if client.nthreads() else seen
+            if now - seen > _PATIENCE:
+                raise ClusterError(
+                    f"The cluster at {client.scheduler.address} has had no worker for "
+                    f"{_PATIENCE:.0f} s. Start some, or see in their logs why they ended."
+                )
             ended = [one.status not in ("pending", "lost") for one in watched]
             done = sum(size for size, is_done in zip(sizes, ended, strict=True) if is_done)
-            show(done, _rate(done, sum(sizes), time.monotonic() - started))
-    return client.gather(futures)
+            show(done, _rate(done, sum(sizes), now - started))
+    try:
+        return client.gather(futures)
+    except KilledWorker as error:
+        raise ClusterError(
+            f"A chunk ended {error.allowed_failures + 1} workers that tried it, most likely for "
+            f"lack of memory. Give workers more of it, or read smaller chunks."
+        ) from None
+
+
+class ClusterError(OrthoregError, RuntimeError):
+    """A cluster that cannot do the work."""
 
 
 @final

@@ -152,11 +152,11 @@ def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRow
     some = data.sample if isinstance(data, ChunkedDataset) else deciding(data)
     used = loss.rule(some)
     if isinstance(data, ChunkedDataset):
-        rows = ChunkedRows.of(data, used.settled(some).observe)
+        rows = ChunkedRows.of(data, used.settled(some))
         ends = rows.point_extent.range[:, : len(some.state_names)]
         warn_constant(ends, some.state_names, some.source)
     else:
-        rows = (used if some is data else used.settled(some)).observe(data)
+        rows = (used.observe if some is data else used.settled(some))(data)
     return rows, {
         "loss_": used,
         "state_names_": some.state_names,

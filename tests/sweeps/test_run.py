@@ -354,3 +354,18 @@ def test_infinities_and_nan_survive(tmp_path):
         assert math.copysign(1, row["zero"]) == -1.0 and row["tiny"] == 5e-324
         assert type(row["whole"]) is int and type(row["float"]) is float and row["no"] is False
         assert row["text"] == "inf" and row["brace"] == '{"$float": "inf"}'
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_jobs_on_a_cluster_leave_the_same_files(tmp_path):
+    pytest.importorskip("distributed")
+    import orthoreg as og
+
+    wanted = jobs(3)
+    run(wanted, tmp_path / "here", workers=1)
+    with og.cluster(2):
+        run(wanted, tmp_path / "there")
+        with pytest.raises(SweepError, match="1 of 2 jobs failed"):
+            run(jobs(2, sweep_jobs.fail_on_odd), tmp_path / "failed")
+    assert contents(tmp_path / "here") == contents(tmp_path / "there")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._app import Json, app
+from ._app import Cluster, Json, app
 from ._arguments import check_folder
 from ._output import ERRORS, collected_warnings, print_files, print_json, table, terminal
 
@@ -28,6 +28,7 @@ def reproduce(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes; as many as there are cores.")
     ] = None,
+    cluster: Cluster = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for results; 'reproduction', or 'reproduction-quick'."),
@@ -40,12 +41,13 @@ def reproduce(
     """
     from ..experiments import QUICK, Scale, write
     from ..experiments import reproduce as run
+    from ._work import on_cluster
 
     folder = out or Path("reproduction-quick" if quick else "reproduction")
     check_folder(folder)
     if quick:
         ERRORS.print(f"note: {_QUICK_NOTE}", markup=False)
-    with collected_warnings():
+    with collected_warnings(), on_cluster(None, cluster):
         result = run(
             names or (),
             folder,

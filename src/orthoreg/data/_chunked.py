@@ -14,6 +14,9 @@ from ._dataset import Dataset, concatenate
 from ._deciding import deciding_runs
 from ._notes import Note
 
+CHUNK = 2**18
+"""The rows of a chunk, unless another number is asked for."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,36 @@ class ChunkedDataset:
         wanted = [(key, runs) for key, runs in wanted if len(runs)]
         parts = map_in_order(partial(_some_runs, read), wanted, "Reading a sample")
         return cls(read, tuple(keys), tuple(lengths), concatenate(parts))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        x: Any,
+        t: Any,
+        u: Any = None,
+        names: Sequence[str] | None = None,
+        *,
+        input_names: Sequence[str] | None = None,
+        rows: int = CHUNK,
+    ) -> "ChunkedDataset":
+        """Runs of equal length in an array (runs, times, states) that need not fit into memory: a
+        memory-mapped file, an array of zarr or h5py, or one of Dask, whose chunks along the runs
+        are taken. `t` holds the times, of all runs (times,) or of each (runs, times); `u` the
+        inputs, as `x` does the states."""
+        from ._sources import from_arrays
+
+        return from_arrays(x, t, u, names, input_names=input_names, rows=rows)
+
+    @classmethod
+    def from_runs(
+        cls, runs: Any, *, rows: int = CHUNK, folder: str | None = None
+    ) -> "ChunkedDataset":
+        """Runs that come one by one: each a `Dataset`, or arrays (x, t) or (x, t, u), from any
+        iterable or a Dask bag. Those of an iterable are written to `folder`, since every pass
+        needs them again: a temporary one, which goes with the data, unless one is named."""
+        from ._sources import from_runs
+
+        return from_runs(runs, rows=rows, folder=folder)
 
     @property
     def n_samples(self) -> int:

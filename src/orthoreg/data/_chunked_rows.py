@@ -129,13 +129,13 @@ def _on_rows(
     data: Dataset,
     first_run: int,
 ) -> Any:
-    return function(replace(observe(data), first_run=first_run))
+    return function(replace(observe(data), first_run=first_run, all_runs=data.n_runs))
 
 
 def _share(rows: Rows, most: int, of: int) -> Rows:
     """The rows of a chunk that are among `most` of all, under the numbers of their runs."""
     part = rows if of <= most else rows.at(thinned(rows, most, of)).compact()
-    return replace(part, run_of_row=part.run, first_run=0)
+    return replace(part, run_of_row=part.run, first_run=0, all_runs=0)
 
 
 def stacked(parts: Sequence[Rows]) -> Rows:

@@ -25,7 +25,8 @@ class Rows:
     the variable which it equals exactly: nothing is learned about it. `clock` is the place of the
     variable that is time, if one is: only equations that are known may use it.
 
-    Rows may be a chunk of more, `first_run` being the number of its first run among all; then
+    `all_runs` counts the runs where the last may have no row. Rows may be a chunk of more,
+    `first_run` being the number of its first run among all; then
     whatever passes over all rows does so by `total` and `each`, which `ChunkedRows` has too.
     """
 
@@ -40,13 +41,14 @@ class Rows:
     given: Mapping[int, int] = field(default_factory=dict)
     clock: int | None = None
     first_run: int = 0
+    all_runs: int = 0
 
     def __len__(self) -> int:
         return len(self.targets)
 
     @property
     def n_runs(self) -> int:
-        return int(self.run_of_row.max()) + 1
+        return self.all_runs or int(self.run_of_row.max()) + 1
 
     @cached_property
     def extent(self) -> Extent:
@@ -142,7 +144,7 @@ class Rows:
         _, runs = np.unique(self.run_of_row[rows], return_inverse=True)
         chosen = self.at(np.flatnonzero(rows))
         times = None if self.times is None else self.times[rows]
-        return replace(chosen, run_of_row=runs, times=times)
+        return replace(chosen, run_of_row=runs, times=times, all_runs=0)
 
 
 def thinned(rows: "Rows", most: int, of: int | None = None) -> Int[np.ndarray, " M"]:

@@ -189,7 +189,7 @@ def _run_distances(rows: AnyRows) -> Float[np.ndarray, " R"] | None:
         return None
     extent = rows.extent
     return np.concatenate(
-        rows.each(lambda chunk: _mean_by_run(extent.distance(chunk.variables), chunk.run_of_row))
+        rows.each(lambda chunk: _mean_by_run(extent.distance(chunk.variables), chunk))
     )
 
 
@@ -197,7 +197,6 @@ def _rank(values: Float[np.ndarray, " R"]) -> Int[np.ndarray, " R"]:
     return np.argsort(np.argsort(values, kind="stable"))
 
 
-def _mean_by_run(
-    values: Float[np.ndarray, " N"], run: Int[np.ndarray, " N"]
-) -> Float[np.ndarray, " R"]:
-    return np.bincount(run, values) / np.maximum(np.bincount(run), 1)
+def _mean_by_run(values: Float[np.ndarray, " N"], rows: Rows) -> Float[np.ndarray, " R"]:
+    run, count = rows.run_of_row, rows.n_runs
+    return np.bincount(run, values, count) / np.maximum(np.bincount(run, minlength=count), 1)

@@ -41,10 +41,10 @@ class AbstractLoss(abc.ABC):
     def rule(self, data: Dataset) -> "AbstractLoss":
         """What is used for these data: the loss itself, unless it is one that chooses."""
 
-    def settled(self, data: Dataset) -> "AbstractLoss":
-        """The loss with all that it chooses by the data chosen on these runs, so that it can
-        observe others chunk by chunk."""
-        return self
+    def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
+        """`observe` with all that it chooses by the data chosen on these runs, so that others can
+        be observed chunk by chunk."""
+        return self.observe
 
     @abc.abstractmethod
     def observe(self, data: Dataset) -> Rows:

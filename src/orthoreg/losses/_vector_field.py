@@ -1,5 +1,6 @@
 """Vector-field regression: the derivative of the states is the target. [eq:fit_loss_vf]"""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import final
 
@@ -34,11 +35,11 @@ class VectorField(AbstractLoss):
     def rule(self, data: Dataset) -> AbstractLoss:
         return self
 
-    def settled(self, data: Dataset) -> AbstractLoss:
+    def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
         if data.derivatives is not None:
-            return self
+            return self.observe
         check_lengths(data, self.differentiation.min_points, self.differentiation)
-        return VectorField(Settled.on(self.differentiation, data))
+        return VectorField(Settled.on(self.differentiation, data)).observe
 
     def observe(self, data: Dataset) -> Rows:
         """A target for every row."""

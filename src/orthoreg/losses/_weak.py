@@ -1,15 +1,24 @@
 """The weak form: both sides of the equation integrated against bumps, no derivative of the data."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NoReturn, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from .._errors import DataError, InputError
 from .._registry import part
 from ..data import AnyRows, Dataset, Rows
-from ..smoothing import Windows, bump_windows, smooth, without_outliers
+from ..smoothing import (
+    Smooth,
+    Windows,
+    bump_windows,
+    outlier_columns,
+    smooth,
+    without_outliers,
+)
 from ._loss import AbstractLoss, Segments
 from ._vector_field import VectorField
 
@@ -74,15 +83,31 @@ class Weak(AbstractLoss):
         """A row for every window."""
         if self.widths is None:
             return self.rule(data).observe(data)
+        return self._observe(*WeakChoices.of(data, self), data)
+
+    def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
+        loss = self.rule(data)
+        assert isinstance(loss, Weak)
+        return partial(_observe_chunk, loss, WeakChoices.of(data, loss)[0])
+
+    def _observe(
+        self,
+        chosen: "WeakChoices",
+        clean: Dataset,
+        points: Float[np.ndarray, "N n"],
+        data: Dataset,
+    ) -> Rows:
+        """The rows of data, which without outliers are `clean` and without noise `points`."""
         assert isinstance(self.widths, tuple)
-        found = [bump_windows(data.times, data.offsets, h, self.order) for h in self.widths]
-        found = [moving(data, windows) for windows in found if len(windows)]
+        found = [
+            moving(data, windows, chosen.speed) if moves else windows
+            for h, moves in zip(self.widths, chosen.moving, strict=True)
+            if len(windows := bump_windows(data.times, data.offsets, h, self.order))
+        ]
+        found = [windows for windows in found if len(windows)]
         if not found:
             raise _too_short(data, min(self.widths))
-        data = cleaned(data)
-        points, noise = smooth_states(data)
-        parts = [self._rows(data, points, noise, windows) for windows in found]
-        return joined(parts)
+        return joined([self._rows(clean, points, chosen.variance, one) for one in found])
 
     def _rows(
         self,
@@ -103,6 +128,7 @@ class Weak(AbstractLoss):
             windows.centres,
             windows.mean,
             clock=data.clock_place,
+            all_runs=data.n_runs,
         ).holding(data.given_rates)
 
     def linear_rows(self, observed) -> AnyRows | None:
@@ -130,11 +156,60 @@ class Weak(AbstractLoss):
         )
 
 
-def cleaned(data: Dataset) -> Dataset:
+@final
+@dataclass(frozen=True, eq=False)
+class WeakChoices:
+    """What the weak form finds out about all runs before it observes any: in which columns single
+    values may be outliers, how measured states are smoothed, the root mean square of estimated
+    velocities, and for each width whether windows at rest are left out."""
+
+    outliers: Bool[np.ndarray, " m"]
+    smooth: Smooth
+    variance: Float[np.ndarray, " n"]
+    speed: Float[np.ndarray, " e"]
+    moving: tuple[bool, ...]
+
+    @classmethod
+    def of(
+        cls, data: Dataset, loss: Weak
+    ) -> tuple["WeakChoices", Dataset, Float[np.ndarray, "N n"]]:
+        """Those of these runs, with the data and states that `smoothed` makes of them."""
+        assert isinstance(loss.widths, tuple)
+        m = data.is_measured
+        few = outlier_columns(data.times, data.states[:, m], data.offsets)
+        clean = _cleaned(data, few)
+        usual = without_outliers(data.times, clean.states[:, m], data.offsets, few)
+        found = smooth(data.times, usual, data.offsets)
+        variance, points = np.zeros(data.n_states), np.array(clean.states)
+        variance[m], points[:, m] = found.noise**2, found.values
+        place = [data.state_names.index(name) for name in data.estimated]
+        speed = np.sqrt(np.mean(data.states[:, place] ** 2, axis=0))
+        enough = []
+        for h in loss.widths:
+            windows = bump_windows(data.times, data.offsets, h, loss.order)
+            kept = len(moving(data, windows, speed)) if len(windows) and place else 0
+            enough.append(bool(place) and kept >= _ENOUGH * len(windows))
+        none = replace(found, values=found.values[:0])
+        return cls(few, none, variance, speed, tuple(enough)), clean, points
+
+    def smoothed(self, data: Dataset) -> tuple[Dataset, Float[np.ndarray, "N n"]]:
+        """The data without outliers, and their states without most of their noise. Velocities that
+        were made from positions are smooth as they are."""
+        m, clean = data.is_measured, _cleaned(data, self.outliers)
+        usual = without_outliers(data.times, clean.states[:, m], data.offsets, self.outliers)
+        points = np.array(clean.states)
+        points[:, m] = self.smooth.like(data.times, usual, data.offsets).values
+        return clean, points
+
+
+def _observe_chunk(loss: Weak, chosen: WeakChoices, data: Dataset) -> Rows:
+    return loss._observe(chosen, *chosen.smoothed(data), data)
+
+
+def _cleaned(data: Dataset, columns: Bool[np.ndarray, " m"]) -> Dataset:
     """The data with outliers of measured states replaced by what lies between their neighbours."""
-    m = data.is_measured
-    states = np.array(data.states)
-    states[:, m] = without_outliers(data.times, states[:, m], data.offsets)
+    m, states = data.is_measured, np.array(data.states)
+    states[:, m] = without_outliers(data.times, states[:, m], data.offsets, columns)
     return data if (states == data.states).all() else replace(data, states=states)
 
 
@@ -168,17 +243,20 @@ def weak_targets(
     return targets, noise
 
 
-def moving(data: Dataset, windows: Windows) -> Windows:
+def moving(data: Dataset, windows: Windows, size: Float[np.ndarray, " e"] | None = None) -> Windows:
     """The windows in which every velocity that was not measured moves nearly all of the time.
 
     At rest dry friction balances whatever acts, which no term can say: sign(0) is 0. All windows
-    where that would leave only few.
+    where that would leave only few, unless the root mean squares `size` of these velocities are
+    given, as for a chunk of the runs.
     """
     place = [data.state_names.index(name) for name in data.estimated]
     speed = np.abs(data.states[:, place])
-    rests = speed < _AT_REST * np.sqrt(np.mean(speed**2, axis=0))
+    usual = np.sqrt(np.mean(speed**2, axis=0)) if size is None else size
+    rests = speed < _AT_REST * usual
     kept = np.flatnonzero((np.asarray(windows.mean @ rests) < _RESTS).all(axis=1))
-    return windows if len(kept) < _ENOUGH * len(windows) else windows.only(kept)
+    few = size is None and len(kept) < _ENOUGH * len(windows)
+    return windows if few else windows.only(kept)
 
 
 def best_widths(data: Dataset, loss: Weak) -> tuple[float, ...]:

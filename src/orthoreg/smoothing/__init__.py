@@ -3,6 +3,7 @@
 from ._noise import noise_level as noise_level
 from ._noise_growth import noise_growth as noise_growth
 from ._noise_growth import relative_variance as relative_variance
+from ._outliers import outlier_columns as outlier_columns
 from ._outliers import outliers as outliers
 from ._outliers import without_outliers as without_outliers
 from ._polynomial import equal_step_slopes as equal_step_slopes

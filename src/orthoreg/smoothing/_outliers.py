@@ -18,25 +18,38 @@ def outliers(
     times: Float[np.ndarray, " N"],
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
+    columns: Bool[np.ndarray, " n"] | None = None,
 ) -> Bool[np.ndarray, "N n"]:
     """Values far from where lines between rows on both sides say, the median over such lines;
     far in what is usual in all rows and in those nearby, and from cubics too, so that fast motion
-    is none."""
+    is none. Columns with many are left alone, or all but these `columns`."""
     found = np.zeros(values.shape, dtype=bool)
     for begin, end in zip(offsets[:-1], offsets[1:], strict=True):
         if end - begin >= _FEWEST:
             found[begin:end] = _of_run(times[begin:end], values[begin:end])
-    found[:, found.mean(axis=0) > _MOST] = False
+    few = found.mean(axis=0) <= _MOST if columns is None else columns
+    found[:, ~few] = False
     return found
+
+
+def outlier_columns(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+) -> Bool[np.ndarray, " n"]:
+    """The columns in which so few values are far off that these are outliers."""
+    every = np.ones(values.shape[1], dtype=bool)
+    return outliers(times, values, offsets, every).mean(axis=0) <= _MOST
 
 
 def without_outliers(
     times: Float[np.ndarray, " N"],
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
+    columns: Bool[np.ndarray, " n"] | None = None,
 ) -> Float[np.ndarray, "N n"]:
     """The values with outliers replaced by lines between their neighbours."""
-    wrong = outliers(times, values, offsets)
+    wrong = outliers(times, values, offsets, columns)
     if not wrong.any():
         return values
     result = np.array(values)

@@ -1,6 +1,6 @@
 """Smooth curves through noisy samples: for each column the polynomial that it prefers itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -25,11 +25,29 @@ class Smooth:
     """Values without most of their noise, and the standard deviation of what was taken away.
 
     `window` is the number of rows that each column was smoothed over; one where it was not.
+    `degree` is that of the polynomials.
     """
 
     values: Float[np.ndarray, "N n"]
     noise: Float[np.ndarray, " n"]
     window: Int[np.ndarray, " n"]
+    degree: Int[np.ndarray, " n"]
+
+    def like(
+        self,
+        times: Float[np.ndarray, " M"],
+        values: Float[np.ndarray, "M n"],
+        offsets: Int[np.ndarray, " bounds"],
+    ) -> "Smooth":
+        """Other values of the same columns, smoothed in the same way."""
+        result = np.array(values)
+        for window, degree in set(zip(self.window.tolist(), self.degree.tolist(), strict=True)):
+            columns = np.flatnonzero((self.window == window) & (self.degree == degree))
+            if window > 1:
+                result[:, columns] = polynomial_values(
+                    times, values[:, columns], offsets, window, degree
+                )
+        return replace(self, values=result)
 
 
 def smooth(
@@ -46,17 +64,9 @@ def smooth(
     errors = np.stack([left_out_errors(times, values, offsets, w, d) for w, d in candidates])
     if not np.isfinite(errors).any():  # samples in bursts, which no polynomial can be fitted to
         alone = np.ones(values.shape[1], dtype=np.int64)
-        return Smooth(np.array(values), np.zeros(values.shape[1]), alone)
-    result, window = np.empty_like(values), np.ones(values.shape[1], dtype=np.int64)
-    noise = np.sqrt(errors.min(axis=0))
-    best = errors.argmin(axis=0)
-    for choice in np.unique(best):
-        columns = np.flatnonzero(best == choice)
-        window[columns] = candidates[choice][0]
-        result[:, columns] = polynomial_values(
-            times, values[:, columns], offsets, *candidates[choice]
-        )
-    return Smooth(result, noise, window)
+        return Smooth(np.array(values), np.zeros(values.shape[1]), alone, alone)
+    window, degree = np.array(candidates)[errors.argmin(axis=0)].T
+    return Smooth(values, np.sqrt(errors.min(axis=0)), window, degree).like(times, values, offsets)
 
 
 def polynomial_values(

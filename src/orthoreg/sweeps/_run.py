@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from .._errors import InputError, OrthoregError
+from .._parallel import has_cluster
+from ._cluster import execute_on_cluster
 from ._display import display
 from ._encoding import Record
 from ._job import Failure, Job
@@ -29,8 +31,8 @@ def run(
     A job with a whole file in the folder is read; the others run, each in one of `workers`
     processes of one thread, and leave a file the moment they end. So a sweep that was stopped
     continues, and neither the number of workers nor the order of completion changes a digit.
-    With `workers=0` jobs run in this process, for a debugger: with all threads of its libraries,
-    which may change the last digits.
+    Within `og.cluster(...)` they run there. With `workers=0` jobs run in this process, for a
+    debugger: with all threads of its libraries, which may change the last digits.
 
     When jobs fail the others still finish; then `SweepError` names the failed ones.
     """
@@ -70,6 +72,11 @@ def _execute(jobs: Sequence[Job], folder: Path, workers: int, total: int) -> lis
         outcomes = [execute(job, folder, quiet=False) for job in jobs]
         return [failure for failure in outcomes if failure]
     before = total - len(jobs)
+    if has_cluster():
+        with display(total) as show:
+            return execute_on_cluster(
+                jobs, folder, show=lambda done, running: show(before + done, running)
+            )
     with display(total) as show:
         return execute_in_processes(
             jobs,

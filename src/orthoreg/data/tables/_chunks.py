@@ -14,6 +14,7 @@ from .._checks import check_moving
 from .._chunked import ChunkedDataset, chunk_edges
 from .._dataset import Dataset
 from .._notes import Note
+from .._sources import of_partitions
 from .._velocities import preferred_slopes, second_order
 from . import _columnar
 from ._choice import Choice
@@ -23,8 +24,6 @@ from ._places import File, name_of, opened
 from ._runs import Measured, dataset_of, measured
 from ._source import measured_source
 
-CHUNK = 2**18
-"""The rows of a chunk, unless another number is asked for."""
 _BATCH = 2**16  # rows that are decoded at a time
 
 
@@ -100,11 +99,65 @@ def read_chunks(
         words = f"{cut} run{'s' * (cut > 1)} longer than {rows} rows"
         note = Note("cut-runs", f"{words} {'were' if cut > 1 else 'was'} cut into chunks.", cut)
         data = replace(data, sample=replace(data.sample, notes=(*data.sample.notes, note)))
+    return _with_velocities(data, choice, source)
+
+
+def _with_velocities(data: ChunkedDataset, choice: Choice, source: str) -> ChunkedDataset:
+    """The data with the velocities of positions, by a polynomial that the sample prefers."""
     if not choice.positions:
         return data
     some = data.sample
     check_moving(some.states, some.state_names, some.offsets, tuple(choice.positions), source)
     return data.changed(_Velocities(choice.positions, preferred_slopes(some, choice.positions)))
+
+
+def read_dask(
+    frame: Any, choice: Choice, form: Format, units: Mapping[str, str] | None
+) -> ChunkedDataset:
+    """The runs of a Dask DataFrame, a chunk for each partition. Where partitions share runs, Dask
+    brings the rows of each together first; without a group a partition is a run."""
+    read = _FrameReader(choice, form, units)
+    data = of_partitions(read, list(frame.to_delayed()))
+    if choice.group is not None:
+        labels = [one for own in map_in_order(_Labels(data.read), data.keys, "Indexing")
+                  for one in own]  # fmt: skip
+        if len(set(labels)) < len(labels):
+            whole = frame.shuffle(on=choice.group)
+            read = replace(read, sort=True)
+            data = of_partitions(read, list(whole.to_delayed()))
+    elif len(data.keys) > 1:
+        note = Note("cut-runs", f"One run was cut into {len(data.keys)} partitions.", 1)
+        data = replace(data, sample=replace(data.sample, notes=(*data.sample.notes, note)))
+    return _with_velocities(data, choice, "the Dask frame")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _FrameReader:
+    """A partition of a frame as runs, sorted by time where Dask has mixed its rows."""
+
+    choice: Choice
+    form: Format
+    units: Mapping[str, str] | None
+    sort: bool = False
+
+    def __call__(self, frame: Any) -> Dataset | None:
+        if not len(frame):
+            return None
+        if self.sort:
+            frame = frame.sort_values([self.choice.group, self.choice.time])
+        part = measured_source(frame, self.choice, self.form)
+        return dataset_of([part], [""], self.choice, self.form, self.units, "the Dask frame",
+                          is_chunk=True)  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    read: Any
+
+    def __call__(self, partition: Any) -> tuple[str, ...]:
+        return self.read(partition).labels
 
 
 @final

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from ..._errors import DataError
+from .._chunked import CHUNK
+from .._sources import is_dask
 from ._choice import Choice
-from ._chunks import CHUNK, read_chunks
+from ._chunks import read_chunks, read_dask
 from ._format import GAP, Format
 from ._frames import SOURCE, is_frame
 from ._places import arrow_files, existing, files_of, folder_of, name_of, size_of
@@ -69,8 +71,9 @@ def read_table(
 
     Files that are too large to be held at once come in chunks of whole runs: `chunks` is the number
     of rows of a chunk, or True; None does so beyond 2 GiB of files, False never. The result is then
-    a `ChunkedDataset`, which `fit` takes too. Rows of a run must lie together in its file. Files
-    elsewhere are read by their addresses, 's3://bucket/runs/*.parquet', through fsspec.
+    a `ChunkedDataset`, which `fit` takes too; so it is for a Dask DataFrame. Rows of a run must
+    lie together in its file. Files elsewhere are read by their addresses, such as
+    's3://bucket/runs/*.parquet', through fsspec.
     """
     choice = Choice(time, states, inputs, group, derivatives, positions)
     form = Format(
@@ -78,6 +81,8 @@ def read_table(
         date_format=date_format, sheet=sheet, long=long, repair=repair or fill, fill=fill, gap=gap,
     )  # fmt: skip
     choice.check_layout(form)
+    if is_dask(path) and hasattr(path, "columns"):
+        return read_dask(path, choice, form, units)
     sources = _sources(path)
     labels = _labels(sources)
     name = _shown(path, sources)

@@ -1,0 +1,253 @@
+"""Chunks of whole runs from arrays on disk, from iterators, and from Dask's collections."""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from .._errors import DataError
+from .._parallel import map_in_order
+from ._arrays import from_arrays as dataset_parts
+from ._chunked import CHUNK, ChunkedDataset, chunk_edges
+from ._dataset import Dataset, concatenate
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ArrayReader:
+    """Runs of arrays (runs x times x columns) that are read when they are sliced: a memory-mapped
+    file, an array of zarr or h5py, or NumPy's. A file is opened anew where it is read."""
+
+    states: Any
+    times: np.ndarray
+    inputs: Any
+    names: tuple[str, ...] | None
+    input_names: tuple[str, ...] | None
+
+    def __call__(self, ends: tuple[int, int]) -> Dataset:
+        a, b = ends
+        times = self.times if self.times.ndim < 2 else self.times[a:b]
+        inputs = None if self.inputs is None else np.asarray(_opened(self.inputs)[a:b])
+        states = np.asarray(_opened(self.states)[a:b])
+        return _chunk(states, times, inputs, self.names, self.input_names)
+
+
+@final
+@dataclass(frozen=True)
+class _Mapped:
+    """A memory-mapped array by its file, so that it is not sent with its numbers."""
+
+    file: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    order: str
+
+
+def from_arrays(
+    x: Any,
+    t: Any,
+    u: Any = None,
+    names: Sequence[str] | None = None,
+    *,
+    input_names: Sequence[str] | None = None,
+    rows: int = CHUNK,
+) -> ChunkedDataset:
+    """Runs of equal length in arrays (runs x times x states) that need not fit into memory."""
+    shape = tuple(getattr(x, "shape", ()))
+    if len(shape) != 3:
+        raise DataError(
+            f"x must be an array (runs, times, states); it has shape {shape}. One long run is read "
+            f"in chunks from a table, and runs of different lengths by ChunkedDataset.from_runs."
+        )
+    if is_dask(x):
+        return _from_dask_array(x, t, u, names, input_names)
+    names = None if names is None else tuple(names)
+    given = None if input_names is None else tuple(input_names)
+    read = ArrayReader(_by_file(x), np.asarray(t, dtype=np.float64), _by_file(u), names, given)
+    edges = chunk_edges(np.full(shape[0], shape[1]), rows)
+    pairs = list(zip(edges[:-1], edges[1:], strict=True))
+    return ChunkedDataset.of(read, pairs, [np.full(b - a, shape[1]) for a, b in pairs])
+
+
+def from_runs(runs: Any, *, rows: int = CHUNK, folder: str | None = None) -> ChunkedDataset:
+    """Runs that come one by one: each a `Dataset`, or a pair (x, t) or triple (x, t, u) of arrays,
+    from any iterable, or from a Dask bag. They are written to a folder, a temporary one that goes
+    with the data unless one is named, since every pass needs them again; those of a bag stay where
+    they are."""
+    if is_dask(runs):
+        return _from_bag(runs)
+    place = Path(tempfile.mkdtemp(prefix="orthoreg-") if folder is None else folder)
+    place.mkdir(parents=True, exist_ok=True)
+    keys: list[str] = []
+    lengths: list[np.ndarray] = []
+    try:
+        like: Dataset | None = None
+        for number, part in enumerate(_batches(runs, rows)):
+            like = part if like is None else like
+            file = place / f"{number:08d}.npz"
+            names = ("times", "states", "offsets", "inputs", "derivatives")
+            arrays: dict[str, Any] = {name: getattr(part, name) for name in names}
+            np.savez(file, **{name: one for name, one in arrays.items() if one is not None})
+            keys.append(str(file))
+            lengths.append(part.run_lengths)
+        if like is None:
+            raise DataError("At least one run is needed; the iterable is empty.")
+        none = like[:0]
+        data = ChunkedDataset.of(_Spool(replace(none, labels=())), keys, lengths)
+    except BaseException:
+        if folder is None:
+            shutil.rmtree(place, ignore_errors=True)
+        raise
+    if folder is None:
+        weakref.finalize(data, shutil.rmtree, place, ignore_errors=True)
+    return data
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Spool:
+    """Runs that were written down, with what a dataset without runs knows of them."""
+
+    like: Dataset
+
+    def __call__(self, file: str) -> Dataset:
+        with np.load(file, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        labels = tuple(str(i) for i in range(len(arrays["offsets"]) - 1))
+        return replace(self.like, **arrays, labels=labels)
+
+
+def _batches(runs: Iterable[Any], rows: int) -> Iterator[Dataset]:
+    held: list[Dataset] = []
+    for run in runs:
+        held.append(_as_run(run))
+        if sum(one.n_samples for one in held) >= rows:
+            yield concatenate(held)
+            held = []
+    if held:
+        yield concatenate(held)
+
+
+def _as_run(run: Any) -> Dataset:
+    if isinstance(run, Dataset):
+        return run
+    if not isinstance(run, tuple | list) or len(run) not in (2, 3):
+        raise DataError(
+            f"A run must be a Dataset, or its arrays (x, t) or (x, t, u); got {type(run).__name__}."
+        )
+    return _chunk([run[0]], run[1], *([one] for one in run[2:]))
+
+
+# -- Dask --------------------------------------------------------------------------------------
+
+
+def is_dask(value: Any) -> bool:
+    return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DaskReader:
+    """Partitions of a Dask collection as runs: computed where they are needed, in one thread."""
+
+    make: Callable[[Any], Dataset | None]
+
+    def __call__(self, partition: Any) -> Any:
+        return self.make(partition.compute(scheduler="synchronous"))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Lengths:
+    read: DaskReader
+
+    def __call__(self, partition: Any) -> np.ndarray:
+        found = self.read(partition)
+        return np.zeros(0, dtype=np.int64) if found is None else found.run_lengths
+
+
+def of_partitions(
+    make: Callable[[Any], Dataset | None], partitions: Sequence[Any]
+) -> ChunkedDataset:
+    """The runs that `make` finds in each partition, which are passed over once to count them;
+    partitions without any are left out."""
+    read = DaskReader(make)
+    lengths = map_in_order(_Lengths(read), partitions, "Indexing")
+    found = [(one, own) for one, own in zip(partitions, lengths, strict=True) if len(own)]
+    return ChunkedDataset.of(read, [one for one, _ in found], [own for _, own in found])
+
+
+def _from_bag(bag: Any) -> ChunkedDataset:
+    return of_partitions(_of_runs, list(bag.to_delayed()))
+
+
+def _of_runs(runs: Iterable[Any]) -> Dataset | None:
+    found = [_as_run(run) for run in runs]
+    return concatenate(found) if found else None
+
+
+def _from_dask_array(
+    x: Any, t: Any, u: Any, names: Sequence[str] | None, input_names: Sequence[str] | None
+) -> ChunkedDataset:
+    from dask.delayed import delayed
+
+    whole = {axis: -1 for axis in (1, 2)}
+    states = x.rechunk(whole).to_delayed().ravel()
+    shared = [None] * len(states)
+    if u is not None:
+        shared = u.rechunk({0: x.chunks[0], **whole}).to_delayed().ravel()
+    times = np.asarray(t, dtype=np.float64)
+    first = np.cumsum([0, *x.chunks[0]])
+    make = _ArrayMaker(None if names is None else tuple(names),
+                       None if input_names is None else tuple(input_names))  # fmt: skip
+    parts = [
+        delayed((one, times if times.ndim < 2 else times[a:b], inputs), pure=True)
+        for one, inputs, a, b in zip(states, shared, first[:-1], first[1:], strict=True)
+    ]
+    return of_partitions(make, parts)
+
+
+@final
+@dataclass(frozen=True)
+class _ArrayMaker:
+    names: tuple[str, ...] | None
+    input_names: tuple[str, ...] | None
+
+    def __call__(self, parts: Any) -> Dataset:
+        x, t, u = parts
+        return _chunk(x, t, u, self.names, self.input_names)
+
+
+def _chunk(
+    x: Any,
+    t: Any,
+    u: Any = None,
+    names: Sequence[str] | None = None,
+    input_names: Sequence[str] | None = None,
+) -> Dataset:
+    """Runs of arrays, which are part of more."""
+    parts = dataset_parts(x, t, u, names, None, input_names, None)
+    return Dataset._checked(**parts, is_chunk=True)
+
+
+def _by_file(array: Any) -> Any:
+    if isinstance(array, np.memmap) and array.filename is not None and array.flags.contiguous:
+        order = "C" if array.flags.c_contiguous else "F"
+        offset = int(array.offset)
+        return _Mapped(str(array.filename), array.dtype.str, array.shape, offset, order)
+    return array
+
+
+def _opened(array: Any) -> Any:
+    if isinstance(array, _Mapped):
+        return np.memmap(
+            array.file, array.dtype, "r", array.offset, array.shape,
+            "C" if array.order == "C" else "F",
+        )  # fmt: skip
+    return array
