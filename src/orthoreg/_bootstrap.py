@@ -79,15 +79,19 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
 
     Parameters
     ----------
-    model : a fitted model with a selection; a model file does not keep the moments.
-    resamples : how many.
-    seed : of the draw.
+    model
+        a fitted model with a selection; a model file does not keep the moments.
+    resamples
+        how many.
+    seed
+        of the draw.
 
     Returns
     -------
-    found : `.interval` (n, K, 2), 95 % intervals of least squares with the chosen terms, which is
-        what an exactly orthogonal residual leaves; of a refined model, those of its refinement,
-        which know the noise of the measurements. `.probability` (n, K), the share of resamples that
+    found
+        `.interval` (n, K, 2), 95 % intervals of least squares with the chosen terms, which is what
+        an exactly orthogonal residual leaves; of a refined model, those of its refinement, which
+        know the noise of the measurements. `.probability` (n, K), the share of resamples that
         choose a term. `.confounded`, pairs of terms that the data cannot tell apart.
 
     Examples
