@@ -33,6 +33,7 @@ _NO_WORSE = 1.02  # of the error without a residual, with one that stays
 _BETTER = 0.98  # where the rows are noisy, which a residual may have learned
 _EXPLAINED = 1.2  # times the noise variance: a misfit that leaves nothing for a residual
 _NEARLY = 4.0  # the same: one with which trajectories still say what constants are
+_EVEN = 0.5  # the probability, at most, of a term that trajectories can do without
 _LOST = 0.7  # standard deviations: forecasts that tell nothing
 
 
@@ -70,13 +71,20 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
             noise=None if followed.coloured is None else np.sqrt(followed.coloured.variance),
         )
         field = found.field
+    inclusion = None
+    if followed is not None and followed.inclusion is not None and found is not None and found.kept:
+        inclusion = np.array(followed.inclusion)
+        pruned = (np.asarray(followed.field.coefficients) != 0) & (
+            np.asarray(field.coefficients) == 0
+        )
+        inclusion[pruned] = np.minimum(inclusion[pruned], _EVEN)
     if field is fit.field:
-        return replace(fit, refinement=found)
+        return replace(fit, refinement=found, inclusion=inclusion)
     result = describe(field, rows)
     certificate = certify(
         result, rows.outputs, field.features.names, normalized=recipe.solver.normalize
     )
-    return replace(fit, field=field, certificate=certificate, refinement=found)
+    return replace(fit, field=field, certificate=certificate, refinement=found, inclusion=inclusion)
 
 
 def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match | None:
@@ -94,7 +102,7 @@ def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match |
     )
     if found is None or found.misfit < _EXPLAINED:
         return found
-    return replace(found, field=alone) if found.misfit < _NEARLY else None
+    return replace(found, field=alone, inclusion=None) if found.misfit < _NEARLY else None
 
 
 def candidate_terms(fit: Fit) -> Mask:
