@@ -11,3 +11,4 @@ from ._stages import FULL as FULL
 from ._starts import starting_states as starting_states
 from ._structure import Match as Match
 from ._structure import choose_structure as choose_structure
+from ._variants import forecast_variants as forecast_variants

@@ -17,7 +17,7 @@ from ._beam import Support, beam_search, solved
 from ._colour import is_noise, residual_time
 from ._constants import Constants
 from ._integral import NormalEquations, integral_form, without_given
-from ._problem import Problem
+from ._problem import TRIFLE, Problem
 from ._stages import Effort, Stage, all_stages
 
 _MOST_ROWS = 3000  # on which sets of terms are compared
@@ -207,7 +207,8 @@ class _Matcher:
         their scores, the best first."""
         data, features = self.data, field.features
         left = (data.states - smoothed) ** 2 / self._relative
-        variance = self._relative * np.maximum(left.mean(axis=0), 1e-300)
+        trifle = np.maximum((TRIFLE * data.states.std(axis=0)) ** 2, 1e-300)
+        variance = self._relative * np.maximum(left.mean(axis=0), trifle)
         for c, equations in integral_form(data, smoothed, features, variance).items():
             if c in self._kept:
                 continue
@@ -271,6 +272,7 @@ class _Matcher:
         """The score of a stage, and its largest misfit in a state's noise variance."""
         normal, m = stage.solution.normal, self._measured
         sigma = problem.noise(normal.states, stage.segments, normal.sound, 0.0)[m]
+        sigma = np.maximum(sigma, TRIFLE * problem.sizes[m])
         ratio = sigma**2 / self._noise[m]
         rows = self.data.n_samples
         starts = max(rows / stage.length, self.data.n_runs) * self.data.n_states

@@ -97,13 +97,20 @@ def given_rates(velocity_of: Mapping[str, str], estimated: Sequence[str]) -> str
 
 def estimated_constants(
     constants: Sequence[tuple[str, float, tuple[float, float] | None]],
+    scale: Sequence[str] = (),
 ) -> str:
-    """The constants that were estimated, with the interval of each."""
+    """The constants that were estimated, with the interval of each; those of `scale` are one."""
     shown = [
         f"{name} = {value:.5g}" + ("" if ends is None else f" ({ends[0]:.5g} to {ends[1]:.5g})")
         for name, value, ends in constants
     ]
-    return f"Estimated from the data: {listed(shown)}."
+    text = f"Estimated from the data: {listed(shown, most=12)}."
+    if scale:
+        text += (
+            f" The equations determine them up to a common factor, which {listed(scale)} = 1 "
+            f"settles; a known value settles it as well."
+        )
+    return text
 
 
 def held_by_a_bound(equation: str, terms: Sequence[str]) -> str:
