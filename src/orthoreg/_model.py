@@ -20,6 +20,7 @@ from ._refining import (
     keeps_runs,
     matched_for_intervals,
     refinement_of,
+    shows_noise,
 )
 from ._rollouts import rollouts
 from ._scikit import BaseEstimator, RegressorMixin, check_is_fitted
@@ -508,6 +509,8 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         """The evidence with what trajectories say, which know the noise of the measurements."""
         matched = self._trajectories()
         ends = None if matched is None else matched.coefficient_intervals()
+        if np.isnan(found.interval).any() and not shows_noise(matched, self.state_range_):
+            ends = None  # nor do so few rows show what exact ones leave open
         probability = found.probability if self._inclusion is None else self._inclusion
         interval = found.interval if ends is None else ends
         return replace(found, interval=interval, probability=probability)

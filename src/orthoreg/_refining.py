@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from ._errors import InputError
 from ._switched import switched
@@ -13,7 +14,7 @@ from .data import Dataset
 from .diagnostics import Certificate, certify
 from .fitting import Fit, Runs, describe
 from .libraries import parameter_bounds
-from .losses import is_noisy
+from .losses import CLEAN, is_noisy
 from .refinement import Refinement, refine
 from .selection import TermEvidence
 
@@ -66,6 +67,14 @@ def matched_for_intervals(model: Any, runs: Runs) -> Refinement:
         residual=False,
         knowledge=known,
     )
+
+
+def shows_noise(matched: Refinement | None, span: Float[np.ndarray, "2 n"]) -> bool:
+    """Whether what trajectories leave is noise, not what integrators and files round away."""
+    if matched is None or matched.noise is None:
+        return False
+    noise = np.where(np.isfinite(matched.noise), matched.noise, 0.0)
+    return bool((noise > CLEAN * (span[1] - span[0]) / 4).any())
 
 
 def evidence_of_trajectories(model: Any, matched: Refinement | None) -> TermEvidence | None:

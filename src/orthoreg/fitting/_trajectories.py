@@ -80,13 +80,7 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
             noise=None if coloured is None else np.sqrt(coloured.variance),
         )
         field = found.field
-    inclusion = None
-    if followed is not None and followed.inclusion is not None and found is not None and found.kept:
-        inclusion = np.array(followed.inclusion)
-        pruned = (np.asarray(followed.field.coefficients) != 0) & (
-            np.asarray(field.coefficients) == 0
-        )
-        inclusion[pruned] = np.minimum(inclusion[pruned], _EVEN)
+    inclusion = _inclusion(followed, found)
     if field is fit.field:
         return replace(fit, refinement=found, inclusion=inclusion)
     result = describe(field, rows)
@@ -94,6 +88,16 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
         result, rows.outputs, field.features.names, normalized=recipe.solver.normalize
     )
     return replace(fit, field=field, certificate=certificate, refinement=found, inclusion=inclusion)
+
+
+def _inclusion(followed: Match | None, found: Refinement | None) -> np.ndarray | None:
+    """How probable each term is, where trajectories chose the terms; one that refinement then left
+    out is no more probable than not."""
+    if followed is None or followed.inclusion is None or found is None or not found.kept:
+        return None
+    before, after = np.asarray(followed.field.coefficients), np.asarray(found.field.coefficients)
+    pruned = (before != 0) & (after == 0)
+    return np.where(pruned, np.minimum(followed.inclusion, _EVEN), followed.inclusion)
 
 
 def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match | None:

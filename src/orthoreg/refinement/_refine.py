@@ -129,7 +129,7 @@ def _result(problem: Problem, stage: Stage, first: Stage, found: Comparison) -> 
         parameters=tuple(field.features.parameters[i] for i in constants.inner),
         values=np.append(coefficients, stage.p[len(constants.lead) : constants.count]),
         covariance=follows @ known.covariance @ follows.T,
-        degrees_of_freedom=known.groups - 1.0 if known.is_sandwich else np.inf,
+        degrees_of_freedom=known.groups - 1.0 if known.is_sandwich else _left_over(problem, stage),
         is_sandwich=known.is_sandwich,
         noise=stage.sigma,
         error_before=found.before,
@@ -137,6 +137,13 @@ def _result(problem: Problem, stage: Stage, first: Stage, found: Comparison) -> 
         segment_rows=rows,
         rows_used=used,
     )
+
+
+def _left_over(problem: Problem, stage: Stage) -> float:
+    """How many more values were measured than numbers estimated."""
+    values = stage.segments.weight.sum() * problem.measured.sum()
+    starts = stage.segments.count * len(problem.sizes)
+    return float(max(values - problem.constants.count - starts, 1.0))
 
 
 def _as_it_was(field: HybridField, why: str) -> Refinement:

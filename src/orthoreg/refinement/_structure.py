@@ -29,6 +29,7 @@ _MOST_TRIALS = 16
 _EFFORT = Effort(8, 5.0, rounds=1, tolerance=0.05, evaluations=8, substeps=4, longest=200, jump=4.0)
 _HOPELESS = 15.0  # worse than the best on segments of the same length
 _EXCESS = 1.2  # times the noise variance: a misfit that may be noise of another kind
+_MOST_EXCESS = 40.0  # the same: more than smoothing leaves of noise that lasts forty rows
 _FOLLOWED = 4.0  # times the noise variance: a misfit with which alternatives can be compared
 
 
@@ -86,7 +87,7 @@ def choose_structure(
     some = some.only(np.arange(some.n_samples) < _MOST_ROWS)
     matcher = _Matcher(field, some, allowed, dict(interpolation or {}), dict(bounds or {}), known)
     best, smoothed = matcher.match(field), matcher.smoothed
-    if best is not None and best.misfit > _EXCESS and best.coloured is not None:
+    if best is not None and best.coloured is not None and _EXCESS < best.misfit < _MOST_EXCESS:
         smoothed = best.states
         best = matcher.judge_by(best.coloured, field)
     for _ in range(2):
