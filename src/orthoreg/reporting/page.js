@@ -8,7 +8,7 @@
   const coarse = matchMedia("(pointer: coarse)");
   const config = {
     displaylogo: false, responsive: true, scrollZoom: false, showTips: false, doubleClick: "reset",
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "pan2d"],
+    plotlyServerURL: "", modeBarButtons: [["toImage", "zoom2d", "resetScale2d"]],  // none that sends data away
   };
 
   // -- colours and axes ----------------------------------------------------------------
