@@ -232,7 +232,7 @@ def _too_short(data: Dataset, half_width: float) -> DataError:
     spans = steps * (data.run_lengths - 1)
     longest = int(spans.argmax())
     width = max(spans[longest] / 10, _NARROWEST * steps[longest])
-    smaller = 2 * width < spans[longest]
+    smaller = bool(2 * width < spans[longest])
     advice = f"Choose smaller widths, as in Weak(widths={width:.2g})," if smaller else "Take"
     return DataError(
         f"{data.source}: no run is as long as one window of the weak form, {2 * half_width:.3g} "
