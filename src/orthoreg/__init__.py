@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import presets as presets
     from ._bootstrap import bootstrap as bootstrap
-    from ._discovery import discover as discover
+    from ._discovering import discover as discover
     from ._errors import DataError as DataError
     from ._errors import DataWarning as DataWarning
     from ._errors import InputError as InputError
@@ -66,7 +66,7 @@ __version__ = "0.2.0"
 # the block above, for the interpreter; a test compares the two
 _NAMES = {
     "._bootstrap": ("bootstrap",),
-    "._discovery": ("discover",),
+    "._discovering": ("discover",),
     "._errors": (
         "DataError", "DataWarning", "InputError", "ModelFileError", "OrthoregError",
         "SimulationError", "TrainingError", "TrainingWarning",

@@ -81,15 +81,30 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     """Resamples the runs of the fit, or stretches of rows where they are few, and chooses again.
 
     Works on what `fit` kept, moments of at most 50 groups of runs: no pass over the data, and a
-    resample costs the same for any number of rows. Intervals are those of least squares with the
-    chosen terms, which is what an exactly orthogonal residual leaves.
+    resample costs the same for any number of rows.
 
     Noise moves all resamples alike, and biases derivatives. So of noisy runs intervals and
     probabilities come from matched trajectories: those of the refinement, which is part of the
     default; where a loss or solver was chosen, its equations without a residual are matched for
-    this (up to 20,000 rows), and an interval need not hold a biased coefficient. Needs a fitted
-    model with a selection, or noisy runs; a model file keeps neither moments nor runs.
+    this (up to 20,000 rows), and an interval need not hold a biased coefficient.
 
+    Parameters
+    ----------
+    model : a fitted model with a selection, or one of noisy runs; a model file keeps neither the
+        moments nor the runs.
+    resamples : how many.
+    seed : of the draw.
+
+    Returns
+    -------
+    found : `.interval` (n, K, 2), 95 % intervals of least squares with the chosen terms, which is
+        what an exactly orthogonal residual leaves; of noisy runs those of matched trajectories,
+        which know the noise; not a number where rows are too few for either. `.probability`
+        (n, K), the share of resamples that choose a term; of noisy runs how probable their noise
+        leaves it. `.confounded`, pairs of terms that the data cannot tell apart.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 6, 100)
     >>> runs = [np.column_stack([a * np.cos(t), -a * np.sin(t)]) for a in np.linspace(0.5, 2, 9)]
@@ -127,13 +142,13 @@ def _evidence(model: AbstractModel, resamples: int, seed: int) -> TermEvidence:
             raise InputError(
                 "bootstrap chooses terms again on each resample and needs a model whose fit chose "
                 "them by a selection, as that of OrthoReg() does, or noisy runs whose trajectories "
-                "it follows; a model file keeps neither."
+                "it follows."
             )
         return found
     if selected.evidence is None:
         raise InputError(
             "bootstrap needs the moments that the terms were chosen from; an adapted model has "
-            "none. Take the model that fit returned."
+            "none, and a model file does not keep them. Take the model that fit returned."
         )
     found = term_evidence(selected, model.field_.features, resamples=resamples, seed=seed)
     assert found is not None

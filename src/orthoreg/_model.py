@@ -78,8 +78,27 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
     # -- learning ------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
-        """Learns from a `Dataset`, from states `X` with times `t`, or from states and
-        derivatives `X, y`. `u` holds inputs; several runs are lists of arrays."""
+        """Learns from data, and returns the model itself.
+
+        Parameters
+        ----------
+        X : a `Dataset`; or states with times `t`, one array (T, n) or a list of them; or states (N,
+            n) with derivatives `y`, the form of scikit-learn.
+        y : derivatives at the rows of `X`, (N, n).
+        t : times of the rows, or the step between them.
+        u : inputs at the rows, (T, m) or a list of such.
+
+        Returns
+        -------
+        model : this model, fitted; all that was learned ends in `_`.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 200)
+        >>> og.OrthoReg(og.Polynomial(1)).fit(np.exp(-t)[:, None], t=t).equations()
+        ["x0' = -1.000 x0"]
+        """
         return fit_together([self], X, y, t=t, u=u)[0]
 
     def _learn(self, fit: Fit, names: dict[str, Any], runs: Runs | None = None) -> Self:
@@ -191,6 +210,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         t: Any = None,
         u: Any = None,
         atoms: Sequence[Atom] = (),
+        functions_of_time: bool = False,
         minutes: float | None = None,
     ) -> Explanation:
         """What the model's library lacks, on data given as to `fit`: `.proposals`, ranked formulas
@@ -198,7 +218,9 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Formulas of a catalogue, and `atoms` of your own, are sought together with the library's
         terms, so that coefficients may change when one is added. Where nothing is clearly better
-        than the library there are no proposals. After `minutes` the best so far is returned.
+        than the library there are no proposals. What the model's physics says holds for them too.
+        `functions_of_time` offers oscillations and trends of the time itself. After `minutes` the
+        best so far is returned.
 
         >>> import numpy as np, orthoreg as og
         >>> x = np.random.default_rng(0).uniform(-2, 2, (300, 1))
@@ -208,7 +230,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         ('sin(3*x0)', ["x0' = -1.000 x0 + 0.5000 sin(3*x0)"])
         """
         check_is_fitted(self)
-        return explanation_of(self, X, y, t, u, atoms, minutes)
+        return explanation_of(self, X, y, t, u, atoms, minutes, functions_of_time)
 
     def _publish(self) -> None:
         """The learned values that users read, from the fitted field."""
@@ -263,13 +285,29 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
     # -- using ---------------------------------------------------------------------------
 
     def predict(self, X: Any, u: Any = None) -> np.ndarray:
-        """Derivatives at states (N, n); the rows of a `Dataset` are taken one after the other."""
+        """Derivatives at states.
+
+        Parameters
+        ----------
+        X : states (N, n), a frame with their names, or a `Dataset`, whose rows are taken one after
+            the other.
+        u : inputs (N, m), where the model has some and `X` does not hold them.
+
+        Returns
+        -------
+        derivatives : (N, n), in the order of `output_names_`.
+        """
         if not hasattr(self, "field_"):
             check_is_fitted(self)  # costs more than the prediction of one row
         return self._shaped(self.field_.values(self._variables(X, u)))
 
     def decompose(self, X: Any, u: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """(symbolic, neural): the two parts of `predict(X)`."""
+        """The two parts of `predict(X, u)`.
+
+        Returns
+        -------
+        symbolic, neural : what the equations and what the residual contribute, (N, n) each.
+        """
         check_is_fitted(self)
         variables = self._variables(X, u)
         field = self.field_
@@ -321,16 +359,26 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         throw: bool = False,
         rtol: float = 1e-8,
     ) -> Rollout:
-        """The trajectory from `x0` (n,) at times `t` (T,), or one for each row of `x0` (B, n).
+        """The trajectory from one start, or from many at once.
 
-        `u` holds the inputs: their values at `t`, (T, m) or (B, T, m); a function of time that
-        returns m values; or a pandas Series or frame indexed by time. Between samples they run as
-        `input_interpolation_` says, unless `interpolation` is given: "cubic" (a smooth curve),
-        "linear" or "hold" (the last value stays), for all or as a dict by input.
+        Parameters
+        ----------
+        x0 : the state at the first time, (n,), or one in each row, (B, n).
+        t : increasing times, (T,).
+        u : the inputs: their values at `t`, (T, m) or (B, T, m); a function of time that returns m
+            values; or a pandas Series or frame indexed by time.
+        interpolation : how inputs run between samples, for all or as a dict by input: "cubic" (a
+            smooth curve), "linear" or "hold" (the last value stays). As `input_interpolation_` if
+            None.
+        throw : raises where a rollout does not complete.
+        rtol : relative tolerance of the integration.
 
-        Divergence does not raise: `.status` says how the rollout ended, `.stopped_at` when, and
-        `.message` where and which term dominated there. `throw=True` raises it. With a gate,
-        `.left_at` is the first of the times `t` at which the state is outside the training data.
+        Returns
+        -------
+        rollout : `.x` (T, n) or (B, T, n). Divergence does not raise: `.status` says how the
+            rollout ended, `.stopped_at` when, and `.message` where and which term dominated there.
+            With a gate, `.left_at` is the first of the times `t` at which the state is outside the
+            training data.
         """
         check_is_fitted(self)
         self._check_equations()
@@ -346,9 +394,18 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
     def forecast(
         self, data: Dataset, *, interpolation: Any = None, rtol: float = 1e-8
     ) -> list[Rollout]:
-        """For each run, the trajectory from its first row over its own times and inputs, which
-        run between the rows as in `simulate`. A noisy run starts from the state that follows its
-        first rows best: a tenth of them, at least 10 and at most 50."""
+        """For each run, the trajectory from its first row over its own times and inputs.
+
+        Parameters
+        ----------
+        data : the runs. A noisy one starts from the state that follows its first rows best: a tenth
+            of them, at least 10 and at most 50.
+        interpolation, rtol : as in `simulate`.
+
+        Returns
+        -------
+        rollouts : one for each run.
+        """
         check_is_fitted(self)
         self._check_equations()
         data = in_states_of(self, data)
@@ -378,9 +435,18 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
     # -- reading -------------------------------------------------------------------------
 
     def equations(self, precision: int = 4) -> list[str]:
-        """One line per equation; '+ residual' where the network adds something, '(given)' after
-        what was, '(told: ...)' where a network was drawn towards a known equation. One of second
-        order is one line: "theta'' = -1.000 sin(theta)"."""
+        """The equations as people read them.
+
+        Parameters
+        ----------
+        precision : significant digits of coefficients.
+
+        Returns
+        -------
+        lines : one per equation; '+ residual' where the network adds something, '(given)' after
+            what was, '(told: ...)' where a network was drawn towards a known equation. One of
+            second order is one line: "theta'' = -1.000 sin(theta)".
+        """
         check_is_fitted(self)
         known = self.knowledge()
         lines = export.equations(
@@ -529,6 +595,10 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         With it go the intervals and probabilities of its terms, where a selection chose them, and
         the last summary that was made.
+
+        Parameters
+        ----------
+        path : the file, which is replaced if it exists. `orthoreg.load` reads it.
         """
         check_is_fitted(self)
         write_model(path, *model_parts(self, self._term_evidence()))
@@ -556,10 +626,19 @@ Model = TypeVar("Model", bound=AbstractModel)
 def fit_together(
     models: Sequence[Model], X: Any, y: Any = None, *, t: Any = None, u: Any = None
 ) -> list[Model]:
-    """Fits several models to the same data, as `fit` does; returns them.
+    """Fits several models to the same data.
 
     Models that differ only in the weights of the objective and in their seeds are trained in one
-    batch by a gradient solver. All must have the same loss, and the same solver.
+    batch by a gradient solver.
+
+    Parameters
+    ----------
+    models : all with the same loss, and the same solver.
+    X, y, t, u : the data, as for `fit`.
+
+    Returns
+    -------
+    models : the same, fitted.
     """
     if not models:
         raise InputError("fit_together needs at least one model; the list is empty.")
@@ -569,7 +648,7 @@ def fit_together(
     recipes = [model.recipe() for model in models]
     data = as_dataset(X, y, t, u)
     for recipe in recipes:
-        data = None if data is None else with_clock(data, recipe.physics)
+        data = None if data is None else with_clock(data, recipe.physics, recipe.library)
     if data is None:
         rows, names = training_rows(models[0], recipes[0].loss, X, y, t, u)
     else:

@@ -12,6 +12,7 @@ import numpy as np
 from ._errors import DataWarning, InputError, quoted
 from ._scikit import BaseEstimator, validate_data
 from .data import Dataset, Rows, as_numbers, concatenate
+from .libraries import AbstractLibrary, names_variable
 from .losses import AbstractLoss
 from .physics import Physics
 from .simulation import input_interpolation
@@ -95,10 +96,15 @@ def known_positions(model: Any) -> dict[str, str | None]:
     }
 
 
-def with_clock(data: Dataset, physics: Physics | None) -> Dataset:
-    """The data with time as an input, where a known equation names it and no column does."""
+def with_clock(data: Dataset, physics: Physics | None, library: AbstractLibrary) -> Dataset:
+    """The data with time as an input, where a known equation or a formula of the library names it
+    and no column does."""
     name = data.time_name
-    if physics is None or name in data.variable_names or name in dict(physics.values):
+    if name in data.variable_names:
+        return data
+    if names_variable(library, name):
+        return data.with_clock()
+    if physics is None or name in dict(physics.values):
         return data
     word = re.compile(rf"(?<![\w`]){re.escape(name)}(?![\w`(])")
     sides = (side for equation in physics.equations for side in equation)

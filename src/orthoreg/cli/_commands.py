@@ -83,6 +83,9 @@ def fit(
     minutes: Annotated[
         float | None, typer.Option(help="With --discover: the best after so many minutes.")
     ] = None,
+    functions_of_time: Annotated[
+        bool, typer.Option(help="With --discover: oscillations and trends of time itself too.")
+    ] = False,
     known: Known = None,
     value: Value = None,
     bound: BoundOption = None,
@@ -128,7 +131,8 @@ def fit(
     if residual is not None:
         settings["augmentation"] = RandomFeatures(residual) if residual else Zero()
     given = {name: value for name, value in settings.items() if value is not None}
-    check_discovery(discover, minutes, preset, given)
+    alone = {"--minutes": minutes, "--functions-of-time": functions_of_time}
+    check_discovery(discover, alone, preset, given)
     with collected_warnings() as notes:
         with working("Reading"):
             runs = read_table(
@@ -139,7 +143,9 @@ def fit(
         found = None
         with working("Searching" if discover else "Fitting"):
             if discover:
-                found = discovered(runs, settings["library"], minutes)
+                found = discovered(
+                    runs, settings["library"], minutes, settings["physics"], functions_of_time
+                )
                 model = found.best
             else:
                 model = PRESETS[preset](seed=seed).set_params(**given).fit(runs)

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import summary
-from .._discovery import Discovery, discover
+from .._discovering import discover
+from .._discovery import Discovery
 from .._errors import DataWarning
 from .._files import atomic_write
 from .._model import AbstractModel
@@ -185,6 +186,10 @@ def second_order_entries(model: AbstractModel) -> dict[str, Any]:
     return {"velocity_of": model.velocity_of_, "estimated": list(model.estimated_)}
 
 
-def discovered(runs: Dataset, library: Any, minutes: float | None) -> Discovery:
+def discovered(
+    runs: Dataset, library: Any, minutes: float | None, physics: Any, functions_of_time: bool
+) -> Discovery:
     """Ranked models of the runs."""
-    return discover(runs, library, minutes=minutes)
+    return discover(
+        runs, library, minutes=minutes, physics=physics, functions_of_time=functions_of_time
+    )

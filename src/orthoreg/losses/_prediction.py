@@ -29,7 +29,9 @@ METHODS = {
 class OneStep(AbstractLoss):
     """1/|T| sum |x_{t+1} - Psi_dt(x_t; f)|^2 over all observed transitions. [eq:fit_loss_step]
 
-    `method` is the one-step solver Psi: "rk4" or "euler".
+    Parameters
+    ----------
+    method : the one-step solver Psi: "rk4" or "euler".
     """
 
     method: str = "rk4"
@@ -66,10 +68,15 @@ class OneStep(AbstractLoss):
 @final
 @dataclass(frozen=True)
 class MultiStep(AbstractLoss):
-    """The mean squared error of predictions over windows of `window` steps (multiple shooting).
+    """The mean squared error of predictions over windows of steps (multiple shooting).
 
     Each window starts from a measured state and is predicted to its end without correction. The
     windows tile each run; where they do not fit, the last one overlaps its predecessor.
+
+    Parameters
+    ----------
+    window : steps in a window.
+    method : the one-step solver, "rk4" or "euler".
     """
 
     window: int = 10

@@ -21,9 +21,12 @@ _ROUNDING = 1e-10  # of a state's size: what changes by less over the longest ru
 class VectorField(AbstractLoss):
     """1/N sum_i |y_i - f(x_i)|^2, with y the given derivatives or, without them, estimates.
 
-    `differentiation` makes the estimates; the default lets the data choose a sliding polynomial.
     A state that changes by less than rounding over the longest run has derivative zero; that of a
     position is its velocity.
+
+    Parameters
+    ----------
+    differentiation : makes the estimates; the default lets the data choose a sliding polynomial.
     """
 
     differentiation: AbstractDifferentiator = field(default_factory=Automatic)

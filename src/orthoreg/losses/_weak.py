@@ -33,12 +33,15 @@ class Weak(AbstractLoss):
 
     By parts int phi x' = -int phi' x, and int phi q'' = int phi'' q for a velocity that was not
     measured: data are integrated, not differentiated, and both sides pass the same filter. Inside
-    f the states are smoothed. The problem stays linear least squares.
+    f the states are smoothed. The problem stays linear least squares. Windows in which something
+    rests are left out (dry friction).
 
-    `widths` are half-widths of windows in units of time, one or several; None takes the one that
-    shows most of the motion against its noise, or the narrowest that shows it clearly, and about
-    a third of it. Windows in which something rests are left out (dry friction). `order` is p in
-    phi = (1 - s^2)^p.
+    Parameters
+    ----------
+    widths : half-widths of windows in units of time, one or several; None takes the one that shows
+        most of the motion against its noise, or the narrowest that shows it clearly, and about a
+        third of it.
+    order : p in phi = (1 - s^2)^p.
     """
 
     widths: tuple[float, ...] | float | int | None = None

@@ -33,9 +33,16 @@ from ._splits import Splits, folds, splits
 class CrossValidation(AbstractSelection):
     """The fewest terms that no other choice beats on held-out runs by more than a standard error.
 
-    Runs are dealt out to `folds`, stretches of rows where there are few runs. Held-out runs are
-    like the others: nothing is said about states further out, which `Extrapolation` asks about.
+    Held-out runs are like the others: nothing is said about states further out, which
+    `Extrapolation` asks about.
 
+    Parameters
+    ----------
+    folds : that runs are dealt out to, or stretches of rows where there are few runs.
+    most_terms : of an equation.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
     >>> y = np.column_stack([x[:, 1], -np.sin(x[:, 0])])
@@ -76,6 +83,13 @@ class InformationCriterion(AbstractSelection):
     terms are kept than the data support. `outer` on the path is the error times
     exp(penalty / N), of which the least is chosen.
 
+    Parameters
+    ----------
+    kind : "bic" or "aicc".
+    most_terms : of an equation.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> rng = np.random.default_rng(0)
     >>> x = rng.uniform(-1, 1, (200, 1))

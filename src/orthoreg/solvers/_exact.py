@@ -33,13 +33,14 @@ class Exact(AbstractSolver):
     J = |y - Phi w - Psi v|^2_D + mu |w|_1 + lam |Phi'Psi v / N|^2 + lam2 |Psi v|^2_D + rho |v|^2,
     equation by equation. With the defaults that is J as it stands, in the units of the data.
 
-    `normalize` measures every feature and target in units of its own root mean square, so that
-    mu, lam and lam2 mean the same for data in millimetres and in kilometres.
-
-    `most_rows` bounds the rows that a projected network (`orthogonality=math.inf`) is shaped on:
-    where the terms alone leave nothing to explain it is not even looked at, and of more rows than
-    these an even share of every run is taken. Coefficients come from all rows in any case, and
-    the residual is made orthogonal to the terms on all of them.
+    Parameters
+    ----------
+    normalize : measures every feature and target in units of its own root mean square, so that
+        mu, lam and lam2 mean the same for data in millimetres and in kilometres.
+    most_rows : bounds the rows that a projected network (`orthogonality=math.inf`) is shaped on:
+        where the terms alone leave nothing to explain it is not even looked at, and of more rows
+        than these an even share of every run is taken. Coefficients come from all rows in any case,
+        and the residual is made orthogonal to the terms on all of them.
     """
 
     normalize: bool = False
