@@ -14,7 +14,7 @@ from ._field import HybridField
 from ._progress import progress
 from ._validation import as_dataset, training_rows, with_clock
 from .augmentations import Zero
-from .data import Dataset
+from .data import ChunkedDataset, Dataset
 from .diagnostics import certify
 from .explanation import (
     Atom,
@@ -68,7 +68,11 @@ def discover(
     ["x0' = 1.000 x0 - 0.5000 x0**2"]
     """
     goes_on = until(minutes)
-    data = as_dataset(X, None, t, u) if t is not None or isinstance(X, Dataset | list) else None
+    data = (
+        as_dataset(X, None, t, u)
+        if t is not None or isinstance(X, Dataset | ChunkedDataset | list)
+        else None
+    )
     if data is None:
         raise InputError("discover() needs runs in time: a Dataset, or states X with times t=....")
     if not (isinstance(tried, int) and tried > 0):

@@ -25,19 +25,29 @@ from ._refining import (
 from ._rollouts import rollouts
 from ._scikit import BaseEstimator, RegressorMixin, check_is_fitted
 from ._validation import (
-    as_dataset,
+    given_runs,
     in_states_of,
     known_dataset,
     known_variables,
+    run_rows,
     simulation_arrays,
     training_rows,
     warn_of_few_rows,
     with_clock,
 )
-from .data import Dataset
+from .data import ChunkedDataset, Dataset
 from .diagnostics import certify
 from .explanation import Atom
-from .fitting import Fit, Recipe, Runs, adapt, fit_all, follow_trajectories, knowledge_of
+from .fitting import (
+    Fit,
+    Recipe,
+    Runs,
+    adapt,
+    fit_all,
+    follow_trajectories,
+    knowledge_of,
+    needs_rows,
+)
 from .libraries import parameters_of, quote_name
 from .losses import is_noisy
 from .physics import Knowledge, constant_intervals, constant_values, with_rates
@@ -82,8 +92,8 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : a `Dataset`; or states with times `t`, one array (T, n) or a list of them; or states (N,
-            n) with derivatives `y`, the form of scikit-learn.
+        X : a `Dataset` or `ChunkedDataset`; or states with times `t`, one array (T, n) or a list of
+            them; or states (N, n) with derivatives `y`, the form of scikit-learn.
         y : derivatives at the rows of `X`, (N, n).
         t : times of the rows, or the step between them.
         u : inputs at the rows, (T, m) or a list of such.
@@ -521,8 +531,12 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
             rows, _ = training_rows(self, self.recipe().loss, X, y, t, u)
         elif forecasts is None and self.output_names_ == self.state_names_:
             forecasts = self.forecast(forecast_sample(data))
-        self._summary = summarize(self._subject(), data, rows, forecasts)
-        return self._summary
+        found = summarize(self._subject(), data, rows, forecasts)
+        if isinstance(X, ChunkedDataset):
+            notes = (*found.notes, *(note.text for note in X.notes if note.code == "chunked"))
+            found = replace(found, runs=X.n_runs, samples=X.n_samples, notes=notes)
+        self._summary = found
+        return found
 
     def learned_equations(self) -> list[int]:
         """The places of the equations that were not given; of those that were, if all were."""
@@ -646,15 +660,18 @@ def fit_together(
         if not isinstance(model, AbstractModel):
             raise InputError(f"fit_together takes models such as OrthoReg(); got {model!r}.")
     recipes = [model.recipe() for model in models]
-    data = as_dataset(X, y, t, u)
+    data = given_runs(X, y, t, u)
     for recipe in recipes:
         data = None if data is None else with_clock(data, recipe.physics, recipe.library)
+    if isinstance(data, ChunkedDataset) and any(needs_rows(recipe) for recipe in recipes):
+        data = data.sample  # networks are trained on so many rows as can be held
     if data is None:
         rows, names = training_rows(models[0], recipes[0].loss, X, y, t, u)
     else:
-        rows, names = training_rows(models[0], recipes[0].loss, data, None, None, None)
+        rows, names = run_rows(data, recipes[0].loss)
     # models change only when all fits are done: one that fails leaves earlier ones whole
     fits = fit_all(recipes, rows)
+    data = data.sample if isinstance(data, ChunkedDataset) else data
     runs: Runs | None = None
     if data is not None and data.derivatives is None:
         runs = Runs(data, names["loss_"], names["input_interpolation_"])
