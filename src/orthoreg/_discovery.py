@@ -11,6 +11,7 @@ from ._errors import InputError
 from ._estimator import OrthoReg
 from ._explaining import until
 from ._field import HybridField
+from ._html import html_lines
 from ._progress import progress
 from ._validation import as_dataset, training_rows
 from .augmentations import Zero
@@ -50,6 +51,10 @@ class DiscoveredModel:
 
     def equations(self) -> list[str]:
         return self.model.equations()
+
+    def _repr_html_(self) -> str:
+        base = ", base library" if self.is_base else ""
+        return f"gap {self.gap:.1f} nats{base}{html_lines(self.model.to_mathml())}"
 
     def __repr__(self) -> str:
         base = ", base library" if self.is_base else ""
@@ -114,6 +119,11 @@ class Discovery:
 
     def __repr__(self) -> str:
         return "\n".join(f"[{i}] {one!r}" for i, one in enumerate(self.models))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the equations of each model, best first."""
+        return "".join(f"<div><b>[{i}]</b> {one._repr_html_()}</div>"
+                       for i, one in enumerate(self.models))  # fmt: skip
 
 
 def discover(
