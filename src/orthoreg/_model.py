@@ -20,19 +20,29 @@ from ._refining import refinement_of
 from ._rollouts import rollouts
 from ._scikit import BaseEstimator, RegressorMixin, check_is_fitted
 from ._validation import (
-    as_dataset,
+    given_runs,
     in_states_of,
     known_dataset,
     known_variables,
+    run_rows,
     simulation_arrays,
     training_rows,
     warn_of_few_rows,
     with_clock,
 )
-from .data import Dataset
+from .data import ChunkedDataset, Dataset
 from .diagnostics import certify
 from .explanation import Atom
-from .fitting import Fit, Recipe, Runs, adapt, fit_all, follow_trajectories, knowledge_of
+from .fitting import (
+    Fit,
+    Recipe,
+    Runs,
+    adapt,
+    fit_all,
+    follow_trajectories,
+    knowledge_of,
+    needs_rows,
+)
 from .libraries import parameters_of, quote_name
 from .losses import is_noisy
 from .physics import Knowledge, constant_intervals, constant_values, with_rates
@@ -74,8 +84,8 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : a `Dataset`; or states with times `t`, one array (T, n) or a list of them; or states (N,
-            n) with derivatives `y`, the form of scikit-learn.
+        X : a `Dataset` or `ChunkedDataset`; or states with times `t`, one array (T, n) or a list of
+            them; or states (N, n) with derivatives `y`, the form of scikit-learn.
         y : derivatives at the rows of `X`, (N, n).
         t : times of the rows, or the step between them.
         u : inputs at the rows, (T, m) or a list of such.
@@ -199,6 +209,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         t: Any = None,
         u: Any = None,
         atoms: Sequence[Atom] = (),
+        functions_of_time: bool = False,
         minutes: float | None = None,
     ) -> Explanation:
         """What the model's library lacks, on data given as to `fit`: `.proposals`, ranked formulas
@@ -206,7 +217,9 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Formulas of a catalogue, and `atoms` of your own, are sought together with the library's
         terms, so that coefficients may change when one is added. Where nothing is clearly better
-        than the library there are no proposals. After `minutes` the best so far is returned.
+        than the library there are no proposals. What the model's physics says holds for them too.
+        `functions_of_time` offers oscillations and trends of the time itself. After `minutes` the
+        best so far is returned.
 
         >>> import numpy as np, orthoreg as og
         >>> x = np.random.default_rng(0).uniform(-2, 2, (300, 1))
@@ -216,7 +229,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         ('sin(3*x0)', ["x0' = -1.000 x0 + 0.5000 sin(3*x0)"])
         """
         check_is_fitted(self)
-        return explanation_of(self, X, y, t, u, atoms, minutes)
+        return explanation_of(self, X, y, t, u, atoms, minutes, functions_of_time)
 
     def _publish(self) -> None:
         """The learned values that users read, from the fitted field."""
@@ -509,8 +522,12 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
             rows, _ = training_rows(self, self.recipe().loss, X, y, t, u)
         elif forecasts is None and self.output_names_ == self.state_names_:
             forecasts = self.forecast(forecast_sample(data))
-        self._summary = summarize(self._subject(), data, rows, forecasts)
-        return self._summary
+        found = summarize(self._subject(), data, rows, forecasts)
+        if isinstance(X, ChunkedDataset):
+            notes = (*found.notes, *(note.text for note in X.notes if note.code == "chunked"))
+            found = replace(found, runs=X.n_runs, samples=X.n_samples, notes=notes)
+        self._summary = found
+        return found
 
     def learned_equations(self) -> list[int]:
         """The places of the equations that were not given; of those that were, if all were."""
@@ -614,15 +631,18 @@ def fit_together(
         if not isinstance(model, AbstractModel):
             raise InputError(f"fit_together takes models such as OrthoReg(); got {model!r}.")
     recipes = [model.recipe() for model in models]
-    data = as_dataset(X, y, t, u)
+    data = given_runs(X, y, t, u)
     for recipe in recipes:
-        data = None if data is None else with_clock(data, recipe.physics)
+        data = None if data is None else with_clock(data, recipe.physics, recipe.library)
+    if isinstance(data, ChunkedDataset) and any(needs_rows(recipe) for recipe in recipes):
+        data = data.sample  # networks are trained on so many rows as can be held
     if data is None:
         rows, names = training_rows(models[0], recipes[0].loss, X, y, t, u)
     else:
-        rows, names = training_rows(models[0], recipes[0].loss, data, None, None, None)
+        rows, names = run_rows(data, recipes[0].loss)
     # models change only when all fits are done: one that fails leaves earlier ones whole
     fits = fit_all(recipes, rows)
+    data = data.sample if isinstance(data, ChunkedDataset) else data
     if data is not None and data.derivatives is None:
         runs = Runs(data, names["loss_"], names["input_interpolation_"])
         fits = [

@@ -148,9 +148,11 @@ class Dataset:
         source_of: Callable[[int], str] | None = None,
         derivative_names: Sequence[str] = (),
         positions: Mapping[str, str | None] | None = None,
+        is_chunk: bool = False,
         **parts: Any,
     ) -> "Dataset":
-        """The dataset, after every check that needs only its numbers.
+        """The dataset, after every check that needs only its numbers; a chunk of more, after those
+        that need no other chunk, and without velocities.
 
         `positions` are the states that are positions, with the states that are their velocities;
         where that is None the velocity is estimated.
@@ -183,6 +185,8 @@ class Dataset:
             names = derivative_names or [f"d{name}/dt" for name in data.state_names]
             check_finite(data.derivatives, names, place)
         check_increasing(data.times, offsets, data.time_name, place, grouped=grouped)
+        if is_chunk:
+            return data
         if positions:
             check_moving(data.states, data.state_names, offsets, tuple(positions), data.source)
         warn_constant(data.states, data.state_names, data.source)

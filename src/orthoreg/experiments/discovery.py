@@ -9,7 +9,7 @@ from typing import Literal, final
 import numpy as np
 
 from .. import OrthoReg
-from .._discovery import discover
+from .._discovering import discover
 from ..augmentations import Zero
 from ..data import Dataset
 from ..diagnostics import normalized_mse

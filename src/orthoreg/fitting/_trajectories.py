@@ -10,7 +10,7 @@ import numpy as np
 from .._field import HybridField
 from .._switched import switched
 from .._typing import Mask
-from ..data import Dataset, Rows, held_out_rows
+from ..data import AnyRows, Dataset, Rows, deciding, held_out_rows
 from ..diagnostics import certify
 from ..libraries import parameter_bounds
 from ..losses import AbstractLoss, is_coarse, is_noisy
@@ -46,17 +46,18 @@ class Runs:
     interpolation: Mapping[str, str]
 
 
-def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit:
+def follow_trajectories(recipe: Recipe, fit: Fit, rows: AnyRows, runs: Runs) -> Fit:
     """The fit without a residual that makes held-out forecasts worse; of data that are noisy or far
     apart also refined: terms and constants are those whose trajectories follow the runs. So are
     the constants of equations with a mass matrix: what is weak in them, as friction is, drowns in
     derivatives."""
     field, weak = fit.field, rows.windows is not None
-    noisy = weak and is_noisy(runs.data)
+    some = deciding(runs.data)
+    noisy = weak and is_noisy(some)
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
     # steps of a refinement see no jumps: of dry friction the weak form has the last word
     smooth = switched(field) is None
-    inexact = weak or is_coarse(runs.data)
+    inexact = weak or is_coarse(some)
     chooses = inexact and smooth and not known.systems
     followed = _followed(recipe, fit, runs, known) if chooses else None
     explained = followed is not None and followed.misfit < _EXPLAINED and not followed.is_coloured
@@ -152,7 +153,7 @@ def _plain_rows(data: Dataset) -> Rows:
 
 def _some(data: Dataset) -> Dataset:
     """So many rows as are needed: whole runs, or the end of a single one."""
-    some = data.some_runs(_MOST_ROWS, 2)
+    some = deciding(data).some_runs(_MOST_ROWS, 2)
     if some.n_runs > 1:
         return some
     return some.only(np.arange(some.n_samples) >= some.n_samples - _MOST_ROWS)

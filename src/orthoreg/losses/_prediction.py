@@ -13,7 +13,7 @@ from jaxtyping import Int
 from .._arrays import namespace
 from .._errors import DataError, InputError
 from .._registry import part
-from ..data import Dataset, Rows
+from ..data import AnyRows, Dataset, Rows
 from ._loss import AbstractLoss, Field, Segments
 
 METHODS = {
@@ -45,7 +45,7 @@ class OneStep(AbstractLoss):
     def observe(self, data: Dataset) -> Rows:
         return _slopes(data, 1, "OneStep()")
 
-    def linear_rows(self, observed) -> Rows | None:
+    def linear_rows(self, observed) -> AnyRows | None:
         return None  # a prediction is not linear in the field
 
     def segments(self, observed) -> Segments:
@@ -96,7 +96,7 @@ class MultiStep(AbstractLoss):
     def observe(self, data: Dataset) -> Rows:
         return _slopes(data, self.window, f"MultiStep(window={self.window})")
 
-    def linear_rows(self, observed) -> Rows | None:
+    def linear_rows(self, observed) -> AnyRows | None:
         return None  # a prediction is not linear in the field
 
     def segments(self, observed) -> Segments:

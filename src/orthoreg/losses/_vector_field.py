@@ -8,8 +8,8 @@ from jaxtyping import Bool, Float
 
 from .._errors import DataError
 from .._registry import part
-from ..data import Dataset, Rows
-from ..differentiation import AbstractDifferentiator, Automatic, check_lengths
+from ..data import AnyRows, Dataset, Rows
+from ..differentiation import AbstractDifferentiator, Automatic, Settled, check_lengths
 from ._loss import AbstractLoss, Segments
 
 _ROUNDING = 1e-10  # of a state's size: what changes by less over the longest run does not change
@@ -34,6 +34,12 @@ class VectorField(AbstractLoss):
     def rule(self, data: Dataset) -> AbstractLoss:
         return self
 
+    def settled(self, data: Dataset) -> AbstractLoss:
+        if data.derivatives is not None:
+            return self
+        check_lengths(data, self.differentiation.min_points, self.differentiation)
+        return VectorField(Settled.on(self.differentiation, data))
+
     def observe(self, data: Dataset) -> Rows:
         """A target for every row."""
         if data.n_samples == 0:
@@ -56,7 +62,7 @@ class VectorField(AbstractLoss):
             clock=data.clock_place,
         ).holding(data.given_rates)
 
-    def linear_rows(self, observed) -> Rows | None:
+    def linear_rows(self, observed) -> AnyRows | None:
         return observed
 
     def segments(self, observed) -> Segments:

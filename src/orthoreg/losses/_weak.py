@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from .._errors import DataError, InputError
 from .._registry import part
-from ..data import Dataset, Rows
+from ..data import AnyRows, Dataset, Rows
 from ..smoothing import Windows, bump_windows, smooth, without_outliers
 from ._loss import AbstractLoss, Segments
 from ._vector_field import VectorField
@@ -105,7 +105,7 @@ class Weak(AbstractLoss):
             clock=data.clock_place,
         ).holding(data.given_rates)
 
-    def linear_rows(self, observed) -> Rows | None:
+    def linear_rows(self, observed) -> AnyRows | None:
         return observed
 
     def derivatives(self, data: Dataset, field) -> Float[np.ndarray, "N n"]:

@@ -271,12 +271,14 @@ class ProposalView:
 @final
 @dataclass(frozen=True)
 class RankedModel:
-    """A discovered model: its equations as MathML, its distance from the best in nats."""
+    """A discovered model: its equations as MathML, its distance from the best in nats, and where
+    the two part."""
 
     equations: tuple[str, ...]
     gap: float
     weight: float
     is_base: bool
+    difference: str = ""
 
 
 @final

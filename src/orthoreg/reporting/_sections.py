@@ -321,7 +321,7 @@ def _ranking(data: ReportData) -> str:
         f'<div class="card"><h3>{"Best" if not place else f"{one.gap:.1f} nats behind"}'
         f"{' · base library' if one.is_base else ''}</h3>"
         + "".join(f"<div class='scroll'>{line}</div>" for line in one.equations)
-        + "</div>"
+        + f"{_note(one.difference)}</div>"
         for place, one in enumerate(data.ranking)
     )
     words = "Whole models, ranked by how their trajectories follow the runs."

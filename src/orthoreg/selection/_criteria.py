@@ -9,7 +9,7 @@ from jaxtyping import Float
 from .._errors import InputError
 from .._registry import part
 from .._typing import Mask
-from ..data import Partition, Rows, grouping
+from ..data import AnyRows, PartitionRule, grouping_rule
 from ..moments import PartitionedMoments
 from ..solvers import Task
 from ._result import EquationPath, SelectionResult
@@ -61,8 +61,8 @@ class CrossValidation(AbstractSelection):
     def select(self, task: Task) -> SelectionResult:
         return select_from_cells(self, task)
 
-    def divide(self, rows: Rows) -> Partition:
-        return grouping(rows)
+    def divide(self, rows: AnyRows) -> PartitionRule:
+        return grouping_rule(rows)
 
     def held_out(self, cells: PartitionedMoments) -> np.ndarray:
         return folds(cells, self.folds)
@@ -112,8 +112,8 @@ class InformationCriterion(AbstractSelection):
     def select(self, task: Task) -> SelectionResult:
         return select_from_cells(self, task)
 
-    def divide(self, rows: Rows) -> Partition:
-        return grouping(rows)
+    def divide(self, rows: AnyRows) -> PartitionRule:
+        return grouping_rule(rows)
 
     def held_out(self, cells: PartitionedMoments) -> np.ndarray:
         return folds(cells)

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._registry import part
 from .._typing import Mask
-from ..data import Partition, Rows, extrapolations
+from ..data import AnyRows, PartitionRule, extrapolation_rule
 from ..moments import PartitionedMoments
 from ..solvers import Task
 from ._result import SelectionResult
@@ -69,10 +69,10 @@ class Extrapolation(AbstractSelection):
     def select(self, task: Task) -> SelectionResult:
         return select_from_cells(self, task, caution=float(self.caution))
 
-    def divide(self, rows: Rows) -> Partition:
+    def divide(self, rows: AnyRows) -> PartitionRule:
         """Groups of runs, and the cuts into an inner and an outer part."""
-        partition = extrapolations(rows, float(self.inner), float(self.reach))
-        return partition if self.caution else replace(partition, extrapolated=None)
+        rule = extrapolation_rule(rows, float(self.inner), float(self.reach))
+        return rule if self.caution else replace(rule, reach=None)
 
     def held_out(self, cells: PartitionedMoments) -> np.ndarray:
         """The cells that each split holds out."""

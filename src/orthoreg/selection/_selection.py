@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 
 from .._errors import InputError
 from .._typing import Mask
-from ..data import Partition, Rows
+from ..data import AnyRows, PartitionRule
 from ..moments import Moments, PartitionedMoments, gather_partitioned
 from ..physics import Group
 from ..quadratic import independent_terms
@@ -36,7 +36,7 @@ class AbstractCellRule(Protocol):
     """`divide` says which rows belong together, so that one pass over the data can gather their
     moments; `choose` needs nothing but these."""
 
-    def divide(self, rows: Rows) -> Partition: ...
+    def divide(self, rows: AnyRows) -> PartitionRule: ...
 
     def held_out(self, cells: PartitionedMoments) -> Bool[np.ndarray, "C S"]: ...
 

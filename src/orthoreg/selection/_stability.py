@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from .._registry import part
 from .._typing import Mask
-from ..data import Partition, Rows, grouping
+from ..data import AnyRows, PartitionRule, grouping_rule
 from ..moments import PartitionedMoments
 from ..quadratic import QuadraticProblem
 from ..solvers import Task
@@ -65,8 +65,8 @@ class StabilitySelection(AbstractSelection):
     def select(self, task: Task) -> SelectionResult:
         return select_from_cells(self, task)
 
-    def divide(self, rows: Rows) -> Partition:
-        return grouping(rows)
+    def divide(self, rows: AnyRows) -> PartitionRule:
+        return grouping_rule(rows)
 
     def held_out(self, cells: PartitionedMoments) -> np.ndarray:
         """Random halves of the groups."""

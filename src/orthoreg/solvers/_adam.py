@@ -110,7 +110,9 @@ class Adam(AbstractSolver):
 
     def prepared(self, tasks: list[Task]) -> tuple[Objective, Rows, Loop]:
         """What one batch of tasks needs before its first epoch: objective, rows and loop."""
-        kept, held_out = self._split(tasks[0].observed)
+        observed = tasks[0].observed
+        assert isinstance(observed, Rows)  # `needs_rows`
+        kept, held_out = self._split(observed)
         setting = objective_of(tasks, kept, self.normalize)
         return setting, kept, self.loop(tasks, setting, kept, held_out)
 
