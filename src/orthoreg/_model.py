@@ -16,7 +16,13 @@ from ._exporting import AbstractExports
 from ._html import escape, html_lines
 from ._model_parts import model_params, model_parts, restore
 from ._persistence import write_model
-from ._refining import refinement_of
+from ._refining import (
+    evidence_of_trajectories,
+    keeps_runs,
+    matched_for_intervals,
+    refinement_of,
+    shows_noise,
+)
 from ._rollouts import rollouts
 from ._scikit import BaseEstimator, RegressorMixin, check_is_fitted
 from ._validation import (
@@ -72,6 +78,9 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
     _parameter_ends: dict[str, tuple[float, float]]
     _evidence: TermEvidence | None
     _summary: Summary | None
+    _runs: Runs | None = None  # noisy ones, for intervals of a fit that did not follow them
+    _matched: Refinement | None = None  # what these say
+    _inclusion: Any = None  # how probable trajectories make each term
 
     @abc.abstractmethod
     def recipe(self) -> Recipe:
@@ -103,8 +112,8 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         """
         return fit_together([self], X, y, t=t, u=u)[0]
 
-    def _learn(self, fit: Fit, names: dict[str, Any]) -> Self:
-        """Takes over what was found."""
+    def _learn(self, fit: Fit, names: dict[str, Any], runs: Runs | None = None) -> Self:
+        """Takes over what was found; `runs` are those of a fit that did not follow them."""
         for name, value in names.items():
             if value is not None:
                 setattr(self, name, value)
@@ -118,7 +127,9 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         self.refinement_ = fit.refinement
         self.accepted_ = ()
         self._parameter_ends = dict(fit.parameter_intervals)
-        self._evidence = self._summary = None
+        self._evidence = self._summary = self._matched = None
+        self._inclusion = fit.inclusion
+        self._runs = runs if runs is not None and keeps_runs(fit, runs) else None
         self._publish()
         return self
 
@@ -167,6 +178,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
             normalized=recipe.solver.normalize,
         )  # fmt: skip
         model.training_ = model.refinement_ = model._evidence = model._summary = None
+        model._runs = model._matched = model._inclusion = None
         model._parameter_ends = {}
         if self.selection_ is not None:  # its evidence is about the old system
             model.selection_ = replace(self.selection_, evidence=None)
@@ -269,7 +281,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         """The 95 % intervals of the constants in `parameters_`, as far as the fit knows them:
         those of refined trajectories, else of resampled runs."""
         check_is_fitted(self)
-        evidence, refined = self._term_evidence(), self.refinement_
+        evidence, refined = self._term_evidence(), self._trajectories()
         found = dict(self._parameter_ends)
         if evidence is not None:
             known = self.knowledge().constants
@@ -561,7 +573,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
             widths=getattr(getattr(self, "loss_", None), "widths", None) or (),
             accepted=tuple(f"{one['equation']}': {one['formula']}" for one in self.accepted_),
             refined="" if self.refinement_ is None else self.refinement_.status,
-            knows_noise=self.refinement_ is not None and self.refinement_.kept,
+            knows_noise=_knows_noise(self._trajectories()),
             units=self.units_,
             paths=() if self.selection_ is None else self.selection_.paths,
             complete=known.complete,
@@ -569,13 +581,30 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         )
 
     def _term_evidence(self) -> TermEvidence | None:
-        """What resamples say about the terms, found once; None where no selection chose them."""
+        """What resamples and trajectories say about the terms, found once; None where no selection
+        chose them, and runs are not noisy."""
         if self._evidence is None and self.selection_ is not None:
             self._evidence = term_evidence(self.selection_, self.field_.features)
-        ends = None if self.refinement_ is None else self.refinement_.coefficient_intervals()
-        if self._evidence is None or ends is None:
-            return self._evidence
-        return replace(self._evidence, interval=ends)
+        if self._evidence is None:
+            return evidence_of_trajectories(self, self._trajectories())
+        return self._with_noise(self._evidence)
+
+    def _with_noise(self, found: TermEvidence) -> TermEvidence:
+        """The evidence with what trajectories say, which know the noise of the measurements."""
+        matched = self._trajectories()
+        ends = None if matched is None else matched.coefficient_intervals()
+        if np.isnan(found.interval).any() and not shows_noise(matched, self.state_range_):
+            ends = None  # nor do so few rows show what exact ones leave open
+        probability = found.probability if self._inclusion is None else self._inclusion
+        interval = found.interval if ends is None else ends
+        return replace(found, interval=interval, probability=probability)
+
+    def _trajectories(self) -> Refinement | None:
+        """What trajectories say about the constants: where the fit was refined, and else, of noisy
+        runs that were kept for it, found once."""
+        if self._matched is None and self._runs is not None and self.refinement_ is None:
+            self._matched = matched_for_intervals(self, self._runs)
+        return self.refinement_ if self._matched is None else self._matched
 
     # -- files ---------------------------------------------------------------------------
 
@@ -603,6 +632,10 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _knows_noise(found: Refinement | None) -> bool:
+    return found is not None and found.kept
 
 
 Model = TypeVar("Model", bound=AbstractModel)
@@ -643,6 +676,7 @@ def fit_together(
     # models change only when all fits are done: one that fails leaves earlier ones whole
     fits = fit_all(recipes, rows)
     data = data.sample if isinstance(data, ChunkedDataset) else data
+    runs: Runs | None = None
     if data is not None and data.derivatives is None:
         runs = Runs(data, names["loss_"], names["input_interpolation_"])
         fits = [
@@ -651,4 +685,5 @@ def fit_together(
         ]
     n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
     warn_of_few_rows(len(rows), len(names["state_names_"]), n_terms)
-    return [model._learn(fit, names) for model, fit in zip(models, fits, strict=True)]
+    runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs
+    return [model._learn(fit, names, runs) for model, fit in zip(models, fits, strict=True)]

@@ -231,9 +231,15 @@ def joined(parts: list[Rows]) -> Rows:
 
 
 def _too_short(data: Dataset, half_width: float) -> DataError:
-    spans = data.step_of_run() * (data.run_lengths - 1)
+    steps = data.step_of_run()
+    spans = steps * (data.run_lengths - 1)
+    longest = int(spans.argmax())
+    width = max(spans[longest] / 10, _NARROWEST * steps[longest])
+    smaller = bool(2 * width < spans[longest])
+    advice = f"Choose smaller widths, as in Weak(widths={width:.2g})," if smaller else "Take"
     return DataError(
         f"{data.source}: no run is as long as one window of the weak form, {2 * half_width:.3g} "
-        f"{data.time_name}; the longest lasts {spans.max():.3g}. Choose smaller widths, as in "
-        f"Weak(widths={spans.max() / 10:.2g}), or VectorField()."
+        f"{data.time_name}; the longest lasts {spans[longest]:.3g} with "
+        f"{data.run_lengths[longest]} rows. {advice} {'or ' * smaller}VectorField()"
+        f"{', or measure longer runs' * (not smaller)}."
     )

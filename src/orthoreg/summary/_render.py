@@ -112,7 +112,7 @@ def term_table(summary: Summary) -> Any:
                 "" if one.equation == before else f"{one.equation}'",
                 one.term,
                 f"{one.coefficient:#.4g}" if used else "left out",
-                f"{one.low:#.4g} to {one.high:#.4g}" if used else "",
+                _interval(one) if used else "",
                 f"{100 * one.probability:.0f} %",
             )
         )
@@ -140,8 +140,8 @@ def path_table(paths: Sequence[PathRow]) -> Any:
     ]
     if not rows:
         return None
-    longest = max(len(one.n_terms) for one in paths) - 1
-    columns = ("equation", f"0 to {longest} terms", "in use", "error", "least")
+    fewest, most = (f(n for one in paths for n in one.n_terms) for f in (min, max))
+    columns = ("equation", f"{fewest} to {most} terms", "in use", "error", "least")
     return table("Error on rows that were not fitted, by number of terms", columns, rows, words=2)
 
 
@@ -155,6 +155,10 @@ def sparkline(errors: Sequence[float]) -> str:
     low, high = min(levels), max(levels)
     size = max(high - low, 0.3)  # less than a factor of two looks flat
     return "".join(_BARS[round((level - low) / size * (len(_BARS) - 1))] for level in levels)
+
+
+def _interval(row: TermRow) -> str:
+    return "not known" if row.low is None else f"{row.low:#.4g} to {row.high:#.4g}"
 
 
 def _is_shown(row: TermRow) -> bool:
