@@ -35,4 +35,5 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 def _set(text: str) -> str:
     text = _DISPLAYED.sub(lambda found: f"\n{convert(found[1].strip(), display='block')}\n", text)
-    return _INLINE.sub(lambda found: convert(found[1]), text)
+    # in a span, or a line that begins with one would become a paragraph of its own
+    return _INLINE.sub(lambda found: f"<span>{convert(found[1])}</span>", text)

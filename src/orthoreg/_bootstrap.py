@@ -107,18 +107,22 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
 
     Parameters
     ----------
-    model : a fitted model with a selection, or one of noisy runs; a model file keeps neither the
+    model
+        a fitted model with a selection, or one of noisy runs; a model file keeps neither the
         moments nor the runs.
-    resamples : how many.
-    seed : of the draw.
+    resamples
+        how many.
+    seed
+        of the draw.
 
     Returns
     -------
-    found : `.interval` (n, K, 2), 95 % intervals of least squares with the chosen terms, which is
-        what an exactly orthogonal residual leaves; of noisy runs those of matched trajectories,
-        which know the noise; not a number where rows are too few for either. `.probability`
-        (n, K), the share of resamples that choose a term; of noisy runs how probable their noise
-        leaves it. `.confounded`, pairs of terms that the data cannot tell apart.
+    found
+        `.interval` (n, K, 2), 95 % intervals of least squares with the chosen terms, which is what
+        an exactly orthogonal residual leaves; of noisy runs those of matched trajectories, which
+        know the noise; not a number where rows are too few for either. `.probability` (n, K), the
+        share of resamples that choose a term; of noisy runs how probable their noise leaves it.
+        `.confounded`, pairs of terms that the data cannot tell apart.
 
     Examples
     --------

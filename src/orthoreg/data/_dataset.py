@@ -79,17 +79,24 @@ class Dataset:
 
         Parameters
         ----------
-        x : states. One two-dimensional array (times x states) is one run, a list of them or a
+        x
+            states. One two-dimensional array (times x states) is one run, a list of them or a
             three-dimensional array many.
-        t : the times: one array for all runs, one per run, or a single number, the step.
-        u : inputs at the same times, (times x inputs), or a list of such.
-        names, input_names : of the states and inputs; x0, x1, ... and u0, u1, ... if None.
-        derivatives : of the states, in arrays like `x`, where they are known.
-        units : by name, for labels.
+        t
+            the times: one array for all runs, one per run, or a single number, the step.
+        u
+            inputs at the same times, (times x inputs), or a list of such.
+        names, input_names
+            of the states and inputs; x0, x1, ... and u0, u1, ... if None.
+        derivatives
+            of the states, in arrays like `x`, where they are known.
+        units
+            by name, for labels.
 
         Returns
         -------
-        data : a checked copy of the numbers.
+        data
+            a checked copy of the numbers.
         """
         return cls._checked(**from_arrays(x, t, u, names, derivatives, input_names, units))
 
@@ -114,16 +121,22 @@ class Dataset:
 
         Parameters
         ----------
-        q : positions, in arrays as in `from_arrays`; a one-dimensional one is a single column of a
+        q
+            positions, in arrays as in `from_arrays`; a one-dimensional one is a single column of a
             single run.
-        t, u, input_names, units : as in `from_arrays`.
-        names : of the positions.
-        states, state_names : further states that were measured directly, which come last.
-        velocity_of : names a measured velocity among them: {"theta": "omega"}.
+        t, u, input_names, units
+            as in `from_arrays`.
+        names
+            of the positions.
+        states, state_names
+            further states that were measured directly, which come last.
+        velocity_of
+            names a measured velocity among them: {"theta": "omega"}.
 
         Returns
         -------
-        data : with states in the order above.
+        data
+            with states in the order above.
 
         Examples
         --------
