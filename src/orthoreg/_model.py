@@ -13,6 +13,7 @@ from . import export
 from ._errors import InputError
 from ._explaining import Explanation, explanation_of
 from ._exporting import AbstractExports
+from ._html import escape, html_lines
 from ._model_parts import model_params, model_parts, restore
 from ._persistence import write_model
 from ._refining import (
@@ -512,8 +513,10 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         """What scikit-learn shows in a notebook, under the equations once there are some."""
         from sklearn.utils import estimator_html_repr
 
-        lines = self.equations() if hasattr(self, "field_") else []
-        return export.to_html(lines) + estimator_html_repr(self)
+        lines = self.to_mathml() if hasattr(self, "field_") else []
+        if lines and self.knowledge().systems:  # which read better as they were written
+            lines = [escape(line) for line in self.equations()]
+        return html_lines(lines) + estimator_html_repr(self)
 
     def summary(
         self,
@@ -592,6 +595,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
             refined="" if self.refinement_ is None else self.refinement_.status,
             knows_noise=_knows_noise(self._trajectories()),
             units=self.units_,
+            paths=() if self.selection_ is None else self.selection_.paths,
             complete=known.complete,
             systems=known.systems,
         )

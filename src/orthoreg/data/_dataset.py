@@ -13,6 +13,7 @@ from ._arrays import from_arrays, from_positions
 from ._checks import Place, check_finite, check_increasing, check_moving, warn_constant
 from ._notes import Note
 from ._velocities import second_order
+from ._view import view
 
 
 @final
@@ -346,6 +347,10 @@ class Dataset:
         if self.notes:
             parts.append(f"notes={[note.code for note in self.notes]}")
         return f"Dataset({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: size, range and origin of each variable."""
+        return view(self)
 
 
 def concatenate(parts: Sequence[Dataset]) -> Dataset:
