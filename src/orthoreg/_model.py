@@ -13,6 +13,7 @@ from . import export
 from ._errors import InputError
 from ._explaining import Explanation, explanation_of
 from ._exporting import AbstractExports
+from ._html import escape, html_lines
 from ._model_parts import model_params, model_parts, restore
 from ._persistence import write_model
 from ._refining import (
@@ -92,15 +93,20 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : a `Dataset` or `ChunkedDataset`; or states with times `t`, one array (T, n) or a list of
+        X
+            a `Dataset` or `ChunkedDataset`; or states with times `t`, one array (T, n) or a list of
             them; or states (N, n) with derivatives `y`, the form of scikit-learn.
-        y : derivatives at the rows of `X`, (N, n).
-        t : times of the rows, or the step between them.
-        u : inputs at the rows, (T, m) or a list of such.
+        y
+            derivatives at the rows of `X`, (N, n).
+        t
+            times of the rows, or the step between them.
+        u
+            inputs at the rows, (T, m) or a list of such.
 
         Returns
         -------
-        model : this model, fitted; all that was learned ends in `_`.
+        model
+            this model, fitted; all that was learned ends in `_`.
 
         Examples
         --------
@@ -299,13 +305,16 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : states (N, n), a frame with their names, or a `Dataset`, whose rows are taken one after
+        X
+            states (N, n), a frame with their names, or a `Dataset`, whose rows are taken one after
             the other.
-        u : inputs (N, m), where the model has some and `X` does not hold them.
+        u
+            inputs (N, m), where the model has some and `X` does not hold them.
 
         Returns
         -------
-        derivatives : (N, n), in the order of `output_names_`.
+        derivatives
+            (N, n), in the order of `output_names_`.
         """
         if not hasattr(self, "field_"):
             check_is_fitted(self)  # costs more than the prediction of one row
@@ -316,7 +325,8 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        symbolic, neural : what the equations and what the residual contribute, (N, n) each.
+        symbolic, neural
+            what the equations and what the residual contribute, (N, n) each.
         """
         check_is_fitted(self)
         variables = self._variables(X, u)
@@ -373,21 +383,27 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        x0 : the state at the first time, (n,), or one in each row, (B, n).
-        t : increasing times, (T,).
-        u : the inputs: their values at `t`, (T, m) or (B, T, m); a function of time that returns m
+        x0
+            the state at the first time, (n,), or one in each row, (B, n).
+        t
+            increasing times, (T,).
+        u
+            the inputs: their values at `t`, (T, m) or (B, T, m); a function of time that returns m
             values; or a pandas Series or frame indexed by time.
-        interpolation : how inputs run between samples, for all or as a dict by input: "cubic" (a
-            smooth curve), "linear" or "hold" (the last value stays). As `input_interpolation_` if
-            None.
-        throw : raises where a rollout does not complete.
-        rtol : relative tolerance of the integration.
+        interpolation
+            how inputs run between samples, for all or as a dict by input: "cubic" (a smooth curve),
+            "linear" or "hold" (the last value stays). As `input_interpolation_` if None.
+        throw
+            raises where a rollout does not complete.
+        rtol
+            relative tolerance of the integration.
 
         Returns
         -------
-        rollout : `.x` (T, n) or (B, T, n). Divergence does not raise: `.status` says how the
-            rollout ended, `.stopped_at` when, and `.message` where and which term dominated there.
-            With a gate, `.left_at` is the first of the times `t` at which the state is outside the
+        rollout
+            `.x` (T, n) or (B, T, n). Divergence does not raise: `.status` says how the rollout
+            ended, `.stopped_at` when, and `.message` where and which term dominated there. With a
+            gate, `.left_at` is the first of the times `t` at which the state is outside the
             training data.
         """
         check_is_fitted(self)
@@ -408,13 +424,16 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        data : the runs. A noisy one starts from the state that follows its first rows best: a tenth
-            of them, at least 10 and at most 50.
-        interpolation, rtol : as in `simulate`.
+        data
+            the runs. A noisy one starts from the state that follows its first rows best: a tenth of
+            them, at least 10 and at most 50.
+        interpolation, rtol
+            as in `simulate`.
 
         Returns
         -------
-        rollouts : one for each run.
+        rollouts
+            one for each run.
         """
         check_is_fitted(self)
         self._check_equations()
@@ -449,13 +468,15 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        precision : significant digits of coefficients.
+        precision
+            significant digits of coefficients.
 
         Returns
         -------
-        lines : one per equation; '+ residual' where the network adds something, '(given)' after
-            what was, '(told: ...)' where a network was drawn towards a known equation. One of
-            second order is one line: "theta'' = -1.000 sin(theta)".
+        lines
+            one per equation; '+ residual' where the network adds something, '(given)' after what
+            was, '(told: ...)' where a network was drawn towards a known equation. One of second
+            order is one line: "theta'' = -1.000 sin(theta)".
         """
         check_is_fitted(self)
         known = self.knowledge()
@@ -492,8 +513,10 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         """What scikit-learn shows in a notebook, under the equations once there are some."""
         from sklearn.utils import estimator_html_repr
 
-        lines = self.equations() if hasattr(self, "field_") else []
-        return export.to_html(lines) + estimator_html_repr(self)
+        lines = self.to_mathml() if hasattr(self, "field_") else []
+        if lines and self.knowledge().systems:  # which read better as they were written
+            lines = [escape(line) for line in self.equations()]
+        return html_lines(lines) + estimator_html_repr(self)
 
     def summary(
         self,
@@ -572,6 +595,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
             refined="" if self.refinement_ is None else self.refinement_.status,
             knows_noise=_knows_noise(self._trajectories()),
             units=self.units_,
+            paths=() if self.selection_ is None else self.selection_.paths,
             complete=known.complete,
             systems=known.systems,
         )
@@ -612,7 +636,8 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        path : the file, which is replaced if it exists. `orthoreg.load` reads it.
+        path
+            the file, which is replaced if it exists. `orthoreg.load` reads it.
         """
         check_is_fitted(self)
         write_model(path, *model_parts(self, self._term_evidence()))
@@ -647,12 +672,15 @@ def fit_together(
 
     Parameters
     ----------
-    models : all with the same loss, and the same solver.
-    X, y, t, u : the data, as for `fit`.
+    models
+        all with the same loss, and the same solver.
+    X, y, t, u
+        the data, as for `fit`.
 
     Returns
     -------
-    models : the same, fitted.
+    models
+        the same, fitted.
     """
     if not models:
         raise InputError("fit_together needs at least one model; the list is empty.")

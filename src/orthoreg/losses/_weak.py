@@ -40,10 +40,12 @@ class Weak(AbstractLoss):
 
     Parameters
     ----------
-    widths : half-widths of windows in units of time, one or several; None takes the one that shows
-        most of the motion against its noise, or the narrowest that shows it clearly, and about a
-        third of it.
-    order : p in phi = (1 - s^2)^p.
+    widths
+        half-widths of windows in units of time, one or several; None takes the one that shows most
+        of the motion against its noise, or the narrowest that shows it clearly, and about a third
+        of it.
+    order
+        p in phi = (1 - s^2)^p.
     """
 
     widths: tuple[float, ...] | float | int | None = None
