@@ -8,10 +8,16 @@ import subprocess
 import interpreters
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._errors import FormulaError, InputError
+from orthoreg._field import HybridField
+from orthoreg.augmentations import TanhLayers
+from orthoreg.export import to_julia, to_modelica
+from orthoreg.libraries import FeatureMap, parse
 from orthoreg.libraries._expression import FUNCTIONS
 
 OCTAVE = shutil.which("octave-cli") or shutil.which("octave")
@@ -278,3 +284,42 @@ def test_there_and_back_is_the_same_model():
     back = og.from_pysindy(model.to_pysindy())
     assert back.equations() == model.equations()
     assert_allclose(back.predict(FAR), model.predict(FAR), rtol=1e-12)
+
+
+# -- any formula ---------------------------------------------------------------------------
+
+FORMULA = st.recursive(
+    st.sampled_from(["a", "b", "2", "0.3", "1.5e-3"]),
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from("+-*/"), inner).map(lambda part: "({}{}{})".format(*part)),
+        st.tuples(inner, st.sampled_from(["2", "3", "-1", "-2", "0.5", "9"])).map(
+            lambda part: "({})**({})".format(*part)
+        ),
+        st.tuples(st.sampled_from(sorted(FUNCTIONS)), inner).map(
+            lambda part: "{}({})".format(*part)
+        ),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=30)
+@given(FORMULA)
+def test_any_formula_has_the_values_of_numpy_in_every_language(formula):
+    try:
+        term = parse(formula, ["a", "b"])
+    except FormulaError:  # a constant part that has no finite value
+        assume(False)
+        raise
+    features = FeatureMap(("a", "b"), (term,), ((True,),))
+    none = np.zeros(2)
+    field = HybridField(
+        features, np.array([[-1.5]]), TanhLayers(none, none + 1, (), ()), np.zeros((0, 1)),
+        np.zeros((1, 1)),
+    )  # fmt: skip
+    rows = np.vstack([X[:6], 1 - 3 * X[:6]])
+    expected = field.values(rows)
+    close = {"rtol": 1e-9, "atol": 1e-9, "equal_nan": True}
+    assert_allclose(interpreters.julia(to_julia(field, ["a"], 2))(rows), expected, **close)
+    source = to_modelica(field, ["a"], [0.0], model="M")
+    assert_allclose(interpreters.modelica(source)(rows), expected, **close)
