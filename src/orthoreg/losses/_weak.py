@@ -20,14 +20,12 @@ from ..smoothing import (
     without_outliers,
 )
 from ._loss import AbstractLoss, Segments
+from ._rest import Rest
 from ._vector_field import VectorField
 
 _NARROWEST = 3.5  # samples in half a window
 _WIDEST = 0.2  # of the median run, half a window
 _CLEAR = 1e-6  # of what windows show, that noise may be: wider ones are not needed
-_AT_REST = 0.01  # of a velocity's root mean square
-_RESTS = 0.1  # of a window
-_ENOUGH = 0.2  # of the windows
 _NARROW = 0.35  # of the best half-width: what is fast within its windows
 _FINENESS = 1.35  # ratio of half-widths that are tried
 _MOST_ROWS = 20_000  # that a width is chosen on
@@ -47,10 +45,12 @@ class Weak(AbstractLoss):
 
     Parameters
     ----------
-    widths : half-widths of windows in units of time, one or several; None takes the one that shows
-        most of the motion against its noise, or the narrowest that shows it clearly, and about a
-        third of it.
-    order : p in phi = (1 - s^2)^p.
+    widths
+        half-widths of windows in units of time, one or several; None takes the one that shows most
+        of the motion against its noise, or the narrowest that shows it clearly, and about a third
+        of it.
+    order
+        p in phi = (1 - s^2)^p.
     """
 
     widths: tuple[float, ...] | float | int | None = None
@@ -100,8 +100,8 @@ class Weak(AbstractLoss):
         """The rows of data, which without outliers are `clean` and without noise `points`."""
         assert isinstance(self.widths, tuple)
         found = [
-            moving(data, windows, chosen.speed) if moves else windows
-            for h, moves in zip(self.widths, chosen.moving, strict=True)
+            chosen.rest.left_out(data, windows, most)
+            for h, most in zip(self.widths, chosen.most_rest, strict=True)
             if len(windows := bump_windows(data.times, data.offsets, h, self.order))
         ]
         found = [windows for windows in found if len(windows)]
@@ -160,14 +160,14 @@ class Weak(AbstractLoss):
 @dataclass(frozen=True, eq=False)
 class WeakChoices:
     """What the weak form finds out about all runs before it observes any: in which columns single
-    values may be outliers, how measured states are smoothed, the root mean square of estimated
-    velocities, and for each width whether windows at rest are left out."""
+    values may be outliers, how measured states are smoothed, when estimated velocities rest, and
+    for each width how much of a window may be at rest; anything where None."""
 
     outliers: Bool[np.ndarray, " m"]
     smooth: Smooth
     variance: Float[np.ndarray, " n"]
-    speed: Float[np.ndarray, " e"]
-    moving: tuple[bool, ...]
+    rest: Rest
+    most_rest: tuple[float | None, ...]
 
     @classmethod
     def of(
@@ -182,15 +182,11 @@ class WeakChoices:
         found = smooth(data.times, usual, data.offsets)
         variance, points = np.zeros(data.n_states), np.array(clean.states)
         variance[m], points[:, m] = found.noise**2, found.values
-        place = [data.state_names.index(name) for name in data.estimated]
-        speed = np.sqrt(np.mean(data.states[:, place] ** 2, axis=0))
-        enough = []
-        for h in loss.widths:
-            windows = bump_windows(data.times, data.offsets, h, loss.order)
-            kept = len(moving(data, windows, speed)) if len(windows) and place else 0
-            enough.append(bool(place) and kept >= _ENOUGH * len(windows))
+        rest = Rest.of(data)
+        found_windows = (bump_windows(data.times, data.offsets, h, loss.order) for h in loss.widths)
+        most = tuple(rest.most(data, one) if len(one) else None for one in found_windows)
         none = replace(found, values=found.values[:0])
-        return cls(few, none, variance, speed, tuple(enough)), clean, points
+        return cls(few, none, variance, rest, most), clean, points
 
     def smoothed(self, data: Dataset) -> tuple[Dataset, Float[np.ndarray, "N n"]]:
         """The data without outliers, and their states without most of their noise. Velocities that
@@ -243,22 +239,6 @@ def weak_targets(
     return targets, noise
 
 
-def moving(data: Dataset, windows: Windows, size: Float[np.ndarray, " e"] | None = None) -> Windows:
-    """The windows in which every velocity that was not measured moves nearly all of the time.
-
-    At rest dry friction balances whatever acts, which no term can say: sign(0) is 0. All windows
-    where that would leave only few, unless the root mean squares `size` of these velocities are
-    given, as for a chunk of the runs.
-    """
-    place = [data.state_names.index(name) for name in data.estimated]
-    speed = np.abs(data.states[:, place])
-    usual = np.sqrt(np.mean(speed**2, axis=0)) if size is None else size
-    rests = speed < _AT_REST * usual
-    kept = np.flatnonzero((np.asarray(windows.mean @ rests) < _RESTS).all(axis=1))
-    few = size is None and len(kept) < _ENOUGH * len(windows)
-    return windows if few else windows.only(kept)
-
-
 def best_widths(data: Dataset, loss: Weak) -> tuple[float, ...]:
     """The half-width whose windows tell most: the number of them times the ratio of what they
     show of the motion to what noise leaves in them, the product over states; and about a third of
@@ -309,9 +289,15 @@ def joined(parts: list[Rows]) -> Rows:
 
 
 def _too_short(data: Dataset, half_width: float) -> DataError:
-    spans = data.step_of_run() * (data.run_lengths - 1)
+    steps = data.step_of_run()
+    spans = steps * (data.run_lengths - 1)
+    longest = int(spans.argmax())
+    width = max(spans[longest] / 10, _NARROWEST * steps[longest])
+    smaller = bool(2 * width < spans[longest])
+    advice = f"Choose smaller widths, as in Weak(widths={width:.2g})," if smaller else "Take"
     return DataError(
         f"{data.source}: no run is as long as one window of the weak form, {2 * half_width:.3g} "
-        f"{data.time_name}; the longest lasts {spans.max():.3g}. Choose smaller widths, as in "
-        f"Weak(widths={spans.max() / 10:.2g}), or VectorField()."
+        f"{data.time_name}; the longest lasts {spans[longest]:.3g} with "
+        f"{data.run_lengths[longest]} rows. {advice} {'or ' * smaller}VectorField()"
+        f"{', or measure longer runs' * (not smaller)}."
     )
