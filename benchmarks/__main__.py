@@ -14,6 +14,7 @@ from benchmarks import (
     defaults,
     exact_and_adam,
     fit_pendulum,
+    knowledge,
     measurements,
     path,
     penalty_overhead,
@@ -36,6 +37,7 @@ BENCHMARKS = {
     "defaults": defaults,
     "beyond": beyond,
     "measurements": measurements,
+    "knowledge": knowledge,
 }
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"
