@@ -1,13 +1,28 @@
-"""Mathematics of the pages, set at build time as MathML, which browsers show without a script."""
+"""What is made when the site is built: formulas as MathML, which browsers show without a script,
+and a page for each example."""
 
 import re
+from pathlib import Path
 from typing import Any
 
+import jupytext
 from latex2mathml.converter import convert
+from mkdocs.structure.files import File, Files
 
 _CODE = re.compile(r"(^```.*?^```|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 _DISPLAYED = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 _INLINE = re.compile(r"\$([^$\n]+)\$")
+
+
+def on_files(files: Files, config: Any, **_: Any) -> Files:
+    """The examples as pages."""
+    for path in sorted(Path(config.config_file_path).parent.glob("examples/*.py")):
+        if path.stem != "quickstart":  # README shows it
+            text = jupytext.writes(jupytext.read(path), fmt="md")
+            text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
+            text += f"\nThe script is `examples/{path.name}`; `make notebooks` makes notebooks.\n"
+            files.append(File.generated(config, f"examples/{path.stem}.md", content=text))
+    return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

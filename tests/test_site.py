@@ -114,10 +114,3 @@ def test_mathematics_is_set_and_every_public_name_is_in_the_reference(site):
     warnings = {name for name in orthoreg.__all__ if name.endswith(("Error", "Warning"))}
     names = set(orthoreg.__all__) - warnings - {"__version__"}
     assert sorted(name for name in names if f'id="orthoreg.{name}"' not in shown) == []
-
-
-def test_the_version_stands_in_one_place_and_has_a_section_of_changes():
-    project = (ROOT / "pyproject.toml").read_text()
-    assert 'dynamic = ["version"]' in project
-    assert f"## {orthoreg.__version__} (" in (ROOT / "CHANGELOG.md").read_text()
-    assert f'version: "{orthoreg.__version__}"' in (ROOT / "CITATION.cff").read_text()

@@ -176,25 +176,36 @@ def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
 
 
 def explanation_of(
-    model: Any, X: Any, y: Any, t: Any, u: Any, atoms: Sequence[Atom], minutes: float | None
+    model: Any,
+    X: Any,
+    y: Any,
+    t: Any,
+    u: Any,
+    atoms: Sequence[Atom],
+    minutes: float | None,
+    functions_of_time: bool,
 ) -> Explanation:
     """The proposals for a fitted model on these data."""
     goes_on = until(minutes)
     loss = model.recipe().loss
     data = known_dataset(model, X, y, t, u)
     if data is None:
+        if functions_of_time:
+            raise InputError("Functions of time need runs in time: a Dataset, or X with t=....")
         rows, _ = training_rows(model, loss, X, y, t, u)
         measured, given = rows_as_measurements(rows), (X, y, u)
     else:
         data = in_states_of(model, data)
         model._variables(data, None)  # refuses other names
-        measured, given = measurements(loss, data), data
+        timed = data.with_clock() if functions_of_time else data
+        measured, given = measurements(loss, timed), data
     support = np.asarray(model.field_.coefficients) != 0
     gaps = explain_rows(
         measured,
         model.field_.features,
         atoms,
         supports={c: np.flatnonzero(row).tolist() for c, row in enumerate(support)},
+        knowledge=model.knowledge(),
         goes_on=goes_on,
     )
     found = [_proposal(model, gap, one) for gap in gaps for one in gap.proposals]

@@ -10,8 +10,8 @@ import numpy as np
 from ._errors import InputError
 from ._estimator import OrthoReg
 from ._scikit import clone
-from ._validation import training_rows
-from .data import folds as folds_of
+from ._validation import given_runs, run_rows, training_rows
+from .data import fold_rule
 from .fitting import finish, prepare
 from .moments import gather
 from .selection import RegularizationPath, regularization_path
@@ -78,13 +78,17 @@ def tune(
     # the path does not depend on the sparsity, and the choice of rho little
     copy.set_params(sparsity=0.0 if copy.sparsity is None else copy.sparsity)
     recipe = copy.recipe()
-    observed, names = training_rows(copy, recipe.loss, X, y, t, u)
+    runs = given_runs(X, y, t, u)
+    if runs is None:
+        observed, names = training_rows(copy, recipe.loss, X, y, t, u)
+    else:
+        observed, names = run_rows(runs, recipe.loss)
     task = prepare(recipe, observed)
     task.check_free("tune")
     rows = task.linear_rows("Exact()")
     if len(rows) < folds:
         raise InputError(f"folds={folds} is more than the {len(rows)} samples.")
-    parts = gather(task.features, task.basis, rows, folds=folds, fold_of_row=folds_of(rows, folds))
+    parts = gather(task.features, task.basis, rows, folds=folds, fold_of_row=fold_rule(rows, folds))
     start = solver.solve(parts, task.support, task.regularization, task.ridge, rows.target_mse)
     scaled = [part.scaled(start.feature_scale, start.target_scale) for part in parts]
     if sparsities is None:

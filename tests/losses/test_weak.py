@@ -113,6 +113,9 @@ def test_wrong_windows_are_refused(widths, order, word):
 def test_runs_shorter_than_a_window_are_refused():
     with pytest.raises(og.DataError, match="no run is as long as one window"):
         og.Weak(30.0).observe(og.Dataset.from_arrays(runs(predators, STARTS, t), t))
+    few = og.Dataset.from_arrays([x[:6] for x in runs(predators, STARTS, t)], t[:6])
+    with pytest.raises(og.DataError, match="with 6 rows. Take VectorField.., or measure longer"):
+        og.Weak().observe(few)
 
 
 def test_a_gradient_solver_says_what_it_needs():

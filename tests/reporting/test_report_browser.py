@@ -80,6 +80,13 @@ def test_all_charts_are_drawn_from_the_one_file(page):
         assert box["width"] > 600 and box["height"] > 150
 
 
+def test_no_button_sends_data_away(page):
+    titles = page.eval_on_selector_all(
+        ".modebar-btn", "all => all.map(one => one.getAttribute('data-title'))"
+    )
+    assert set(titles) == {"Download plot as a PNG", "Zoom", "Reset axes"}
+
+
 def test_switches_and_lists_change_what_they_should(page):
     whole = outline(page, "chart-phase")
     page.check("input[name=phase-part][value=network]", force=True)

@@ -127,3 +127,11 @@ def test_what_cannot_be_reported_is_refused(pendulum_model, pendulum_runs, tmp_p
     with pytest.raises(InputError, match="the model knows 'theta', 'omega'"):
         og.report(pendulum_model, tmp_path / "a.html", data=other)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_from_a_file_has_the_same_path(found, pendulum_model, pendulum_runs, tmp_path):
+    pendulum_model.save(tmp_path / "m.orthoreg")
+    loaded = og.load(tmp_path / "m.orthoreg")
+    assert collect(loaded, pendulum_runs).paths == found.paths
+    with pytest.raises(InputError, match="a model file does not keep them"):
+        og.bootstrap(loaded)

@@ -33,6 +33,16 @@ Tables = Annotated[
 ]
 
 
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Local worker processes that share the work."),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(help="Address of a Dask scheduler that has workers: tcp://host:8786."),
+]
+
+
 def _print_version(asked: bool) -> None:
     if asked:
         from .. import __version__

@@ -1,6 +1,7 @@
 """Fitted fields as text and mathematics, and as source of other languages."""
 
 from ._c import to_c as to_c
+from ._fmu import to_fmu as to_fmu
 from ._jax import JaxField as JaxField
 from ._jax import to_jax as to_jax
 from ._julia import to_julia as to_julia

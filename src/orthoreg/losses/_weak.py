@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from .._errors import DataError, InputError
 from .._registry import part
-from ..data import Dataset, Rows
+from ..data import AnyRows, Dataset, Rows
 from ..smoothing import Windows, bump_windows, smooth, without_outliers
 from ._loss import AbstractLoss, Segments
 from ._vector_field import VectorField
@@ -33,12 +33,15 @@ class Weak(AbstractLoss):
 
     By parts int phi x' = -int phi' x, and int phi q'' = int phi'' q for a velocity that was not
     measured: data are integrated, not differentiated, and both sides pass the same filter. Inside
-    f the states are smoothed. The problem stays linear least squares.
+    f the states are smoothed. The problem stays linear least squares. Windows in which something
+    rests are left out (dry friction).
 
-    `widths` are half-widths of windows in units of time, one or several; None takes the one that
-    shows most of the motion against its noise, or the narrowest that shows it clearly, and about
-    a third of it. Windows in which something rests are left out (dry friction). `order` is p in
-    phi = (1 - s^2)^p.
+    Parameters
+    ----------
+    widths : half-widths of windows in units of time, one or several; None takes the one that shows
+        most of the motion against its noise, or the narrowest that shows it clearly, and about a
+        third of it.
+    order : p in phi = (1 - s^2)^p.
     """
 
     widths: tuple[float, ...] | float | int | None = None
@@ -102,7 +105,7 @@ class Weak(AbstractLoss):
             clock=data.clock_place,
         ).holding(data.given_rates)
 
-    def linear_rows(self, observed) -> Rows | None:
+    def linear_rows(self, observed) -> AnyRows | None:
         return observed
 
     def derivatives(self, data: Dataset, field) -> Float[np.ndarray, "N n"]:
@@ -228,9 +231,15 @@ def joined(parts: list[Rows]) -> Rows:
 
 
 def _too_short(data: Dataset, half_width: float) -> DataError:
-    spans = data.step_of_run() * (data.run_lengths - 1)
+    steps = data.step_of_run()
+    spans = steps * (data.run_lengths - 1)
+    longest = int(spans.argmax())
+    width = max(spans[longest] / 10, _NARROWEST * steps[longest])
+    smaller = bool(2 * width < spans[longest])
+    advice = f"Choose smaller widths, as in Weak(widths={width:.2g})," if smaller else "Take"
     return DataError(
         f"{data.source}: no run is as long as one window of the weak form, {2 * half_width:.3g} "
-        f"{data.time_name}; the longest lasts {spans.max():.3g}. Choose smaller widths, as in "
-        f"Weak(widths={spans.max() / 10:.2g}), or VectorField()."
+        f"{data.time_name}; the longest lasts {spans[longest]:.3g} with "
+        f"{data.run_lengths[longest]} rows. {advice} {'or ' * smaller}VectorField()"
+        f"{', or measure longer runs' * (not smaller)}."
     )

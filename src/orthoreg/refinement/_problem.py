@@ -25,6 +25,8 @@ _BLOCK = 2_000_000  # sensitivities held at a time
 _CHECKED = 40  # segments on which the number of substeps is chosen
 _MOST_SUBSTEPS = 32
 _LEAST_SIGMA = 1e-8  # of a state's spread: what is left of exact data
+TRIFLE = 1e-4
+"""Of a state's spread: what integrators and files round away, which no term is needed for."""
 
 
 @final

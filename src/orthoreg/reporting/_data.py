@@ -94,14 +94,14 @@ class Flow:
 @dataclass(frozen=True)
 class Portrait:
     """A pair of states: the flow of the model, of its equations and of its network (None where it
-    has none), and measured runs."""
+    has no network), and measured runs."""
 
     x_label: str
     y_label: str
     x_range: Numbers
     y_range: Numbers
     whole: Flow
-    equations: Flow
+    equations: Flow | None
     network: Flow | None
     runs_x: Numbers
     runs_y: Numbers
@@ -137,8 +137,8 @@ class Phase:
 @final
 @dataclass(frozen=True)
 class ResidualMap:
-    """One equation's residual over two variables, or one where `y` is empty; `density` is that of
-    the data, `distance` from them in units of the trust region's edge."""
+    """One equation's residual over two variables, or one where `y` is empty. On a grid of their
+    own: `density` of the data, `distance` from them in units of the trust region's edge."""
 
     equation: str
     x_label: str
@@ -146,6 +146,8 @@ class ResidualMap:
     x: Numbers
     y: Numbers
     values: list[Any]
+    grid_x: Numbers
+    grid_y: Numbers
     density: list[Any]
     levels: Numbers
     distance: list[Any] | None

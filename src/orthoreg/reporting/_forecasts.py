@@ -14,6 +14,7 @@ from ..views import (
     choose_runs,
     curve_errors,
     envelope,
+    evenly,
     largest,
     not_measured,
     share_shown,
@@ -134,7 +135,9 @@ def _run(
 
 
 def _kept(values: Float[np.ndarray, "N k"], points: int) -> np.ndarray:
-    """Rows that look like all of them, in every column."""
-    each = max(points // max(values.shape[1], 1), 40)
-    rows = [envelope(column, points if values.shape[1] == 1 else each) for column in values.T]
-    return np.unique(np.concatenate(rows))
+    """About so many rows, evenly spaced, and among many those at which a column turns."""
+    if len(values) <= points:
+        return np.arange(len(values))
+    each = max(points // (2 * values.shape[1]), 20)
+    turns = [envelope(column, each) for column in values.T]
+    return np.unique(np.concatenate([evenly(len(values), points // 2), *turns]))

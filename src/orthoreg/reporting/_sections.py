@@ -134,8 +134,8 @@ def _forecasts(data: ReportData) -> str:
     if found is None:
         return ""
     names = [
-        f"{run.label}: error {_percent(run.error)}" if run.error is not None
-        else f"{run.label}: ends early"
+        f"{run.label} · error {_percent(run.error)}" if run.error is not None
+        else f"{run.label} · ends early"
         for run in found.runs
     ]  # fmt: skip
     pick = select("forecast-run", "Run", names) if len(names) > 1 else ""
@@ -184,7 +184,9 @@ def _residual(data: ReportData) -> str:
         return f"<h2>Residual map</h2>{_note(data.residual_note)}" if data.residual_note else ""
     first = data.residual[0]
     pick = select("residual-equation", "Equation", [one.equation for one in data.residual])
-    shows = {"Data": "points", "Density": "density"}
+    shows = {"Data": "points"}
+    if first.density:
+        shows["Density"] = "density"
     if first.distance is not None:
         shows["Trust region"] = "region"
     switch = switches("residual-show", "Show", shows) if first.y else ""
@@ -333,7 +335,7 @@ def _quality(data: ReportData) -> str:
         if notes
     )
     none = "" if found.repairs else '<p class="quiet">No measurement was changed or left out.</p>'
-    values = table(found.columns, found.rows, words=2)
+    values = table(found.columns, found.rows, words=1 + ("unit" in found.columns))
     return f"<h2>Data</h2>{_facts(found.facts)}{values}{none}{lists}"
 
 

@@ -21,7 +21,8 @@ def certificate_notes(
     if any(row.overlap < NEGLIGIBLE_OVERLAP for row in notable):
         notes.append(
             "The residual is what the terms in use cannot represent. Where missing physics "
-            "correlates with a term, that term's coefficient carries part of it."
+            "correlates with a term, that term's coefficient carries part of it. "
+            "model.explain(data), on the command line `orthoreg explain`, proposes formulas for it."
         )
     for row in notable:
         if row.library_share <= LIBRARY_SHARE:
@@ -50,11 +51,11 @@ NO_DATA = (
 
 
 def weak_form(widths: Sequence[float]) -> str:
-    """How noisy data were fitted."""
+    """How data were fitted that are noisy or far apart."""
     wide = listed([f"{2 * width:.3g}" for width in widths])
     return (
-        f"The data are noisy: fitted in the weak form, by integrals over windows of {wide} in "
-        f"time, not to derivatives."
+        f"Fitted in the weak form, by integrals over windows of {wide} in time, not to "
+        f"derivatives, which noise or few samples would spoil."
     )
 
 
@@ -66,6 +67,9 @@ def left_out_values(counts: Mapping[str, int]) -> str:
 
 INTERVALS_KNOW_NOISE = (
     "Intervals are those of the matched trajectories: they know the noise of the measurements."
+)
+INTERVALS_NOT_KNOWN = (
+    "No intervals: the rows are too few to show noise, and the runs to show how they differ."
 )
 NOISE_NOT_IN_INTERVALS = (
     "Intervals are those of resampled runs or stretches: they do not know what noise and smoothing "

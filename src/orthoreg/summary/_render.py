@@ -110,7 +110,7 @@ def term_table(summary: Summary) -> Any:
                 "" if one.equation == before else f"{one.equation}'",
                 one.term,
                 f"{one.coefficient:#.4g}" if used else "left out",
-                f"{one.low:#.4g} to {one.high:#.4g}" if used else "",
+                _interval(one) if used else "",
                 f"{100 * one.probability:.0f} %",
             )
         )
@@ -120,6 +120,10 @@ def term_table(summary: Summary) -> Any:
     columns = ("equation", "term", "coefficient", "95 % interval", "probability")
     found = table("Terms (probability: bootstrap over runs)", columns, rows, words=2)
     return Group(found, *(Text(f"  {pair.text}") for pair in summary.confounded))
+
+
+def _interval(row: TermRow) -> str:
+    return "not known" if row.low is None else f"{row.low:#.4g} to {row.high:#.4g}"
 
 
 def _is_shown(row: TermRow) -> bool:

@@ -20,6 +20,7 @@ from ._assess import assess
 from ._motion import motion_of
 from ._notes import (
     INTERVALS_KNOW_NOISE,
+    INTERVALS_NOT_KNOWN,
     NO_DATA,
     NO_EVIDENCE,
     NOISE_NOT_IN_INTERVALS,
@@ -122,7 +123,9 @@ def summarize(
     notes += [f"Accepted into the library of {one}." for one in subject.accepted]
     if subject.knows_noise:
         notes.append(INTERVALS_KNOW_NOISE)
-    if subject.widths and not subject.knows_noise and subject.evidence is not None:
+    if subject.evidence is not None and np.isnan(subject.evidence.interval).any():
+        notes.append(INTERVALS_NOT_KNOWN)
+    elif subject.widths and not subject.knows_noise and subject.evidence is not None:
         notes.append(NOISE_NOT_IN_INTERVALS)
     if subject.velocity_of:
         notes.append(given_rates(subject.velocity_of, subject.estimated))
@@ -216,11 +219,11 @@ def term_rows(subject: Subject) -> tuple[TermRow, ...]:
             shown = shown | (evidence.probability[c] > 0)
         for k in np.flatnonzero(shown):
             value = float(coefficients[c, k])
-            sure = {} if evidence is None else {
-                "low": float(evidence.interval[c, k, 0]),
-                "high": float(evidence.interval[c, k, 1]),
-                "probability": float(evidence.probability[c, k]),
-            }  # fmt: skip
+            sure: dict[str, float] = {}
+            if evidence is not None:
+                sure["probability"] = float(evidence.probability[c, k])
+                low, high = evidence.interval[c, k].tolist()
+                sure |= {} if np.isnan(low) else {"low": low, "high": high}
             rows.append(TermRow(subject.labels[c], field.features.names[k], value, **sure))
     return tuple(rows)
 
