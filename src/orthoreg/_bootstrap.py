@@ -8,11 +8,13 @@ import numpy as np
 from jaxtyping import Float
 
 from ._errors import InputError
+from ._html import html_sentences, html_table
 from ._model import AbstractModel
 from ._scikit import check_is_fitted
 from .export import equation_names, learned_equations, significant
 from .selection import ConfoundedPair, TermEvidence, term_evidence
 
+_COLUMNS = ("equation", "term", "95 % interval", "probability")
 NOTABLE = 0.05
 """The probability of a term that was left out, from which on it is shown."""
 
@@ -40,11 +42,28 @@ class Bootstrap:
 
     def __repr__(self) -> str:
         """The terms in use, and those that resamples chose now and then; then confounded pairs."""
-        rows = [("equation", "term", "95 % interval", "probability")]
-        labels = equation_names(self.output_names, self.velocity_of)
+        rows = [_COLUMNS, *self._rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            f"{equation:<{widths[0]}}  {term:<{widths[1]}}  {interval:>{widths[2]}}  "
+            f"{probability:>{widths[3]}}".rstrip()
+            for equation, term, interval, probability in rows
+        ]
+        return "\n".join([*lines, *self._pairs()])
+
+    def _repr_html_(self) -> str:
+        """The same as a table of a notebook."""
+        return html_table(_COLUMNS, self._rows(), words=2) + html_sentences(self._pairs())
+
+    def _learned(self) -> list[int]:
         learned = learned_equations(self.output_names, self.velocity_of)
-        learned = [c for c in learned if self.output_names[c] not in self.given]
-        for c in learned:
+        return [c for c in learned if self.output_names[c] not in self.given]
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        """Equation, term, interval and probability, in words."""
+        rows = []
+        labels = equation_names(self.output_names, self.velocity_of)
+        for c in self._learned():
             output = labels[c]
             shown = np.flatnonzero(self.support[c] | (self.probability[c] >= NOTABLE))
             for place, k in enumerate(shown):
@@ -56,18 +75,16 @@ class Bootstrap:
                 ))  # fmt: skip
             if not len(shown):
                 rows.append((f"{output}'", "no terms", "", ""))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            f"{equation:<{widths[0]}}  {term:<{widths[1]}}  {interval:>{widths[2]}}  "
-            f"{probability:>{widths[3]}}".rstrip()
-            for equation, term, interval, probability in rows
-        ]
-        pairs = [
+        return rows
+
+    def _pairs(self) -> list[str]:
+        """What the data cannot tell apart, a sentence for each pair."""
+        labels = equation_names(self.output_names, self.velocity_of)
+        return [
             f"{labels[pair.equation]}': {pair.advice}"
             for pair in self.confounded
-            if pair.equation in learned
+            if pair.equation in self._learned()
         ]
-        return "\n".join([*lines, *pairs])
 
 
 def _interval(low: float, high: float) -> str:
@@ -90,18 +107,22 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
 
     Parameters
     ----------
-    model : a fitted model with a selection, or one of noisy runs; a model file keeps neither the
+    model
+        a fitted model with a selection, or one of noisy runs; a model file keeps neither the
         moments nor the runs.
-    resamples : how many.
-    seed : of the draw.
+    resamples
+        how many.
+    seed
+        of the draw.
 
     Returns
     -------
-    found : `.interval` (n, K, 2), 95 % intervals of least squares with the chosen terms, which is
-        what an exactly orthogonal residual leaves; of noisy runs those of matched trajectories,
-        which know the noise; not a number where rows are too few for either. `.probability`
-        (n, K), the share of resamples that choose a term; of noisy runs how probable their noise
-        leaves it. `.confounded`, pairs of terms that the data cannot tell apart.
+    found
+        `.interval` (n, K, 2), 95 % intervals of least squares with the chosen terms, which is what
+        an exactly orthogonal residual leaves; of noisy runs those of matched trajectories, which
+        know the noise; not a number where rows are too few for either. `.probability` (n, K), the
+        share of resamples that choose a term; of noisy runs how probable their noise leaves it.
+        `.confounded`, pairs of terms that the data cannot tell apart.
 
     Examples
     --------

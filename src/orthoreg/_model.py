@@ -13,6 +13,7 @@ from . import export
 from ._errors import InputError
 from ._explaining import Explanation, explanation_of
 from ._exporting import AbstractExports
+from ._html import escape, html_lines
 from ._model_parts import model_params, model_parts, restore
 from ._persistence import write_model
 from ._refining import (
@@ -92,15 +93,20 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : a `Dataset` or `ChunkedDataset`; or states with times `t`, one array (T, n) or a list of
+        X
+            a `Dataset` or `ChunkedDataset`; or states with times `t`, one array (T, n) or a list of
             them; or states (N, n) with derivatives `y`, the form of scikit-learn.
-        y : derivatives at the rows of `X`, (N, n).
-        t : times of the rows, or the step between them.
-        u : inputs at the rows, (T, m) or a list of such.
+        y
+            derivatives at the rows of `X`, (N, n).
+        t
+            times of the rows, or the step between them.
+        u
+            inputs at the rows, (T, m) or a list of such.
 
         Returns
         -------
-        model : this model, fitted; all that was learned ends in `_`.
+        model
+            this model, fitted; all that was learned ends in `_`.
 
         Examples
         --------
@@ -145,6 +151,18 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         The new `certificate_` is evaluated on the new data. No bound is claimed there: the residual
         was made orthogonal on the old ones.
 
+        Parameters
+        ----------
+        X, y, t, u
+            the new data, as for `fit`.
+
+        Returns
+        -------
+        model
+            a new model.
+
+        Examples
+        --------
         >>> import numpy as np, orthoreg as og
         >>> t = np.linspace(0, 6, 200)
         >>> model = og.OrthoReg(og.Polynomial(1)).fit(np.exp(-t)[:, None], t=t)
@@ -195,6 +213,18 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         gained (`.status`) and how well the constants are known (`.covariance`, `.interval()`),
         which is what `bootstrap` and the summary then show. Wrong terms are not repaired.
 
+        Parameters
+        ----------
+        X, t, u
+            runs in time, as for `fit`.
+
+        Returns
+        -------
+        model
+            a new model.
+
+        Examples
+        --------
         >>> import numpy as np, orthoreg as og
         >>> t = np.linspace(0, 6, 200)
         >>> x = np.exp(-t) + 0.02 * np.random.default_rng(0).standard_normal(200)
@@ -223,15 +253,31 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         functions_of_time: bool = False,
         minutes: float | None = None,
     ) -> Explanation:
-        """What the model's library lacks, on data given as to `fit`: `.proposals`, ranked formulas
-        with their evidence; `.accept(i)` is a new model with those terms. This one stays.
+        """What the model's library lacks.
 
-        Formulas of a catalogue, and `atoms` of your own, are sought together with the library's
-        terms, so that coefficients may change when one is added. Where nothing is clearly better
-        than the library there are no proposals. What the model's physics says holds for them too.
-        `functions_of_time` offers oscillations and trends of the time itself. After `minutes` the
-        best so far is returned.
+        Formulas of a catalogue are sought together with the library's terms, so that coefficients
+        may change when one is added. Where nothing is clearly better than the library there are no
+        proposals. What the model's physics says holds for them too. This model stays as it is.
 
+        Parameters
+        ----------
+        X, y, t, u
+            the data, as for `fit`.
+        atoms
+            formulas of your own.
+        functions_of_time
+            offers oscillations and trends of the time itself.
+        minutes
+            after which the best so far is returned.
+
+        Returns
+        -------
+        found
+            an `Explanation`: `.proposals`, ranked formulas with their evidence; `.accept(i)` is a
+            new model with those terms.
+
+        Examples
+        --------
         >>> import numpy as np, orthoreg as og
         >>> x = np.random.default_rng(0).uniform(-2, 2, (300, 1))
         >>> model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(x, -x + 0.5 * np.sin(3 * x))
@@ -299,13 +345,16 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : states (N, n), a frame with their names, or a `Dataset`, whose rows are taken one after
+        X
+            states (N, n), a frame with their names, or a `Dataset`, whose rows are taken one after
             the other.
-        u : inputs (N, m), where the model has some and `X` does not hold them.
+        u
+            inputs (N, m), where the model has some and `X` does not hold them.
 
         Returns
         -------
-        derivatives : (N, n), in the order of `output_names_`.
+        derivatives
+            (N, n), in the order of `output_names_`.
         """
         if not hasattr(self, "field_"):
             check_is_fitted(self)  # costs more than the prediction of one row
@@ -316,7 +365,8 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        symbolic, neural : what the equations and what the residual contribute, (N, n) each.
+        symbolic, neural
+            what the equations and what the residual contribute, (N, n) each.
         """
         check_is_fitted(self)
         variables = self._variables(X, u)
@@ -373,21 +423,27 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        x0 : the state at the first time, (n,), or one in each row, (B, n).
-        t : increasing times, (T,).
-        u : the inputs: their values at `t`, (T, m) or (B, T, m); a function of time that returns m
+        x0
+            the state at the first time, (n,), or one in each row, (B, n).
+        t
+            increasing times, (T,).
+        u
+            the inputs: their values at `t`, (T, m) or (B, T, m); a function of time that returns m
             values; or a pandas Series or frame indexed by time.
-        interpolation : how inputs run between samples, for all or as a dict by input: "cubic" (a
-            smooth curve), "linear" or "hold" (the last value stays). As `input_interpolation_` if
-            None.
-        throw : raises where a rollout does not complete.
-        rtol : relative tolerance of the integration.
+        interpolation
+            how inputs run between samples, for all or as a dict by input: "cubic" (a smooth curve),
+            "linear" or "hold" (the last value stays). As `input_interpolation_` if None.
+        throw
+            raises where a rollout does not complete.
+        rtol
+            relative tolerance of the integration.
 
         Returns
         -------
-        rollout : `.x` (T, n) or (B, T, n). Divergence does not raise: `.status` says how the
-            rollout ended, `.stopped_at` when, and `.message` where and which term dominated there.
-            With a gate, `.left_at` is the first of the times `t` at which the state is outside the
+        rollout
+            `.x` (T, n) or (B, T, n). Divergence does not raise: `.status` says how the rollout
+            ended, `.stopped_at` when, and `.message` where and which term dominated there. With a
+            gate, `.left_at` is the first of the times `t` at which the state is outside the
             training data.
         """
         check_is_fitted(self)
@@ -408,13 +464,16 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        data : the runs. A noisy one starts from the state that follows its first rows best: a tenth
-            of them, at least 10 and at most 50.
-        interpolation, rtol : as in `simulate`.
+        data
+            the runs. A noisy one starts from the state that follows its first rows best: a tenth of
+            them, at least 10 and at most 50.
+        interpolation, rtol
+            as in `simulate`.
 
         Returns
         -------
-        rollouts : one for each run.
+        rollouts
+            one for each run.
         """
         check_is_fitted(self)
         self._check_equations()
@@ -449,13 +508,15 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        precision : significant digits of coefficients.
+        precision
+            significant digits of coefficients.
 
         Returns
         -------
-        lines : one per equation; '+ residual' where the network adds something, '(given)' after
-            what was, '(told: ...)' where a network was drawn towards a known equation. One of
-            second order is one line: "theta'' = -1.000 sin(theta)".
+        lines
+            one per equation; '+ residual' where the network adds something, '(given)' after what
+            was, '(told: ...)' where a network was drawn towards a known equation. One of second
+            order is one line: "theta'' = -1.000 sin(theta)".
         """
         check_is_fitted(self)
         known = self.knowledge()
@@ -492,8 +553,10 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         """What scikit-learn shows in a notebook, under the equations once there are some."""
         from sklearn.utils import estimator_html_repr
 
-        lines = self.equations() if hasattr(self, "field_") else []
-        return export.to_html(lines) + estimator_html_repr(self)
+        lines = self.to_mathml() if hasattr(self, "field_") else []
+        if lines and self.knowledge().systems:  # which read better as they were written
+            lines = [escape(line) for line in self.equations()]
+        return html_lines(lines) + estimator_html_repr(self)
 
     def summary(
         self,
@@ -511,6 +574,20 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         of the fit alone. `forecasts` are those of `orthoreg.summary.forecast_sample(data)`, where
         they are there already; at most 256 runs are forecast.
 
+        Parameters
+        ----------
+        X, y, t, u
+            the data, as for `fit`; none for the last summary.
+        forecasts
+            see above.
+
+        Returns
+        -------
+        summary
+            plain data, with its renderers.
+
+        Examples
+        --------
         >>> import numpy as np, orthoreg as og
         >>> t = np.linspace(0, 20, 400)
         >>> x = np.cos(t)[:, None]  # the velocity is missing
@@ -572,6 +649,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
             refined="" if self.refinement_ is None else self.refinement_.status,
             knows_noise=_knows_noise(self._trajectories()),
             units=self.units_,
+            paths=() if self.selection_ is None else self.selection_.paths,
             complete=known.complete,
             systems=known.systems,
         )
@@ -612,7 +690,8 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        path : the file, which is replaced if it exists. `orthoreg.load` reads it.
+        path
+            the file, which is replaced if it exists. `orthoreg.load` reads it.
         """
         check_is_fitted(self)
         write_model(path, *model_parts(self, self._term_evidence()))
@@ -647,12 +726,15 @@ def fit_together(
 
     Parameters
     ----------
-    models : all with the same loss, and the same solver.
-    X, y, t, u : the data, as for `fit`.
+    models
+        all with the same loss, and the same solver.
+    X, y, t, u
+        the data, as for `fit`.
 
     Returns
     -------
-    models : the same, fitted.
+    models
+        the same, fitted.
     """
     if not models:
         raise InputError("fit_together needs at least one model; the list is empty.")

@@ -133,6 +133,18 @@ def test_windows_at_rest_are_left_out():
     assert np.max(og.Weak(0.5).observe(restless).times) > 19
 
 
+def test_turning_round_is_no_rest():
+    from orthoreg.losses._weak import at_rest
+
+    times = np.linspace(0, 20, 4001)
+    speed = np.cos(2 * times)  # slow for three rows at each turn
+    moves = og.Dataset.from_arrays(speed[:, None], times, names=["v"])
+    assert (np.abs(speed) < 0.005).any() and not at_rest(moves, [0]).any()
+    held = (times > 5) & (times < 6)
+    stops = og.Dataset.from_arrays(np.where(held, 0.0, speed)[:, None], times, names=["v"])
+    assert (at_rest(stops, [0])[:, 0] == held).mean() > 0.999
+
+
 def test_an_encoder_is_noisy_where_accelerations_matter():
     fine = np.linspace(0, 5, 5000)
     exact = 0.05 * np.sin(3 * fine)[:, None]

@@ -15,7 +15,8 @@ from ._stages import Stage, run_stage
 _OUTER = 1 / 3  # of the runs, those that go furthest
 _FEWEST_RUNS = 9
 _PARTS = 5
-_BETTER = 0.25  # of the squared error with a gate, without one
+_BETTER = 0.25  # of the squared error with a gate, without one,
+_TOLD = 0.1  # over forecasts in which the gate matters by so much, relatively
 _SLOW_FADE = 2.0  # of a residual that was right beyond its data
 _MOST_EVALUATIONS = 8
 
@@ -58,10 +59,13 @@ def open_gate(
         forecast_errors(
             replace(problem, field=one, constants=Constants.none(), data=unseen, smoothed=None),
             stage, np.zeros(0), smooth[outer],
-        ).mean()
+        )
         for one in (free, held)
     ]  # fmt: skip
-    if not errors[0] <= min(_BETTER * errors[1], USELESS**2):
+    told = np.abs(np.log(np.maximum(errors[0], 1e-300) / np.maximum(errors[1], 1e-300))) > _TOLD
+    if not told.any() or not errors[0][told].mean() <= _BETTER * errors[1][told].mean():
+        return field
+    if errors[0].max() > USELESS**2:
         return field
     wider = replace(
         region, rate=region.rate / seen, landmarks=region.landmarks / seen, fade=_SLOW_FADE

@@ -12,7 +12,7 @@ from ..differentiation import AbstractDifferentiator
 from ..export import equation_names, learned_equations
 from ..libraries import AbstractLibrary
 from ..physics import Implicit
-from ..selection import TermEvidence
+from ..selection import EquationPath, TermEvidence
 from ..simulation import Rollout
 from ..smoothing import outliers
 from ._advise import advise
@@ -39,6 +39,7 @@ from ._scores import derivative_scores, forecast_sample, forecast_scores
 from ._summary import (
     CertificateRow,
     ConfoundedTerms,
+    PathRow,
     Scores,
     Summary,
     TermRow,
@@ -58,7 +59,7 @@ class Subject:
     measured. `widths` are half-widths of the weak form, if that was fitted, and `refined` says
     what matching trajectories gave; `knows_noise` that the intervals are from there. `units` are
     those of the columns, where they are known. `complete` are the equations to which nothing is
-    added, `systems` those that hold several derivatives.
+    added, `systems` those that hold several derivatives, `paths` how the terms of each were chosen.
     `accepted` are terms that the library lacked at first, by equation.
     """
 
@@ -82,6 +83,7 @@ class Subject:
     units: Mapping[str, str] | None = None
     complete: tuple[int, ...] = ()
     systems: tuple[Implicit, ...] = ()
+    paths: tuple[EquationPath, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -156,6 +158,7 @@ def summarize(
         certificate=certificate,
         orthogonality=float(subject.certificate.orthogonality),
         notes=tuple(notes),
+        paths=_paths(subject),
         source=None if data is None else data.source,
         runs=None if data is None else data.n_runs,
         samples=rows,
@@ -264,3 +267,24 @@ def _confounded(subject: Subject) -> tuple[ConfoundedTerms, ...]:
         for pair in subject.evidence.pairs
         if pair.equation in subject.learned
     )
+
+
+def _paths(subject: Subject) -> tuple[PathRow, ...]:
+    """The error of each learned equation by its number of terms."""
+    if not subject.paths:
+        return ()
+    used = np.asarray(subject.field.coefficients) != 0
+    rows = []
+    for c in subject.learned:
+        path = subject.paths[c]
+        own = [i for i, one in enumerate(path.supports) if np.array_equal(one, used[c])]
+        rows.append(
+            PathRow(
+                subject.labels[c],
+                tuple(int(count) for count in path.n_terms),
+                tuple(float(np.sqrt(max(error, 0.0))) for error in path.inner),
+                tuple(float(np.sqrt(max(error, 0.0))) for error in path.outer),
+                own[0] if own else None,
+            )
+        )
+    return tuple(rows)
