@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ._estimator import OrthoReg
+from ._html import html_lines, html_sentences
 
 _LEAST_WEIGHT = 1e-3  # of a model that counts in averages
 
@@ -58,6 +59,11 @@ class DiscoveredModel:
             "is_base": self.is_base,
             "difference": None if self.difference is None else dict(vars(self.difference)),
         }
+
+    def _repr_html_(self) -> str:
+        base = ", base library" if self.is_base else ""
+        part = "" if self.difference is None else html_sentences([str(self.difference)])
+        return f"gap {self.gap:.1f} nats{base}{html_lines(self.model.to_mathml())}{part}"
 
     def __repr__(self) -> str:
         base = ", base library" if self.is_base else ""
@@ -121,6 +127,11 @@ class Discovery:
             "nothing_to_add": self.nothing_to_add,
             "timed_out": self.timed_out,
         }
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the equations of each model, best first."""
+        return "".join(f"<div><b>[{i}]</b> {one._repr_html_()}</div>"
+                       for i, one in enumerate(self.models))  # fmt: skip
 
     def __repr__(self) -> str:
         lines = [f"[{i}] {one!r}" for i, one in enumerate(self.models)]

@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from ._errors import InputError
+from ._html import html_lines, html_sentences, html_table
 from ._scikit import clone
 from ._validation import in_states_of, known_dataset, training_rows
 from .explanation import (
@@ -137,6 +138,21 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return {"proposals": [one.to_dict() for one in self.proposals]}
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the equations that are proposed, each with its evidence."""
+        if not self.proposals:
+            return html_sentences([repr(self)])
+        columns = ("", "equation lacks", "gain", "explains inside", "outer shell", "preferred")
+        rows = [
+            (
+                f"[{i}]", f"{one.equation}': {one.formula}", f"{one.gain:.0f} nats",
+                _percent(one.inside), _percent(one.outside), _percent(one.probability),
+            )
+            for i, one in enumerate(self.proposals)
+        ]  # fmt: skip
+        best = html_lines([one.to_mathml() for one in self._best_of_each()])
+        return best + html_table(columns, rows, words=2)
 
     def __repr__(self) -> str:
         if not self.proposals:

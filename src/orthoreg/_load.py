@@ -16,11 +16,13 @@ def load(path: str | os.PathLike[str]) -> AbstractModel:
 
     Parameters
     ----------
-    path : a `.orthoreg` file, of this version or of an earlier one.
+    path
+        a `.orthoreg` file, of this version or of an earlier one.
 
     Returns
     -------
-    model : as it was saved; `predict` gives the same bits.
+    model
+        as it was saved; `predict` gives the same bits.
     """
     manifest, arrays = read_model(path)
     try:

@@ -60,13 +60,17 @@ class RandomFeatures(AbstractAugmentation):
 
     Parameters
     ----------
-    width : the number of units.
-    ridge : rho, the weight of the squared output weights; None leaves it to held-out data.
-    weight_scale : scales the weights, for variables in units of their standard deviations: steep
-        units follow fine detail, flat ones wide trends. A pair spreads the units evenly, by ratio,
-        from the first value to the second.
-    univariate_fraction : the share of units that see one variable each, in turn, so that detail in
-        one variable needs few units however many variables there are.
+    width
+        the number of units.
+    ridge
+        rho, the weight of the squared output weights; None leaves it to held-out data.
+    weight_scale
+        scales the weights, for variables in units of their standard deviations: steep units follow
+        fine detail, flat ones wide trends. A pair spreads the units evenly, by ratio, from the
+        first value to the second.
+    univariate_fraction
+        the share of units that see one variable each, in turn, so that detail in one variable needs
+        few units however many variables there are.
 
     Examples
     --------
@@ -132,10 +136,13 @@ class MLP(AbstractAugmentation):
 
     Parameters
     ----------
-    width : units of each hidden layer.
-    depth : the number of hidden layers.
-    ridge : rho, the weight of the squared output weights; None leaves it to held-out data, and is
-        zero for a gradient solver.
+    width
+        units of each hidden layer.
+    depth
+        the number of hidden layers.
+    ridge
+        rho, the weight of the squared output weights; None leaves it to held-out data, and is zero
+        for a gradient solver.
     """
 
     width: int = 128

@@ -17,10 +17,14 @@ class UniversalODE(AbstractModel):
 
     Parameters
     ----------
-    width, depth : of the network, as for `MLP`.
-    loss : with `MultiStep()` it is trained through the integrator, on states alone.
-    solver : `Adam(normalize=True)` if None.
-    seed : of the weights that training starts from.
+    width, depth
+        of the network, as for `MLP`.
+    loss
+        with `MultiStep()` it is trained through the integrator, on states alone.
+    solver
+        `Adam(normalize=True)` if None.
+    seed
+        of the weights that training starts from.
     """
 
     def __init__(
@@ -54,13 +58,18 @@ class PINN(AbstractModel):
 
     Parameters
     ----------
-    known : the equations by state, numbers included, as in {"omega": "-sin(theta) - 0.2*omega"};
-        states that it does not name are free.
-    weight : that of the squared distance between N and the known equations at the measured states,
+    known
+        the equations by state, numbers included, as in {"omega": "-sin(theta) - 0.2*omega"}; states
+        that it does not name are free.
+    weight
+        that of the squared distance between N and the known equations at the measured states,
         beside the distance to the derivatives.
-    width, depth : of the network, as for `MLP`.
-    solver : `Adam(normalize=True)` if None.
-    seed : of the weights that training starts from.
+    width, depth
+        of the network, as for `MLP`.
+    solver
+        `Adam(normalize=True)` if None.
+    seed
+        of the weights that training starts from.
     """
 
     def __init__(

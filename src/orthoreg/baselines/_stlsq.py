@@ -19,11 +19,16 @@ class STLSQ(AbstractModel):
 
     Parameters
     ----------
-    threshold : terms below it leave; the others are refitted without the ridge.
-    library : candidate terms, as a library or as text, as for `OrthoReg`.
-    alpha : the ridge weight on the sum of squares meanwhile.
-    rounds : at most so many times.
-    loss : how runs become targets; `VectorField()` if None.
+    threshold
+        terms below it leave; the others are refitted without the ridge.
+    library
+        candidate terms, as a library or as text, as for `OrthoReg`.
+    alpha
+        the ridge weight on the sum of squares meanwhile.
+    rounds
+        at most so many times.
+    loss
+        how runs become targets; `VectorField()` if None.
 
     Examples
     --------

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 app = typer.Typer(
-    add_completion=False,
     rich_markup_mode="rich",
     help="Equations, a neural residual orthogonal to them, and forecasts, from time series.",
 )

@@ -84,6 +84,11 @@ class ChunkedRows:
         return self.first.clock
 
     @property
+    def times(self) -> Any:
+        """Those of the sample: there are some, or none."""
+        return self.first.times
+
+    @property
     def windows(self) -> Any:
         """Those of the sample: there are some, or none."""
         return self.first.windows

@@ -13,6 +13,7 @@ from ._arrays import from_arrays, from_positions
 from ._checks import Place, check_finite, check_increasing, check_moving, warn_constant
 from ._notes import Note
 from ._velocities import second_order
+from ._view import view
 
 
 @final
@@ -78,17 +79,24 @@ class Dataset:
 
         Parameters
         ----------
-        x : states. One two-dimensional array (times x states) is one run, a list of them or a
+        x
+            states. One two-dimensional array (times x states) is one run, a list of them or a
             three-dimensional array many.
-        t : the times: one array for all runs, one per run, or a single number, the step.
-        u : inputs at the same times, (times x inputs), or a list of such.
-        names, input_names : of the states and inputs; x0, x1, ... and u0, u1, ... if None.
-        derivatives : of the states, in arrays like `x`, where they are known.
-        units : by name, for labels.
+        t
+            the times: one array for all runs, one per run, or a single number, the step.
+        u
+            inputs at the same times, (times x inputs), or a list of such.
+        names, input_names
+            of the states and inputs; x0, x1, ... and u0, u1, ... if None.
+        derivatives
+            of the states, in arrays like `x`, where they are known.
+        units
+            by name, for labels.
 
         Returns
         -------
-        data : a checked copy of the numbers.
+        data
+            a checked copy of the numbers.
         """
         return cls._checked(**from_arrays(x, t, u, names, derivatives, input_names, units))
 
@@ -113,16 +121,22 @@ class Dataset:
 
         Parameters
         ----------
-        q : positions, in arrays as in `from_arrays`; a one-dimensional one is a single column of a
+        q
+            positions, in arrays as in `from_arrays`; a one-dimensional one is a single column of a
             single run.
-        t, u, input_names, units : as in `from_arrays`.
-        names : of the positions.
-        states, state_names : further states that were measured directly, which come last.
-        velocity_of : names a measured velocity among them: {"theta": "omega"}.
+        t, u, input_names, units
+            as in `from_arrays`.
+        names
+            of the positions.
+        states, state_names
+            further states that were measured directly, which come last.
+        velocity_of
+            names a measured velocity among them: {"theta": "omega"}.
 
         Returns
         -------
-        data : with states in the order above.
+        data
+            with states in the order above.
 
         Examples
         --------
@@ -333,6 +347,10 @@ class Dataset:
         if self.notes:
             parts.append(f"notes={[note.code for note in self.notes]}")
         return f"Dataset({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: size, range and origin of each variable."""
+        return view(self)
 
 
 def concatenate(parts: Sequence[Dataset]) -> Dataset:

@@ -45,8 +45,10 @@ class SmoothedFiniteDifference(AbstractDifferentiator):
 
     Parameters
     ----------
-    window : points of the smoother, as in the paper.
-    degree : of its polynomial, PySINDy's default.
+    window
+        points of the smoother, as in the paper.
+    degree
+        of its polynomial, PySINDy's default.
     """
 
     window: int = 5

@@ -24,8 +24,10 @@ class SavitzkyGolay(AbstractDifferentiator):
 
     Parameters
     ----------
-    window : points of a window, an odd number.
-    degree : of the polynomial.
+    window
+        points of a window, an odd number.
+    degree
+        of the polynomial.
     """
 
     window: int
@@ -57,8 +59,10 @@ class LocalPolynomial(AbstractDifferentiator):
 
     Parameters
     ----------
-    window : points of a window, an odd number.
-    degree : of the polynomial.
+    window
+        points of a window, an odd number.
+    degree
+        of the polynomial.
     """
 
     window: int

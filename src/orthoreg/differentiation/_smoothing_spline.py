@@ -26,8 +26,9 @@ class SmoothingSpline(AbstractDifferentiator):
 
     Parameters
     ----------
-    smoothing : the strength; with None each state gets, on each time grid, the one that best
-        predicts held-out points.
+    smoothing
+        the strength; with None each state gets, on each time grid, the one that best predicts
+        held-out points.
     """
 
     smoothing: float | None = None

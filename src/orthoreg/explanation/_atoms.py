@@ -24,9 +24,11 @@ class Atom:
 
     Parameters
     ----------
-    formula : such as "exp(-p*z)*w": z and w stand for any two variables, unless the data have
-        variables of these names. Other words are variables of the data, or inner parameters.
-    bounds : of each inner parameter, by its name: `Atom("exp(-p*z)*w", p=(0, 10))`.
+    formula
+        such as "exp(-p*z)*w": z and w stand for any two variables, unless the data have variables
+        of these names. Other words are variables of the data, or inner parameters.
+    bounds
+        of each inner parameter, by its name: `Atom("exp(-p*z)*w", p=(0, 10))`.
     """
 
     formula: str

@@ -26,4 +26,3 @@ from ._sympy import to_sympy as to_sympy
 from ._text import check_precision as check_precision
 from ._text import equations as equations
 from ._text import significant as significant
-from ._text import to_html as to_html

@@ -34,7 +34,8 @@ _PARTS = 5  # of the data, each of which the gate looks at as if it had not been
 class Fit:
     """What a fit learned: the function, what can be proved of it, how its terms were chosen, how
     training went, the least and largest value of each variable, what refining its constants on
-    trajectories gave, where that was done, and intervals of the parameters inside terms."""
+    trajectories gave, where that was done, and how probable these make each term given the noise;
+    intervals of the parameters inside terms."""
 
     field: HybridField
     certificate: Certificate
@@ -43,6 +44,7 @@ class Fit:
     range: Float[np.ndarray, "2 V"]
     refinement: Refinement | None = None
     parameter_intervals: tuple[tuple[str, tuple[float, float]], ...] = ()
+    inclusion: Float[np.ndarray, "c K"] | None = None
 
 
 def fit(recipe: Recipe, observed: AnyRows) -> Fit:

@@ -33,6 +33,7 @@ _NO_WORSE = 1.02  # of the error without a residual, with one that stays
 _BETTER = 0.98  # where the rows are noisy, which a residual may have learned
 _EXPLAINED = 1.2  # times the noise variance: a misfit that leaves nothing for a residual
 _NEARLY = 4.0  # the same: one with which trajectories still say what constants are
+_EVEN = 0.5  # the probability, at most, of a term that trajectories can do without
 _LOST = 0.7  # standard deviations: forecasts that tell nothing
 
 
@@ -80,13 +81,24 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: AnyRows, runs: Runs) -> 
             noise=None if coloured is None else np.sqrt(coloured.variance),
         )
         field = found.field
+    inclusion = _inclusion(followed, found)
     if field is fit.field:
-        return replace(fit, refinement=found)
+        return replace(fit, refinement=found, inclusion=inclusion)
     result = describe(field, rows)
     certificate = certify(
         result, rows.outputs, field.features.names, normalized=recipe.solver.normalize
     )
-    return replace(fit, field=field, certificate=certificate, refinement=found)
+    return replace(fit, field=field, certificate=certificate, refinement=found, inclusion=inclusion)
+
+
+def _inclusion(followed: Match | None, found: Refinement | None) -> np.ndarray | None:
+    """How probable each term is, where trajectories chose the terms; one that refinement then left
+    out is no more probable than not."""
+    if followed is None or followed.inclusion is None or found is None or not found.kept:
+        return None
+    before, after = np.asarray(followed.field.coefficients), np.asarray(found.field.coefficients)
+    pruned = (before != 0) & (after == 0)
+    return np.where(pruned, np.minimum(followed.inclusion, _EVEN), followed.inclusion)
 
 
 def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match | None:
@@ -104,7 +116,7 @@ def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match |
     )
     if found is None or found.misfit < _EXPLAINED:
         return found
-    return replace(found, field=alone) if found.misfit < _NEARLY else None
+    return replace(found, field=alone, inclusion=None) if found.misfit < _NEARLY else None
 
 
 def candidate_terms(fit: Fit) -> Mask:

@@ -33,8 +33,10 @@ class Polynomial(AbstractLibrary):
 
     Parameters
     ----------
-    degree : the largest sum of exponents.
-    include_constant : whether 1 is a term.
+    degree
+        the largest sum of exponents.
+    include_constant
+        whether 1 is a term.
 
     Examples
     --------
@@ -76,7 +78,8 @@ class Fourier(AbstractLibrary):
 
     Parameters
     ----------
-    n_frequencies : k = 1 ... n_frequencies.
+    n_frequencies
+        k = 1 ... n_frequencies.
 
     Examples
     --------
@@ -118,9 +121,11 @@ class Terms(AbstractLibrary):
 
     Parameters
     ----------
-    formulas : texts such as "sin(3*theta)" or "x**2*y". A word that is no variable is a parameter
-        inside a term, which a fit estimates: `Terms(["S/(K + S)"])` finds K.
-    bounds : of parameters; one without is positive.
+    formulas
+        texts such as "sin(3*theta)" or "x**2*y". A word that is no variable is a parameter inside a
+        term, which a fit estimates: `Terms(["S/(K + S)"])` finds K.
+    bounds
+        of parameters; one without is positive.
 
     Examples
     --------
@@ -187,8 +192,10 @@ class PerState(AbstractLibrary):
 
     Parameters
     ----------
-    by_state : the library of each equation, or its text: {"omega": Fourier(1), "theta": "poly(1)"}.
-    default : of the equations without an entry.
+    by_state
+        the library of each equation, or its text: {"omega": Fourier(1), "theta": "poly(1)"}.
+    default
+        of the equations without an entry.
     """
 
     by_state: tuple[tuple[str, AbstractLibrary], ...]

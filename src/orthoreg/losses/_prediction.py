@@ -31,7 +31,8 @@ class OneStep(AbstractLoss):
 
     Parameters
     ----------
-    method : the one-step solver Psi: "rk4" or "euler".
+    method
+        the one-step solver Psi: "rk4" or "euler".
     """
 
     method: str = "rk4"
@@ -75,8 +76,10 @@ class MultiStep(AbstractLoss):
 
     Parameters
     ----------
-    window : steps in a window.
-    method : the one-step solver, "rk4" or "euler".
+    window
+        steps in a window.
+    method
+        the one-step solver, "rk4" or "euler".
     """
 
     window: int = 10

@@ -26,7 +26,8 @@ class VectorField(AbstractLoss):
 
     Parameters
     ----------
-    differentiation : makes the estimates; the default lets the data choose a sliding polynomial.
+    differentiation
+        makes the estimates; the default lets the data choose a sliding polynomial.
     """
 
     differentiation: AbstractDifferentiator = field(default_factory=Automatic)

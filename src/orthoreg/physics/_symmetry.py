@@ -63,8 +63,10 @@ class Even(AbstractSymmetry):
 
     Parameters
     ----------
-    names : the variables.
-    of : further ones, as a list.
+    names
+        the variables.
+    of
+        further ones, as a list.
     """
 
     of: tuple[str, ...]
@@ -94,8 +96,10 @@ class Reflection(AbstractSymmetry):
 
     Parameters
     ----------
-    names : the states.
-    of : further ones, as a list.
+    names
+        the states.
+    of
+        further ones, as a list.
     """
 
     of: tuple[str, ...]
@@ -126,8 +130,10 @@ class Periodic(AbstractSymmetry):
 
     Parameters
     ----------
-    name : the variable.
-    period : of it; one turn in radians if not given.
+    name
+        the variable.
+    period
+        of it; one turn in radians if not given.
     """
 
     name: str

@@ -28,13 +28,15 @@ class Term:
 @final
 @dataclass(frozen=True)
 class Equation:
-    """A typeset equation in pieces, and the unit of its left side."""
+    """A typeset equation in pieces, and the unit of its left side; or as it was written, `text`,
+    where it holds several derivatives."""
 
     left: str
     terms: tuple[Term, ...]
     label: str
     unit: str = ""
     is_given: bool = False
+    text: str = ""
 
 
 @final
@@ -269,12 +271,14 @@ class ProposalView:
 @final
 @dataclass(frozen=True)
 class RankedModel:
-    """A discovered model: its equations as MathML, its distance from the best in nats."""
+    """A discovered model: its equations as MathML, its distance from the best in nats, and where
+    the two part."""
 
     equations: tuple[str, ...]
     gap: float
     weight: float
     is_base: bool
+    difference: str = ""
 
 
 @final

@@ -38,8 +38,10 @@ class CrossValidation(AbstractSelection):
 
     Parameters
     ----------
-    folds : that runs are dealt out to, or stretches of rows where there are few runs.
-    most_terms : of an equation.
+    folds
+        that runs are dealt out to, or stretches of rows where there are few runs.
+    most_terms
+        of an equation.
 
     Examples
     --------
@@ -85,8 +87,10 @@ class InformationCriterion(AbstractSelection):
 
     Parameters
     ----------
-    kind : "bic" or "aicc".
-    most_terms : of an equation.
+    kind
+        "bic" or "aicc".
+    most_terms
+        of an equation.
 
     Examples
     --------

@@ -36,11 +36,15 @@ class Extrapolation(AbstractSelection):
 
     Parameters
     ----------
-    inner : the share of the rows in the inner part.
-    reach : how far beyond the data fits are compared, in distances from the mean.
-    caution : the weight of the squared disagreement there between the inner fit and the fit to all
-        rows, beside the squared error: terms that cancel inside the data rarely do so beyond.
-    most_terms : of an equation.
+    inner
+        the share of the rows in the inner part.
+    reach
+        how far beyond the data fits are compared, in distances from the mean.
+    caution
+        the weight of the squared disagreement there between the inner fit and the fit to all rows,
+        beside the squared error: terms that cancel inside the data rarely do so beyond.
+    most_terms
+        of an equation.
 
     Examples
     --------

@@ -39,9 +39,12 @@ class StabilitySelection(AbstractSelection):
 
     Parameters
     ----------
-    threshold : the share of halves on which a term must be among the first.
-    halves : how many are drawn.
-    seed : of the draw.
+    threshold
+        the share of halves on which a term must be among the first.
+    halves
+        how many are drawn.
+    seed
+        of the draw.
 
     Examples
     --------

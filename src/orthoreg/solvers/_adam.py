@@ -40,20 +40,28 @@ class Adam(AbstractSolver):
 
     Parameters
     ----------
-    epochs, learning_rate : the paper's.
-    decay : the rate falls on a cosine to this share of its first value.
-    batch : segments of a step; None takes all of them, which the projection
-        (`orthogonality=math.inf`) needs.
-    unbiased : a batch squares its own estimate of the overlap, which is biased by its variance;
-        this multiplies two independent ones.
-    normalize : measures features and targets in units of their root mean square, as `Exact` does.
-    validation : the share of the runs that is held out; the state with the lowest error on them is
-        returned (without any, that with the lowest objective).
-    patience : stops when so many epochs have not improved it.
-    threshold : coefficients not above it, in the solver's units, become zero at the end.
-    polish : instead solves coefficients and output layer exactly, for the hidden layers as
-        trained. A network whose `ridge` is None has none here; with noisy data a polished one wants
-        some.
+    epochs, learning_rate
+        the paper's.
+    decay
+        the rate falls on a cosine to this share of its first value.
+    batch
+        segments of a step; None takes all of them, which the projection (`orthogonality=math.inf`)
+        needs.
+    unbiased
+        a batch squares its own estimate of the overlap, which is biased by its variance; this
+        multiplies two independent ones.
+    normalize
+        measures features and targets in units of their root mean square, as `Exact` does.
+    validation
+        the share of the runs that is held out; the state with the lowest error on them is returned
+        (without any, that with the lowest objective).
+    patience
+        stops when so many epochs have not improved it.
+    threshold
+        coefficients not above it, in the solver's units, become zero at the end.
+    polish
+        instead solves coefficients and output layer exactly, for the hidden layers as trained. A
+        network whose `ridge` is None has none here; with noisy data a polished one wants some.
     """
 
     epochs: int = 2000

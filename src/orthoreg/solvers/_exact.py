@@ -35,12 +35,14 @@ class Exact(AbstractSolver):
 
     Parameters
     ----------
-    normalize : measures every feature and target in units of its own root mean square, so that
-        mu, lam and lam2 mean the same for data in millimetres and in kilometres.
-    most_rows : bounds the rows that a projected network (`orthogonality=math.inf`) is shaped on:
-        where the terms alone leave nothing to explain it is not even looked at, and of more rows
-        than these an even share of every run is taken. Coefficients come from all rows in any case,
-        and the residual is made orthogonal to the terms on all of them.
+    normalize
+        measures every feature and target in units of its own root mean square, so that mu, lam and
+        lam2 mean the same for data in millimetres and in kilometres.
+    most_rows
+        bounds the rows that a projected network (`orthogonality=math.inf`) is shaped on: where the
+        terms alone leave nothing to explain it is not even looked at, and of more rows than these
+        an even share of every run is taken. Coefficients come from all rows in any case, and the
+        residual is made orthogonal to the terms on all of them.
     """
 
     normalize: bool = False

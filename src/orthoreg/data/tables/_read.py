@@ -41,36 +41,70 @@ def read_table(
     gap: float | int = GAP,
     chunks: bool | int | None = None,
 ) -> Any:
-    """Runs from a table: CSV (packed or not), Excel, Parquet, Feather or Arrow, or in memory a
-    frame of pandas or polars, an Arrow table, an xarray dataset or a dict of columns. A pattern
-    such as 'runs/*.csv', or a list, is many tables: each is a run named by its file.
+    """Runs from a table.
 
-    `group` names the column that tells runs apart; its rows need not lie together. `derivatives`
-    names columns with the derivative of each state, in the order of `states`.
+    Parameters
+    ----------
+    path
+        a file (CSV, packed or not, Excel, Parquet, Feather or Arrow), or in memory a frame of
+        pandas or polars, an Arrow table, an xarray dataset or a dict of columns. A pattern such as
+        'runs/*.csv', or a list, is many tables: each is a run named by its file. Files elsewhere
+        are read by their addresses, 's3://bucket/runs/*.parquet', through fsspec.
+    time
+        the column of times. Dates, clock times, durations and counts since 1970 become seconds
+        since the first.
+    states
+        the columns of states. Runs side by side in columns theta_1, theta_2 are `theta_*`.
+    inputs
+        the columns of inputs.
+    group
+        the column that tells runs apart; its rows need not lie together.
+    positions
+        columns whose velocities are states too. With {"theta": "omega"} the velocity is the column
+        omega; otherwise it was not measured, is called theta_dot and is estimated from the
+        positions. The states are the positions, their velocities, then those of `states`.
+    derivatives
+        columns with the derivative of each state, in the order of `states`.
+    units
+        by column. A unit in the header, `theta [rad]` or `v (m/s)`, is found by itself; the column
+        is called theta.
+    delimiter, decimal, encoding, comment
+        how a text is written; found out where it is not said.
+    missing
+        marks of missing values beside the usual ones.
+    date_format
+        of the times, one of `datetime.strptime`.
+    sheet
+        of an Excel file.
+    long
+        the columns that name the quantities and hold their values: ("sensor", "reading").
+    repair
+        mends faults of the rows and notes them: rows with missing values are left out, times
+        sorted, rows of one time averaged, and runs cut where times begin again and at gaps longer
+        than `gap` time steps. Without it, the first fault is an error.
+    fill
+        repairs too, and fills values that are missing between measured ones in along a smooth
+        curve, as is needed for sensors that write at times of their own.
+    gap
+        see `repair`.
+    chunks
+        files that are too large to be held at once come in chunks of whole runs, of so many rows,
+        or True; None does so beyond 2 GiB of files, False never. Rows of a run must lie together in
+        its file.
 
-    `positions` names columns whose velocities are states too. With {"theta": "omega"} the velocity
-    is the column omega; otherwise it was not measured, is called theta_dot and is estimated from
-    the positions. The states are the positions, their velocities, then those of `states`.
+    Returns
+    -------
+    data
+        a `Dataset`, or a `ChunkedDataset` where it comes in chunks, which `fit` takes too. What was
+        found out stands in its `notes`.
 
-    A unit in the header, `theta [rad]` or `v (m/s)`, goes to `units`; the column is called theta.
-    Runs side by side in columns theta_1, theta_2 are `theta_*`. In a `long` table one column names
-    the quantities and another holds their values: ("sensor", "reading").
-
-    Times that are dates, clock times, durations or counts since 1970 become seconds since the
-    first. How a text is written (`delimiter`, `decimal`, `encoding`, `comment`) is found out where
-    it is not said; `missing` are marks of missing values beside the usual ones, `date_format` is
-    one of `datetime.strptime`. What was found out stands in `notes` of the dataset.
-
-    With `repair` faults of the rows are mended and noted: rows with missing values are left out,
-    times sorted, rows of one time averaged, and runs cut where times begin again and at gaps longer
-    than `gap` time steps. Without it, the first fault is an error. `fill` repairs too, and fills
-    values that are missing between measured ones in along a smooth curve, as is needed for sensors
-    that write at times of their own.
-
-    Files that are too large to be held at once come in chunks of whole runs: `chunks` is the number
-    of rows of a chunk, or True; None does so beyond 2 GiB of files, False never. The result is then
-    a `ChunkedDataset`, which `fit` takes too. Rows of a run must lie together in its file. Files
-    elsewhere are read by their addresses, 's3://bucket/runs/*.parquet', through fsspec.
+    Examples
+    --------
+    >>> import orthoreg as og
+    >>> table = {"t [s]": [0.0, 0.1, 0.2], "x [m]": [1.0, 0.9, 0.8]}
+    >>> data = og.read_table(table, time="t", states=["x"])
+    >>> data.n_samples, data.units["x"]
+    (3, 'm')
     """
     choice = Choice(time, states, inputs, group, derivatives, positions)
     form = Format(
