@@ -101,11 +101,15 @@ def discovery_page(records: Sequence[Mapping[str, Any]], n_cases: Mapping[str, i
         "| setting | | value | cases | target | reached |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    lines += [line for one in COUNTS if (line := _line(one, records)) is not None]
+    lines += [
+        line
+        for one in COUNTS
+        if (line := _line(one, records, n_cases.get(one.setting, 1))) is not None
+    ]
     return "\n".join([_OPENING.format(all_cases=wanted), *lines, "", _NOTES])
 
 
-def _line(one: Count, records: Sequence[Mapping[str, Any]]) -> str | None:
+def _line(one: Count, records: Sequence[Mapping[str, Any]], whole: int) -> str | None:
     values = [
         float(record["value"])
         for record in records
@@ -120,6 +124,8 @@ def _line(one: Count, records: Sequence[Mapping[str, Any]]) -> str | None:
         target, said = f"at least {one.least:g}{one.unit}", _yes(value >= one.least)
     elif one.most is not None:
         target, said = f"at most {one.most:g}{one.unit}", _yes(value <= one.most)
+    if said and len(values) < whole:
+        said = f"not judged: {len(values)} of {whole}"
     shown = f"{value:.3g}{one.unit}"
     return (
         f"| {' | '.join([LABELS[one.setting], one.words, shown, str(len(values)), target, said])} |"
