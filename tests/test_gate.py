@@ -14,6 +14,7 @@ from test_persistence import rewritten
 import orthoreg as og
 from orthoreg._errors import InputError
 from orthoreg._field import HybridField
+from orthoreg._gate import _nearest_distances
 
 GATE = og.Gate()
 
@@ -299,3 +300,10 @@ def test_the_short_way_for_rows_inside_is_the_formula():
     assert (region.distance(at) > 1).any()
     assert_allclose(region.gated(at, residual), whole, rtol=1e-12, atol=1e-14)
     assert_array_equal(region.gated(points, residual[:300]), residual[:300])
+
+
+def test_distances_among_many_variables_are_those_of_few():
+    rng = np.random.default_rng(5)
+    points, rows = rng.normal(size=(90, 13)) + 100, rng.normal(size=(1500, 13)) + 100
+    pairs = np.linalg.norm(rows[:, None] - points, axis=2).min(axis=1)
+    assert_allclose(_nearest_distances(points, rows), pairs, rtol=1e-10)

@@ -19,6 +19,7 @@ _INSIDE = 0.95  # the part of a left-out run's rows that count as inside
 _NEAREST = 0.1  # standard deviations: a state as near as this to a landmark is inside
 _MARGIN = 1e-6  # the edge is a hair beyond the farthest row, so that rounding leaves none outside
 SHARPNESS = 4.0  # of the choice among landmarks whose residual is held, per unit of distance
+_MOST_IN_TREE = 12  # variables
 FARTHEST = 1e6  # distances along one variable that are told apart
 _BLOCK = 1024
 
@@ -216,7 +217,7 @@ class Gate:
         few = slice(None, None, -(-len(rows) // _SEARCHED))
         chosen = _spread_out(rows[few], count)
         landmarks = rows[few][chosen]
-        farthest = float(np.max(KDTree(landmarks).query(rows)[0]))
+        farthest = float(np.max(_nearest_distances(landmarks, rows)))
         unit = max(farthest * (1 + _MARGIN) + _gap(rows[few], parts[few]), _NEAREST)
         held = residual(variables[few][chosen]) if self.hold and residual is not None else None
         return Region(rate / unit, landmarks / unit, float(self.fade), held)
@@ -235,8 +236,26 @@ def _spread_out(rows: Float[np.ndarray, "N V"], count: int) -> list[int]:
 def _gap(rows: Float[np.ndarray, "N V"], parts: Int[np.ndarray, " N"]) -> float:
     """How far 95 % of the rows are, at most, from the nearest row of another part."""
     distances = [
-        KDTree(rows[parts != part]).query(rows[parts == part])[0]
+        _nearest_distances(rows[parts != part], rows[parts == part])
         for part in np.unique(parts)
         if (parts != part).any()
     ]
     return float(np.quantile(np.concatenate(distances), _INSIDE)) if distances else 0.0
+
+
+def _nearest_distances(
+    points: Float[np.ndarray, "M V"], rows: Float[np.ndarray, "N V"]
+) -> Float[np.ndarray, " N"]:
+    """The distance of each row from the nearest of the points. A tree finds it among few variables;
+    among many it looks at all pairs, which a matrix product does faster."""
+    if rows.shape[1] <= _MOST_IN_TREE:
+        return KDTree(points).query(rows)[0]
+    centre = points.mean(axis=0)
+    points, rows = points - centre, rows - centre
+    lengths = np.vecdot(points, points)[:, None]
+    found = np.empty(len(rows))
+    for first in range(0, len(rows), _BLOCK):
+        block = rows[first : first + _BLOCK]
+        squares = np.vecdot(block, block) + (lengths - 2 * (points @ block.T)).min(axis=0)
+        found[first : first + _BLOCK] = np.sqrt(np.maximum(squares, 0.0))
+    return found
