@@ -4,7 +4,7 @@ BIN := .venv/bin
 # one thread per test process: the processes share the cores. Compiled Python is kept between runs
 TEST_ENV := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0"
 
-.PHONY: demo test slow lint format bench reproduction readme clean
+.PHONY: demo test slow lint format bench reproduction readme docs pages notebooks dist clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -44,5 +44,22 @@ reproduction: .venv/ready
 readme: .venv/ready
 	$(BIN)/python docs/update_readme.py
 
+# the static site, in site/
+docs: .venv/ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# what the code of pages prints, written into them
+pages: .venv/ready
+	$(BIN)/python docs/run_blocks.py --write $$(grep -lE '^```(python|bash)$$' docs/*.md docs/recipes/*.md)
+
+# the examples as notebooks, in notebooks/
+notebooks: .venv/ready
+	mkdir -p notebooks
+	for one in examples/*.py; do $(BIN)/jupytext --quiet --to ipynb --output notebooks/$$(basename $$one .py).ipynb $$one; done
+
+# source and wheel, in dist/
+dist: .venv/ready
+	$(BIN)/python -m build --quiet
+
 clean:
-	rm -rf .venv demo
+	rm -rf .venv demo site dist notebooks

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import warnings
 from operator import attrgetter
 from pathlib import Path
 
@@ -15,14 +16,37 @@ from orthoreg.experiments import read
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
-def test_example_runs_and_readme_shows_its_text(example, tmp_path):
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs(example, tmp_path):
     done = subprocess.run(
-        [sys.executable, str(example)], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-W", "error", str(example)], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    source = example.read_text().split('"""', 2)[2].strip()
+    assert done.stdout
+
+
+def test_readme_shows_the_text_of_the_first_example():
+    source = (ROOT / "examples" / "quickstart.py").read_text().split('"""', 2)[2].strip()
     assert source in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.slow
+def test_examples_become_notebooks_that_run(tmp_path):
+    jupytext, nbclient = pytest.importorskip("jupytext"), pytest.importorskip("nbclient")
+    notebooks = {path.stem: jupytext.read(path) for path in EXAMPLES if path.stem != "quickstart"}
+    for notebook in notebooks.values():
+        kinds = [cell.cell_type for cell in notebook.cells]
+        assert kinds[0] == "markdown" and kinds.count("code") >= 2
+    with warnings.catch_warnings():  # of the kernel's own, about sockets
+        warnings.simplefilter("ignore")
+        nbclient.NotebookClient(notebooks["friction"], timeout=300, kernel_name="python3").execute(
+            cwd=str(tmp_path)
+        )
+    assert "sign(v)" in str(notebooks["friction"].cells)
 
 
 @pytest.mark.slow

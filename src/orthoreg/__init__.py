@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from .physics import Periodic as Periodic
     from .physics import Physics as Physics
     from .physics import Reflection as Reflection
+    from .reporting import report as report
     from .selection import CrossValidation as CrossValidation
     from .selection import Extrapolation as Extrapolation
     from .selection import InformationCriterion as InformationCriterion
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from .solvers import Adam as Adam
     from .solvers import Exact as Exact
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # the block above, for the interpreter; a test compares the two
 _NAMES = {
@@ -87,6 +88,7 @@ _NAMES = {
     ".libraries": ("Fourier", "PerState", "Polynomial", "Terms"),
     ".losses": ("Measured", "MultiStep", "OneStep", "VectorField", "Weak"),
     ".physics": ("Even", "Odd", "Periodic", "Physics", "Reflection"),
+    ".reporting": ("report",),
     ".selection": (
         "CrossValidation", "Extrapolation", "InformationCriterion", "StabilitySelection",
     ),

@@ -24,21 +24,16 @@ from .explanation import (
     combine,
     explain_rows,
     measurements,
-    misfit_nats,
+    rank,
 )
 from .fitting import Fit, describe
-from .libraries import AbstractLibrary, Fourier, Polynomial, as_library, bind, parameter_bounds
-from .losses import Measured, is_noisy
-from .refinement import match, segment_misfit
+from .libraries import AbstractLibrary, Fourier, Polynomial, as_library, bind
+from .losses import Measured
 from .selection import Chosen
-from .smoothing import noise_level
 
-_TRIED = 10  # combinations whose trajectories are matched
-_CLEAN = 2e-4  # of a state's standard deviation: less noise than this is none
-_FOLLOWED = 0.05  # of the variance: trajectories that stay within follow the data
+_TRIED = 24  # combinations whose trajectories are matched
+_SHARPENED = 3  # models whose constants are matched as well as they can be
 _FARTHEST = 60.0  # nats behind the best candidate of an equation
-_SHORTER = 4
-_FEWEST_STEPS = 8
 
 
 @final
@@ -150,106 +145,59 @@ def discover(
     base = Polynomial(2) + Fourier(1) if library is None else as_library(library)
     rows = measurements(Measured(), data)
     features = bind(base, rows.names, rows.outputs, data.given_rates)
-    gaps = explain_rows(rows, features, atoms, goes_on=goes_on)
-    return _ranked(_Matching(data), gaps, goes_on, tried)
+    gaps = explain_rows(rows, features, atoms, is_expected=library is not None, goes_on=goes_on)
+    return _ranked(data, gaps, goes_on, tried)
 
 
 @final
-class _Matching:
-    """The data that combinations are matched to."""
+class _Models:
+    """Models of fields that were matched to the data."""
 
     def __init__(self, data: Dataset):
-        self.data = data
-        self.noisy = is_noisy(data)
         probe = OrthoReg(augmentation=Zero())
-        self.rows, self.names = training_rows(probe, Measured(), data, None, None, None)
-        level, is_noise = noise_level(data.times, data.states, data.offsets)
-        spread = data.states.std(axis=0)
-        self.variance = spread**2
-        self.measured = data.is_measured
-        floor = np.maximum(_CLEAN * spread, 1e-300)
-        self.noise = np.where(is_noise, np.maximum(level, floor), floor)
-
-    def match(self, one: Combination) -> HybridField:
-        """The combination refined on trajectories."""
-        kinds, bounds = self.names["input_interpolation_"], parameter_bounds(one.library)
-        return match(one.field, self.data, interpolation=kinds, bounds=bounds, prune=self.noisy)
-
-    def misfit(self, field: HybridField, steps: int) -> Float[np.ndarray, " n"]:
-        kinds = self.names["input_interpolation_"]
-        return segment_misfit(field, self.data, kinds, steps, self.noise)
+        self._rows, self.names = training_rows(probe, Measured(), data, None, None, None)
 
     def model(self, one: Combination, field: HybridField) -> OrthoReg:
-        result = describe(field, self.rows)
-        certificate = certify(result, self.rows.outputs, field.features.names, normalized=True)
-        fit = Fit(field, certificate, None, None, self.rows.extent.range)
+        result = describe(field, self._rows)
+        certificate = certify(result, self._rows.outputs, field.features.names, normalized=True)
+        fit = Fit(field, certificate, None, None, self._rows.extent.range)
         terms = {name: one.library_terms(name) for name, _ in one.library.by_state}
         model = OrthoReg(one.library, Zero(), selection=Chosen(terms))
         return model._learn(fit, self.names)
 
 
-def _ranked(matching: _Matching, gaps: Sequence[Gap], goes_on: Any, tried: int) -> Discovery:
+def _ranked(data: Dataset, gaps: Sequence[Gap], goes_on: Any, tried: int) -> Discovery:
     """The best combinations, matched, scored by their trajectories."""
-    data = matching.data
     given = dict(data.given_rates)
     near = [
         [one for one in gap.candidates if one.score - gap.candidates[0].score < _FARTHEST]
         for gap in gaps
     ]
     chosen = best_combinations(near, tried)
-    bases = tuple(gap.base for gap in gaps)
-    if bases not in chosen:
-        chosen.append(bases)
-    found: list[tuple[Combination, HybridField]] = []
-    with progress("Matching trajectories", float(len(chosen))) as show:
-        for done, candidates in enumerate(chosen):
-            show(float(done), "")
-            if found and not goes_on() and candidates is not chosen[-1]:
-                continue
-            one = combine(candidates, data.variable_names, data.state_names, given)
-            found.append((one, matching.match(one)))
-    return Discovery(_scored(matching, found))
-
-
-def _scored(
-    matching: _Matching, found: Sequence[tuple[Combination, HybridField]]
-) -> tuple[DiscoveredModel, ...]:
-    misfits = _comparable_misfits(matching, [field for _, field in found])
-    noise = np.maximum(matching.noise**2, misfits.min(axis=0))
-    noise = np.where(matching.measured, noise, 1.0)
-    count = float(matching.data.n_samples)
-    best: dict[Any, tuple[float, Combination, HybridField]] = {}
-    for (one, field), misfit in zip(found, misfits, strict=True):
-        ratio = misfit[matching.measured] / noise[matching.measured]
-        nats = sum(float(misfit_nats(max(r, 1e-12), 1.0, count)) for r in ratio)
-        used = np.asarray(field.coefficients) != 0
-        score = nats + float(one.prices[used].sum())
-        key = tuple((c, field.features.names[k]) for c, k in np.argwhere(used))
-        if key not in best or score < best[key][0]:
-            best[key] = (score, one, field)
-    ordered = sorted(best.values(), key=lambda entry: entry[0])
-    scores = np.array([score for score, _, _ in ordered])
+    base = tuple(gap.base for gap in gaps)
+    first = [chosen[0], base] if chosen[0] != base else [base]
+    chosen = [*first, *(one for one in chosen if one not in first)]
+    whole = [combine(one, data.variable_names, data.state_names, given) for one in chosen]
+    models = _Models(data)
+    kinds = models.names["input_interpolation_"]
+    with progress("Matching trajectories", float(len(whole))) as show:
+        ranking, found = rank(
+            data, kinds, whole[len(first) :], goes_on, lambda done, one: show(done, ""),
+            whole[: len(first)],
+        )  # fmt: skip
+    scores = np.array([one.score for one in found])
     weights = np.exp(scores[0] - scores)
-    return tuple(
-        DiscoveredModel(
-            matching.model(one, field),
-            score,
-            score - ordered[0][0],
-            float(weight),
-            not one.is_new[np.asarray(field.coefficients) != 0].any(),
+    fields = [ranking.sharpened(one) if i < _SHARPENED else one.field
+              for i, one in enumerate(found)]  # fmt: skip
+    return Discovery(
+        tuple(
+            DiscoveredModel(
+                models.model(one.combination, field),
+                one.score,
+                one.score - found[0].score,
+                float(weight),
+                one.is_base,
+            )
+            for one, field, weight in zip(found, fields, weights / weights.sum(), strict=True)
         )
-        for (score, one, field), weight in zip(ordered, weights / weights.sum(), strict=True)
     )
-
-
-def _comparable_misfits(
-    matching: _Matching, fields: Sequence[HybridField]
-) -> Float[np.ndarray, "M n"]:
-    """Of all fields on segments of the same length: the longest that some field follows."""
-    steps = int(matching.data.run_lengths.max()) - 1
-    while True:
-        misfits = np.array([matching.misfit(field, steps) for field in fields])
-        share = (misfits / np.maximum(matching.variance, 1e-300))[:, matching.measured]
-        if share.max(axis=1).min() < _FOLLOWED or steps // _SHORTER < _FEWEST_STEPS:
-            return misfits
-        steps //= _SHORTER

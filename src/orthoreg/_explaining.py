@@ -22,7 +22,7 @@ from .explanation import (
     rows_as_measurements,
     short_terms,
 )
-from .export import equation_names, significant
+from .export import equation_mathml, equation_names, significant
 from .libraries import PerState, Terms, as_library, to_text
 from .selection import Chosen
 
@@ -62,6 +62,16 @@ class Proposal:
     def values(self, variables: Any) -> Any:
         """The proposed right-hand side at states, then inputs (N, V)."""
         return self.candidate.values(np.asarray(variables, dtype=float))
+
+    def to_mathml(self) -> str:
+        """The whole equation as one MathML element."""
+        fit = self.candidate.fit
+        pairs = [
+            (float(w), shape.at([float(f"{v:.4g}") for v in values]))
+            for shape, values, w in zip(fit.shapes, fit.values, fit.coefficients, strict=True)
+        ]
+        model = self._explanation[0].model if self._explanation else None
+        return equation_mathml(self.equation, {} if model is None else model.velocity_of_, pairs)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -148,7 +158,8 @@ def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
     ]
     lines += [
         f"    {c.name}: {c.value:.5g}"
-        + (" (a simple number)" if c.is_snapped else f", {c.low:.4g} to {c.high:.4g}")
+        + (" (a simple number)" if c.is_snapped else "")
+        + f", 95 % interval {c.low:.4g} to {c.high:.4g}"
         for c in one.constants
     ]
     lines += [

@@ -32,7 +32,7 @@ from .data import Dataset
 from .diagnostics import certify
 from .explanation import Atom
 from .fitting import Fit, Recipe, Runs, adapt, fit_all, follow_trajectories, knowledge_of
-from .libraries import parameters_of
+from .libraries import parameters_of, quote_name
 from .losses import is_noisy
 from .physics import Knowledge, constant_intervals, constant_values, with_rates
 from .refinement import Refinement, starting_states
@@ -370,16 +370,28 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         what was, '(told: ...)' where a network was drawn towards a known equation. One of second
         order is one line: "theta'' = -1.000 sin(theta)"."""
         check_is_fitted(self)
-        given = self.knowledge().fixed
+        known = self.knowledge()
         lines = export.equations(
-            self.field_, self.output_names_, precision, self.velocity_of_, given
-        )
+            self.field_, self.output_names_, precision, self.velocity_of_, known.fixed,
+            self._written(known, precision),
+        )  # fmt: skip
         told = dict(getattr(self.recipe().loss, "known", ()))  # what a network was drawn towards
         names = [self.output_names_[c] for c in self._printed_equations()]
         return [
             f"{line} (told: {told[name]})" if name in told else line
             for line, name in zip(lines, names, strict=True)
         ]
+
+    def _written(self, known: Knowledge, precision: int) -> dict[int, str]:
+        """Equations with several derivatives, with the constants that were estimated."""
+        export.check_precision(precision)
+        rates = export.equation_names(self.output_names_, self.velocity_of_)
+        names = [quote_name(name) for name in self.field_.features.variables]
+        names += [f"{name}'" for name in rates]
+        lines: dict[int, str] = {}
+        for system in known.systems:
+            lines |= system.lines(self.parameters_, names, precision)
+        return lines
 
     def _printed_equations(self) -> list[int]:
         return export.printed_equations(self.output_names_, self.velocity_of_)
@@ -445,7 +457,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         from .differentiation import Automatic
         from .summary._summarize import Subject
 
-        recipe = self.recipe()
+        recipe, known = self.recipe(), self.knowledge()
         return Subject(
             equations=tuple(self.equations()),
             outputs=self.output_names_,
@@ -468,6 +480,8 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
             refined="" if self.refinement_ is None else self.refinement_.status,
             knows_noise=self.refinement_ is not None and self.refinement_.kept,
             units=self.units_,
+            complete=known.complete,
+            systems=known.systems,
         )
 
     def _term_evidence(self) -> TermEvidence | None:

@@ -101,7 +101,8 @@ def with_clock(data: Dataset, physics: Physics | None) -> Dataset:
     if physics is None or name in data.variable_names or name in dict(physics.values):
         return data
     word = re.compile(rf"(?<![\w`]){re.escape(name)}(?![\w`(])")
-    return data.with_clock() if any(word.search(rhs) for _, rhs in physics.equations) else data
+    sides = (side for equation in physics.equations for side in equation)
+    return data.with_clock() if any(word.search(side) for side in sides) else data
 
 
 def training_rows(

@@ -68,7 +68,7 @@ def test_fit_writes_model_plots_and_summary(fitted):
     names = sorted(path.name for path in fitted.iterdir())
     plots = ["forecast.png", "phase.png", "residual.png", "selection.png"]
     texts = ["equations.txt", "summary.json", "summary.txt"]
-    assert names == sorted([*plots, *texts, "runs.orthoreg"])
+    assert names == sorted([*plots, *texts, "report.html", "runs.orthoreg"])
     for name in plots:
         assert (fitted / name).read_bytes().startswith(b"\x89PNG")
     summary = og.load(fitted / "runs.orthoreg").summary()
@@ -89,7 +89,8 @@ def test_fit_prints_one_json_object(table, tmp_path, capsys):
     assert values["advice"] == values["summary"]["advice"]
     keys = ("data", "reading", "units", "runs", "samples", "preset", "equations",
             "input_interpolation", "coefficients", "terms", "lookalikes", "certificate",
-            "training", "model", "plots", "warnings", "verdict", "advice", "summary")  # fmt: skip
+            "training", "model", "plots", "report", "warnings", "verdict", "advice",
+            "summary")  # fmt: skip
     assert tuple(values) == keys
 
 

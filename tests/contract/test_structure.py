@@ -21,7 +21,7 @@ FRONT_DOOR = {
     "StabilitySelection", "Terms", "TrainingError", "TrainingWarning", "UniversalODE",
     "VectorField", "Weak", "Zero", "__version__", "bootstrap", "fit_together", "from_pysindy",
     "load", "presets",
-    "read_table", "tune",
+    "read_table", "report", "tune",
 }  # fmt: skip
 
 
@@ -82,9 +82,3 @@ def test_a_public_folder_is_imported_when_it_is_named():
     assert orthoreg.plotting.__name__ == "orthoreg.plotting"
     with pytest.raises(AttributeError, match="no attribute 'polynomials'"):
         orthoreg.polynomials  # noqa: B018
-
-
-def test_the_version_is_that_of_the_installed_package():
-    from importlib.metadata import version
-
-    assert orthoreg.__version__ == version("orthoreg")

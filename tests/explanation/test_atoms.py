@@ -101,7 +101,7 @@ def test_frequencies_end_where_they_would_follow_noise():
 
 @pytest.mark.parametrize(
     "text, count",
-    [("1", 0), ("x", 1), ("x**2", 2), ("x*y", 2), ("sin(3*x)", 3), ("exp(-x**2)", 3), ("1/y", 2)],
+    [("1", 0), ("x", 1), ("x**2", 2), ("x*y", 2), ("sin(3*x)", 4), ("exp(-x**2)", 4), ("1/y", 2)],
 )
 def test_symbols_are_counted(text, count):
     assert symbols(parse(text, NAMES)) == count

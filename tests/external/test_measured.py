@@ -102,3 +102,47 @@ def test_an_epidemic_whose_susceptibles_nobody_counted():
     assert model.parameters_["gamma"] == pytest.approx(0.456, rel=0.1)
     low, high = model.parameter_intervals_["gamma"]
     assert low < 0.456 < high
+
+
+DOUBLE_PENDULUM = [
+    "J1*theta1'' + c*cos(theta1 - theta2)*theta2'' = -c*sin(theta1 - theta2)*theta2'^2"
+    " + b1*sin(theta1) - k1*theta1' - k2*(theta1' - theta2')",
+    "J2*theta2'' + c*cos(theta1 - theta2)*theta1'' = c*sin(theta1 - theta2)*theta1'^2"
+    " + b2*sin(theta2) + k2*(theta1' - theta2')",
+]
+
+
+@pytest.mark.slow
+def test_a_real_double_pendulum_with_its_mass_matrix_from_angles_alone():
+    """The authors' ratios within 1 %, and forecasts of a second within 1.5 times their errors;
+    of friction the interval says how little is known."""
+    frame = pd.read_csv(DATA / "double_pendulum.csv")
+    train, test = (
+        og.read_table(frame[frame.split == split], "t", positions=["theta1", "theta2"], group="run")
+        for split in ("train", "test")
+    )
+    model = og.OrthoReg(physics=og.Physics(equations=DOUBLE_PENDULUM)).fit(train)
+    m1, m2, a1, a2, L1, I1, I2, g = (
+        0.0938,
+        0.1376,
+        0.1086,
+        0.1168,
+        0.1727,
+        4.375e-4,
+        1.2688e-3,
+        9.8086,
+    )
+    inertia = I1 + m1 * a1**2 + m2 * L1**2
+    published = {
+        "c": m2 * L1 * a2, "J2": I2 + m2 * a2**2,
+        "b1": (m1 * a1 + m2 * L1) * g, "b2": m2 * a2 * g,
+    }  # fmt: skip
+    for name, value in published.items():
+        assert model.parameters_[name] == pytest.approx(value / inertia, rel=0.01)
+    low, high = model.parameter_intervals_["k2"]
+    assert low < 1e-5 / inertia < high and high - low > abs(model.parameters_["k2"])
+    for forecast, run, authors in zip(
+        model.forecast(test), test, (0.002, 0.002, 0.002, 0.013), strict=True
+    ):
+        error = forecast.x[:201, :2] - run.states[:201, :2]
+        assert np.sqrt(np.mean(error**2)) <= 1.5 * authors

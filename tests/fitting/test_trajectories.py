@@ -86,3 +86,23 @@ def test_explicit_parts_are_taken_as_they_are(prey):
     slopes = og.VectorField().observe(prey[0]).targets
     given = prey[0].with_derivatives(slopes)
     assert og.OrthoReg("poly(2)").fit(given).refinement_ is None
+
+
+@pytest.mark.parametrize("rows", [21, 61])
+def test_clean_samples_that_are_far_apart(rows):
+    """Derivatives would be off by a fifth; trajectories have the terms and the constants."""
+    times = np.linspace(0, 15, rows)
+    runs = [
+        solve_ivp(predators, (0, 15), x0, t_eval=times, rtol=1e-10, atol=1e-10).y.T
+        for x0 in STARTS[:4]
+    ]
+    model = og.OrthoReg("poly(2)").fit(og.Dataset.from_arrays(runs, times, names=["x", "y"]))
+    assert [dict(terms) for terms in _terms(model)] == [
+        {"x": pytest.approx(1.1, rel=1e-4), "x*y": pytest.approx(-0.4, rel=1e-4)},
+        {"y": pytest.approx(-0.4, rel=1e-4), "x*y": pytest.approx(0.1, rel=1e-4)},
+    ]
+
+
+def _terms(model):
+    for row in model.coefficients_:
+        yield {name: w for name, w in zip(model.feature_names_, row, strict=True) if w != 0}

@@ -23,6 +23,20 @@ def test_clean_and_coarse_signals_are_no_noise():
     assert not noise_level(t[::12], signal[::12], np.array([0, len(t[::12])]))[1].any()
 
 
+@pytest.mark.parametrize("size", [3e-3, 3e-2])
+def test_noise_on_motion_of_few_samples_a_period(size):
+    """Random phases up to two thirds of what sampling resolves."""
+    draw = np.random.default_rng(1)
+    phases = np.exp(2j * np.pi * draw.random(1001)) * (np.arange(1001) < 650)
+    motion = np.fft.irfft(phases / (1 + np.arange(1001) / 200) ** 2, 2000)
+    motion = (motion / motion.std())[:, None]
+    times, whole = np.arange(2000) * 0.1, np.array([0, 2000])
+    level, is_noise = noise_level(times, motion + size * draw.standard_normal((2000, 1)), whole)
+    assert is_noise.all()
+    np.testing.assert_allclose(level, size, rtol=0.3)
+    assert not noise_level(times, motion, whole)[1].any()
+
+
 @pytest.mark.parametrize("steps", ["equal", "unequal"])
 def test_each_column_is_smoothed_over_its_own_window(steps):
     times = t if steps == "equal" else np.sort(np.random.default_rng(2).uniform(0, 20, 1000))

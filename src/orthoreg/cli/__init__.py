@@ -15,10 +15,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str]) -> int:
     """The exit code of a command; one sentence on standard error when it is not 0."""
     # in the order of the help
-    from . import _demo, _commands, _simulate, _show, _adapt, _refine, _explain, _export, _reproduce  # noqa: F401, I001
-    from ._app import app, options_of
+    from . import _demo, _commands, _simulate, _show, _report, _adapt, _refine, _explain  # noqa: F401, I001
+    from . import _export, _reproduce  # noqa: F401
+    from ._app import ARGUMENTS, app, options_of
     from ._wording import in_options
 
+    ARGUMENTS.set(tuple(arguments))
     try:
         result = app(
             args=list(arguments) or ["--help"], prog_name="orthoreg", standalone_mode=False

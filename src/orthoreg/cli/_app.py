@@ -1,5 +1,7 @@
 """The command line itself, and the arguments that several commands have."""
 
+import shlex
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +12,14 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Equations, a neural residual orthogonal to them, and forecasts, from time series.",
 )
+
+ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("what the command was called with", default=())
+
+
+def command_line() -> str:
+    """The command that is running, as one would write it in a shell."""
+    return shlex.join(["orthoreg", *ARGUMENTS.get()])
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]

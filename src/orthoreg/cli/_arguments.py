@@ -69,15 +69,15 @@ def one_of(value: str, known: list[str], what: str) -> None:
         )
 
 
-def check_file(out: Path, example: str = "table.csv") -> None:
-    """Refuses an --out that cannot become a file. Leaves nothing behind."""
+def check_file(out: Path, example: str = "table.csv", option: str = "--out") -> None:
+    """Refuses an --out, or another `option`, that cannot become a file. Leaves nothing behind."""
     if out.is_dir():
         raise InputError(
-            f"--out must be a file; '{out}' is a folder. Add a file name, such as "
+            f"{option} must be a file; '{out}' is a folder. Add a file name, such as "
             f"'{out / example}'."
         )
     if out.exists() and not out.is_file():
-        raise InputError(f"--out must be a file; '{out}' is a device. Choose another name.")
+        raise InputError(f"{option} must be a file; '{out}' is a device. Choose another name.")
     folder = out.resolve().parent
     if not folder.is_dir():
         raise InputError(f"There is no folder '{out.parent}' to write '{out.name}' into.")

@@ -7,7 +7,7 @@ import typer
 
 from .._errors import InputError
 from .._progress import working
-from ._app import Json, ModelFile, Seed, Tables, app
+from ._app import Json, ModelFile, Seed, Tables, app, command_line
 from ._arguments import (
     check_discovery,
     check_file,
@@ -96,12 +96,13 @@ def fit(
 ) -> None:
     """Learn equations and residual from a table; print equations, verdict and what to try next.
 
-    Writes the model, its plots and its summary. Options that are not given are as the preset has
-    them.
+    Writes the model, a report to look at, its plots and its summary. Options that are not given
+    are as the preset has them.
     """
     from .. import RandomFeatures, Zero, read_table
     from ..libraries import parse_library
     from ..presets import PRESETS
+    from ..reporting import report_page
     from ..simulation import interpolation_words
     from ..summary import forecast_sample, forecast_scores
     from ._work import (
@@ -151,7 +152,12 @@ def fit(
             summary = model.summary(runs, forecasts=forecasts)
         with working("Drawing"):
             plots = draw(model, runs, chosen, forecasts, "training runs", summary.verdict.text)
-        files = write_results(out, f"{stem_of(data)}.orthoreg", model, plots, summary)
+        with working("Writing the report"):
+            page = report_page(
+                model, runs, summary=summary, forecasts=forecasts, discovery=found,
+                command=command_line(),
+            )  # fmt: skip
+        files = write_results(out, f"{stem_of(data)}.orthoreg", model, plots, summary, page)
     if as_json:
         return print_json(
             {
@@ -167,6 +173,7 @@ def fit(
                 "training": scores,
                 "model": str(files[0]),
                 "plots": [str(out / plot) for plot in plots],
+                "report": str(files[1]),
                 "warnings": notes,
                 **summary_entries(summary),
                 **({} if found is None else {"discovery": found.to_dict()["models"]}),

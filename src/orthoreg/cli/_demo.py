@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from .._progress import working
-from ._app import Json, Seed, app
+from ._app import Json, Seed, app, command_line
 from ._arguments import check_folder
 from ._output import (
     collected_warnings,
@@ -29,7 +29,8 @@ def demo(
 ) -> None:
     """Fit the paper's pendulum, whose forcing the library cannot represent, and forecast it."""
     from .. import OrthoReg
-    from ..summary import forecast_scores
+    from ..reporting import report_page
+    from ..summary import forecast_sample, forecast_scores
     from ..systems import Pendulum, Split, generate, true_derivatives
     from ._work import (
         coefficient_dict,
@@ -48,7 +49,8 @@ def demo(
         with working("Fitting"):
             model = OrthoReg(seed=seed).fit(train)
         with working("Judging"):
-            summary = model.summary(train)
+            known = model.forecast(forecast_sample(train))
+            summary = model.summary(train, forecasts=known)
         test = {
             split: generate(system, split, seed=seed)
             for split in (Split.id, Split.ext, Split.t2, Split.t3)
@@ -69,7 +71,12 @@ def demo(
         with working("Drawing"):
             runs_shown = (test[Split.id], forecasts[Split.id])
             plots = draw(model, train, *runs_shown, "unseen runs (split ID)")
-        files = write_results(out, "pendulum.orthoreg", model, plots, summary)
+        with working("Writing the report"):
+            page = report_page(
+                model, train, summary=summary, forecasts=known, title="Modified pendulum",
+                command=command_line(),
+            )  # fmt: skip
+        files = write_results(out, "pendulum.orthoreg", model, plots, summary, page)
     values = {
         "system": "pendulum",
         "runs": runs,
@@ -82,6 +89,7 @@ def demo(
         "splits": splits,
         "model": str(files[0]),
         "plots": [str(out / plot) for plot in plots],
+        "report": str(files[1]),
         "warnings": notes,
         **summary_entries(summary),
     }

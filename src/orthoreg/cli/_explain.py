@@ -7,7 +7,7 @@ import typer
 
 from .._errors import InputError
 from .._progress import working
-from ._app import Json, ModelFile, Tables, app
+from ._app import Json, ModelFile, Tables, app, command_line
 from ._arguments import check_file
 from ._output import (
     collected_warnings,
@@ -34,6 +34,10 @@ def explain(
         int | None, typer.Option(help="Proposal to accept, by its number; the model goes to --out.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Model file to write.")] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Report to write; explained.html beside the model if not given."),
+    ] = None,
     minutes: Minutes = None,
     time: Annotated[str | None, typer.Option(help="Column with the times, if renamed.")] = None,
     group: Annotated[str | None, typer.Option(help="Column that tells runs apart.")] = None,
@@ -43,8 +47,11 @@ def explain(
 ) -> None:
     """Propose formulas for what a model's library lacks, with the evidence for each."""
     from .. import load
+    from .. import report as write_report
     from ._work import runs_for
 
+    page = report or model.with_name("explained.html")
+    check_file(page, "report.html", "--report")
     if (out is None) != (accept is None):
         raise InputError("--accept and --out belong together: which proposal, and where to.")
     if out is not None:
@@ -60,6 +67,8 @@ def explain(
                 larger = found.accept(accept)
             assert out is not None
             larger.save(out)
+        with working("Writing the report"):
+            write_report(fitted, page, runs, explanation=found, command=command_line())
     if as_json:
         return print_json(
             {
@@ -67,6 +76,7 @@ def explain(
                 **found.to_dict(),
                 "accepted": None if larger is None else larger.equations(),
                 "model": None if out is None else str(out),
+                "report": str(page),
                 "warnings": notes,
             }
         )
@@ -77,4 +87,5 @@ def explain(
     if larger is not None and out is not None:
         console.print()
         print_equations(console, larger.equations())
-        print_files(console, [out])
+    console.print()
+    print_files(console, [page] if out is None else [out, page])

@@ -18,6 +18,8 @@ from ..simulation import Rollout
 from ..summary import Summary
 from ._reading import source_of
 
+REPORT = "report.html"
+
 
 def runs_for(
     model: AbstractModel,
@@ -96,10 +98,15 @@ def draw(
 
 
 def write_results(
-    folder: Path, name: str, model: AbstractModel, plots: dict[str, bytes], found: Summary
+    folder: Path,
+    name: str,
+    model: AbstractModel,
+    plots: dict[str, bytes],
+    found: Summary,
+    page: str,
 ) -> list[Path]:
-    """Makes the folder if need be and writes the model, first, its pictures, then equations and
-    summary as text and as JSON."""
+    """Makes the folder if need be and writes the model, first, the report, pictures, then
+    equations and summary as text and as JSON."""
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / name)
     texts = {
@@ -107,7 +114,8 @@ def write_results(
         "summary.txt": str(found),
         "summary.json": found.to_json(indent=1),
     }
-    contents = plots | {file: f"{text}\n".encode() for file, text in texts.items()}
+    contents = {REPORT: page.encode()} | plots
+    contents |= {file: f"{text}\n".encode() for file, text in texts.items()}
     for file, content in contents.items():
         with atomic_write(folder / file) as stream:
             stream.write(content)

@@ -15,4 +15,7 @@ from ._measurements import measurements as measurements
 from ._measurements import rows_as_measurements as rows_as_measurements
 from ._proposals import Gap as Gap
 from ._proposals import explain_rows as explain_rows
+from ._ranking import Ranked as Ranked
+from ._ranking import Ranking as Ranking
+from ._ranking import rank as rank
 from ._score import misfit_nats as misfit_nats

@@ -2,7 +2,7 @@
 readable."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import final
@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..libraries import Expression, to_text
+from ._dictionary import price_of
 from ._equation import Equation
 from ._projection import Projection, project
 from ._shapes import Shape
@@ -27,7 +28,8 @@ _MOST_PAIRS = 8  # terms, above which pairs are not tried
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """One equation as a sum of terms, with what it costs in nats: the misfit, a price for each
-    term, and the excess of terms that cancel."""
+    term, and the excess of terms that cancel. `snapped` are the estimates and standard errors of
+    parameters that simple numbers took the place of."""
 
     output: int
     fit: Projection
@@ -35,6 +37,7 @@ class Candidate:
     prices: tuple[float, ...]
     excess: float
     mse: float
+    snapped: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
 
     @property
     def price(self) -> float:
@@ -77,10 +80,7 @@ def candidate(equation: Equation, fit: Projection | None) -> Candidate | None:
     """What a projection costs."""
     if fit is None or not np.isfinite(fit.rss):
         return None
-    prices = tuple(
-        equation.price_of(shape, values)
-        for shape, values in zip(fit.shapes, fit.values, strict=True)
-    )
+    prices = _prices(equation, fit)
     rows = len(equation.target)
     free = rows - len(fit.covariance)
     return Candidate(
@@ -91,6 +91,18 @@ def candidate(equation: Equation, fit: Projection | None) -> Candidate | None:
         _excess(equation, fit),
         fit.rss / max(free, 1),
     )
+
+
+def _prices(equation: Equation, fit: Projection) -> tuple[float, ...]:
+    """What each term costs; a denominator that terms share is paid for once."""
+    prices, paid = [], False
+    for shape, values in zip(fit.shapes, fit.values, strict=True):
+        if shape.numerator is not None and paid:
+            prices.append(price_of(Shape(shape.numerator, shape.family), (), equation.count))
+        else:
+            prices.append(equation.price_of(shape, values))
+        paid |= shape.numerator is not None
+    return tuple(prices)
 
 
 def _excess(equation: Equation, fit: Projection) -> float:
@@ -153,15 +165,12 @@ def _without(equation: Equation, found: Candidate, left_out: set[int]) -> Candid
 def make_readable(equation: Equation, found: Candidate) -> Candidate:
     """With simple numbers in the place of inner parameters near them, where the score does not
     suffer."""
-    places = [
-        (k, i) for k, held in enumerate(found.fit.held) for i, fixed in enumerate(held) if not fixed
-    ]
-    for place in places:
-        for number in _simple_near(found, place):
-            k, i = place
+    for group in found.fit.free:
+        for number in _simple_near(found, group[0]):
             values = [list(v) for v in found.fit.values]
             held = [list(h) for h in found.fit.held]
-            values[k][i], held[k][i] = number, True
+            for k, i in group:
+                values[k][i], held[k][i] = number, True
             tried = candidate(
                 equation,
                 project(
@@ -172,7 +181,12 @@ def make_readable(equation: Equation, found: Candidate) -> Candidate:
                 ),
             )
             if tried is not None and tried.score <= found.score:
-                found = tried
+                estimate = (
+                    found.fit.values[group[0][0]][group[0][1]],
+                    interval_half(found, group[0]),
+                )
+                known = found.snapped | dict.fromkeys(group, estimate)
+                found = replace(tried, snapped=known)
                 break
     return found
 
@@ -190,9 +204,7 @@ def _simple_near(found: Candidate, place: tuple[int, int]) -> list[float]:
 
 def interval_half(found: Candidate, place: tuple[int, int]) -> float:
     """The standard error of a parameter; zero where it was held."""
-    free = [
-        (k, i) for k, held in enumerate(found.fit.held) for i, fixed in enumerate(held) if not fixed
-    ]
-    if place not in free:
+    places = [j for j, group in enumerate(found.fit.free) if place in group]
+    if not places:
         return 0.0
-    return float(found.standard_errors()[len(found.fit.shapes) + free.index(place)])
+    return float(found.standard_errors()[len(found.fit.shapes) + places[0]])

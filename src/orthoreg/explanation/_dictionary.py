@@ -12,7 +12,8 @@ from ._shapes import Shape, symbols
 
 PER_SYMBOL = 1.5
 """Nats that a symbol of a formula costs."""
-_PER_KNOWN_TERM = 0.5  # the same for a whole term that the library has
+PER_KNOWN_SYMBOL = 0.3
+"""The same in a term of the library that a user chose."""
 _ALIKE = 1 - 1e-9  # cosine of columns that are the same but for a factor
 _LARGEST = 1e8  # ratio of a column's largest value to its median size
 _SIMPLE = tuple(range(1, 11))
@@ -67,12 +68,11 @@ def dictionary(shapes: Sequence[Shape], rows: Measurements) -> Dictionary:
 
 def price_of(shape: Shape, values: Sequence[float], count: float) -> float:
     """Half of log N for the coefficient and for each parameter that is no simple number, and a
-    price for each symbol; a term of the library is nearly free of the latter."""
+    price for each symbol, which is small in a term of the library."""
     half = 0.5 * np.log(max(count, 2.0))
-    if shape.known:
-        return float(half + _PER_KNOWN_TERM)
     free = sum(abs(value) not in _SIMPLE for value in values)
-    return float(half * (1 + free) + PER_SYMBOL * symbols(shape.at(values)))
+    each = PER_KNOWN_SYMBOL if shape.is_expected else PER_SYMBOL
+    return float(half * (1 + free) + each * max(symbols(shape.at(values)), 1))
 
 
 def _repeated(phi: Float[np.ndarray, "R K"]) -> Bool[np.ndarray, " K"]:

@@ -68,6 +68,12 @@ class Equation:
             self._prices[key] = price_of(shape, values, self.count)
         return self._prices[key]
 
+    def offer(self, shape: Shape) -> None:
+        """A new shape, with a column for each start of its parameters."""
+        self.shapes.append(shape)
+        for values in shape.grid:
+            self.add(len(self.shapes) - 1, tuple(values.tolist()))
+
     def add(self, place: int, values: tuple[float, ...]) -> int | None:
         """A new column of a shape; its number, None where it is not finite."""
         column = self.whitened(self.shapes[place], values)

@@ -1,7 +1,7 @@
 """What speaks for a candidate, and what speaks as well for others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -23,7 +23,7 @@ _POINTS = 2000
 @dataclass(frozen=True)
 class Constant:
     """A number of a proposal with its 95 % interval; `is_snapped` says that a simple number was
-    put in its place."""
+    put in the place of the estimate, whose interval this is."""
 
     name: str
     value: float
@@ -101,8 +101,9 @@ def constants(found: Candidate) -> tuple[Constant, ...]:
         result.append(_interval(f"coefficient of {text}", w, float(errors[k])))
         for i, (name, value) in enumerate(zip(shape.parameters, values, strict=True)):
             label = f"{name} in {to_text(shape.expression)}"
-            error = interval_half(found, (k, i))
-            result.append(_interval(label, value, error, found.fit.held[k][i]))
+            estimate = found.snapped.get((k, i), (value, interval_half(found, (k, i))))
+            ends = _interval(label, *estimate)
+            result.append(replace(ends, value=value, is_snapped=found.fit.held[k][i]))
     return tuple(result)
 
 
@@ -135,9 +136,9 @@ def short_terms(found: Candidate, digits: int = 4) -> tuple[str, ...]:
     return tuple(rounded)
 
 
-def _interval(name: str, value: float, error: float, snapped: bool = False) -> Constant:
+def _interval(name: str, value: float, error: float) -> Constant:
     half = _LEVEL * error
-    return Constant(name, float(value), float(value - half), float(value + half), snapped)
+    return Constant(name, float(value), float(value - half), float(value + half))
 
 
 def _share(left: Sequence[np.ndarray], rows: Bool[np.ndarray, " R"]) -> float:

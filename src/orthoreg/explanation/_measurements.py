@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset, Extent, Rows, grouping, thinned
+from ..differentiation import Automatic
 from ..losses import AbstractLoss, Weak, best_widths, is_noisy, moving
 from ..smoothing import bump_windows, noise_growth, relative_variance, smooth
 
@@ -26,7 +27,8 @@ class Measurements:
     """Targets of some equations at rows, which are points or windows of many of them.
 
     `noise` (R x c) is the standard deviation that each target has at least. `count` is how many
-    rows count as independent of each other; `group` are runs or stretches of these.
+    rows count as independent of each other; `group` are runs or stretches of these. `slopes` are
+    derivatives at the points, where these were estimated.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -40,6 +42,7 @@ class Measurements:
     learned: tuple[int, ...]
     count: float
     extent: Extent
+    slopes: Float[np.ndarray, "M c"] | None = None
 
     def at_rows(self, values: Float[np.ndarray, "M k"]) -> Float[np.ndarray, "R k"]:
         """Functions at points as they count in the rows."""
@@ -67,7 +70,7 @@ def measurements(loss: AbstractLoss, data: Dataset, most: int = MOST_ROWS) -> Me
     if is_noisy(data):
         noise = [row_noise(data, h, rows) for h, rows in zip(widths, parts, strict=True)]
     noise = [one + _at_turns(data, rows) for one, rows in zip(noise, parts, strict=True)]
-    return _joined(parts, data.n_samples, most, noise)
+    return _joined(parts, data.n_samples, most, noise, Automatic().slopes(data))
 
 
 def _at_turns(data: Dataset, rows: Rows) -> Float[np.ndarray, "R c"]:
@@ -110,7 +113,11 @@ def rows_as_measurements(rows: Rows, most: int = MOST_ROWS) -> Measurements:
 
 
 def _joined(
-    parts: list[Rows], samples: int, most: int, noises: list[np.ndarray] | None = None
+    parts: list[Rows],
+    samples: int,
+    most: int,
+    noises: list[np.ndarray] | None = None,
+    slopes: Float[np.ndarray, "N c"] | None = None,
 ) -> Measurements:
     total = sum(map(len, parts))
     marked = [_thinned(rows, max(most * len(rows) // total, 1)) for rows in parts]
@@ -127,6 +134,7 @@ def _joined(
         stacked = sparse.vstack([rows.windows for rows in kept]).tocsr()
         used = np.unique(stacked.indices)
         windows, points = stacked[:, used], first.points[used]
+        slopes = None if slopes is None else slopes[used]
     rows_kept = sum(map(len, kept))
     return Measurements(
         points,
@@ -140,6 +148,7 @@ def _joined(
         tuple(c for c in range(first.targets.shape[1]) if c not in first.given),
         float(min(rows_kept, samples)),
         first.extent,
+        np.concatenate([rows.targets for rows in kept]) if windows is None else slopes,
     )
 
 

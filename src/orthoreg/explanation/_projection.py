@@ -18,6 +18,8 @@ _SETTLED = 1e-5  # relative gain from which on parameters stay
 _CUTOFF = 1e-11
 _AROUND = 0.3  # of a parameter's value, to either side: where a fit seeks it again
 
+Group = tuple[tuple[int, int], ...]
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ class Projection:
             if self.held[k][i]:
                 names[name] = Number(value)
                 continue
-            own = f"{name}_{suffix}_{k}"
+            own = self._own_name(k, name, suffix)
             names[name] = Parameter(own)
             half = max(_AROUND * abs(value), 1e-6)
             bounds[own] = (max(shape.low[i], value - half), min(shape.high[i], value + half))
@@ -52,7 +54,28 @@ class Projection:
     def parameters(self, k: int, suffix: str) -> dict[str, float]:
         """The values of the parameters that `written` leaves in term k, by their names there."""
         pairs = zip(self.shapes[k].parameters, self.values[k], self.held[k], strict=True)
-        return {f"{name}_{suffix}_{k}": value for name, value, held in pairs if not held}
+        return {self._own_name(k, name, suffix): value for name, value, held in pairs if not held}
+
+    @property
+    def free(self) -> list[Group]:
+        """The parameters that were estimated, those that are shared as one."""
+        return free_groups(self.shapes, self.held)
+
+    def _own_name(self, k: int, name: str, suffix: str) -> str:
+        is_shared = self.shapes[k].numerator is not None
+        return f"{name}_{suffix}" if is_shared else f"{name}_{suffix}_{k}"
+
+
+def free_groups(shapes: Sequence[Shape], held: Sequence[tuple[bool, ...]]) -> list[Group]:
+    """The parameters that are not held, as places (term, number of the parameter); those of a
+    shared denominator are one group."""
+    groups: dict[tuple[int, str], list[tuple[int, int]]] = {}
+    for k, (shape, fixed) in enumerate(zip(shapes, held, strict=True)):
+        owner = k if shape.numerator is None else -1
+        for i, name in enumerate(shape.parameters):
+            if not fixed[i]:
+                groups.setdefault((owner, name), []).append((k, i))
+    return [tuple(group) for group in groups.values()]
 
 
 def project(
@@ -71,13 +94,14 @@ def project(
     if columns is None:
         return None
     w, rss = _solved(columns, equation.target)
-    free = [(k, i) for k, h in enumerate(held) for i, fixed in enumerate(h) if not fixed]
+    free = free_groups(shapes, held)
+    moving = {k for group in free for k, _ in group}
     for _ in range(rounds if free else 0):
         step = _newton_step(equation, shapes, values, columns, w, free)
         better = None
         for share in _STEPS:
             tried = _moved(shapes, values, free, share * step)
-            new = _columns(equation, shapes, tried, columns, {k for k, _ in free})
+            new = _columns(equation, shapes, tried, columns, moving)
             if new is None:
                 continue
             w_new, rss_new = _solved(new, equation.target)
@@ -133,7 +157,7 @@ def _newton_step(
     values: Sequence[tuple[float, ...]],
     phi: Float[np.ndarray, "R k"],
     w: Float[np.ndarray, " k"],
-    free: Sequence[tuple[int, int]],
+    free: Sequence[Group],
 ) -> Float[np.ndarray, " q"]:
     """How far the free parameters should move, the coefficients moving along."""
     joint = np.column_stack([phi, _sensitivities(equation, shapes, values, w, free)])
@@ -146,22 +170,23 @@ def _sensitivities(
     shapes: Sequence[Shape],
     values: Sequence[tuple[float, ...]],
     w: Float[np.ndarray, " k"],
-    free: Sequence[tuple[int, int]],
+    free: Sequence[Group],
 ) -> Float[np.ndarray, "R q"]:
-    slopes = {k: equation.slopes(shapes[k], values[k]) for k, _ in free}
-    parts = [w[k] * slopes[k][:, i] for k, i in free]
+    slopes = {k: equation.slopes(shapes[k], values[k]) for group in free for k, _ in group}
+    parts = [sum(w[k] * slopes[k][:, i] for k, i in group) for group in free]
     return np.column_stack(parts) if parts else np.zeros((len(equation.target), 0))
 
 
 def _moved(
     shapes: Sequence[Shape],
     values: Sequence[tuple[float, ...]],
-    free: Sequence[tuple[int, int]],
+    free: Sequence[Group],
     step: Float[np.ndarray, " q"],
 ) -> list[tuple[float, ...]]:
     moved = [list(v) for v in values]
-    for (k, i), by in zip(free, step, strict=True):
-        moved[k][i] = float(np.clip(moved[k][i] + by, shapes[k].low[i], shapes[k].high[i]))
+    for group, by in zip(free, step, strict=True):
+        for k, i in group:
+            moved[k][i] = float(np.clip(moved[k][i] + by, shapes[k].low[i], shapes[k].high[i]))
     return [tuple(v) for v in moved]
 
 
@@ -171,7 +196,7 @@ def _covariance(
     values: Sequence[tuple[float, ...]],
     phi: Float[np.ndarray, "R k"],
     w: Float[np.ndarray, " k"],
-    free: Sequence[tuple[int, int]],
+    free: Sequence[Group],
 ) -> Float[np.ndarray, "m m"]:
     joint = np.column_stack([phi, _sensitivities(equation, shapes, values, w, free)])
     joint = np.nan_to_num(joint)

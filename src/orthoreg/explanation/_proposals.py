@@ -49,17 +49,19 @@ def explain_rows(
     atoms: Sequence[Any] = (),
     *,
     supports: dict[int, Sequence[int]] | None = None,
+    is_expected: bool = True,
     goes_on: Callable[[], bool] = lambda: True,
     most: int = 16,
 ) -> list[Gap]:
-    """The gaps of all equations that are learned. `features` is the library; `supports` are the
-    terms that a model uses in each equation."""
+    """The gaps of all equations that are learned. `features` is the library, whose terms are
+    cheaper than others if it `is_expected`; `supports` are the terms that a model uses in each
+    equation."""
     gaps = []
     shapes = new_shapes(rows, atoms)
     with progress("Searching", float(len(rows.learned))) as show:
         for done, c in enumerate(rows.learned):
             show(float(done), rows.outputs[c])
-            terms = dictionary([*known_shapes(features, c), *shapes], rows)
+            terms = dictionary([*known_shapes(features, c, is_expected), *shapes], rows)
             support = _columns(terms, features, (supports or {}).get(c, ()))
             equation = Equation(rows, terms, c)
             found = search(equation, support, goes_on=goes_on, most=most)
@@ -67,11 +69,11 @@ def explain_rows(
     return gaps
 
 
-def known_shapes(features: FeatureMap, output: int) -> list[Shape]:
+def known_shapes(features: FeatureMap, output: int, is_expected: bool = True) -> list[Shape]:
     """The terms of the library that an equation may use, parameters at their values."""
     resolved = features.resolved() if features.values else features
     return [
-        Shape(term, "known", known=True, written_as=name)
+        Shape(term, "known", known=True, is_expected=is_expected, written_as=name)
         for term, name, allowed in zip(
             resolved.terms, features.names, features.mask[output], strict=True
         )

@@ -9,6 +9,7 @@ from jaxtyping import Bool
 
 from ._beam import Support, added_gains, beam, best_of, exchange
 from ._candidates import Candidate, make_readable, polish, prune, rescored
+from ._denominators import add_denominators
 from ._equation import Equation
 from ._pairs import best_pairs
 from ._projection import project
@@ -62,6 +63,7 @@ def search(
     chosen = best_of(equation, known, _EACH)
     everything = list(known)
     _seed(equation, known)
+    add_denominators(equation)
     for names in FAMILIES:
         if not goes_on():
             break

@@ -32,8 +32,9 @@ class Shape:
     """One formula of the variables.
 
     `grid` holds a row for each start of its `parameters`, `low` and `high` their bounds. `family`
-    is the kind of function; terms of the library that a model has are `known`,
-    `written_as` the library has them.
+    is the kind of function; terms of the library are `known`, `written_as` the library has them,
+    and `is_expected`, hence cheap, where a user chose that library. A shape with a `numerator` is
+    that over a denominator, which terms of one equation share, parameters included.
     """
 
     expression: Expression
@@ -43,7 +44,9 @@ class Shape:
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
     known: bool = False
+    is_expected: bool = False
     written_as: str = ""
+    numerator: Expression | None = None
 
     @cached_property
     def program(self) -> Program:
@@ -82,8 +85,8 @@ class Shape:
 
 
 def symbols(item: Expression) -> int:
-    """How many variables, numbers and functions the formula is written with; signs and the number
-    one are free."""
+    """How many variables, numbers and functions (which count twice) the formula is written with;
+    signs and the number one are free."""
     match item:
         case Number(value):
             return int(abs(value) != 1)
@@ -95,4 +98,4 @@ def symbols(item: Expression) -> int:
             inverse = isinstance(exponent, Number) and exponent.value == -1
             return symbols(base) + (1 if inverse else symbols(exponent))
         case Call(_, argument):
-            return 1 + symbols(argument)
+            return 2 + symbols(argument)

@@ -6,6 +6,7 @@ from ._jax import to_jax as to_jax
 from ._julia import to_julia as to_julia
 from ._latex import to_latex as to_latex
 from ._mathml import MathEquation as MathEquation
+from ._mathml import equation_mathml as equation_mathml
 from ._mathml import math as math
 from ._mathml import math_equations as math_equations
 from ._mathml import mathml_formula as mathml_formula
@@ -21,6 +22,7 @@ from ._pysindy import to_pysindy as to_pysindy
 from ._python import to_python as to_python
 from ._sympy import sympy_source as sympy_source
 from ._sympy import to_sympy as to_sympy
+from ._text import check_precision as check_precision
 from ._text import equations as equations
 from ._text import significant as significant
 from ._text import to_html as to_html

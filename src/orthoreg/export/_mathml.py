@@ -23,8 +23,10 @@ from ..libraries import (
     multiply,
     power,
 )
+from ._orders import implied
 from ._printed import PrintedTerm, absolute, is_inverse, is_negative, printed
 from ._symbols import LETTERS, symbol
+from ._text import significant
 
 _ABOVE = {1: "˙", 2: "¨", 3: "⃛"}
 _FUNCTIONS = {"log": "ln", "heaviside": "H"}
@@ -114,6 +116,18 @@ def math_equations(
             terms.append(MathTerm(body, ("<mo>+</mo>" if terms else "") + body, None))
         result.append(MathEquation(one.place, left, tuple(terms), one.is_given))
     return result
+
+
+def equation_mathml(
+    output: str, velocity_of: Mapping[str, str], terms: Sequence[tuple[float, Expression]]
+) -> str:
+    """The derivative of `output` as a sum of coefficients times formulas, as one element."""
+    position = implied(velocity_of).get(output)
+    text = mathml_name(position or output, derivatives=1 if position is None else 2) + "<mo>=</mo>"
+    for place, (value, formula) in enumerate(terms):
+        sign = _MINUS if value < 0 else "<mo>+</mo>" if place else ""
+        text += sign + _term(PrintedTerm(0, False, significant(abs(value), 4), formula, False))
+    return math(text if terms else f"{text}<mn>0</mn>")
 
 
 def _term(term: PrintedTerm) -> str:

@@ -6,7 +6,7 @@ from typing import final
 
 from .._field import HybridField
 from .._typing import Mask
-from ..libraries import Expression, Number, Power, Product, multiply
+from ..libraries import Expression, Number, Power, Product, multiply, parameters_of
 from ._orders import implied, printed_equations
 from ._text import check_precision, has_residual, is_given, significant
 
@@ -55,6 +55,7 @@ def printed(
     check_precision(precision)
     given = velocity_of or {}
     positions = implied(given)
+    parametric = [bool(parameters_of(term)) for term in field.features.terms]
     field = field.resolved(precision)
     found = []
     for c in printed_equations(outputs, given):
@@ -69,7 +70,7 @@ def printed(
             exact = known is not None and bool(known[c, k])
             size = f"{abs(value):.12g}" if exact else significant(abs(value), precision)
             term = field.features.terms[k]
-            if exact and abs(value) == 1 and term != Number(1.0):
+            if (exact or parametric[k]) and abs(value) == 1 and term != Number(1.0):
                 size = ""
             terms.append(PrintedTerm(k, bool(value < 0), size, term, exact))
         found.append(

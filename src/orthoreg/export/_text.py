@@ -8,7 +8,7 @@ import numpy as np
 from .._errors import InputError
 from .._field import HybridField
 from .._typing import Mask
-from ..libraries import Expression, Number, Sum, add, multiply, to_text
+from ..libraries import Expression, Number, Sum, add, multiply, parameters_of, to_text
 from ._orders import equation_names, printed_equations
 
 _SMALLEST, _LARGEST = -4, 5  # powers of ten that are written out: 0.0001234, 123456
@@ -20,18 +20,24 @@ def equations(
     precision: int = 4,
     velocity_of: Mapping[str, str] | None = None,
     known: Mask | None = None,
+    written: Mapping[int, str] | None = None,
 ) -> list[str]:
     """One line per equation, "omega' = -1.042 sin(theta) + residual". The coefficients that are
-    `known` were given: "omega' = -9.81 sin(theta) (given) - 0.1042 omega".
+    `known` were given: "omega' = -9.81 sin(theta) (given) - 0.1042 omega". Where an equation
+    follows from others, those stand in its place as they are `written`.
 
     Where theta_dot is the velocity of theta, theta'' = ... stands in the place of both equations.
     """
     check_precision(precision)
+    parametric = [bool(parameters_of(term)) for term in field.features.terms]
     field = field.resolved(precision)
     given = velocity_of or {}
     names = equation_names(outputs, given)
     lines = []
     for c in printed_equations(outputs, given):
+        if written and c in written:
+            lines.append(written[c])
+            continue
         if outputs[c] in given:
             lines.append(f"{names[c]}' = {given[outputs[c]]}")
             continue
@@ -46,6 +52,8 @@ def equations(
             size, name = significant(abs(value), precision), to_text(term)
             if known is not None and known[c, k]:
                 body = f"{to_text(multiply(Number(abs(float(value))), term))} (given)"
+            elif parametric[k] and abs(value) == 1:  # which was given
+                body = _grouped(term, name)
             else:
                 body = size if name == "1" else f"{size} {_grouped(term, name)}"
             if text:

@@ -28,8 +28,9 @@ def warn_of_contradictions(task: Task, solution: Solution) -> None:
         if c in task.given or size <= 0:
             continue
         free = _unexplained(library, terms, c) / size
-        if c in known.given_equations:
-            left = squared_error(library, c, known.low[c], np.zeros(0)) / size
+        if c in known.complete:
+            w = known.low[c] if c in known.given_equations else solution.coefficients[c]
+            left = squared_error(library, c, np.asarray(w), np.zeros(0)) / size
             if left > _FAR and free < _BETTER * left:
                 _warn(f"the given equation of '{name}'", name, left, free,
                       "Check its signs and units.")  # fmt: skip

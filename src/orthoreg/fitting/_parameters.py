@@ -16,6 +16,7 @@ from .._typing import Mask
 from ..data import Rows, thinned
 from ..libraries import FeatureMap, parameters_of, sine_arguments, variables_of
 from ..physics import Group, Knowledge
+from ._implicit_start import implicit_starts
 
 _MOST_ROWS = 4000
 _MULTIPLES = (0.03, 0.1, 0.3, 0.6, 1.0, 1.7, 3.0, 10.0, 30.0)
@@ -49,7 +50,16 @@ def estimate_parameters(
     if not free.any():
         return features.with_values(values)
     starts = [values] if features.values else []
-    starts += _searched(problem, values, grids, free)
+    first = {} if features.values else implicit_starts(known.systems, rows, bounds)
+    if first:
+        values = np.array(
+            [first.get(*pair) for pair in zip(features.parameters, values, strict=True)]
+        )
+        starts, free_to_search = [values], free & ~np.isin(features.parameters, list(first))
+    else:
+        free_to_search = free
+    if free_to_search.any():
+        starts += _searched(problem, values, grids, free_to_search)
     best, least = values, np.inf
     for start in starts[:_STARTS]:
         found, error = _polished(problem, start, free, low, high)

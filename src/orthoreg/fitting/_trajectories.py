@@ -13,7 +13,7 @@ from .._typing import Mask
 from ..data import Dataset, Rows, held_out_rows
 from ..diagnostics import certify
 from ..libraries import parameter_bounds
-from ..losses import AbstractLoss
+from ..losses import AbstractLoss, is_coarse, is_noisy
 from ..physics import Knowledge
 from ..refinement import (
     Match,
@@ -47,26 +47,36 @@ class Runs:
 
 
 def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit:
-    """The fit without a residual that makes held-out forecasts worse; of noisy data also refined:
-    terms and constants are those whose trajectories follow the runs."""
-    field, noisy = fit.field, rows.windows is not None
+    """The fit without a residual that makes held-out forecasts worse; of data that are noisy or far
+    apart also refined: terms and constants are those whose trajectories follow the runs. So are
+    the constants of equations with a mass matrix: what is weak in them, as friction is, drowns in
+    derivatives."""
+    field, weak = fit.field, rows.windows is not None
+    noisy = weak and is_noisy(runs.data)
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
     # steps of a refinement see no jumps: of dry friction the weak form has the last word
     smooth = switched(field) is None
-    followed = _followed(recipe, fit, runs, known) if noisy and smooth else None
-    explained = followed is not None and followed.misfit < _EXPLAINED
+    inexact = weak or is_coarse(runs.data)
+    chooses = inexact and smooth and not known.systems
+    followed = _followed(recipe, fit, runs, known) if chooses else None
+    explained = followed is not None and followed.misfit < _EXPLAINED and not followed.is_coloured
     if np.any(np.asarray(field.weights)) and (
         explained or not residual_forecasts(recipe, field, runs, noisy)
     ):
         field = without_residual(field)
     found: Refinement | None = None
+    matched = field if known.systems and smooth else None
     if followed is not None and not np.any(np.asarray(field.weights)):
+        matched = followed.field
+    if matched is not None:
+        coloured = None if followed is None else followed.coloured
         found = refine_and_prune(
-            followed.field,
+            matched,
             runs.data,
             interpolation=runs.interpolation,
             bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
             knowledge=known,
+            noise=None if coloured is None else np.sqrt(coloured.variance),
         )
         field = found.field
     if field is fit.field:

@@ -12,6 +12,7 @@ from ._expression import Program as Program
 from ._expression import Sum as Sum
 from ._expression import Variable as Variable
 from ._expression import add as add
+from ._expression import call as call
 from ._expression import compiled as compiled
 from ._expression import evaluate as evaluate
 from ._expression import multiply as multiply

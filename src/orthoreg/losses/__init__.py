@@ -4,6 +4,7 @@ from ._informed import Informed as Informed
 from ._loss import AbstractLoss as AbstractLoss
 from ._loss import Segments as Segments
 from ._measured import Measured as Measured
+from ._measured import is_coarse as is_coarse
 from ._measured import is_noisy as is_noisy
 from ._prediction import MultiStep as MultiStep
 from ._prediction import OneStep as OneStep

@@ -16,6 +16,10 @@ CLEAN = 1e-3
 """Noise of less than this share of a state's standard deviation leaves its derivative alone."""
 CLEAR = 0.1
 """The same for second differences, as a share of the acceleration."""
+COARSE = 2e-3
+"""The same for what a derivative is off by where samples are too far apart for it."""
+_MOST_ROWS = 20_000  # on which that is looked at
+_LONG = 40  # rows of a run, below which windows are too few to replace derivatives of clean data
 
 
 @part
@@ -23,11 +27,14 @@ CLEAR = 0.1
 @dataclass(frozen=True)
 class Measured(AbstractLoss):
     """`VectorField()` where the data are clean, or come with derivatives; `Weak()` where they are
-    noisy: where noise is more than a thousandth of the standard deviation of some state, or would
-    be more than a tenth of an acceleration in its plain second differences."""
+    noisy or far apart: where noise is more than a thousandth of the standard deviation of some
+    state, or would be more than a tenth of an acceleration in its plain second differences, or
+    where estimated derivatives are off by more than a five-hundredth and runs hold many windows."""
 
     def rule(self, data: Dataset) -> AbstractLoss:
-        return Weak().rule(data) if is_noisy(data) else VectorField()
+        long = data.n_runs and np.median(data.run_lengths) >= _LONG
+        weak = is_noisy(data) or (long and is_coarse(data))
+        return Weak().rule(data) if weak else VectorField()
 
     def observe(self, data: Dataset) -> Rows:
         return self.rule(data).observe(data)
@@ -59,6 +66,19 @@ def is_noisy(data: Dataset) -> bool:
     if data.derivatives is not None:
         return False
     return bool((noise_share(data) > CLEAN).any() or (curvature_noise(data) > CLEAR).any())
+
+
+def is_coarse(data: Dataset) -> bool:
+    """Whether samples are too far apart for their derivatives to be known well."""
+    return data.derivatives is None and derivative_error(data.some_runs(_MOST_ROWS)) > COARSE
+
+
+def derivative_error(data: Dataset) -> float:
+    """The largest error of an estimated derivative, over the derivative's standard deviation."""
+    rows = VectorField().observe(data)
+    spread = rows.targets.std(axis=0)
+    moves = spread > 0
+    return float(np.max(np.sqrt(rows.target_mse[moves]) / spread[moves], initial=0.0))
 
 
 def curvature_noise(data: Dataset) -> np.ndarray:

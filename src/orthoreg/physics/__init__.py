@@ -12,8 +12,10 @@ from ._constants import Constant as Constant
 from ._constants import constant_intervals as constant_intervals
 from ._constants import constant_values as constant_values
 from ._group import Group as Group
+from ._implicit import Implicit as Implicit
 from ._knowledge import Knowledge as Knowledge
 from ._physics import Physics as Physics
+from ._statement import parse_equation as parse_equation
 from ._symmetry import AbstractSymmetry as AbstractSymmetry
 from ._symmetry import Even as Even
 from ._symmetry import Odd as Odd
@@ -21,7 +23,6 @@ from ._symmetry import Periodic as Periodic
 from ._symmetry import Reflection as Reflection
 from ._symmetry import Symmetries as Symmetries
 from ._text import parse_bound as parse_bound
-from ._text import parse_equation as parse_equation
 from ._text import parse_symmetry as parse_symmetry
 from ._text import physics_of as physics_of
 from ._text import read_fields as read_fields

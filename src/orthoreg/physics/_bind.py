@@ -22,10 +22,11 @@ from ..libraries import (
     to_text,
 )
 from ._constants import Constant
+from ._equations import Known, Reader
 from ._knowledge import Knowledge
 from ._physics import Physics
 from ._relations import check_feasible, conserving, power_bounds, read_relation
-from ._statement import Part, Statement, check_single, inner_names, read_statement, split
+from ._statement import Part, check_single, inner_names, split
 from ._symmetry import Symmetries
 
 _ANY = "..."
@@ -86,7 +87,7 @@ class _Binding:
         # theta' is the equation of the velocity of theta
         self.aliases = {f"{outputs[c]}'": names[v] for c, v in rates.items()}
         self.names = {key for key, _ in physics.bounds if isinstance(key, str)}
-        self.statements = self._statements()
+        self.statements, self.systems = self._known_equations()
         self.inner = inner_names(list(self.statements.values()))
 
     def bound(self, library: AbstractLibrary) -> Bound:
@@ -116,6 +117,7 @@ class _Binding:
             constants=tuple(constants),
             parametric=np.array([bool(parameters_of(term)) for term in features.terms], dtype=bool),
             parameter_bounds=parameter_bounds(library) | self._parameter_bounds(),
+            systems=self.systems,
             symmetries=Symmetries.of(
                 self.physics.symmetry, features.variables, self.outputs, self.clock
             ),
@@ -129,18 +131,17 @@ class _Binding:
 
     # -- reading ---------------------------------------------------------------------------
 
-    def _statements(self) -> dict[int, Statement]:
-        values = dict(self.physics.values)
-        found = {}
-        for key, text in self.physics.equations:
-            c = self._equation(key, "equations")
-            if c in found or c in self.rates:
-                raise InputError(
-                    f"Physics(equations=...) gives the equation of '{key}', which is given already."
-                )
-            found[c] = read_statement(text, self.base.variables, values, self.names)
+    def _known_equations(self) -> Known:
+        reader = Reader(
+            self.base.variables,
+            self.outputs,
+            {self.outputs[c]: self.base.variables[v] for c, v in self.rates.items()},
+            dict(self.physics.values),
+            self.names,
+        )
+        found = reader.read(self.physics.equations)
         used = frozenset().union(
-            *(parameters_of(part) for one in found.values() for part in one.parts)
+            *(parameters_of(part) for one in found.statements.values() for part in one.parts)
         )
         for name in self.names - used - set(self.base.parameters):
             raise InputError(
@@ -241,7 +242,8 @@ class _Binding:
 
     def _parameter_bounds(self) -> dict[str, tuple[float, float]]:
         inside = set(self.features.parameters)
-        return {
+        either_sign = [name for one in self.systems for name in one.constants if name in inside]
+        return dict.fromkeys(either_sign, (-inf, inf)) | {
             key: ends for key, ends in self.physics.bounds if isinstance(key, str) and key in inside
         }
 

@@ -14,6 +14,7 @@ from ..libraries import FeatureMap, variables_of
 from ._atoms import atom_bounds, atoms_of, null_space, particular, required_atoms
 from ._constants import Constant
 from ._group import Group
+from ._implicit import Implicit
 from ._symmetry import Symmetries
 
 _ROUNDING = 1e-10
@@ -28,7 +29,8 @@ class Knowledge:
     the equations that have no residual. `conserved` holds for the residual what the relations
     hold for the coefficients. `constants` says which named numbers the coefficients stand for,
     `parameter_bounds` between which ends those inside terms lie. `words` says each relation as it
-    was written. `parametric` terms have parameters inside.
+    was written. `parametric` terms have parameters inside. `systems` are the equations with several
+    derivatives that some right-hand sides follow from.
     """
 
     required: Mask
@@ -43,6 +45,7 @@ class Knowledge:
     words: tuple[str, ...] = ()
     symmetries: Symmetries | None = None
     parametric: Bool[np.ndarray, " K"] | bool = False
+    systems: tuple[Implicit, ...] = ()
 
     @classmethod
     def none(cls, shape: tuple[int, int]) -> "Knowledge":

@@ -7,6 +7,7 @@ from typing import Any, final
 
 from .._errors import InputError
 from .._registry import part
+from ._statement import parse_equation
 from ._symmetry import AbstractSymmetry
 
 Key = str | tuple[str, str]
@@ -24,6 +25,10 @@ class Physics:
         A complete one is taken as it is: no term and no residual is added to it. One that ends
         with "..." is the known part: library and residual add to it. Words that are no column are
         constants: those in `values` are known, all others are estimated (`model.parameters_`).
+        Or a list of equations as they are written, `["theta' = omega"]`, where one may hold several
+        derivatives: `"J*a'' + c*cos(a - b)*b'' = -k*sin(a)"`. There must be as many of these as
+        derivatives in them, and they are complete. What multiplies a whole equation cannot be
+        estimated: where no value settles it, the first constant is set to one.
     values : known constants, `{"g": 9.81}`.
     required, forbidden : terms that an equation must, or must not, have, by state. In the name of
         a forbidden term "..." stands for anything: "sin(...)", and "..." for all terms of the
@@ -98,6 +103,8 @@ def _pairs(name: str, given: Any, check: Any) -> tuple[tuple[Any, Any], ...]:
     if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
         raise InputError(f"{what} must be a dict such as {_EXAMPLES[name]}; got {given!r}.")
     items = given.items() if isinstance(given, Mapping) else given
+    if name == "equations":
+        items = [parse_equation(one) if isinstance(one, str) else one for one in items]
     found: dict[Any, Any] = {}
     for key, value in items:
         key = _key(what, key) if name == "bounds" else _text(what, key)

@@ -23,6 +23,7 @@ from ..libraries import (
 )
 
 _OPEN = re.compile(r"(.*?)\+?\s*\.\.\.", re.DOTALL)
+_EQUATION = re.compile(r"\s*(?:`([^`]+)`|((?!-)[^\s'=`*/+^()]+))(')?'\s*=(.*)", re.DOTALL)
 _ONE = Number(1.0)
 Powers = tuple[tuple[str, float], ...]
 
@@ -46,32 +47,51 @@ class Part:
     term: Expression
 
 
-def read_statement(
+def parse_equation(text: str) -> tuple[str, str]:
+    """State and right-hand side of "omega' = -g/L*sin(theta) + ...". A second mark stands for
+    the velocity of a position: "theta'' = ..." is the equation of "theta'". Both sides of one that
+    has more on its left, "(m + M)*x'' + m*L*cos(a)*a'' = ..."."""
+    found = _EQUATION.fullmatch(text)
+    if found is not None and found[4].strip() and "=" not in found[4]:
+        return (found[1] or found[2]) + (found[3] or ""), found[4].strip()
+    left, sign, right = (part.strip() for part in text.partition("="))
+    if not sign or "'" not in left or not right or "=" in right:
+        raise InputError(
+            f'A known equation must be such as "x\' = v", "v\' = -k*x + ..." or '
+            f"\"m*x'' + c*y'' = -k*x\"; got '{text}'."
+        )
+    return left, right
+
+
+def read_side(
     text: str, variables: Sequence[str], values: Mapping[str, float], names: Collection[str]
-) -> Statement:
-    """The statement that a right-hand side makes; `names` are words known to be constants."""
+) -> tuple[Expression, bool]:
+    """The formula of a right-hand side, and whether it is open: ends with "..."; `names` are words
+    known to be constants, those in `values` become numbers."""
     found = _OPEN.fullmatch(text.strip())
     body = text if found is None else found[1]
     if not body.strip():
-        return Statement((), False)
+        return Number(0.0), True
     known = {name: Number(value) for name, value in values.items()}
     formula = parse(body, variables, {*known, *names}, free=True)
-    formula = substitute(formula, known)
-    parts = [part for part in _summands(formula) if part != Number(0.0)]
-    return Statement(tuple(parts), found is None)
+    return substitute(formula, known), found is not None
 
 
-def _summands(item: Expression) -> list[Expression]:
+def statement(formula: Expression, is_open: bool) -> Statement:
+    """What a right-hand side says."""
+    parts = [part for part in summands(formula) if part != Number(0.0)]
+    return Statement(tuple(parts), not is_open)
+
+
+def summands(item: Expression) -> list[Expression]:
     """The terms of a sum; a product with a sum that holds constants is multiplied out."""
     if isinstance(item, Sum):
-        return [part for term in item.terms for part in _summands(term)]
+        return [part for term in item.terms for part in summands(term)]
     if isinstance(item, Product):
         for i, factor in enumerate(item.factors):
             if isinstance(factor, Sum) and parameters_of(factor):
                 others = item.factors[:i] + item.factors[i + 1 :]
-                return [
-                    part for term in factor.terms for part in _summands(multiply(term, *others))
-                ]
+                return [part for term in factor.terms for part in summands(multiply(term, *others))]
     return [item]
 
 

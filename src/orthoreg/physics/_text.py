@@ -11,7 +11,6 @@ from .._errors import InputError, quoted, suggestion
 from ._physics import Key, Physics
 from ._symmetry import AbstractSymmetry, Even, Odd, Periodic, Reflection
 
-_EQUATION = re.compile(r"\s*(?:`([^`]+)`|([^\s'=`]+))(')?'\s*=(.*)", re.DOTALL)
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _BOUND = re.compile(
     rf"(?:({_NUMBER})\s*(<=|>=)\s*)?([^<>=]+?)(?:\s*(<=|>=)\s*({_NUMBER}))?", re.DOTALL
@@ -21,17 +20,6 @@ _KINDS = {"odd": Odd, "even": Even, "reflection": Reflection, "periodic": Period
 _FIELDS = (
     "equations", "values", "required", "forbidden", "bounds", "relations", "conserved", "symmetry",
 )  # fmt: skip
-
-
-def parse_equation(text: str) -> tuple[str, str]:
-    """State and right-hand side of "omega' = -g/L*sin(theta) + ...". A second mark stands for
-    the velocity of a position: "theta'' = ..." is the equation of "theta'"."""
-    found = _EQUATION.fullmatch(text)
-    if found is None or not found[4].strip():
-        raise InputError(
-            f"A known equation must be such as \"x' = v\" or \"v' = -k*x + ...\"; got '{text}'."
-        )
-    return (found[1] or found[2]) + (found[3] or ""), found[4].strip()
 
 
 def parse_bound(text: str) -> tuple[Key, tuple[float | None, float | None]]:
@@ -97,16 +85,14 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
 def physics_of(given: Mapping[str, Any]) -> Physics:
     """The physics of fields whose equations, bounds and symmetries may be texts."""
     fields = dict(given)
-    for name, read in (("equations", parse_equation), ("bounds", parse_bound)):
-        value = fields.get(name, ())
-        if isinstance(value, list):
-            fields[name] = [read(one) if isinstance(one, str) else one for one in value]
-        elif name == "bounds" and isinstance(value, Mapping):
-            raise InputError(
-                'Physics(bounds=...) must be a list of texts such as "v\': v <= 0" in a file.'
-            )
-    if "bounds" in fields:
-        fields["bounds"] = _merged(fields["bounds"])
+    bounds = fields.get("bounds", ())
+    if isinstance(bounds, Mapping):
+        raise InputError(
+            'Physics(bounds=...) must be a list of texts such as "v\': v <= 0" in a file.'
+        )
+    fields["bounds"] = _merged(
+        [parse_bound(one) if isinstance(one, str) else one for one in bounds]
+    )
     symmetry = fields.get("symmetry", ())
     texts = [symmetry] if isinstance(symmetry, str) else symmetry
     fields["symmetry"] = [parse_symmetry(one) if isinstance(one, str) else one for one in texts]

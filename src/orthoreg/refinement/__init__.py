@@ -1,11 +1,14 @@
 """Constants of a field from whole trajectories, and how well these determine them."""
 
 from ._forecasts import forecast_error as forecast_error
-from ._match import match as match
-from ._misfit import segment_misfit as segment_misfit
+from ._match import QUICK as QUICK
+from ._match import Matched as Matched
+from ._match import Matcher as Matcher
 from ._prune import refine_and_prune as refine_and_prune
 from ._refine import refine as refine
 from ._result import Refinement as Refinement
+from ._stages import FULL as FULL
 from ._starts import starting_states as starting_states
 from ._structure import Match as Match
 from ._structure import choose_structure as choose_structure
+from ._variants import forecast_variants as forecast_variants

@@ -5,6 +5,7 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
+from ._colour import residual_time
 from ._levenberg import eliminated
 from ._normal import Normal
 from ._problem import Problem
@@ -31,7 +32,7 @@ def spread(problem: Problem, stage: Stage, first: Stage) -> Spread:
 
     H^-1 where residuals are noise. Where those of long segments exceed those of short ones, or
     neighbouring ones are alike, H^-1 (sum of s s') H^-1 with s the scores of runs or stretches,
-    and nowhere less than H^-1.
+    and nowhere less than H^-1 times the number of rows that tell as much as one.
     """
     per_segment = max(1, -(-_GROUPS // stage.segments.count))
     states = stage.solution.normal.states
@@ -50,7 +51,8 @@ def spread(problem: Problem, stage: Stage, first: Stage) -> Spread:
         return Spread(plain, False, 0)
     middle = by_group.T @ by_group * count / (count - 1)
     robust = plain @ middle @ plain
-    wider = np.sqrt(np.maximum(np.diag(plain) / np.maximum(np.diag(robust), 1e-300), 1.0))
+    least = residual_time(problem, stage).max() * np.diag(plain)
+    wider = np.sqrt(np.maximum(least / np.maximum(np.diag(robust), 1e-300), 1.0))
     return Spread(robust * np.outer(wider, wider), True, count)
 
 

@@ -1,82 +1,136 @@
 """Constants by trajectories in little time, for comparing many structures."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from .._field import HybridField
 from ..data import Dataset
 from ._constants import Constants
 from ._levenberg import eliminated
 from ._problem import Problem
-from ._stages import Stage, first_precision, run_stage
+from ._stages import Effort, Stage, first_precision, run_stage
 
+QUICK = Effort(rounds=1, tolerance=0.05, evaluations=8, substeps=8)
+"""Enough to rank structures."""
 _LENGTHS = (4, 25, 150)  # steps of segments, before whole runs
 _LONGEST = 1000
-_MOST_EVALUATIONS = 8
-_MOST_EVALUATIONS_LONG = 3  # the same of segments longer than the last of these lengths
+_MOST_EVALUATIONS_LONG = 4  # of segments longer than the last of these lengths
 _SOUND = 0.5
 _JUMP = 2.0  # by which the misfit may grow with the length of segments
 _HARMLESS = 0.02  # of a state's spread: a misfit below this may grow
 _UNDETERMINED = 1e-13
 
 
-def match(
-    field: HybridField,
-    data: Dataset,
-    *,
-    interpolation: Mapping[str, str] | None = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-    prune: bool = True,
-) -> HybridField:
-    """The field with constants that follow segments of a few lengths, as long as they are
-    followed at all; terms nearer to zero than sqrt(log N) standard errors are left out, the
-    weakest first. Unlike `refine` it asks no held-out data."""
-    measured = data.is_measured
-    spreads = data.states.std(axis=0)
-    sizes = np.where(spreads > 0, spreads, 1.0)
-    fixed = [data.state_names.index(name) for name in data.velocity_of]
-    kinds = dict(interpolation or dict.fromkeys(data.input_names, "cubic"))
-    smooth = np.array(data.states)
-    least = np.sqrt(np.log(data.n_samples * max(measured.sum(), 1)))
+@final
+class Matched(NamedTuple):
+    """A field whose constants follow segments, and the mean square of what each state is off, by
+    the length of these: in units of its noise where this grows with the state, and zero where it
+    was not measured."""
 
-    def problem_of(field: HybridField) -> Problem:
+    field: HybridField
+    misfits: dict[int, Float[np.ndarray, " n"]]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Matcher:
+    """The data that fields are matched to. `growth` says how far the noise of each state grows
+    with it, `smoothed` are the states without noise; terms nearer to zero than sqrt(log N)
+    standard errors are left out if `prune`."""
+
+    data: Dataset
+    interpolation: Mapping[str, str]
+    growth: Float[np.ndarray, " n"] | None = None
+    smoothed: Float[np.ndarray, "N n"] | None = None
+    prune: bool = True
+    sizes: Float[np.ndarray, " n"] = field(init=False)
+    measured: Bool[np.ndarray, " n"] = field(init=False)
+
+    def __post_init__(self) -> None:
+        spreads = self.data.states.std(axis=0)
+        object.__setattr__(self, "sizes", np.where(spreads > 0, spreads, 1.0))
+        object.__setattr__(self, "measured", self.data.is_measured)
+
+    def match(
+        self,
+        field: HybridField,
+        bounds: Mapping[str, tuple[float, float]],
+        *,
+        effort: Effort = QUICK,
+        goes_on: Callable[[int, np.ndarray], bool] = lambda length, misfit: True,
+    ) -> Matched:
+        """The field with constants that follow segments of a few lengths, as long as they are
+        followed at all and `goes_on` after each length with its misfit."""
+        problem = self._problem(field)
+        misfits: dict[int, np.ndarray] = {}
+        if not problem.constants.size:
+            return Matched(field, misfits)
+        smooth = np.array(self.data.states)
+        stage: Stage | None = None
+        with np.errstate(all="ignore"):
+            for length in self.lengths:
+                ends = problem.constants.bounds(problem.field, bounds)
+                found = _stage(problem, length, stage, smooth, ends, effort)
+                if found is None:
+                    break
+                stage = found
+                problem = replace(problem, field=problem.constants.write(problem.field, stage.p))
+                misfits[length] = self._misfit(problem, stage)
+                if not goes_on(length, misfits[length]):
+                    return Matched(problem.field, misfits)
+            if stage is not None and self.prune:
+                problem, stage = self._pruned(problem, stage, smooth, bounds, effort)
+                misfits[stage.length] = self._misfit(problem, stage)
+        return Matched(problem.field, misfits)
+
+    @property
+    def lengths(self) -> list[int]:
+        """Steps of the segments."""
+        last = min(int(self.data.run_lengths.max()) - 1, _LONGEST)
+        return [*(length for length in _LENGTHS if length < 0.7 * last), last]
+
+    def _problem(self, field: HybridField) -> Problem:
+        fixed = [self.data.state_names.index(name) for name in self.data.velocity_of]
         constants = Constants.of(field, fixed, residual=False)
-        return Problem(field, constants, data, kinds, sizes, measured)
+        return Problem(
+            field, constants, self.data, self.interpolation, self.sizes, self.measured,
+            growth=self.growth, smoothed=self.smoothed,
+        )  # fmt: skip
 
-    problem = problem_of(field)
-    if not problem.constants.size:
-        return field
-    stage: Stage | None = None
-    with np.errstate(all="ignore"):
-        for length in _lengths(data):
-            ends = problem.constants.bounds(problem.field, bounds or {})
-            found = _stage(problem, length, stage, smooth, ends)
-            if found is None:
-                break
-            stage = found
-            problem = replace(problem, field=problem.constants.write(problem.field, stage.p))
-        weak = _weakest(problem, stage, least) if prune and stage is not None else None
-        while weak is not None and stage is not None:
+    def _misfit(self, problem: Problem, stage: Stage) -> Float[np.ndarray, " n"]:
+        """Segments that run away are as far off as the state's spread."""
+        sound = stage.solution.normal.sound
+        sigma = problem.noise(stage.solution.normal.states, stage.segments, sound, 0.0)
+        share = float(sound.mean())
+        return np.where(self.measured, share * sigma**2 + (1 - share) * self.sizes**2, 0.0)
+
+    def _pruned(
+        self,
+        problem: Problem,
+        stage: Stage,
+        smooth: Float[np.ndarray, "N n"],
+        bounds: Mapping[str, tuple[float, float]],
+        effort: Effort,
+    ) -> tuple[Problem, Stage]:
+        """Without the weakest terms, one after the other."""
+        least = np.sqrt(np.log(self.data.n_samples * max(self.measured.sum(), 1)))
+        weak = _weakest(problem, stage, least)
+        while weak is not None:
             coefficients = np.array(problem.field.coefficients)
             coefficients[weak] = 0.0
-            smaller = problem_of(replace(problem.field, coefficients=coefficients))
-            ends = smaller.constants.bounds(smaller.field, bounds or {})
-            found = _stage(smaller, stage.length, stage, smooth, ends)
+            smaller = self._problem(replace(problem.field, coefficients=coefficients))
+            ends = smaller.constants.bounds(smaller.field, bounds)
+            found = _stage(smaller, stage.length, stage, smooth, ends, effort)
             if found is None:
                 break
             stage = found
-            written = smaller.constants.write(smaller.field, stage.p)
-            problem = replace(smaller, field=written)
+            problem = replace(smaller, field=smaller.constants.write(smaller.field, stage.p))
             weak = _weakest(problem, stage, least)
-    return problem.field
-
-
-def _lengths(data: Dataset) -> list[int]:
-    last = min(int(data.run_lengths.max()) - 1, _LONGEST)
-    return [*(length for length in _LENGTHS if length < 0.7 * last), last]
+        return problem, stage
 
 
 def _stage(
@@ -85,13 +139,17 @@ def _stage(
     before: Stage | None,
     smooth: Float[np.ndarray, "N n"],
     ends: Float[np.ndarray, "2 P"],
+    effort: Effort,
 ) -> Stage | None:
     """The best constants on segments of this length; None where they are not followed."""
     sigma = None if before is None else before.sigma
+    most = effort.evaluations
+    if length > _LENGTHS[-1]:
+        most = min(most, _MOST_EVALUATIONS_LONG)
     try:
         stage = run_stage(
             problem, length, problem.old, smooth, first_precision(problem), ends, sigma=sigma,
-            most=_MOST_EVALUATIONS if length <= _LENGTHS[-1] else _MOST_EVALUATIONS_LONG,
+            most=most, effort=effort,
         )  # fmt: skip
     except np.linalg.LinAlgError:
         return None

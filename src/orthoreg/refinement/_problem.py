@@ -25,13 +25,16 @@ _BLOCK = 2_000_000  # sensitivities held at a time
 _CHECKED = 40  # segments on which the number of substeps is chosen
 _MOST_SUBSTEPS = 32
 _LEAST_SIGMA = 1e-8  # of a state's spread: what is left of exact data
+TRIFLE = 1e-4
+"""Of a state's spread: what integrators and files round away, which no term is needed for."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Problem:
     """What stays the same in all stages. `sizes` are the spreads of the states, `measured` says
-    which states count, `growth` how far noise grows with each of them. `gated` says whether the
+    which states count, `growth` how far noise grows with each of them, whose values without noise
+    are `smoothed`, if known; `expected` is how large noise is, if known. `gated` says whether the
     residual's gate is at work; None, only where data lie beyond it."""
 
     field: HybridField
@@ -42,6 +45,8 @@ class Problem:
     measured: Bool[np.ndarray, " n"]
     gated: bool | None = None
     growth: Float[np.ndarray, " n"] | None = None
+    smoothed: Float[np.ndarray, "N n"] | None = None
+    expected: Float[np.ndarray, " n"] | None = None
 
     @cached_property
     def old(self) -> Float[np.ndarray, " P"]:
@@ -74,7 +79,8 @@ class Problem:
     def _relative(self) -> Float[np.ndarray, "N n"] | None:
         if self.growth is None or not self.growth.any():
             return None
-        return np.sqrt(relative_variance(smooth_states(self.data)[0], self.growth))
+        smoothed = smooth_states(self.data)[0] if self.smoothed is None else self.smoothed
+        return np.sqrt(relative_variance(smoothed, self.growth))
 
     def evaluator(
         self, segments: Segments, substeps: int, guess: np.ndarray | None = None, stretches: int = 1

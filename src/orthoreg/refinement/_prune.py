@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from jaxtyping import Float
 
 from .._field import HybridField
 from ..data import Dataset
 from ..physics import Knowledge
+from ._problem import TRIFLE
 from ._refine import refine
 from ._result import Refinement
 
@@ -21,28 +23,40 @@ def refine_and_prune(
     interpolation: Mapping[str, str] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     knowledge: Knowledge | None = None,
+    noise: Float[np.ndarray, " n"] | None = None,
 ) -> Refinement:
     """The field refined; a term whose coefficient is less than sqrt(log N) standard errors from
-    zero is left out, the weakest first, and the others are refined again.
+    zero is left out, the weakest first, and the others are refined again. Noise below what is
+    rounded away counts as that.
 
     That is what the Bayesian information criterion asks for one term more, N being the number of
     measured values. An equation keeps its last term, and those that are known to be there; those
     that a relation ties to the term leave with it.
     """
     known = knowledge or Knowledge.none(field.features.mask.shape)
-    measured = int(data.is_measured.sum())
-    least = np.sqrt(np.log(data.n_samples * measured))
-    found = refine(field, data, interpolation=interpolation, bounds=bounds, knowledge=knowledge)
+    measured = data.is_measured
+    least = np.sqrt(np.log(data.n_samples * measured.sum()))
+    trifle = TRIFLE * data.states.std(axis=0)[measured]
+
+    def refined(field: HybridField) -> Refinement:
+        return refine(
+            field, data, interpolation=interpolation, bounds=bounds, knowledge=knowledge,
+            noise=noise,
+        )  # fmt: skip
+
+    found = refined(field)
     for _ in range(_ROUNDS):
-        weakest = _weakest(found, least, known) if found.kept else None
+        if not found.kept:
+            break
+        assert found.noise is not None
+        # as if the noise were no less than what is rounded away
+        coarser = float(np.max(trifle / found.noise[measured], initial=1.0))
+        weakest = _weakest(found, least * coarser, known)
         if weakest is None:
             break
         coefficients = np.array(found.field.coefficients)
         coefficients[known.tied_to(weakest, coefficients != 0)] = 0.0
-        smaller = replace(found.field, coefficients=coefficients)
-        again = refine(
-            smaller, data, interpolation=interpolation, bounds=bounds, knowledge=knowledge
-        )
+        again = refined(replace(found.field, coefficients=coefficients))
         if not again.kept:
             break
         found = again

@@ -31,6 +31,7 @@ def refine(
     bounds: Mapping[str, tuple[float, float]] | None = None,
     residual: bool = True,
     knowledge: Knowledge | None = None,
+    noise: Float[np.ndarray, " n"] | None = None,
 ) -> Refinement:
     """The field's constants by trajectory matching: all non-zero coefficients, the parameters in
     their terms, the residual's weights unless `residual=False`, and every segment's start.
@@ -44,7 +45,8 @@ def refine(
 
     Kept only if forecasts of held-out runs, or of the end of a single one, are no worse; where it
     is the weights that make them worse, these stay and the constants alone are refined. What
-    `knowledge` gives stays as well, and relations and bounds hold.
+    `knowledge` gives stays as well, and relations and bounds hold. A misfit of the size of `noise`,
+    the standard deviations of the states' noise, is no reason to end with shorter segments.
     """
     fixed = [data.state_names.index(name) for name in data.velocity_of]
     constants = Constants.of(field, fixed, residual=residual, knowledge=knowledge)
@@ -64,6 +66,7 @@ def refine(
         np.where(spreads > 0, spreads, 1.0),
         measured,
         growth=noise_growth(data.states, smooth_states(data)[0]),
+        expected=noise,
     )
     ends = constants.bounds(field, bounds or {}, knowledge)
     with np.errstate(all="ignore"), progress("Refining", 1.0) as show:
@@ -79,7 +82,7 @@ def refine(
     if constants.weighted and constants.count:  # perhaps without the weights
         return refine(
             field, data, interpolation=interpolation, bounds=bounds, residual=False,
-            knowledge=knowledge,
+            knowledge=knowledge, noise=noise,
         )  # fmt: skip
     return _refused(field, found, stages[-1])
 

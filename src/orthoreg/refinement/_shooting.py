@@ -1,5 +1,6 @@
 """Segments integrated with fixed steps, one row after the other."""
 
+from collections.abc import Callable
 from typing import NamedTuple, final
 
 import numpy as np
@@ -7,8 +8,8 @@ from jaxtyping import Bool, Float
 
 from ..simulation import WEIGHTS as TSITOURAS
 from ._segments import Segments
-from ._slope import SlopeAt
 
+Slopes = Callable[[np.ndarray], np.ndarray]  # (V, B) -> (n, B), such as SlopeAt
 WEIGHTS = tuple(np.array(row) for row in TSITOURAS)
 STAGES = len(WEIGHTS)
 
@@ -37,7 +38,7 @@ def box_around(states: Float[np.ndarray, "N n"]) -> Box:
 
 
 def shoot(
-    slope: SlopeAt,
+    slope: Slopes,
     starts: Float[np.ndarray, "n B"],
     segments: Segments,
     nodes: np.ndarray | None,
@@ -60,7 +61,7 @@ def shoot(
 
 
 def _step(
-    slope: SlopeAt,
+    slope: Slopes,
     x: Float[np.ndarray, "n B"],
     step: Float[np.ndarray, " B"],
     u: np.ndarray | None,

@@ -17,8 +17,8 @@ _LENGTH_WEIGHTS = 100  # steps of a segment where there are weights
 _ROUGH = 1e-2
 _SOUND = 0.5  # of the segments must not run away
 _HOPELESS = 0.5  # of a state's spread: a misfit that no model needs
-_JUMP = 1.5  # by which the misfit may grow with the length of segments
 _HARMLESS = 0.01  # of a state's spread: a misfit below this may grow
+_AS_EXPECTED = 1.2  # times the noise that is expected: a misfit that may grow as well
 _FINER = 0.5  # of the misfit for which substeps were chosen: they are checked again below
 _SETTLED = 0.02  # relative change of the misfit, from which on a stage goes on
 _SETTLED_PRIOR = 0.2  # the same of the weights' precision
@@ -33,7 +33,8 @@ _LEAST_STEP_ERROR = 1e-9  # of a state's spread
 class Effort(NamedTuple):
     """Steps of the first segments and by how much they grow; `rounds` after the first, rough one;
     the gain, in units of half a squared standard error, that ends a descent; the most evaluations
-    of one, steps of the integration from row to row, and steps of a segment."""
+    of one, steps of the integration from row to row, and steps of a segment; by how much the
+    misfit may grow with the length of segments."""
 
     first: int = 4
     growth: float = 2.5
@@ -42,6 +43,7 @@ class Effort(NamedTuple):
     evaluations: int = 20
     substeps: int = 32
     longest: int = 1000
+    jump: float = 1.5
 
 
 FULL = Effort()
@@ -102,7 +104,7 @@ def all_stages(
             stage.sigma[m] > _HOPELESS * problem.sizes[m]
         ):
             break
-        if stages and _is_worse(problem, stages[-1], stage):
+        if stages and _is_worse(problem, stages[-1], stage, effort.jump):
             break
         stages.append(stage)
         p, precision = stage.p, stage.precision
@@ -204,10 +206,13 @@ def _most_rows(problem: Problem, length: int) -> int:
     return _MOST_ROWS_LAST if length >= lengths(problem, FULL)[-1] else _MOST_ROWS
 
 
-def _is_worse(problem: Problem, before: Stage, after: Stage) -> bool:
+def _is_worse(problem: Problem, before: Stage, after: Stage, jump: float) -> bool:
     """Whether longer segments are no longer followed."""
     if not after.solution.normal.sound.all() and before.solution.normal.sound.all():
         return True
     m = problem.measured
-    grown = after.sigma[m] > np.maximum(_JUMP * before.sigma[m], _HARMLESS * problem.sizes[m])
+    harmless = _HARMLESS * problem.sizes[m]
+    if problem.expected is not None:
+        harmless = np.maximum(harmless, _AS_EXPECTED * problem.expected[m])
+    grown = after.sigma[m] > np.maximum(jump * before.sigma[m], harmless)
     return bool(grown.any())

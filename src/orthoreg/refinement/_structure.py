@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -14,9 +14,10 @@ from ..losses import smooth_states
 from ..physics import Knowledge
 from ..smoothing import noise_growth, relative_variance
 from ._beam import Support, beam_search, solved
+from ._colour import is_noise, residual_time
 from ._constants import Constants
 from ._integral import NormalEquations, integral_form, without_given
-from ._problem import Problem
+from ._problem import TRIFLE, Problem
 from ._stages import Effort, Stage, all_stages
 
 _MOST_ROWS = 3000  # on which sets of terms are compared
@@ -25,21 +26,36 @@ _TEMPERED = 60  # values that count where the misfit is more than twice the nois
 _CLOSE = 5.0  # by which a set may be worse than the best and is still tried
 _ALTERNATIVES = 4  # of an equation
 _MOST_TRIALS = 16
-_EFFORT = Effort(8, 5.0, rounds=1, tolerance=0.05, evaluations=8, substeps=4, longest=200)
+_EFFORT = Effort(8, 5.0, rounds=1, tolerance=0.05, evaluations=8, substeps=4, longest=200, jump=4.0)
 _HOPELESS = 15.0  # worse than the best on segments of the same length
+_EXCESS = 1.2  # times the noise variance: a misfit that may be noise of another kind
 _FOLLOWED = 4.0  # times the noise variance: a misfit with which alternatives can be compared
+
+
+@final
+class Noise(NamedTuple):
+    """The variance of each state's noise, and the rows that tell as much as one."""
+
+    variance: np.ndarray
+    time: np.ndarray
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Match:
     """A field whose constants follow the trajectories, its score (lower is better), the states
-    of all rows as it has them, and its misfit in the noise of each state."""
+    of all rows as it has them, its misfit in variances of the noise of each state, and the noise
+    that its trajectories leave; None where they leave more than noise.
+
+    `is_coloured` says that noise was judged by trajectories, since it is alike from row to row.
+    """
 
     field: HybridField
     score: float
     states: Float[np.ndarray, "N n"]
     misfit: float
+    coloured: Noise | None = None
+    is_coloured: bool = False
 
 
 def choose_structure(
@@ -52,7 +68,9 @@ def choose_structure(
     knowledge: Knowledge | None = None,
 ) -> Match | None:
     """The field, or one with other `allowed` terms whose trajectories follow noisy runs better,
-    fewer and simpler terms counting in its favour; None if no trajectory can be followed.
+    fewer and simpler terms counting in its favour; None if no trajectory can be followed. Where
+    the field leaves more than smoothing takes away, but nothing that adds up along trajectories,
+    noise is what it leaves, and so many rows count as differ in it.
 
     Sets of terms come from the integral form of each equation, twice: with states smoothed by
     polynomials, then as the best model has them. One equation after the other takes the set with
@@ -65,14 +83,16 @@ def choose_structure(
     some = data.some_runs(_MOST_ROWS)
     some = some.only(np.arange(some.n_samples) < _MOST_ROWS)
     matcher = _Matcher(field, some, allowed, dict(interpolation or {}), dict(bounds or {}), known)
-    best = matcher.match(field)
-    smoothed = matcher.smoothed
+    best, smoothed = matcher.match(field), matcher.smoothed
+    if best is not None and best.misfit > _EXCESS and best.coloured is not None:
+        smoothed = best.states
+        best = matcher.judge_by(best.coloured, field)
     for _ in range(2):
         best = matcher.improve(best, smoothed)
         if best is None or not best.misfit < _FOLLOWED:
             break
         smoothed = best.states
-    return best
+    return best if best is None else replace(best, is_coloured=matcher.is_coloured)
 
 
 @final
@@ -102,9 +122,18 @@ class _Matcher:
         self._price = np.array(
             [0.5 * np.log(data.n_samples) + _SYMBOL * complexity(t) for t in field.features.terms]
         )
+        self._rows = np.full(data.n_states, float(data.n_samples))
+        self.is_coloured = False
         self._seen: dict[bytes, Match | None] = {}
         self._lowest: dict[int, float] = {}  # the score of the best, by length
         self._trials = 0
+
+    def judge_by(self, noise: Noise, field: HybridField) -> Match | None:
+        """From now on with this noise; the field once more."""
+        self._noise, self.is_coloured = np.maximum(noise.variance, 1e-300), True
+        self._rows = self.data.n_samples / noise.time
+        self._seen, self._lowest, self._trials = {}, {}, 0
+        return self.match(field)
 
     def match(self, field: HybridField) -> Match | None:
         """The field with the constants that follow the trajectories best; None if it cannot."""
@@ -146,7 +175,8 @@ class _Matcher:
         """For each equation rows of coefficients, with how much worse than the first they are."""
         data, features = self.data, field.features
         left = (data.states - smoothed) ** 2 / self._relative
-        variance = self._relative * np.maximum(left.mean(axis=0), 1e-300)
+        trifle = np.maximum((TRIFLE * data.states.std(axis=0)) ** 2, 1e-300)
+        variance = self._relative * np.maximum(left.mean(axis=0), trifle)
         found = {}
         for c, equations in integral_form(data, smoothed, features, variance).items():
             if c in self._kept:
@@ -154,7 +184,7 @@ class _Matcher:
             given = np.where(self._known.given[c], self._known.low[c], 0.0)
             equations = without_given(equations, given)
             own = _places((np.asarray(field.coefficients)[c] != 0) & ~self._known.given[c])
-            rows = equations.rows - equations.offsets
+            rows = (equations.rows - equations.offsets) * self._rows[c] / data.n_samples
             sets = beam_search(
                 equations, self._allowed[c] & ~self._known.given[c], self._price,
                 lambda v, n=rows: misfit(v, n), own, _places(self._known.required[c]),
@@ -201,28 +231,35 @@ class _Matcher:
             self._lowest = {
                 stage.length: score for stage, (score, _) in zip(stages, scores, strict=True)
             }
+        noise = None
+        if is_noise(problem, stages):
+            time = residual_time(problem, stages[-1])
+            noise = Noise(np.where(self._measured, stages[-1].sigma, 0.0) ** 2, time)
         return Match(
-            constants.write(field, stages[chosen].p), scores[chosen][0], states, scores[chosen][1]
-        )
+            constants.write(field, stages[chosen].p), scores[chosen][0], states,
+            scores[chosen][1], noise,
+        )  # fmt: skip
 
     def _score(self, problem: Problem, stage: Stage, support: np.ndarray) -> tuple[float, float]:
         """The score of a stage, and its largest misfit in a state's noise variance."""
         normal, m = stage.solution.normal, self._measured
         sigma = problem.noise(normal.states, stage.segments, normal.sound, 0.0)[m]
+        sigma = np.maximum(sigma, TRIFLE * problem.sizes[m])
         ratio = sigma**2 / self._noise[m]
         rows = self.data.n_samples
         starts = max(rows / stage.length, self.data.n_runs) * self.data.n_states
         learned = np.delete(support, self._fixed, axis=0)
         free = starts + len(problem.constants.inner)
         price = float((learned @ self._price).sum() + 0.5 * np.log(rows) * free)
-        return sum(misfit(float(v), rows) for v in ratio) + price, float(ratio.max())
+        told = sum(misfit(float(v), n) for v, n in zip(ratio, self._rows[m], strict=True))
+        return told + price, float(ratio.max())
 
 
 def _places(mask: Bool[np.ndarray, " K"]) -> Support:
     return tuple(int(k) for k in np.flatnonzero(mask))
 
 
-def misfit(ratio: float, rows: int) -> float:
+def misfit(ratio: float, rows: float) -> float:
     """The negative log likelihood of residuals whose variance is `ratio` times the noise's, but
     for a constant. Beyond twice the noise something is missing, and neighbouring residuals are
     alike: only so many count there."""

@@ -3,8 +3,10 @@
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-_ORDERS = range(3, 11)  # of the differences that show noise
-_PLATEAU = 0.8  # differences of order ten keep so much of those of order eight: noise
+_ORDERS = (*range(3, 11), 13, 17, 22, 28, 36, 46)  # motion of few samples a period needs many
+_FEWEST_ORDERS = 8  # that tell noise from motion
+_PLATEAU = 0.8  # the last differences keep so much of those two orders before: noise
+_ROUNDING = 1e-13  # of the largest value: what numbers of this size leave
 _ALIKE = 1.2  # levels that differ by less, relatively, are the same but for chance
 _WINDOWS = 1000
 _FEWEST = 10
@@ -30,9 +32,10 @@ def noise_level(
     # the lowest of the orders that motion no longer adds to is the least uncertain
     first = np.argmax(levels <= _ALIKE * levels.min(axis=0), axis=0)
     level = levels[first, np.arange(values.shape[1])]
-    if len(found) < len(_ORDERS):
+    if len(found) < _FEWEST_ORDERS:
         return level, np.zeros(values.shape[1], dtype=bool)
-    return level, levels[-1] > _PLATEAU * levels[-3]
+    rounding = _ROUNDING * np.abs(values).max(axis=0)
+    return level, levels[-1] > np.maximum(_PLATEAU * levels[-3], rounding)
 
 
 def _difference_level(

@@ -41,11 +41,13 @@ def advise(
     seen: Observations | None,
     scores: Scores,
     places: Sequence[int] | None = None,
+    complete: Sequence[int] = (),
 ) -> tuple[Advice, ...]:
     """What to try next. Remedies that were tried on held-out rows come first, the one that leaves
     least at the head; then what is missing but unknown, then what to measure.
 
-    `places` are those of the equations that the scores are about; by default all.
+    `places` are those of the equations that the scores are about; by default all. To those that
+    are `complete` nothing can be added.
     """
     period = None if seen is None or seen.motion is None else seen.motion.period
     few = None if data is None else few_rows(data, len(field.features.terms), period)
@@ -55,7 +57,7 @@ def advise(
     excess = {
         c: _excess(one)
         for c, one in zip(places, scores.equations, strict=True)
-        if one.status != "constant"
+        if one.status != "constant" and c not in complete
     }
     found = _remedies(field, library, seen, excess)
     if few is not None:

@@ -21,7 +21,8 @@ def certificate_notes(
     if any(row.overlap < NEGLIGIBLE_OVERLAP for row in notable):
         notes.append(
             "The residual is what the terms in use cannot represent. Where missing physics "
-            "correlates with a term, that term's coefficient carries part of it."
+            "correlates with a term, that term's coefficient carries part of it. "
+            "model.explain(data), on the command line `orthoreg explain`, proposes formulas for it."
         )
     for row in notable:
         if row.library_share <= LIBRARY_SHARE:
@@ -50,11 +51,11 @@ NO_DATA = (
 
 
 def weak_form(widths: Sequence[float]) -> str:
-    """How noisy data were fitted."""
+    """How data were fitted that are noisy or far apart."""
     wide = listed([f"{2 * width:.3g}" for width in widths])
     return (
-        f"The data are noisy: fitted in the weak form, by integrals over windows of {wide} in "
-        f"time, not to derivatives."
+        f"Fitted in the weak form, by integrals over windows of {wide} in time, not to "
+        f"derivatives, which noise or few samples would spoil."
     )
 
 
@@ -94,13 +95,20 @@ def given_rates(velocity_of: Mapping[str, str], estimated: Sequence[str]) -> str
 
 def estimated_constants(
     constants: Sequence[tuple[str, float, tuple[float, float] | None]],
+    scale: Sequence[str] = (),
 ) -> str:
-    """The constants that were estimated, with the interval of each."""
+    """The constants that were estimated, with the interval of each; those of `scale` are one."""
     shown = [
         f"{name} = {value:.5g}" + ("" if ends is None else f" ({ends[0]:.5g} to {ends[1]:.5g})")
         for name, value, ends in constants
     ]
-    return f"Estimated from the data: {listed(shown)}."
+    text = f"Estimated from the data: {listed(shown, most=12)}."
+    if scale:
+        text += (
+            f" The equations determine them up to a common factor, which {listed(scale)} = 1 "
+            f"settles; a known value settles it as well."
+        )
+    return text
 
 
 def held_by_a_bound(equation: str, terms: Sequence[str]) -> str:

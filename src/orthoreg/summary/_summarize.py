@@ -11,6 +11,7 @@ from ..diagnostics import Certificate
 from ..differentiation import AbstractDifferentiator
 from ..export import equation_names, learned_equations
 from ..libraries import AbstractLibrary
+from ..physics import Implicit
 from ..selection import TermEvidence
 from ..simulation import Rollout
 from ..smoothing import outliers
@@ -55,7 +56,8 @@ class Subject:
     the constants that were estimated, each with its interval, `estimated` the states that nobody
     measured. `widths` are half-widths of the weak form, if that was fitted, and `refined` says
     what matching trajectories gave; `knows_noise` that the intervals are from there. `units` are
-    those of the columns, where they are known.
+    those of the columns, where they are known. `complete` are the equations to which nothing is
+    added, `systems` those that hold several derivatives.
     `accepted` are terms that the library lacked at first, by equation.
     """
 
@@ -77,6 +79,8 @@ class Subject:
     accepted: tuple[str, ...] = ()
     knows_noise: bool = False
     units: Mapping[str, str] | None = None
+    complete: tuple[int, ...] = ()
+    systems: tuple[Implicit, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -123,7 +127,8 @@ def summarize(
     if subject.velocity_of:
         notes.append(given_rates(subject.velocity_of, subject.estimated))
     if subject.parameters:
-        notes.append(estimated_constants(subject.parameters))
+        scale = [name for one in subject.systems for name in one.scale]
+        notes.append(estimated_constants(subject.parameters, scale))
     notes += [held_by_a_bound(one.equation, one.active_bounds)
               for one in subject.certificate.equations if one.active_bounds]  # fmt: skip
     if subject.left_out:
@@ -139,7 +144,9 @@ def summarize(
     return Summary(
         equations=subject.equations,
         verdict=verdict_of(scores, terms, rows, where),
-        advice=advise(subject.field, subject.library, data, seen, scores, subject.learned),
+        advice=advise(
+            subject.field, subject.library, data, seen, scores, subject.learned, subject.complete
+        ),
         scores=scores,
         terms=terms,
         confounded=_confounded(subject),
@@ -200,7 +207,10 @@ def term_rows(subject: Subject) -> tuple[TermRow, ...]:
     field, evidence = subject.field, subject.evidence
     coefficients = np.asarray(field.coefficients)
     rows = []
+    solved = {rate for system in subject.systems for rate in system.rates}
     for c in subject.learned:
+        if c in solved:  # its one term is the whole right-hand side
+            continue
         shown = coefficients[c] != 0
         if evidence is not None:
             shown = shown | (evidence.probability[c] > 0)

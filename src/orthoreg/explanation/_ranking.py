@@ -1,0 +1,149 @@
+"""Whole models ranked by the trajectories that they make."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float
+
+from .._field import HybridField
+from ..data import Dataset
+from ..libraries import parameter_bounds
+from ..losses import is_noisy, smooth_states
+from ..refinement import FULL, Matched, Matcher
+from ..smoothing import noise_growth, noise_level
+from ._combinations import Combination
+
+_CLEAN = 2e-4  # of a state's standard deviation: less noise than this is none
+_LEAST = 0.5  # of the noise that differences show: trajectories cannot leave less
+_FOLLOWED = 0.05  # of the variance, beside noise: trajectories that stay within follow the data
+_NOISE = 1.5  # times what short segments leave, which is noise
+_HOPELESS = 25.0  # nats behind the best on segments of the same length
+_RUN_AWAY = 1e4  # nats of a model that follows nothing at all
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """A combination whose constants were matched, and its score in nats."""
+
+    combination: Combination
+    field: HybridField
+    score: float
+
+    @property
+    def is_base(self) -> bool:
+        """Whether its terms are the base library's alone."""
+        return not self.combination.is_new[np.asarray(self.field.coefficients) != 0].any()
+
+
+@final
+class Ranking:
+    """Matches combinations to runs, and remembers how well each does on segments of each length:
+    one that is far behind is not followed further."""
+
+    def __init__(self, data: Dataset, interpolation: Mapping[str, str]):
+        noisy = is_noisy(data)
+        smoothed = smooth_states(data)[0] if noisy else None
+        growth = None if smoothed is None else noise_growth(data.states, smoothed)
+        self._matcher = Matcher(data, interpolation, growth, smoothed, prune=noisy)
+        level, is_noise = noise_level(data.times, data.states, data.offsets)
+        floor = np.maximum(_CLEAN * data.states.std(axis=0), 1e-300)
+        self._noise = np.where(is_noise, np.maximum(level, floor), floor)
+        self._measured, self._count = data.is_measured, float(data.n_samples)
+        self._variance = np.maximum(data.states.var(axis=0), 1e-300)
+        self._found: list[tuple[Combination, Matched]] = []
+
+    def add(self, one: Combination) -> None:
+        """Matches one combination."""
+        price = _price(one, one.field)
+
+        def goes_on(length: int, misfit: np.ndarray) -> bool:
+            least = self._least(length, misfit)
+            return self._score(misfit, least, price) < self._best(length, least) + _HOPELESS
+
+        bounds = parameter_bounds(one.library)
+        self._found.append((one, self._matcher.match(one.field, bounds, goes_on=goes_on)))
+
+    def sharpened(self, one: Ranked) -> HybridField:
+        """The field with its constants matched as well as they can be."""
+        bounds = parameter_bounds(one.combination.library)
+        return self._matcher.match(one.field, bounds, effort=FULL).field
+
+    def ranked(self) -> list[Ranked]:
+        """Best first, one of each set of terms. Scores are those of the longest segments that
+        some model follows; one that was given up before is behind by as much as it was there."""
+        length = self._longest()
+        lowest = self._best(length, self._least(length))
+        best: dict[Any, Ranked] = {}
+        for one, matched in self._found:
+            field = matched.field
+            reached = max((k for k in matched.misfits if k <= length), default=None)
+            score = lowest + _RUN_AWAY
+            if reached is not None:
+                least = self._least(reached)
+                score = self._score(matched.misfits[reached], least, _price(one, field))
+                if reached < length:
+                    score = lowest + max(score - self._best(reached, least), _HOPELESS)
+            used = np.asarray(field.coefficients) != 0
+            key = tuple((int(c), field.features.names[k]) for c, k in np.argwhere(used))
+            if key not in best or score < best[key].score:
+                best[key] = Ranked(one, field, score)
+        return sorted(best.values(), key=lambda one: one.score)
+
+    def _longest(self) -> int:
+        shortest = self._matcher.lengths[0]
+        limit = _FOLLOWED * self._variance + _NOISE * self._least(shortest)
+        followed = [
+            length
+            for _, matched in self._found
+            for length, misfit in matched.misfits.items()
+            if (misfit < limit)[self._measured].all()
+        ]
+        return max(followed, default=shortest)
+
+    def _least(self, length: int, *more: np.ndarray) -> Float[np.ndarray, " n"]:
+        """The least misfit of any model on segments of this length, no less than noise."""
+        others = [found.misfits[length] for _, found in self._found if length in found.misfits]
+        misfits = [*more, *others]
+        least = np.min(misfits, axis=0) if misfits else np.zeros_like(self._noise)
+        return np.maximum(least, _LEAST * self._noise**2)
+
+    def _best(self, length: int, least: Float[np.ndarray, " n"]) -> float:
+        """The least score of any model on segments of this length."""
+        scores = [
+            self._score(matched.misfits[length], least, _price(one, matched.field))
+            for one, matched in self._found
+            if length in matched.misfits
+        ]
+        return min(scores, default=np.inf)
+
+    def _score(
+        self, misfit: Float[np.ndarray, " n"], least: Float[np.ndarray, " n"], price: float
+    ) -> float:
+        """N/2 log of the misfit over the least one, and the price."""
+        ratio = np.maximum((misfit / least)[self._measured], 1.0)
+        return 0.5 * self._count * float(np.log(ratio).sum()) + price
+
+
+def rank(
+    data: Dataset,
+    interpolation: Mapping[str, str],
+    combinations: Sequence[Combination],
+    goes_on: Callable[[], bool],
+    told: Callable[[float, Combination], None],
+    always: Sequence[Combination] = (),
+) -> tuple[Ranking, list[Ranked]]:
+    """Combinations, best first; `always` are matched even when there is no time left."""
+    ranking = Ranking(data, interpolation)
+    for done, one in enumerate([*always, *combinations]):
+        if done >= max(len(always), 1) and not goes_on():
+            break
+        told(float(done), one)
+        ranking.add(one)
+    return ranking, ranking.ranked()
+
+
+def _price(one: Combination, field: HybridField) -> float:
+    return float(one.prices[np.asarray(field.coefficients) != 0].sum())

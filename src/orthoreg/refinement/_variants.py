@@ -1,0 +1,51 @@
+"""Forecasts of many sets of coefficients at once."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ..data import Dataset
+from ..libraries import FeatureMap
+from ..simulation import run_inputs
+from ._segments import from_rows, input_nodes
+from ._shooting import box_around, shoot
+
+
+def forecast_variants(
+    features: FeatureMap,
+    coefficients: Float[np.ndarray, "M n K"],
+    data: Dataset,
+    runs: Int[np.ndarray, " R"],
+    starts: Float[np.ndarray, "R n"],
+    interpolation: Mapping[str, str],
+    *,
+    substeps: int = 2,
+    most_steps: int = 400,
+) -> Float[np.ndarray, "M R T n"]:
+    """The states of these runs from their starts by each set of coefficients, without a residual,
+    at fixed steps; NaN from where one runs away, and behind the end of a run.
+
+    A run of more than `most_steps` rows is followed over so many.
+    """
+    count = len(coefficients)
+    segments = from_rows(data, np.tile(data.offsets[runs], count), most_steps)
+    nodes = input_nodes(data, run_inputs(data, interpolation), segments, substeps)
+    used = np.flatnonzero((coefficients != 0).any(axis=(0, 1)))
+    terms = features.only([int(k) for k in used])
+    weights = np.repeat(coefficients[:, :, used], len(runs), axis=0)  # a segment each
+
+    def slope(z: Float[np.ndarray, "V B"]) -> Float[np.ndarray, "n B"]:
+        theta = terms(np.ascontiguousarray(z.T))
+        # what an equation does not use may be infinite
+        return np.einsum("bnk,bk->nb", weights, np.where(np.isfinite(theta), theta, 1e300))
+
+    begin = np.tile(starts, (count, 1)).T
+    box = box_around(data.states)
+    states = shoot(slope, begin, segments, nodes, substeps, box).states
+    # a trajectory that left the box begins anew in its middle: nothing from there on
+    middle = ((box.low + box.high) / 2)[None]
+    ran_away = np.cumsum((states == middle).all(axis=1), axis=0) > 0
+    gone = ran_away | (segments.weight == 0) | ~np.isfinite(states).all(axis=1)
+    states = np.where(gone[:, None], np.nan, states)
+    return np.moveaxis(states, (0, 1, 2), (1, 2, 0)).reshape(count, len(runs), *states.shape[:2])

@@ -1,0 +1,108 @@
+"""Equations in pieces, with what is known of each term; constants that were estimated."""
+
+from typing import Any
+
+import numpy as np
+
+from ..export import MathEquation, equation_names, math, math_equations, mathml_name, significant
+from ..summary import Summary
+from ._data import Coefficients, Constant, Equation, Term
+
+_NOTABLE = 0.05  # probability of a term that was left out, from which on it is shown
+
+
+def equations_of(model: Any) -> tuple[Equation, ...]:
+    """The equations of a model, each term with its interval and probability."""
+    labels = equation_names(model.output_names_, model.velocity_of_)
+    evidence = model._term_evidence()
+    shares = {one.equation: one.residual_share for one in model.certificate_.equations}
+    result = []
+    for one in typeset(model):
+        terms = []
+        for term in one.terms:
+            kind = "learned"
+            interval = probability = ""
+            if one.is_given or term.is_given:
+                kind = "given"
+            elif term.place is None:
+                kind = "network"
+                share = shares.get(model.output_names_[one.place], 0.0)
+                interval = f"{100 * share:.2g} % of the size"
+            elif evidence is not None:
+                low, high = evidence.interval[one.place, term.place]
+                interval = (
+                    f"{signed(low)} to {signed(high)}" if np.isfinite([low, high]).all() else ""
+                )
+                probability = f"{100 * evidence.probability[one.place, term.place]:.0f} %"
+            name = "" if term.place is None else model.feature_names_[term.place]
+            terms.append(Term(term.signed, kind, name, interval, probability))
+        unit = _unit(model, model.output_names_[one.place])
+        result.append(Equation(one.left, tuple(terms), labels[one.place], unit, one.is_given))
+    return tuple(result)
+
+
+def typeset(model: Any, precision: int = 4) -> list[MathEquation]:
+    """The equations of a model in pieces of MathML."""
+    return math_equations(
+        model.field_, model.output_names_, precision, model.velocity_of_, model.knowledge().fixed
+    )
+
+
+def constants_of(model: Any) -> tuple[Constant, ...]:
+    """Constants that were estimated, with their intervals."""
+    ends = model.parameter_intervals_
+    return tuple(
+        Constant(
+            math(mathml_name(name)),
+            f"{value:.5g}",
+            f"{ends[name][0]:.5g} to {ends[name][1]:.5g}" if name in ends else "",
+        )
+        for name, value in model.parameters_.items()
+    )
+
+
+def coefficients_of(summary: Summary) -> tuple[Coefficients, ...]:
+    """The terms of each equation as numbers, those in use and those that resamples chose."""
+    result = []
+    for label in dict.fromkeys(row.equation for row in summary.terms):
+        rows = [
+            row
+            for row in summary.terms
+            if row.equation == label and (row.coefficient or (row.probability or 0) >= _NOTABLE)
+        ]
+        if rows:
+            result.append(
+                Coefficients(
+                    f"{label}'",
+                    [row.term for row in rows],
+                    [row.coefficient for row in rows],
+                    [_end(row.low) if row.coefficient else None for row in rows],
+                    [_end(row.high) if row.coefficient else None for row in rows],
+                    [row.probability for row in rows],
+                    [bool(row.coefficient) for row in rows],
+                )
+            )
+    return tuple(result)
+
+
+def signed(value: float, digits: int = 4) -> str:
+    """A number with so many digits and a real minus.
+
+    >>> signed(-0.95041)
+    '−0.9504'
+    """
+    return f"{'−' * bool(value < 0)}{significant(abs(float(value)), digits)}"
+
+
+def _end(value: float | None) -> float | None:
+    return value if value is not None and np.isfinite(value) else None
+
+
+def _unit(model: Any, output: str) -> str:
+    """rad/s, the unit of an equation's left side, where it is known."""
+    unit, time = model.units_.get(output), model.units_.get(model.columns_["time"])
+    if unit and time:
+        return f"{unit}/{time}"
+    position = next((q for q, v in model.velocity_of_.items() if v == output), None)
+    unit = model.units_.get(position) if position else None
+    return f"{unit}/{time}²" if unit and time else ""

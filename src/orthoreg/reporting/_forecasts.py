@@ -1,0 +1,140 @@
+"""Forecasts beside measured runs, each with a band of errors that others had."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import Dataset
+from ..simulation import Rollout
+from ..smoothing import noise_level
+from ..views import (
+    Curve,
+    as_curves,
+    choose_runs,
+    curve_errors,
+    envelope,
+    largest,
+    not_measured,
+    share_shown,
+    variable_label,
+)
+from ._data import ForecastRun, Forecasts
+from ._numbers import short
+
+_MOST_RUNS = 8
+_MOST_STATES = 6
+_MOST_INPUTS = 3
+_NUMBERS = 60_000  # in all curves together
+_WIDE = 2.0  # the band, in root mean square errors
+_FEWEST = 3  # other runs that make a band
+
+
+def forecasts_of(data: Dataset, rollouts: Sequence[Rollout]) -> Forecasts:
+    """Some runs, from the smallest forecast error to the largest, with their forecasts."""
+    curves = as_curves(data, rollouts)
+    run_errors, state_errors = curve_errors(data, curves)
+    runs = choose_runs(run_errors, _MOST_RUNS)
+    states = largest(state_errors, _MOST_STATES)
+    points = int(np.clip(_NUMBERS / (6 * len(runs) * len(states)), 60, 500))
+    errors = [_errors(data, run, curve) for run, curve in enumerate(curves)]
+    noise, is_noise = noise_level(data.times, data.states, data.offsets)
+    level = np.where(is_noise, noise, 0.0)
+    band = f"band: {_WIDE:g} × the root mean square error of the other runs' forecasts at that time"
+    if data.n_runs <= _FEWEST:
+        band = f"band: {_WIDE:g} × the noise of the measurements" if level.any() else ""
+    shown = []
+    for run in runs:
+        curve = curves[run]
+        if data.n_runs > _FEWEST:
+            width = _width(data, run, curve, errors)
+        else:
+            width = np.where(level > 0, level, np.nan) * np.ones_like(curve.x)
+        error = float(run_errors[run])
+        shown.append(_run(data, run, curve, _WIDE * width, states, points, error))
+    notes = [
+        share_shown(len(states), data.n_states, "states", ": those with the largest error"),
+        share_shown(len(runs), data.n_runs, "runs", ", from the smallest error to the largest"),
+        not_measured(data),
+    ]
+    time = data.units.get(data.time_name)
+    return Forecasts(
+        tuple(shown),
+        [variable_label(data, state) for state in states],
+        [variable_label(data, data.n_states + k) for k in range(_inputs(data))],
+        f"{data.time_name} [{time}]" if time else data.time_name,
+        band,
+        "; ".join(note for note in notes if note),
+    )
+
+
+def _inputs(data: Dataset) -> int:
+    return min(len(data.input_names), _MOST_INPUTS)
+
+
+def _errors(data: Dataset, run: int, curve: Curve) -> tuple[np.ndarray, np.ndarray]:
+    """Times since the start, and squared errors there."""
+    rows = slice(int(data.offsets[run]), int(data.offsets[run + 1]))
+    times = data.times[rows]
+    if len(times) == len(curve.times) and np.array_equal(times, curve.times):
+        found = curve.x
+    else:
+        found = np.column_stack([np.interp(times, curve.times, x) for x in curve.x.T])
+    with np.errstate(over="ignore", invalid="ignore"):
+        return times - times[0], np.square(found - data.states[rows])
+
+
+def _width(
+    data: Dataset, run: int, curve: Curve, errors: list[tuple[np.ndarray, np.ndarray]]
+) -> Float[np.ndarray, "T n"]:
+    """The root mean square error of the other runs at the times of this one since its start."""
+    since = curve.times - curve.times[0]
+    total, count = np.zeros(curve.x.shape), np.zeros(curve.x.shape)
+    for other, (times, squares) in enumerate(errors):
+        if other == run:
+            continue
+        inside = since <= times[-1]
+        for state, column in enumerate(squares.T):
+            values = np.interp(since, times, column)
+            known = inside & np.isfinite(values)
+            total[known, state] += values[known]
+            count[known, state] += 1
+    with np.errstate(invalid="ignore"):
+        return np.sqrt(np.where(count >= 2, total / np.maximum(count, 1), np.nan))
+
+
+def _run(
+    data: Dataset,
+    run: int,
+    curve: Curve,
+    width: Float[np.ndarray, "T n"],
+    states: list[int],
+    points: int,
+    error: float,
+) -> ForecastRun:
+    rows = slice(int(data.offsets[run]), int(data.offsets[run + 1]))
+    times, values = data.times[rows], data.states[rows]
+    kept = _kept(values[:, states], points)
+    drawn = _kept(curve.x[:, states], points)
+    line = curve.x[drawn]
+    inputs = np.zeros((len(times), 0)) if data.inputs is None else data.inputs[rows]
+    return ForecastRun(
+        data.labels[run],
+        error if np.isfinite(error) else None,
+        curve.ended,
+        curve.left,
+        short(times[kept]),
+        [short(values[kept, state]) for state in states],
+        short(curve.times[drawn]),
+        [short(line[:, state]) for state in states],
+        [short((line - width[drawn])[:, state]) for state in states],
+        [short((line + width[drawn])[:, state]) for state in states],
+        [short(inputs[kept, k]) for k in range(_inputs(data))],
+    )
+
+
+def _kept(values: Float[np.ndarray, "N k"], points: int) -> np.ndarray:
+    """Rows that look like all of them, in every column."""
+    each = max(points // max(values.shape[1], 1), 40)
+    rows = [envelope(column, points if values.shape[1] == 1 else each) for column in values.T]
+    return np.unique(np.concatenate(rows))

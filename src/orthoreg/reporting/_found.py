@@ -1,0 +1,39 @@
+"""What a search found: proposals for what a library lacks, and ranked models."""
+
+from .._discovery import Discovery
+from .._explaining import Explanation
+from ._data import ProposalView, RankedModel
+
+_MOVED = 0.01  # of a coefficient: a smaller change is none
+
+
+def proposals_of(found: Explanation) -> tuple[ProposalView, ...]:
+    """The proposals with their evidence in words."""
+    result = []
+    for place, one in enumerate(found.proposals):
+        constants = [
+            f"{c.name} = {c.value:.5g}"
+            + (" (a simple number)" if c.is_snapped else f" ({c.low:.4g} to {c.high:.4g})")
+            for c in one.constants
+        ]
+        changes = [
+            f"{name}: {before:.4g} → {after:.4g}"
+            for name, (before, after) in one.changes.items()
+            if abs(after - before) > _MOVED * max(abs(before), abs(after))
+        ]
+        others = [f"{other.formula} ({other.gap:+.1f} nats)" for other in one.alternatives]
+        result.append(
+            ProposalView(
+                place, f"{one.equation}'", one.formula, one.to_mathml(), one.gain, one.inside,
+                one.outside, one.probability, tuple(constants), tuple(changes), tuple(others),
+            )
+        )  # fmt: skip
+    return tuple(result)
+
+
+def ranking_of(found: Discovery) -> tuple[RankedModel, ...]:
+    """The models, best first."""
+    return tuple(
+        RankedModel(tuple(one.model.to_mathml()), one.gap, one.weight, one.is_base)
+        for one in found.models
+    )

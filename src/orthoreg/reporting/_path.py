@@ -1,0 +1,165 @@
+"""Each equation with fewer and more terms: its errors, its formula, and what it would forecast."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from .._validation import training_rows
+from ..data import Dataset, Rows
+from ..export import equation_names, math, math_equations
+from ..refinement import forecast_variants
+from ..selection import EquationPath, InformationCriterion
+from ..simulation import Rollout
+from ..views import evenly, rows_of, variable_label
+from ._data import Path, Paths, PathStep
+from ._numbers import short
+
+_MOST_STEPS = 14  # of a path
+_MOST_EQUATIONS = 6
+_MOST_STATES = 4
+_ROWS = 6_000  # that coefficients are fitted to
+_POINTS = 160  # of a forecast
+_LEAST = 1e-7  # relative error that is drawn; below it is rounding
+
+
+def paths_of(model: Any, data: Dataset, forecasts: Sequence[Rollout], run: int) -> Paths | None:
+    """The paths of a selection, forecasting one run; None where no selection was kept."""
+    selected = model.selection_
+    if selected is None or not selected.paths:
+        return None
+    learned = [c for c in model.learned_equations() if len(selected.paths[c].n_terms) > 1]
+    if not learned:
+        return None
+    errors = np.array([selected.paths[c].outer[selected.paths[c].chosen] for c in learned])
+    learned = [learned[i] for i in np.argsort(-errors, kind="stable")[:_MOST_EQUATIONS]]
+    rows, _ = training_rows(model, model.recipe().loss, rows_of(data, _ROWS), None, None, None)
+    found = {c: _supports(selected.paths[c], model.support_[c]) for c in learned}
+    variants = {c: _fitted(model, rows, c, found[c]) for c in learned}
+    stacked = np.concatenate([variants[c] for c in learned])
+    states = _forecast(model, data, run, forecasts, stacked)
+    kept = evenly(states.shape[1], _POINTS)
+    shown = list(range(min(data.n_states, _MOST_STATES)))
+    measured = data[run]
+    # the one rule that fits all rows: what it compares is no error on others
+    penalised = isinstance(getattr(model, "selection", None), InformationCriterion)
+    equations, first = [], 0
+    for c in learned:
+        count = len(variants[c])
+        part = states[first : first + count][:, kept][:, :, shown]
+        equations.append(_path(model, c, selected.paths[c], found[c], variants[c], part, penalised))
+        first += count
+    time = data.units.get(data.time_name)
+    alone = "equations alone, without the network" if np.any(model.field_.weights) else ""
+    return Paths(
+        tuple(equations),
+        [variable_label(data, state) for state in shown],
+        data.labels[run],
+        f"{data.time_name} [{time}]" if time else data.time_name,
+        short(measured.times[kept]),
+        [short(measured.states[kept, state]) for state in shown],
+        alone,
+    )
+
+
+def _supports(
+    path: EquationPath, used: Bool[np.ndarray, " K"]
+) -> list[tuple[Bool[np.ndarray, " K"], int | None]]:
+    """The sets of terms with their place on the path, the one in use among them; of a long path
+    the part around it."""
+    own = next((i for i, one in enumerate(path.supports) if np.array_equal(one, used)), None)
+    size = int(used.sum()) if own is None else int(path.n_terms[own])
+    begin = max(0, min(size - _MOST_STEPS // 2, len(path.n_terms) - _MOST_STEPS))
+    places = range(begin, min(begin + _MOST_STEPS, len(path.n_terms)))
+    steps: list[tuple[np.ndarray, int | None]] = [(path.supports[i], i) for i in places]
+    if own is None:  # trajectories chose it
+        steps.append((used, None))
+        steps.sort(key=lambda step: (int(step[0].sum()), step[1] is None))
+    return steps
+
+
+def _fitted(
+    model: Any, rows: Rows, c: int, steps: Sequence[tuple[np.ndarray, int | None]]
+) -> Float[np.ndarray, "M n K"]:
+    """The model's coefficients with those of one equation fitted to each set of terms; the set in
+    use keeps its own."""
+    own = np.asarray(model.coefficients_)
+    features = model.field_.features
+    values = rows.evaluate(features, slice(None))
+    known = model.knowledge()
+    fixed = known.fixed[c] & (known.low[c] != 0)
+    target = rows.targets[:, c] - values[:, fixed] @ known.low[c, fixed]
+    result = np.tile(own, (len(steps), 1, 1))
+    for step, (support, _) in zip(result, steps, strict=True):
+        if np.array_equal(support, model.support_[c]):
+            continue
+        step[c] = np.where(fixed, known.low[c], 0.0)
+        free = np.flatnonzero(support & ~fixed)
+        columns = values[:, free]
+        size = np.sqrt(np.square(columns).mean(axis=0))
+        size = np.where(size > 0, size, 1.0)
+        step[c, free] = np.linalg.lstsq(columns / size, target, rcond=None)[0] / size
+    return result
+
+
+def _forecast(
+    model: Any, data: Dataset, run: int, forecasts: Sequence[Rollout], sets: np.ndarray
+) -> Float[np.ndarray, "M T n"]:
+    """The run by each set of coefficients, from where the model's own forecast starts."""
+    start = np.asarray(forecasts[run].x)[:1]
+    if not np.isfinite(start).all():
+        start = data.states[data.offsets[run] : data.offsets[run] + 1]
+    with np.errstate(all="ignore"):
+        found = forecast_variants(
+            model.field_.features, sets, data, np.array([run]), start, model.input_interpolation_
+        )
+    return found[:, 0]
+
+
+def _path(
+    model: Any,
+    c: int,
+    path: EquationPath,
+    steps: Sequence[tuple[np.ndarray, int | None]],
+    sets: Float[np.ndarray, "M n K"],
+    states: Float[np.ndarray, "M T k"],
+    penalised: bool,
+) -> Path:
+    label = equation_names(model.output_names_, model.velocity_of_)[c]
+    shown, chosen = [], 0
+    for i, ((support, place), coefficients) in enumerate(zip(steps, sets, strict=True)):
+        if np.array_equal(support, model.support_[c]):
+            chosen = i
+        inner = outer = low = high = None
+        if place is not None:
+            inner, outer = _root(path.inner[place]), _root(path.outer[place])
+            spread = float(path.standard_error[place])
+            factor = float(np.exp(min(spread / max(path.outer[place], _LEAST**2) / 2, 5.0)))
+            low, high = outer / factor, outer * factor
+        left, terms = _typeset(model, c, coefficients)
+        numbers = [short(column, 4) for column in states[i].T]
+        shown.append(PathStep(int(support.sum()), inner, outer, low, high, left, terms, numbers))
+    outer_words = "error with the penalty for terms" if penalised else "rows that were not fitted"
+    return Path(f"{label}'", tuple(shown), chosen, outer_words)
+
+
+def _typeset(model: Any, c: int, coefficients: Float[np.ndarray, "n K"]) -> tuple[str, list[str]]:
+    """One equation in pieces of MathML, without the network."""
+    field = model.field_
+    alone = replace(
+        field,
+        coefficients=coefficients,
+        weights=np.zeros_like(field.weights),
+        correction=np.zeros_like(field.correction),
+    )
+    every = math_equations(
+        alone, model.output_names_, 4, model.velocity_of_, model.knowledge().fixed
+    )
+    one = next(one for one in every if one.place == c)
+    return math(f"{one.left}<mo>=</mo>"), [math(term.signed) for term in one.terms]
+
+
+def _root(square: float) -> float:
+    return float(np.sqrt(max(float(square), _LEAST**2)))

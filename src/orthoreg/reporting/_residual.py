@@ -1,0 +1,165 @@
+"""Where in state space the equations are not enough, where the data lie, and where they end."""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from scipy.ndimage import gaussian_filter
+
+from ..data import Dataset
+from ..export import equation_names
+from ..views import evenly, share_shown, telling_pair, variable_label
+from ._data import ResidualMap
+from ._numbers import short
+from ._phase import span
+from ._slopes import Slopes
+
+_GRID = 44
+_CELLS = 26  # a side, where the error of rows is averaged
+_MOST = 4  # equations
+_POINTS = 500
+_HELD = (0.5, 0.9)  # shares of the data that the lines of density enclose
+_BLUR = 1.3  # cells
+
+
+def residual_maps(model: Any, seen: Slopes) -> tuple[tuple[ResidualMap, ...], str]:
+    """A map for each equation that has a network; without any, of the error of the equations. And
+    a note, or why there is none."""
+    rows = seen.rows
+    with np.errstate(all="ignore"):
+        symbolic, neural = model.decompose(rows)
+    learned = model.learned_equations()
+    has_network = np.abs(neural).max(axis=0) > 0
+    chosen = [c for c in learned if has_network[c]]
+    if chosen:
+        sizes = np.sqrt(np.square(neural).mean(axis=0))
+        shown = [chosen[i] for i in np.argsort(-sizes[chosen], kind="stable")[:_MOST]]
+        maps = [_network(model, rows, c, np.abs(neural[:, c])) for c in shown]
+        return tuple(maps), share_shown(len(shown), len(chosen), "equations", "")
+    if seen.values is None:
+        return (), f"The error of the equations is not known here: {seen.reason}"
+    slopes = seen.values
+    size = np.sqrt(np.square(slopes).mean(axis=0))
+    errors = np.abs(symbolic - slopes) / np.where(size > 0, size, 1.0)
+    errors = np.where(np.isfinite(errors), errors, np.nan)
+    order = np.argsort(-np.nanmean(errors[:, learned], axis=0), kind="stable")
+    shown = [learned[i] for i in order[:_MOST]]
+    maps = [_error(model, rows, c, np.nan_to_num(errors[:, c])) for c in shown]
+    return tuple(maps), share_shown(len(shown), len(learned), "equations", "")
+
+
+def _network(model: Any, rows: Dataset, c: int, sizes: Float[np.ndarray, " N"]) -> ResidualMap:
+    variables = rows.variables
+    what = "size of the network's part"
+    if variables.shape[1] == 1:
+        grid, neural = _on_grid(model, rows, (0,), _GRID * 3)
+        return _line(model, rows, c, grid[:, 0], np.abs(neural[:, c]), what)
+    i, j = telling_pair(model, variables, sizes, c)
+    grid, neural = _on_grid(model, rows, (i, j), _GRID)
+    values = np.abs(neural[:, c]).reshape(_GRID, _GRID)
+    return _map(model, rows, c, (i, j), grid, values, what)
+
+
+def _error(model: Any, rows: Dataset, c: int, errors: Float[np.ndarray, " N"]) -> ResidualMap:
+    variables = rows.variables
+    what = "error of the equation, relative to the derivative's size"
+    if variables.shape[1] == 1:
+        return _line(model, rows, c, variables[:, 0], errors, what)
+    i, j = telling_pair(model, variables, errors, c)
+    low, high = span(variables[:, [i, j]])
+    edges = [np.linspace(low[k], high[k], _CELLS + 1) for k in (0, 1)]
+    x, y = variables[:, i], variables[:, j]
+    count, _, _ = np.histogram2d(y, x, bins=[edges[1], edges[0]])
+    total, _, _ = np.histogram2d(y, x, bins=[edges[1], edges[0]], weights=errors)
+    with np.errstate(invalid="ignore"):
+        means = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    centres = [(edge[1:] + edge[:-1]) / 2 for edge in edges]
+    grid = np.stack(np.meshgrid(*centres), axis=-1).reshape(-1, 2)
+    return _map(model, rows, c, (i, j), grid, means, what)
+
+
+def _on_grid(
+    model: Any, rows: Dataset, places: tuple[int, ...], side: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points over these variables, the others at their mean, and the network there."""
+    low, high = span(rows.variables[:, list(places)], 0.15)
+    lines = [np.linspace(low[k], high[k], side) for k in range(len(places))]
+    grid = np.stack(np.meshgrid(*lines), axis=-1).reshape(-1, len(places))
+    points = np.tile(rows.variables.mean(axis=0), (len(grid), 1))
+    points[:, list(places)] = grid
+    with np.errstate(all="ignore"):
+        return grid, np.asarray(model.field_.neural(points))
+
+
+def _map(
+    model: Any,
+    rows: Dataset,
+    c: int,
+    places: tuple[int, int],
+    grid: Float[np.ndarray, "G 2"],
+    values: Float[np.ndarray, "r c"],
+    what: str,
+) -> ResidualMap:
+    i, j = places
+    variables = rows.variables
+    x, y = np.unique(grid[:, 0]), np.unique(grid[:, 1])
+    density = _density(variables[:, i], variables[:, j], x, y)
+    distance = None
+    region = model.field_.region
+    if region is not None:
+        points = np.tile(variables.mean(axis=0), (len(grid), 1))
+        points[:, [i, j]] = grid
+        distance = short(np.minimum(region.distance(points), 5.0).reshape(values.shape), 3)
+    some = evenly(len(variables), _POINTS)
+    label = equation_names(model.output_names_, model.velocity_of_)[c]
+    return ResidualMap(
+        f"{label}'",
+        variable_label(rows, i),
+        variable_label(rows, j),
+        short(x),
+        short(y),
+        short(values, 3),
+        short(density, 3),
+        short(_levels(density)),
+        distance,
+        short(variables[some, i]),
+        short(variables[some, j]),
+        what,
+    )
+
+
+def _line(
+    model: Any, rows: Dataset, c: int, x: np.ndarray, values: np.ndarray, what: str
+) -> ResidualMap:
+    order = np.argsort(x, kind="stable")
+    order = order[evenly(len(order), 600)]
+    label = equation_names(model.output_names_, model.velocity_of_)[c]
+    some = evenly(rows.n_samples, _POINTS)
+    return ResidualMap(
+        f"{label}'", variable_label(rows, 0), "", short(x[order]), [], short(values[order]), [],
+        [], None, short(rows.variables[some, 0]), [], what,
+    )  # fmt: skip
+
+
+def _density(
+    x: np.ndarray, y: np.ndarray, columns: np.ndarray, lines: np.ndarray
+) -> Float[np.ndarray, "r c"]:
+    """Where the data lie, blurred by about a cell; at most one."""
+    edges = [
+        np.concatenate([[-np.inf], (at[1:] + at[:-1]) / 2, [np.inf]]) for at in (columns, lines)
+    ]
+    place = [np.clip(np.searchsorted(edge, v) - 1, 0, len(edge) - 2)
+             for edge, v in zip(edges, (x, y), strict=True)]  # fmt: skip
+    count = np.zeros((len(lines), len(columns)))
+    np.add.at(count, (place[1], place[0]), 1.0)
+    count = gaussian_filter(count, _BLUR)
+    return count / max(float(count.max()), 1e-300)
+
+
+def _levels(density: Float[np.ndarray, "r c"]) -> list[float]:
+    """The levels whose lines enclose half of the data and most of them."""
+    ordered = np.sort(density.ravel())[::-1]
+    held = np.cumsum(ordered) / max(float(ordered.sum()), 1e-300)
+    return [
+        float(ordered[min(int(np.searchsorted(held, share)), len(held) - 1)]) for share in _HELD
+    ]

@@ -1,0 +1,384 @@
+"""The sections of a report as HTML. Every name and sentence is escaped here."""
+
+from collections.abc import Sequence
+
+from ..export import math
+from ._controls import chart, choice, escape, legend, select, slider, switches
+from ._data import Equation, ReportData
+
+_WORDS = {
+    "explained": ("good", "Explained"),
+    "needs-residual": ("good", "Explained with the network"),
+    "roughly-explained": ("fair", "Roughly explained"),
+    "noise-limited": ("fair", "Limited by noise"),
+    "forecasts-fail": ("poor", "Forecasts fail"),
+    "not-explained": ("poor", "Not explained"),
+    "undecided": ("fair", "Undecided"),
+}
+_DIGEST = 64  # characters
+_PARTS = {"Model": "whole", "Equations": "equations", "Network": "network"}
+
+
+def sections(data: ReportData) -> list[tuple[str, str, str]]:
+    """(id, word of the navigation, HTML) of each section that there is something for."""
+    every = [
+        ("summary", "", _head(data)),
+        ("equations", "Equations", _equations(data)),
+        ("verdict", "Verdict", _verdict(data)),
+        ("forecasts", "Forecasts", _forecasts(data)),
+        ("flow", "Flow", _phase(data)),
+        ("residual", "Residual", _residual(data)),
+        ("terms", "Terms", _paths(data)),
+        ("coefficients", "Coefficients", _coefficients(data)),
+        ("errors", "Errors", _diagnostics(data)),
+        ("proposals", "Proposals", _proposals(data)),
+        ("models", "Models", _ranking(data)),
+        ("data", "Data", _quality(data)),
+        ("repeat", "Repeat", _repeat(data)),
+    ]
+    return [one for one in every if one[2]]
+
+
+def _head(data: ReportData) -> str:
+    kind, word = _WORDS.get(data.summary.verdict.code, ("fair", data.summary.verdict.code))
+    return (
+        f'<p class="eyebrow">System identification report</p><h1>{escape(data.title)}</h1>'
+        f'<p class="lead">{escape(data.subtitle)}</p>'
+        f'<p><span class="badge {kind}">{escape(word)}</span></p>'
+    )
+
+
+def _equations(data: ReportData) -> str:
+    rows = "".join(_equation(one) for one in data.equations)
+    known = any(term.probability for one in data.equations for term in one.terms)
+    key = (
+        "Below each term: the 95 % interval of its coefficient, and how often resamples of the "
+        "runs choose the term."
+        if known
+        else "No intervals are known for these terms."
+    )
+    constants = "".join(
+        f"<li>{one.math} = {escape(one.value)}"
+        + (f" <small>({escape(one.interval)})</small>" if one.interval else "")
+        + "</li>"
+        for one in data.constants
+    )
+    if constants:
+        constants = f'<p class="quiet">Constants that were estimated:</p><ul>{constants}</ul>'
+    return (
+        f'<h2>Equations</h2><div class="card equations">{rows}</div>'
+        f'<p class="quiet">{key}</p>{constants}'
+    )
+
+
+def _equation(one: Equation) -> str:
+    unit = f'<small class="unit">{escape(one.unit)}</small>' if one.unit else ""
+    left = f'<span class="left">{math(one.left + "<mo>=</mo>")}{unit}</span>'
+    terms = []
+    for term in one.terms:
+        notes = [term.interval, term.probability]
+        if term.kind == "given":
+            notes = ["given"]
+        elif term.kind == "network":
+            notes = ["network", term.interval]
+        small = "".join(f"<small>{escape(note)}</small>" for note in notes if note)
+        terms.append(f'<span class="term {term.kind}">{math(term.math)}{small}</span>')
+    right = "".join(terms) or f'<span class="term">{math("<mn>0</mn>")}</span>'
+    return (
+        f'<div class="equation" role="group" aria-label="Equation of {escape(one.label)}">'
+        f'{left}<span class="right">{right}</span></div>'
+    )
+
+
+def _verdict(data: ReportData) -> str:
+    summary = data.summary
+    cards = "".join(
+        f'<div class="card"><h3>{escape(head)}</h3><p>{escape(text)}</p></div>'
+        for head, text in data.sentences
+    )
+    advice = "".join(
+        f'<li>{escape(one.text)} <span class="code">{escape(one.code)}</span></li>'
+        for one in summary.advice
+    )
+    if advice:
+        advice = f"<h3>What to try next</h3><ol>{advice}</ol>"
+    pairs = "".join(f"<li>{escape(one.text)}</li>" for one in summary.confounded)
+    if pairs:
+        pairs = f"<h3>Terms that the data cannot tell apart</h3><ul>{pairs}</ul>"
+    notes = "".join(f"<li>{escape(note)}</li>" for note in summary.notes)
+    if notes:
+        notes = f"<details><summary>Notes</summary><ul>{notes}</ul></details>"
+    return (
+        f'<h2>Verdict</h2><p class="verdict">{escape(summary.verdict.text)}</p>{advice}{pairs}'
+        f'<div class="grid">{cards}</div>{notes}{_certificate(data)}'
+    )
+
+
+def _certificate(data: ReportData) -> str:
+    columns = ("equation", "terms", "fit error", "network", "in library", "overlap", "duality gap")
+    rows = [
+        (
+            f"{one.equation}'", str(one.n_terms), f"{one.fit_error:.2g}",
+            f"{one.residual_share:.2g}", f"{100 * one.library_share:.0f} %", f"{one.overlap:.1g}",
+            f"{one.duality_gap:.1g}",
+        )
+        for one in data.summary.certificate
+    ]  # fmt: skip
+    inside = table(columns, rows)
+    words = "Errors and the network's size are relative to the size of each derivative."
+    return f'<details><summary>Certificate</summary><p class="quiet">{words}</p>{inside}</details>'
+
+
+def _forecasts(data: ReportData) -> str:
+    found = data.forecasts
+    if found is None:
+        return ""
+    names = [
+        f"{run.label}: error {_percent(run.error)}" if run.error is not None
+        else f"{run.label}: ends early"
+        for run in found.runs
+    ]  # fmt: skip
+    pick = select("forecast-run", "Run", names) if len(names) > 1 else ""
+    keys = [("measured", "dot", "measured"), ("forecast", "line", "forecast")]
+    if found.band:
+        keys.append(("band", "area", found.band))
+    if any(run.left is not None for run in found.runs):
+        keys.append(("edge", "dash", "leaves the training data"))
+    return (
+        "<h2>Forecasts against data</h2><p>Each run from its first row, by the model alone.</p>"
+        f'<div class="controls">{pick}</div>{legend(keys)}'
+        f"{chart('chart-forecast', 'Forecast and measured values of each state over time')}"
+        f"{_note(found.note)}"
+    )
+
+
+def _phase(data: ReportData) -> str:
+    found = data.phase
+    if found is None:
+        return ""
+    pairs = [f"{one.x_label}, {one.y_label}" for one in found.portraits]
+    pick = select("phase-pair", "States", pairs) if len(pairs) > 1 else ""
+    network = found.rate.network if found.rate is not None else found.portraits[0].network
+    parts = dict(_PARTS) if network is not None else {}
+    switch = choice("phase-part", "Flow of", parts) if parts else ""
+    if found.rate is not None:
+        head, keys = (
+            "Rate of change",
+            [("measured", "dot", "measured"), ("forecast", "line", "model")],
+        )
+        keys += [("terms", "dash", "equations alone")] if parts else []
+        words = "How fast the state changes, over its value."
+        switch = ""
+    else:
+        head = "Phase portrait"
+        keys = [("run", "line", "measured runs"), ("flow", "line", "learned flow")]
+        words = "Where the model moves from each state, under the runs that were measured."
+    return (
+        f'<h2>{head}</h2><p>{words}</p><div class="controls">{pick}{switch}</div>{legend(keys)}'
+        f"{chart('chart-phase', head)}{_note(found.note)}"
+    )
+
+
+def _residual(data: ReportData) -> str:
+    if not data.residual:
+        return f"<h2>Residual map</h2>{_note(data.residual_note)}" if data.residual_note else ""
+    first = data.residual[0]
+    pick = select("residual-equation", "Equation", [one.equation for one in data.residual])
+    shows = {"Data": "points", "Density": "density"}
+    if first.distance is not None:
+        shows["Trust region"] = "region"
+    switch = switches("residual-show", "Show", shows) if first.y else ""
+    keys = [
+        ("point", "dot", "measured states"),
+        ("density", "line", "half and nine tenths of them"),
+    ]
+    if first.distance is not None:
+        keys.append(("edge", "dash", "edge of the training data"))
+    return (
+        f"<h2>Residual map</h2><p>Colour: {escape(first.what)}, over the two variables that tell "
+        f'most of it.</p><div class="controls">{pick if len(data.residual) > 1 else ""}{switch}'
+        f"</div>{legend(keys) if first.y else ''}"
+        f"{chart('chart-residual', 'Residual over state space')}{_note(data.residual_note)}"
+    )
+
+
+def _paths(data: ReportData) -> str:
+    found = data.paths
+    if found is None:
+        return ""
+    pick = select("path-equation", "Equation", [one.equation for one in found.equations])
+    outer = found.equations[0].outer
+    keys = [("terms", "line", "rows that were fitted"), ("network", "line", outer)]
+    keys.append(("ring", "dot", "in use"))
+    run = f"Forecast of run {found.run} by this equation and the others as they are"
+    alone = f", {found.note}" if found.note else ""
+    return (
+        "<h2>How many terms</h2><p>Move along the path from no terms to many: what each further "
+        'term brings, and what the equation would then forecast.</p><div class="controls">'
+        f"{pick if len(found.equations) > 1 else ''}{slider('path-step', 'Terms')}</div>"
+        '<div class="card equations"><div class="equation" id="path-formula" aria-live="polite">'
+        f"</div></div>{legend(keys)}"
+        f"{chart('chart-path', 'Error of the equation by its number of terms')}"
+        f'<p class="quiet">{escape(run + alone)}.</p>'
+        f"{chart('chart-path-forecast', 'Forecast by the equation with so many terms')}"
+    )
+
+
+def _coefficients(data: ReportData) -> str:
+    if not data.coefficients:
+        return ""
+    known = any(low is not None for one in data.coefficients for low in one.low)
+    words = "with their 95 % intervals" if known else "without intervals, which are not known"
+    hollow = "; a hollow dot is a term that some resamples choose and the model does not use"
+    left_out = any(not used for one in data.coefficients for used in one.used)
+    return (
+        f"<h2>Coefficients</h2><p>Coefficients {words}{hollow if left_out else ''}.</p>"
+        f"{chart('chart-coefficients', 'Coefficients with intervals')}{_term_table(data)}"
+    )
+
+
+def _term_table(data: ReportData) -> str:
+    rows = [
+        (
+            one.equation,
+            name,
+            f"{value:#.4g}" if used else "left out",
+            f"{low:#.4g} to {high:#.4g}" if used and low is not None and high is not None else "",
+            "" if share is None else f"{100 * share:.0f} %",
+        )
+        for one in data.coefficients
+        for name, value, low, high, share, used in zip(
+            one.names, one.values, one.low, one.high, one.probability, one.used, strict=True
+        )
+    ]
+    columns = ("equation", "term", "coefficient", "95 % interval", "probability")
+    return f"<details><summary>As a table</summary>{table(columns, rows, words=2)}</details>"
+
+
+def _diagnostics(data: ReportData) -> str:
+    if not data.diagnostics:
+        note = data.diagnostics_note
+        return f"<h2>What is left</h2>{_note(note)}" if note else ""
+    names = [one.equation for one in data.diagnostics]
+    pick = select("errors-equation", "Equation", names) if len(names) > 1 else ""
+    bars = [
+        ("forecast", "line", "autocorrelation"),
+        ("point", "dash", "95 % of white noise within"),
+    ]
+    keys = [("point", "dot", "error at a row"), ("network", "line", "mean of rows nearby, 95 %")]
+    return (
+        "<h2>What is left</h2><p>The errors of the derivatives: of a good model they look like "
+        f'noise, over time and over every variable.</p><div class="controls">{pick}</div>'
+        f"{legend(bars)}{chart('chart-correlation', 'Autocorrelation of the errors')}{legend(keys)}"
+        f"{chart('chart-errors', 'Errors against each state and input')}"
+        f"{_note(data.diagnostics_note)}"
+    )
+
+
+def _proposals(data: ReportData) -> str:
+    if data.proposals is None:
+        return ""
+    if not data.proposals:
+        return (
+            "<h2>What the library lacks</h2><p>Nothing to add: no formula that was tried explains "
+            "what the library leaves.</p>"
+        )
+    cards = []
+    for one in data.proposals:
+        facts = [
+            ("gain", f"{one.gain:.0f} nats"),
+            ("explains of what is left", _percent(one.inside)),
+            ("on the outer shell", _percent(one.outside)),
+            ("of resamples prefer it", _percent(one.probability)),
+        ]
+        evidence = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in facts)
+        lists = "".join(
+            f"<p class='quiet'><b>{head}</b> {escape('; '.join(items))}</p>"
+            for head, items in (
+                ("Constants:", one.constants),
+                ("What it would change:", one.changes),
+                ("Cannot be told apart from:", one.alternatives),
+            )
+            if items
+        )
+        cards.append(
+            f'<div class="card proposal"><h3>{escape(one.equation)} lacks '
+            f"{escape(one.formula)}</h3><div class='scroll'>{one.math}</div>"
+            f'<dl class="facts">{evidence}</dl>{lists}</div>'
+        )
+    return f"<h2>What the library lacks</h2>{''.join(cards)}"
+
+
+def _ranking(data: ReportData) -> str:
+    if not data.ranking:
+        return ""
+    cards = "".join(
+        f'<div class="card"><h3>{"Best" if not place else f"{one.gap:.1f} nats behind"}'
+        f"{' · base library' if one.is_base else ''}</h3>"
+        + "".join(f"<div class='scroll'>{line}</div>" for line in one.equations)
+        + "</div>"
+        for place, one in enumerate(data.ranking)
+    )
+    words = "Whole models, ranked by how their trajectories follow the runs."
+    return f"<h2>Other models of these data</h2><p>{words}</p>{cards}"
+
+
+def _quality(data: ReportData) -> str:
+    found = data.quality
+    if found is None:
+        return ""
+    lists = "".join(
+        f"<h3>{head}</h3><ul>{''.join(f'<li>{escape(note)}</li>' for note in notes)}</ul>"
+        for head, notes in (("Repairs", found.repairs), ("Notes on reading", found.notes))
+        if notes
+    )
+    none = "" if found.repairs else '<p class="quiet">No measurement was changed or left out.</p>'
+    values = table(found.columns, found.rows, words=2)
+    return f"<h2>Data</h2>{_facts(found.facts)}{values}{none}{lists}"
+
+
+def _repeat(data: ReportData) -> str:
+    found = data.repeat
+    command = f"<h3>Command</h3><pre>{escape(found.command)}</pre>" if found.command else ""
+    return (
+        f"<h2>How to repeat it</h2>{_facts(found.facts)}{command}"
+        f"<h3>In Python</h3><pre>{escape(found.code)}</pre>"
+    )
+
+
+# -- pieces --------------------------------------------------------------------------------
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
+    """A table that scrolls by itself where it is wide; its first columns are words."""
+
+    def cells(tag: str, row: Sequence[str]) -> str:
+        kinds = ["" if i < words else ' class="number"' for i in range(len(row))]
+        return "".join(
+            f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, row, strict=True)
+        )
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>'
+        f"<thead><tr>{cells('th', columns)}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _facts(pairs: Sequence[tuple[str, str]]) -> str:
+    def kind(text: str) -> str:
+        return ' class="digest"' if len(text) == _DIGEST and text.isalnum() else ""
+
+    inside = "".join(
+        f"<div><dt>{escape(word)}</dt><dd{kind(text)}>{escape(text)}</dd></div>"
+        for word, text in pairs
+    )
+    return f'<dl class="facts">{inside}</dl>'
+
+
+def _note(text: str) -> str:
+    return f'<p class="quiet">{escape(text)}</p>' if text else ""
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.2g} %"
