@@ -80,6 +80,7 @@ def test_few_runs_make_a_wide_edge_and_many_a_narrow_one(rng):
 
 
 @given(st.floats(0.05, 3), st.floats(0, 3.9))
+@pytest.mark.slow
 def test_the_fade_is_a_step_without_kinks(fade, distance):
     region = replace(GATE(np.array([[-1.0], [1.0]])), landmarks=np.zeros((1, 1)), fade=fade)
     region = replace(region, rate=np.ones(1))
@@ -183,7 +184,9 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize(
+    "kind", [k if "rand" in k else pytest.param(k, marks=pytest.mark.slow) for k in MODELS]
+)
 def test_numpy_jax_exported_source_and_file_agree(kind, data, rng, tmp_path):
     model = clone(MODELS[kind]).fit(data)
     assert model.field_.correction.any() == (kind in ("projected", "shaped on some rows"))

@@ -99,7 +99,7 @@ def _save_and_load(peers: bool) -> Work:
 
 def _command(peers: bool, arguments: Sequence[str]) -> Work:
     command = [sys.executable, *arguments]
-    return Work(lambda: subprocess.run(command, check=True, capture_output=True), {"start": 1.0})
+    return Work(lambda: subprocess.run(command, check=True, capture_output=True))
 
 
 def _fit_command(peers: bool, count: int, rows: int) -> Work:
@@ -119,10 +119,13 @@ CASES = (
     Case("using", "simulate, 10,000 starts", partial(_simulate, starts=10_000), 1e4, "start",
          "sine"),
     Case("using", "save and load a model", _save_and_load, yardstick="call"),
-    Case("commands", "import orthoreg", partial(_command, arguments=["-c", "import orthoreg"])),
-    Case("commands", "orthoreg --help", partial(_command, arguments=["-m", "orthoreg", "--help"])),
+    Case("commands", "import orthoreg", partial(_command, arguments=["-c", "import orthoreg"]),
+         yardstick="start"),
+    Case("commands", "orthoreg --help", partial(_command, arguments=["-m", "orthoreg", "--help"]),
+         yardstick="start"),
     Case("commands", "orthoreg fit, 3 runs of 200 rows",
-         partial(_fit_command, count=3, rows=200), repeats=3),
+         partial(_fit_command, count=3, rows=200), yardstick="start", repeats=3),
     Case("commands", "orthoreg fit, 1,000 runs of 100 rows",
-         partial(_fit_command, count=1000, rows=100), repeats=2, guarded=False),
+         partial(_fit_command, count=1000, rows=100), yardstick="start", repeats=2,
+         guarded=False),
 )  # fmt: skip

@@ -7,7 +7,6 @@ from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.spatial import KDTree
 
 from ._arrays import Arrays, pytree
 from ._errors import InputError
@@ -20,6 +19,7 @@ _NEAREST = 0.1  # standard deviations: a state as near as this to a landmark is 
 _MARGIN = 1e-6  # the edge is a hair beyond the farthest row, so that rounding leaves none outside
 SHARPNESS = 4.0  # of the choice among landmarks whose residual is held, per unit of distance
 _MOST_IN_TREE = 12  # variables
+_FEW_PAIRS = 2**20
 FARTHEST = 1e6  # distances along one variable that are told apart
 _BLOCK = 1024
 
@@ -247,8 +247,11 @@ def _nearest_distances(
     points: Float[np.ndarray, "M V"], rows: Float[np.ndarray, "N V"]
 ) -> Float[np.ndarray, " N"]:
     """The distance of each row from the nearest of the points. A tree finds it among few variables;
-    among many it looks at all pairs, which a matrix product does faster."""
-    if rows.shape[1] <= _MOST_IN_TREE:
+    among many it looks at all pairs, which a matrix product does faster. So does that for few
+    pairs, and loads nothing."""
+    if rows.shape[1] <= _MOST_IN_TREE and len(points) * len(rows) > _FEW_PAIRS:
+        from scipy.spatial import KDTree
+
         return KDTree(points).query(rows)[0]
     centre = points.mean(axis=0)
     points, rows = points - centre, rows - centre

@@ -14,6 +14,8 @@ from ._moments import Moments, not_finite
 
 _BLOCK = 16384
 _MOST_NUMBERS = 2**24  # of all cells together; groups are merged until they fit
+_FEWEST_CELLS = 4  # however many terms there are
+_ROOM = 2**23  # numbers of a block of rows
 _LARGEST = 1e100
 
 
@@ -119,12 +121,14 @@ def gather_partitioned(features: Any, rows: Rows, partition: Partition) -> Parti
     """The moments of every cell, from one pass in blocks of rows sorted by cell."""
     n_features = features(rows.points[:1]).shape[1]
     size = n_features + rows.targets.shape[1]
+    partition = _fewer_cuts(partition, max(_MOST_NUMBERS // size**2, _FEWEST_CELLS))
     cell_of_row, group, outer = _cells(partition, _MOST_NUMBERS // size**2)
+    length = int(np.clip(_ROOM // size, 256, _BLOCK))
     order = np.argsort(cell_of_row, kind="stable")
     total = np.zeros((len(group), size, size))
     gram, n_far = np.zeros((n_features, n_features)), 0
-    for first in range(0, len(order), _BLOCK):
-        chosen = order[first : first + _BLOCK]
+    for first in range(0, len(order), length):
+        chosen = order[first : first + length]
         cells = cell_of_row[chosen]
         starts = np.flatnonzero(np.diff(cells, prepend=-1))
         with np.errstate(all="ignore"):
@@ -143,6 +147,24 @@ def gather_partitioned(features: Any, rows: Rows, partition: Partition) -> Parti
         count, total, group, outer, partition.cuts, gram / max(n_far, 1), n_far, rows.target_mse,
         CenteredTerms.of(features, rows.points),
     )  # fmt: skip
+
+
+def _fewer_cuts(partition: Partition, most: int) -> Partition:
+    """The partition with so few cuts that all of its groups together have at most so many cells.
+
+    The first cut, the shell, stays; those along single variables go before the rest.
+    """
+    width = partition.outer.shape[1]
+    kept = list(range(width))
+    while 2 ** len(kept) > most and len(kept) > 1:
+        sides = partition.outer[:, kept] @ (1 << np.arange(len(kept), dtype=np.int64))
+        if len(np.unique(sides)) <= most:
+            break
+        kept.pop(1)
+    if len(kept) == width:
+        return partition
+    cuts = tuple(partition.cuts[place] for place in kept)
+    return replace(partition, outer=partition.outer[:, kept], cuts=cuts)
 
 
 def _cells(
