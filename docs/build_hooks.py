@@ -14,6 +14,14 @@ _DISPLAYED = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 _INLINE = re.compile(r"\$([^$\n]+)\$")
 
 
+def on_config(config: Any, **_: Any) -> Any:
+    """Pages of results that are written from records stand in the menu where there are any."""
+    for part in config.nav:
+        if "Results" in part and Path(config.docs_dir, "discovery.md").exists():
+            part["Results"].insert(2, {"Discovery": "discovery.md"})
+    return config
+
+
 def on_files(files: Files, config: Any, **_: Any) -> Files:
     """The examples as pages."""
     for path in sorted(Path(config.config_file_path).parent.glob("examples/*.py")):
@@ -35,4 +43,5 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 def _set(text: str) -> str:
     text = _DISPLAYED.sub(lambda found: f"\n{convert(found[1].strip(), display='block')}\n", text)
-    return _INLINE.sub(lambda found: convert(found[1]), text)
+    # in a span, or a line that begins with one would become a paragraph of its own
+    return _INLINE.sub(lambda found: f"<span>{convert(found[1])}</span>", text)

@@ -156,7 +156,7 @@ def _saved(model, folder):
     return folder / "m.orthoreg"
 
 
-@pytest.mark.parametrize("way", ["to_python", "to_c"])
+@pytest.mark.parametrize("way", ["to_python", "to_c", "to_julia", "to_matlab", "to_modelica"])
 def test_source_code_of_it_is_refused_in_a_sentence(model, way):
     with pytest.raises(InputError, match=r"GaussianBumps.*\.$"):
         getattr(model, way)()

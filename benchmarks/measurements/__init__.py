@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 import time
 import warnings
@@ -54,11 +55,21 @@ def measure() -> dict[str, Any]:
             continue
         spent = round(time.process_time() - start)
         known[name] = {
+            "revision": _revision(),
             "seeds": seeds,
             "cpu_seconds": spent,
             "lines": [line.record() for line in lines],
         }
     return {"cases": {name: known[name] for name in CASES if name in known}}
+
+
+def _revision() -> str:
+    """The commit that is measured, with a plus where files differ from it."""
+    found = subprocess.run(
+        ["git", "describe", "--always", "--dirty=+", "--exclude=*"],
+        cwd=_RECORD.parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return found.stdout.strip()
 
 
 def render(record: dict[str, Any]) -> str:
@@ -73,7 +84,8 @@ def render(record: dict[str, Any]) -> str:
         few = case["seeds"] < asked
         number = f"{case['seeds']} of {asked} seeds" if few else f"Seeds: {case['seeds']}"
         page += f"\n**{CASES[name].TITLE}** {CASES[name].ABOUT} "
-        page += f"{number}, {case['cpu_seconds']} s of CPU.\n\n" + _table(case["lines"], few)
+        when = f", at revision {case['revision']}" if case.get("revision") else ""
+        page += f"{number}, {case['cpu_seconds']} s of CPU{when}.\n\n" + _table(case["lines"], few)
     return page
 
 

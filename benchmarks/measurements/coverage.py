@@ -1,6 +1,6 @@
 """Whether intervals of 95 % hold the truth in 95 of 100 cases."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -12,6 +12,7 @@ import orthoreg as og
 from ._line import Line
 
 SEEDS = 40
+NOISE = (0.01, 0.02, 0.05)
 TITLE = "Intervals."
 ABOUT = (
     "Six systems, six runs of 300 rows, default settings: how often the 95 % interval of "
@@ -61,30 +62,43 @@ SYSTEMS = {
 
 
 def measure(seeds: int) -> list[Line]:
-    lines, every = [], []
-    shares = {}
-    for noise in (0.01, 0.02, 0.05):
-        held = []
+    return lines(
+        {
+            (noise, name): [held(name, noise, seed) for seed in range(seeds)]
+            for noise in NOISE
+            for name in SYSTEMS
+        }
+    )
+
+
+def lines(found: Mapping[tuple[float, str], Sequence[Sequence[bool]]]) -> list[Line]:
+    """Shares of intervals that hold the truth; `found` says it by noise and system, for every
+    seed and coefficient."""
+    shares, levels = {}, []
+    for noise in NOISE:
+        here = []
         for name, system in SYSTEMS.items():
-            found = np.array([_held(system, noise, seed) for seed in range(seeds)])
-            held.append(found.ravel())
+            every = np.array(found[noise, name], dtype=float)
+            here.append(every.ravel())
             labels = [f"{e + 1}: {term}" for e, row in enumerate(system.truth) for term in row]
-            for label, share in zip(labels, found.mean(axis=0), strict=True):
+            for label, share in zip(labels, every.mean(axis=0), strict=True):
                 shares[f"{name}, equation {label}, {100 * noise:g} % noise"] = 100 * share
-        every.append(np.concatenate(held))
-        cover = 100 * float(every[-1].mean())
-        lines.append(Line(f"{100 * noise:g} % noise, all coefficients", [cover], "%", 98, 90))
-    cover = 100 * float(np.concatenate(every).mean())
+        levels.append(np.concatenate(here))
     worst = sorted(shares, key=lambda name: shares[name])[:3]
     return [
-        Line("all coefficients", [cover], "%", 98, 90),
-        *lines,
+        Line("all coefficients", [100 * float(np.concatenate(levels).mean())], "%", 98, 90),
+        *(
+            Line(f"{100 * noise:g} % noise, all coefficients", [100 * float(level.mean())], "%",
+                 98, 90)
+            for noise, level in zip(NOISE, levels, strict=True)
+        ),
         *(Line(f"of the worst three: {name}", [shares[name]], "%", None, 80) for name in worst),
-    ]
+    ]  # fmt: skip
 
 
-def _held(system: System, noise: float, seed: int) -> list[bool]:
+def held(name: str, noise: float, seed: int) -> list[bool]:
     """For each true coefficient, whether its interval holds it."""
+    system = SYSTEMS[name]
     rng = np.random.default_rng([seed, round(1000 * noise)])  # levels share no draws
     times = np.linspace(0, system.last, 300)
     runs = [
@@ -100,9 +114,9 @@ def _held(system: System, noise: float, seed: int) -> list[bool]:
         og.Dataset.from_arrays(noisy, times, names=["x", "y"])
     )
     found = og.bootstrap(model, seed=seed)
-    held = []
+    holds = []
     for row, terms in enumerate(system.truth):
         for term, value in terms.items():
             low, high = found.interval[row, found.feature_names.index(term)]
-            held.append(bool(low <= value <= high))
-    return held
+            holds.append(bool(low <= value <= high))
+    return holds

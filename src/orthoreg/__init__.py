@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import presets as presets
     from ._bootstrap import bootstrap as bootstrap
-    from ._discovery import discover as discover
+    from ._discovering import discover as discover
     from ._errors import DataError as DataError
     from ._errors import DataWarning as DataWarning
     from ._errors import InputError as InputError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ._gate import Gate as Gate
     from ._load import load as load
     from ._model import fit_together as fit_together
+    from ._parallel import cluster as cluster
     from ._pysindy import from_pysindy as from_pysindy
     from ._tune import tune as tune
     from .augmentations import MLP as MLP
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .baselines import PINN as PINN
     from .baselines import STLSQ as STLSQ
     from .baselines import UniversalODE as UniversalODE
+    from .data import ChunkedDataset as ChunkedDataset
     from .data import Dataset as Dataset
     from .data import read_table as read_table
     from .differentiation import Automatic as Automatic
@@ -66,7 +68,7 @@ __version__ = "0.2.0"
 # the block above, for the interpreter; a test compares the two
 _NAMES = {
     "._bootstrap": ("bootstrap",),
-    "._discovery": ("discover",),
+    "._discovering": ("discover",),
     "._errors": (
         "DataError", "DataWarning", "InputError", "ModelFileError", "OrthoregError",
         "SimulationError", "TrainingError", "TrainingWarning",
@@ -75,11 +77,12 @@ _NAMES = {
     "._gate": ("Gate",),
     "._load": ("load",),
     "._model": ("fit_together",),
+    "._parallel": ("cluster",),
     "._pysindy": ("from_pysindy",),
     "._tune": ("tune",),
     ".augmentations": ("MLP", "RandomFeatures", "Zero"),
     ".baselines": ("PINN", "STLSQ", "UniversalODE"),
-    ".data": ("Dataset", "read_table"),
+    ".data": ("ChunkedDataset", "Dataset", "read_table"),
     ".differentiation": (
         "Automatic", "FiniteDifference", "LocalPolynomial", "SavitzkyGolay",
         "SmoothedFiniteDifference", "SmoothingSpline",

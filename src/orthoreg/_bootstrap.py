@@ -8,11 +8,13 @@ import numpy as np
 from jaxtyping import Float
 
 from ._errors import InputError
+from ._html import html_sentences, html_table
 from ._model import AbstractModel
 from ._scikit import check_is_fitted
 from .export import equation_names, learned_equations, significant
-from .selection import ConfoundedPair, confounded_pairs, inclusion
+from .selection import ConfoundedPair, TermEvidence, term_evidence
 
+_COLUMNS = ("equation", "term", "95 % interval", "probability")
 NOTABLE = 0.05
 """The probability of a term that was left out, from which on it is shown."""
 
@@ -20,8 +22,9 @@ NOTABLE = 0.05
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Bootstrap:
-    """For each equation and term: how often resamples of the runs choose it (`probability`), and
-    the 95 % interval of its coefficient (`interval`), zero for terms that are not chosen.
+    """For each equation and term: how probable it is (`probability`), and the 95 % interval of its
+    coefficient (`interval`), zero for terms that are not chosen and not a number where none can
+    be had: one short run shows neither noise nor differences between runs.
 
     `support` are the terms chosen on all data, `confounded` the pairs that these cannot tell
     apart. `output_names` name the equations, `feature_names` the terms, `velocity_of` and
@@ -39,47 +42,90 @@ class Bootstrap:
 
     def __repr__(self) -> str:
         """The terms in use, and those that resamples chose now and then; then confounded pairs."""
-        rows = [("equation", "term", "95 % interval", "probability")]
-        labels = equation_names(self.output_names, self.velocity_of)
-        learned = learned_equations(self.output_names, self.velocity_of)
-        learned = [c for c in learned if self.output_names[c] not in self.given]
-        for c in learned:
-            output = labels[c]
-            shown = np.flatnonzero(self.support[c] | (self.probability[c] >= NOTABLE))
-            for place, k in enumerate(shown):
-                low, high = (f"{'-' * (end < 0)}{significant(abs(end), 4)}"
-                             for end in self.interval[c, k].tolist())  # fmt: skip
-                rows.append((
-                    "" if place else f"{output}'",
-                    self.feature_names[k],
-                    f"{low} to {high}" if self.support[c, k] else "left out",
-                    f"{100 * self.probability[c, k]:.0f} %",
-                ))  # fmt: skip
-            if not len(shown):
-                rows.append((f"{output}'", "no terms", "", ""))
+        rows = [_COLUMNS, *self._rows()]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             f"{equation:<{widths[0]}}  {term:<{widths[1]}}  {interval:>{widths[2]}}  "
             f"{probability:>{widths[3]}}".rstrip()
             for equation, term, interval, probability in rows
         ]
-        pairs = [
+        return "\n".join([*lines, *self._pairs()])
+
+    def _repr_html_(self) -> str:
+        """The same as a table of a notebook."""
+        return html_table(_COLUMNS, self._rows(), words=2) + html_sentences(self._pairs())
+
+    def _learned(self) -> list[int]:
+        learned = learned_equations(self.output_names, self.velocity_of)
+        return [c for c in learned if self.output_names[c] not in self.given]
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        """Equation, term, interval and probability, in words."""
+        rows = []
+        labels = equation_names(self.output_names, self.velocity_of)
+        for c in self._learned():
+            output = labels[c]
+            shown = np.flatnonzero(self.support[c] | (self.probability[c] >= NOTABLE))
+            for place, k in enumerate(shown):
+                rows.append((
+                    "" if place else f"{output}'",
+                    self.feature_names[k],
+                    _interval(*self.interval[c, k].tolist()) if self.support[c, k] else "left out",
+                    f"{100 * self.probability[c, k]:.0f} %",
+                ))  # fmt: skip
+            if not len(shown):
+                rows.append((f"{output}'", "no terms", "", ""))
+        return rows
+
+    def _pairs(self) -> list[str]:
+        """What the data cannot tell apart, a sentence for each pair."""
+        labels = equation_names(self.output_names, self.velocity_of)
+        return [
             f"{labels[pair.equation]}': {pair.advice}"
             for pair in self.confounded
-            if pair.equation in learned
+            if pair.equation in self._learned()
         ]
-        return "\n".join([*lines, *pairs])
+
+
+def _interval(low: float, high: float) -> str:
+    if np.isnan(low):
+        return "not known: too few rows"
+    ends = (f"{'-' * (end < 0)}{significant(abs(end), 4)}" for end in (low, high))
+    return " to ".join(ends)
 
 
 def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> Bootstrap:
     """Resamples the runs of the fit, or stretches of rows where they are few, and chooses again.
 
     Works on what `fit` kept, moments of at most 50 groups of runs: no pass over the data, and a
-    resample costs the same for any number of rows. Intervals are those of least squares with the
-    chosen terms, which is what an exactly orthogonal residual leaves; of a refined model, those of
-    its refinement, which know the noise of the measurements. Needs a fitted model with a
-    selection; a model file does not keep the moments.
+    resample costs the same for any number of rows.
 
+    Noise moves all resamples alike, and biases derivatives. So of noisy runs intervals and
+    probabilities come from matched trajectories: those of the refinement, which is part of the
+    default; where a loss or solver was chosen, its equations without a residual are matched for
+    this (up to 20,000 rows), and an interval need not hold a biased coefficient.
+
+    Parameters
+    ----------
+    model
+        a fitted model with a selection, or one of noisy runs; a model file keeps neither the
+        moments nor the runs.
+    resamples
+        how many.
+    seed
+        of the draw.
+
+    Returns
+    -------
+    found
+        `.interval` (n, K, 2), 95 % intervals of least squares with the chosen terms, which is what
+        an exactly orthogonal residual leaves; of noisy runs those of matched trajectories, which
+        know the noise; not a number where rows are too few for either. `.probability` (n, K), the
+        share of resamples that choose a term; of noisy runs how probable their noise leaves it.
+        `.confounded`, pairs of terms that the data cannot tell apart.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 6, 100)
     >>> runs = [np.column_stack([a * np.cos(t), -a * np.sin(t)]) for a in np.linspace(0.5, 2, 9)]
@@ -95,27 +141,36 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 20:
         raise InputError(f"resamples must be a whole number of at least 20; got {resamples!r}.")
     check_is_fitted(model)
-    selected = model.selection_
-    if selected is None:
-        raise InputError(
-            "bootstrap chooses terms again on each resample and needs a model whose fit chose "
-            "them by a selection, as that of OrthoReg() does; a model file does not keep it."
-        )
-    if selected.evidence is None:
-        raise InputError(
-            "bootstrap needs the moments that the terms were chosen from; an adapted model has "
-            "none. Take the model that fit returned."
-        )
-    sure = inclusion(selected, selected.evidence, resamples=resamples, seed=seed)
-    pairs = confounded_pairs(selected, selected.evidence, model.field_.features)
-    refined = None if model.refinement_ is None else model.refinement_.coefficient_intervals()
+    sure = _evidence(model, resamples, seed)
     return Bootstrap(
         np.array(model.support_),
         sure.probability,
-        sure.interval if refined is None else refined,
-        tuple(pairs),
+        sure.interval,
+        sure.pairs,
         tuple(model.output_names_),
         tuple(model.feature_names_),
         dict(model.velocity_of_),
         model.given_,
     )
+
+
+def _evidence(model: AbstractModel, resamples: int, seed: int) -> TermEvidence:
+    """What resamples and trajectories say; refuses a model that has neither."""
+    selected = model.selection_
+    if selected is None:
+        found = model._term_evidence() if model._runs is not None else None
+        if found is None:
+            raise InputError(
+                "bootstrap chooses terms again on each resample and needs a model whose fit chose "
+                "them by a selection, as that of OrthoReg() does, or noisy runs whose trajectories "
+                "it follows."
+            )
+        return found
+    if selected.evidence is None:
+        raise InputError(
+            "bootstrap needs the moments that the terms were chosen from; an adapted model has "
+            "none, and a model file does not keep them. Take the model that fit returned."
+        )
+    found = term_evidence(selected, model.field_.features, resamples=resamples, seed=seed)
+    assert found is not None
+    return model._with_noise(found)

@@ -1,59 +1,76 @@
-"""`discover`: whole models for data, ranked, beside the best of a base library."""
+"""`Discovery`: ranked models of one data set, what tells them apart, and their average."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float
 
-from ._errors import InputError
 from ._estimator import OrthoReg
-from ._explaining import until
-from ._field import HybridField
-from ._progress import progress
-from ._validation import as_dataset, training_rows
-from .augmentations import Zero
-from .data import Dataset
-from .diagnostics import certify
-from .explanation import (
-    Atom,
-    Combination,
-    Gap,
-    best_combinations,
-    combine,
-    explain_rows,
-    measurements,
-    rank,
-)
-from .fitting import Fit, describe
-from .libraries import AbstractLibrary, Fourier, Polynomial, as_library, bind
-from .losses import Measured
-from .selection import Chosen
+from ._html import html_lines, html_sentences
 
-_TRIED = 24  # combinations whose trajectories are matched
-_SHARPENED = 3  # models whose constants are matched as well as they can be
-_FARTHEST = 60.0  # nats behind the best candidate of an equation
+_LEAST_WEIGHT = 1e-3  # of a model that counts in averages
+
+
+@final
+@dataclass(frozen=True)
+class Difference:
+    """Where two models part most, within one and a half times the range of the data: the equation,
+    the states and inputs, and what either model has for the derivative there. A measurement near
+    this place would tell them apart."""
+
+    equation: str
+    where: dict[str, float]
+    best: float
+    other: float
+
+    def __str__(self) -> str:
+        place = ", ".join(f"{name} = {value:.3g}" for name, value in self.where.items())
+        return (
+            f"parts from the best at {place}: {self.equation}' = {self.other:.3g}, "
+            f"not {self.best:.3g}"
+        )
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class DiscoveredModel:
     """One of the models: `score` in nats, less is better; `gap` to the best; `is_base` says that
-    it has terms of the base library alone. `weight` is its share in averages over the list."""
+    it has terms of the base library alone. `weight` is its share in averages over the list;
+    `difference` is where it parts from the best model, None for that."""
 
     model: OrthoReg
     score: float
     gap: float
     weight: float
     is_base: bool
+    difference: Difference | None = None
 
     def equations(self) -> list[str]:
         return self.model.equations()
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "equations": self.equations(),
+            "score": self.score,
+            "gap": self.gap,
+            "weight": self.weight,
+            "is_base": self.is_base,
+            "difference": None if self.difference is None else dict(vars(self.difference)),
+        }
+
+    def _repr_html_(self) -> str:
+        base = ", base library" if self.is_base else ""
+        part = "" if self.difference is None else html_sentences([str(self.difference)])
+        return f"gap {self.gap:.1f} nats{base}{html_lines(self.model.to_mathml())}{part}"
+
     def __repr__(self) -> str:
         base = ", base library" if self.is_base else ""
-        return "\n    ".join([f"gap {self.gap:.1f} nats{base}", *self.equations()])
+        lines = [f"gap {self.gap:.1f} nats, weight {self.weight:.2g}{base}", *self.equations()]
+        if self.difference is not None:
+            lines.append(str(self.difference))
+        return "\n    ".join(lines)
 
 
 @final
@@ -70,9 +87,10 @@ class Averaged:
 @dataclass(frozen=True, eq=False, repr=False)
 class Discovery:
     """Models of one data set, `models`, best first. The best one of base-library terms alone is
-    always among them."""
+    always among them. `timed_out` says that the search was ended before all was tried."""
 
     models: tuple[DiscoveredModel, ...]
+    timed_out: bool = False
 
     @property
     def best(self) -> OrthoReg:
@@ -83,12 +101,17 @@ class Discovery:
         """The best of the base library."""
         return next(one for one in self.models if one.is_base)
 
+    @property
+    def nothing_to_add(self) -> bool:
+        """Whether the base library's best model is the best of all."""
+        return self.models[0].is_base
+
     def simulate(self, x0: Any, t: Any, u: Any = None) -> Averaged:
         """The forecasts of all models from `x0` (n,), averaged with their weights, and their
         standard deviation; one that diverges counts up to there."""
-        runs = [one.model.simulate(x0, t, u).x for one in self.models if one.weight > 1e-3]
-        weight = np.array([one.weight for one in self.models if one.weight > 1e-3])
-        states = np.stack(runs)
+        counting = [one for one in self.models if one.weight > _LEAST_WEIGHT]
+        states = np.stack([one.model.simulate(x0, t, u).x for one in counting])
+        weight = np.array([one.weight for one in counting])
         sound = np.isfinite(states)
         share = weight[:, None, None] * sound
         total = np.maximum(share.sum(axis=0), 1e-300)
@@ -100,104 +123,20 @@ class Discovery:
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return {
-            "models": [
-                {
-                    "equations": one.equations(),
-                    "score": one.score,
-                    "gap": one.gap,
-                    "weight": one.weight,
-                    "is_base": one.is_base,
-                }
-                for one in self.models
-            ]
+            "models": [one.to_dict() for one in self.models],
+            "nothing_to_add": self.nothing_to_add,
+            "timed_out": self.timed_out,
         }
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the equations of each model, best first."""
+        return "".join(f"<div><b>[{i}]</b> {one._repr_html_()}</div>"
+                       for i, one in enumerate(self.models))  # fmt: skip
+
     def __repr__(self) -> str:
-        return "\n".join(f"[{i}] {one!r}" for i, one in enumerate(self.models))
-
-
-def discover(
-    X: Any,
-    library: AbstractLibrary | str | None = None,
-    *,
-    t: Any = None,
-    u: Any = None,
-    atoms: Sequence[Atom] = (),
-    minutes: float | None = None,
-    tried: int = _TRIED,
-) -> Discovery:
-    """Ranked models of a `Dataset`, or of states `X` with times `t` and inputs `u`.
-
-    Terms of the `library`, `Polynomial(2) + Fourier(1)` if None, of a catalogue of formulas and
-    `atoms` of your own are sought for each equation; the best combinations, `tried` of them, are
-    matched to whole trajectories, which rank them. After `minutes` the best so far is returned.
-
-    >>> import numpy as np, orthoreg as og
-    >>> t = np.linspace(0, 10, 300)
-    >>> x = 2 / (1 + np.exp(2 - t))  # x' = x - x^2/2
-    >>> og.discover(x[:, None], t=t).best.equations()
-    ["x0' = 1.000 x0 - 0.5000 x0**2"]
-    """
-    goes_on = until(minutes)
-    data = as_dataset(X, None, t, u) if t is not None or isinstance(X, Dataset | list) else None
-    if data is None:
-        raise InputError("discover() needs runs in time: a Dataset, or states X with times t=....")
-    base = Polynomial(2) + Fourier(1) if library is None else as_library(library)
-    rows = measurements(Measured(), data)
-    features = bind(base, rows.names, rows.outputs, data.given_rates)
-    gaps = explain_rows(rows, features, atoms, is_expected=library is not None, goes_on=goes_on)
-    return _ranked(data, gaps, goes_on, tried)
-
-
-@final
-class _Models:
-    """Models of fields that were matched to the data."""
-
-    def __init__(self, data: Dataset):
-        probe = OrthoReg(augmentation=Zero())
-        self._rows, self.names = training_rows(probe, Measured(), data, None, None, None)
-
-    def model(self, one: Combination, field: HybridField) -> OrthoReg:
-        result = describe(field, self._rows)
-        certificate = certify(result, self._rows.outputs, field.features.names, normalized=True)
-        fit = Fit(field, certificate, None, None, self._rows.extent.range)
-        terms = {name: one.library_terms(name) for name, _ in one.library.by_state}
-        model = OrthoReg(one.library, Zero(), selection=Chosen(terms))
-        return model._learn(fit, self.names)
-
-
-def _ranked(data: Dataset, gaps: Sequence[Gap], goes_on: Any, tried: int) -> Discovery:
-    """The best combinations, matched, scored by their trajectories."""
-    given = dict(data.given_rates)
-    near = [
-        [one for one in gap.candidates if one.score - gap.candidates[0].score < _FARTHEST]
-        for gap in gaps
-    ]
-    chosen = best_combinations(near, tried)
-    base = tuple(gap.base for gap in gaps)
-    first = [chosen[0], base] if chosen[0] != base else [base]
-    chosen = [*first, *(one for one in chosen if one not in first)]
-    whole = [combine(one, data.variable_names, data.state_names, given) for one in chosen]
-    models = _Models(data)
-    kinds = models.names["input_interpolation_"]
-    with progress("Matching trajectories", float(len(whole))) as show:
-        ranking, found = rank(
-            data, kinds, whole[len(first) :], goes_on, lambda done, one: show(done, ""),
-            whole[: len(first)],
-        )  # fmt: skip
-    scores = np.array([one.score for one in found])
-    weights = np.exp(scores[0] - scores)
-    fields = [ranking.sharpened(one) if i < _SHARPENED else one.field
-              for i, one in enumerate(found)]  # fmt: skip
-    return Discovery(
-        tuple(
-            DiscoveredModel(
-                models.model(one.combination, field),
-                one.score,
-                one.score - found[0].score,
-                float(weight),
-                one.is_base,
-            )
-            for one, field, weight in zip(found, fields, weights / weights.sum(), strict=True)
-        )
-    )
+        lines = [f"[{i}] {one!r}" for i, one in enumerate(self.models)]
+        if self.nothing_to_add:
+            lines.insert(0, "Nothing to add: the best model has terms of the base library alone.")
+        if self.timed_out:
+            lines.append("The time was up before everything was tried.")
+        return "\n".join(lines)

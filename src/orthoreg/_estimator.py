@@ -27,40 +27,56 @@ class OrthoReg(AbstractModel):
 
     Parameters
     ----------
-    library : candidate terms, as a library or as text such as "poly(2) + fourier(1) + exp(-x)";
+    library
+        candidate terms, as a library or as text such as "poly(2) + fourier(1) + exp(-x)";
         `Polynomial(2) + Fourier(1)` if None, of which `selection` takes no sine or cosine of a
         column that covers less than a quarter of a period.
-    augmentation : the residual; `RandomFeatures(400)` if None, `Zero()` for equations alone.
-    sparsity : mu, the weight of the L1 norm of the coefficients, which then chooses the terms;
-        None leaves that to `selection`.
-    orthogonality : lam, the weight of the squared overlap of residual and terms; `math.inf`
-        makes the residual exactly orthogonal.
-    magnitude : lam2, the weight of the squared size of the residual.
-    loss : how runs become targets; `Measured()` if None: derivatives where the data are clean, the
+    augmentation
+        the residual; `RandomFeatures(400)` if None, `Zero()` for equations alone.
+    sparsity
+        mu, the weight of the L1 norm of the coefficients, which then chooses the terms; None leaves
+        that to `selection`.
+    orthogonality
+        lam, the weight of the squared overlap of residual and terms; `math.inf` makes the residual
+        exactly orthogonal.
+    magnitude
+        lam2, the weight of the squared size of the residual.
+    loss
+        how runs become targets; `Measured()` if None: derivatives where the data are clean, the
         weak form where they are noisy.
-    selection : chooses the terms of each equation before the solver sees them; `Extrapolation()`
-        if None: those that still hold where they were not fitted. They are solved for without
-        L1, and the residual is kept orthogonal to them alone. Cannot be given with `sparsity`, nor
-        with a loss on states, which has no derivatives to select by and takes sparsity 0.05.
-    solver : `Exact(normalize=True, most_rows=32768)` if None: weights relative to the size of
-        features and targets, coefficients without shrinkage (also of terms that `sparsity`
-        chose), a residual that is shaped on at most so many rows. `Exact()` minimises the
-        objective as it stands, in the units of the data.
-    physics : what is known beside the data, as in `Physics(equations={"theta": "omega"})`.
-    gate : holds the residual beyond the training data at what it is near their edge; `Gate()` if
-        True, and None lets it go on.
-    seed : of the random numbers that the augmentation starts from.
+    selection
+        chooses the terms of each equation before the solver sees them; `Extrapolation()` if None:
+        those that still hold where they were not fitted. They are solved for without L1, and the
+        residual is kept orthogonal to them alone. Cannot be given with `sparsity`, nor with a loss
+        on states, which has no derivatives to select by and takes sparsity 0.05.
+    solver
+        `Exact(normalize=True, most_rows=32768)` if None: weights relative to the size of features
+        and targets, coefficients without shrinkage (also of terms that `sparsity` chose), a
+        residual that is shaped on at most so many rows. `Exact()` minimises the objective as it
+        stands, in the units of the data.
+    physics
+        what is known beside the data, as in `Physics(equations={"theta": "omega"})`.
+    gate
+        holds the residual beyond the training data at what it is near their edge; `Gate()` if True,
+        and None lets it go on.
+    seed
+        of the random numbers that the augmentation starts from.
 
     Attributes
     ----------
-    coefficients_ : (equations, terms) in the units of the data; `feature_names_` names the terms,
-        `support_` says which are not zero.
-    selection_ : what `selection` found: the chosen terms, and the error of the best choice for
-        each number of terms.
-    certificate_ : overlap, bounds, duality gap and error split on the training data.
-    field_ : the fitted function; `state_names_`, `input_names_` its variables.
-    input_interpolation_ : for each input how it runs between its rows in simulations, as far as
-        the data show: "cubic", or "hold" where it changes in steps.
+    coefficients_
+        (equations, terms) in the units of the data; `feature_names_` names the terms, `support_`
+        says which are not zero.
+    selection_
+        what `selection` found: the chosen terms, and the error of the best choice for each number
+        of terms.
+    certificate_
+        overlap, bounds, duality gap and error split on the training data.
+    field_
+        the fitted function; `state_names_`, `input_names_` its variables.
+    input_interpolation_
+        for each input how it runs between its rows in simulations, as far as the data show:
+        "cubic", or "hold" where it changes in steps.
 
     Examples
     --------

@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from ._errors import InputError
+from ._html import html_lines, html_sentences, html_table
 from ._scikit import clone
 from ._validation import in_states_of, known_dataset, training_rows
 from .explanation import (
@@ -135,6 +136,21 @@ class Explanation:
         """As plain data."""
         return {"proposals": [one.to_dict() for one in self.proposals]}
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the equations that are proposed, each with its evidence."""
+        if not self.proposals:
+            return html_sentences([repr(self)])
+        columns = ("", "equation lacks", "gain", "explains inside", "outer shell", "preferred")
+        rows = [
+            (
+                f"[{i}]", f"{one.equation}': {one.formula}", f"{one.gain:.0f} nats",
+                _percent(one.inside), _percent(one.outside), _percent(one.probability),
+            )
+            for i, one in enumerate(self.proposals)
+        ]  # fmt: skip
+        best = html_lines([one.to_mathml() for one in self._best_of_each()])
+        return best + html_table(columns, rows, words=2)
+
     def __repr__(self) -> str:
         if not self.proposals:
             return "Nothing to add: no formula that was tried explains what the library leaves."
@@ -176,25 +192,36 @@ def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
 
 
 def explanation_of(
-    model: Any, X: Any, y: Any, t: Any, u: Any, atoms: Sequence[Atom], minutes: float | None
+    model: Any,
+    X: Any,
+    y: Any,
+    t: Any,
+    u: Any,
+    atoms: Sequence[Atom],
+    minutes: float | None,
+    functions_of_time: bool,
 ) -> Explanation:
     """The proposals for a fitted model on these data."""
     goes_on = until(minutes)
     loss = model.recipe().loss
     data = known_dataset(model, X, y, t, u)
     if data is None:
+        if functions_of_time:
+            raise InputError("Functions of time need runs in time: a Dataset, or X with t=....")
         rows, _ = training_rows(model, loss, X, y, t, u)
         measured, given = rows_as_measurements(rows), (X, y, u)
     else:
         data = in_states_of(model, data)
         model._variables(data, None)  # refuses other names
-        measured, given = measurements(loss, data), data
+        timed = data.with_clock() if functions_of_time else data
+        measured, given = measurements(loss, timed), data
     support = np.asarray(model.field_.coefficients) != 0
     gaps = explain_rows(
         measured,
         model.field_.features,
         atoms,
         supports={c: np.flatnonzero(row).tolist() for c, row in enumerate(support)},
+        knowledge=model.knowledge(),
         goes_on=goes_on,
     )
     found = [_proposal(model, gap, one) for gap in gaps for one in gap.proposals]

@@ -1,6 +1,8 @@
 """`AbstractExports`: a fitted model in the languages of others."""
 
 import abc
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,7 @@ import numpy as np
 from . import export
 from ._errors import InputError
 from ._field import HybridField
+from ._files import atomic_write
 from ._scikit import check_is_fitted
 from .export import JaxField
 from .physics import Knowledge
@@ -75,17 +78,31 @@ class AbstractExports(abc.ABC):
     def to_modelica(self, name: str = "HybridModel") -> str:
         """Source of a Modelica model of this name, the residual included: one variable per state,
         which starts in the middle of the training data, and one input per input."""
+        return export.to_modelica(
+            self.field_, self.output_names_, self._starts(name), model=name, clock=self.clock_
+        )
+
+    def to_fmu(self, path: str | os.PathLike[str], name: str = "HybridModel") -> None:
+        """Writes a Functional Mock-up Unit (FMI 2.0, model exchange), the residual included, which
+        simulators of many makers import. It is compiled here, for this machine, and holds the C
+        source for others. States are its outputs, and start in the middle of the training data;
+        jumps of `sign` and `heaviside` are no events in it."""
+        contents = export.to_fmu(
+            self.field_, self.output_names_, self._starts(name), name=name, clock=self.clock_
+        )
+        with atomic_write(Path(path)) as stream:
+            stream.write(contents)
+
+    def _starts(self, name: str) -> list[float]:
+        """Where states start; refuses a name that other programs do not take for a model."""
         check_is_fitted(self)
         self._check_equations()
         if not (name.isascii() and name.isidentifier()):
             raise InputError(
-                f"The name of a Modelica model must be letters, digits and underscores, the first "
-                f"a letter; got {name!r}."
+                f"The name of a model must be letters, digits and underscores, the first a letter, "
+                f"for Modelica and FMI; got {name!r}."
             )
-        starts = self.state_range_.mean(axis=0).tolist()
-        return export.to_modelica(
-            self.field_, self.output_names_, starts, model=name, clock=self.clock_
-        )
+        return self.state_range_.mean(axis=0).tolist()
 
     def to_jax(self) -> JaxField:
         """The model as a pure JAX function f(t, x, parameters, u), with its `.parameters`: for

@@ -11,12 +11,14 @@ from jaxtyping import Float, Int
 from ._arrays import Arrays, pytree
 from ._errors import InputError
 from ._registry import part
+from .data import Extent
 
-_SEARCHED = 20_000  # rows among which landmarks are sought
 _ROWS_EACH = 10  # a landmark stands for at least so many rows
 _INSIDE = 0.95  # the part of a left-out run's rows that count as inside
 _NEAREST = 0.1  # standard deviations: a state as near as this to a landmark is inside
 _MARGIN = 1e-6  # the edge is a hair beyond the farthest row, so that rounding leaves none outside
+SEARCHED = 20_000
+"""The rows among which landmarks are sought."""
 SHARPNESS = 4.0  # of the choice among landmarks whose residual is held, per unit of distance
 _MOST_IN_TREE = 12  # variables
 _FEW_PAIRS = 2**20
@@ -210,16 +212,29 @@ class Gate:
         the values that are held; without it none are."""
         if parts is None:
             parts = np.arange(len(variables)) * 5 // len(variables)
-        varies = (np.ptp(variables, axis=0) > 0) & (variables.std(axis=0) > 0)
-        rate = np.where(varies, 1 / np.where(varies, variables.std(axis=0), 1.0), 0.0)
-        rows = variables * rate
-        count = max(1, min(int(self.landmarks), len(rows) // _ROWS_EACH))
-        few = slice(None, None, -(-len(rows) // _SEARCHED))
-        chosen = _spread_out(rows[few], count)
-        landmarks = rows[few][chosen]
-        farthest = float(np.max(_nearest_distances(landmarks, rows)))
-        unit = max(farthest * (1 + _MARGIN) + _gap(rows[few], parts[few]), _NEAREST)
-        held = residual(variables[few][chosen]) if self.hold and residual is not None else None
+        few = slice(None, None, -(-len(variables) // SEARCHED))
+        extent = Extent.of(variables)
+        return self.region(extent, variables[few], parts[few], lambda f: f(variables), residual)
+
+    def region(
+        self,
+        extent: Extent,
+        rows: Float[np.ndarray, "N V"],
+        parts: Int[np.ndarray, " N"],
+        largest: Callable[[Callable[[np.ndarray], float]], float],
+        residual: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> Region:
+        """The region of rows that lie as `extent` says, of which these are some. `largest` is that
+        value of a function of rows that is largest on any chunk of them all."""
+        few = slice(None, None, -(-len(rows) // SEARCHED))
+        rows, parts = rows[few], parts[few]
+        rate = np.where(extent.varies, 1 / extent.spread, 0.0)
+        scaled = rows * rate
+        chosen = _spread_out(scaled, max(1, min(int(self.landmarks), extent.count // _ROWS_EACH)))
+        landmarks = scaled[chosen]
+        farthest = largest(lambda chunk: float(np.max(_nearest_distances(landmarks, chunk * rate))))
+        unit = max(farthest * (1 + _MARGIN) + _gap(scaled, parts), _NEAREST)
+        held = residual(rows[chosen]) if self.hold and residual is not None else None
         return Region(rate / unit, landmarks / unit, float(self.fade), held)
 
 

@@ -12,7 +12,18 @@ _MODELS = {kind.__name__: kind for kind in (OrthoReg, STLSQ, PINN, UniversalODE)
 
 
 def load(path: str | os.PathLike[str]) -> AbstractModel:
-    """The model that `save` wrote. Runs nothing from the file."""
+    """The model that `save` wrote. Nothing from the file is run.
+
+    Parameters
+    ----------
+    path
+        a `.orthoreg` file, of this version or of an earlier one.
+
+    Returns
+    -------
+    model
+        as it was saved; `predict` gives the same bits.
+    """
     manifest, arrays = read_model(path)
     try:
         return _MODELS[manifest["estimator"]]._loaded(manifest, arrays)

@@ -13,25 +13,42 @@ from . import export
 from ._errors import InputError
 from ._explaining import Explanation, explanation_of
 from ._exporting import AbstractExports
+from ._html import escape, html_lines
 from ._model_parts import model_params, model_parts, restore
 from ._persistence import write_model
-from ._refining import refinement_of
+from ._refining import (
+    evidence_of_trajectories,
+    keeps_runs,
+    matched_for_intervals,
+    refinement_of,
+    shows_noise,
+)
 from ._rollouts import rollouts
 from ._scikit import BaseEstimator, RegressorMixin, check_is_fitted
 from ._validation import (
-    as_dataset,
+    given_runs,
     in_states_of,
     known_dataset,
     known_variables,
+    run_rows,
     simulation_arrays,
     training_rows,
     warn_of_few_rows,
     with_clock,
 )
-from .data import Dataset
+from .data import ChunkedDataset, Dataset
 from .diagnostics import certify
 from .explanation import Atom
-from .fitting import Fit, Recipe, Runs, adapt, fit_all, follow_trajectories, knowledge_of
+from .fitting import (
+    Fit,
+    Recipe,
+    Runs,
+    adapt,
+    fit_all,
+    follow_trajectories,
+    knowledge_of,
+    needs_rows,
+)
 from .libraries import parameters_of, quote_name
 from .losses import is_noisy
 from .physics import Knowledge, constant_intervals, constant_values, with_rates
@@ -61,6 +78,9 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
     _parameter_ends: dict[str, tuple[float, float]]
     _evidence: TermEvidence | None
     _summary: Summary | None
+    _runs: Runs | None = None  # noisy ones, for intervals of a fit that did not follow them
+    _matched: Refinement | None = None  # what these say
+    _inclusion: Any = None  # how probable trajectories make each term
 
     @abc.abstractmethod
     def recipe(self) -> Recipe:
@@ -69,12 +89,36 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
     # -- learning ------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
-        """Learns from a `Dataset`, from states `X` with times `t`, or from states and
-        derivatives `X, y`. `u` holds inputs; several runs are lists of arrays."""
+        """Learns from data, and returns the model itself.
+
+        Parameters
+        ----------
+        X
+            a `Dataset` or `ChunkedDataset`; or states with times `t`, one array (T, n) or a list of
+            them; or states (N, n) with derivatives `y`, the form of scikit-learn.
+        y
+            derivatives at the rows of `X`, (N, n).
+        t
+            times of the rows, or the step between them.
+        u
+            inputs at the rows, (T, m) or a list of such.
+
+        Returns
+        -------
+        model
+            this model, fitted; all that was learned ends in `_`.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 200)
+        >>> og.OrthoReg(og.Polynomial(1)).fit(np.exp(-t)[:, None], t=t).equations()
+        ["x0' = -1.000 x0"]
+        """
         return fit_together([self], X, y, t=t, u=u)[0]
 
-    def _learn(self, fit: Fit, names: dict[str, Any]) -> Self:
-        """Takes over what was found."""
+    def _learn(self, fit: Fit, names: dict[str, Any], runs: Runs | None = None) -> Self:
+        """Takes over what was found; `runs` are those of a fit that did not follow them."""
         for name, value in names.items():
             if value is not None:
                 setattr(self, name, value)
@@ -88,7 +132,9 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         self.refinement_ = fit.refinement
         self.accepted_ = ()
         self._parameter_ends = dict(fit.parameter_intervals)
-        self._evidence = self._summary = None
+        self._evidence = self._summary = self._matched = None
+        self._inclusion = fit.inclusion
+        self._runs = runs if runs is not None and keeps_runs(fit, runs) else None
         self._publish()
         return self
 
@@ -105,6 +151,18 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         The new `certificate_` is evaluated on the new data. No bound is claimed there: the residual
         was made orthogonal on the old ones.
 
+        Parameters
+        ----------
+        X, y, t, u
+            the new data, as for `fit`.
+
+        Returns
+        -------
+        model
+            a new model.
+
+        Examples
+        --------
         >>> import numpy as np, orthoreg as og
         >>> t = np.linspace(0, 6, 200)
         >>> model = og.OrthoReg(og.Polynomial(1)).fit(np.exp(-t)[:, None], t=t)
@@ -137,6 +195,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
             normalized=recipe.solver.normalize,
         )  # fmt: skip
         model.training_ = model.refinement_ = model._evidence = model._summary = None
+        model._runs = model._matched = model._inclusion = None
         model._parameter_ends = {}
         if self.selection_ is not None:  # its evidence is about the old system
             model.selection_ = replace(self.selection_, evidence=None)
@@ -154,6 +213,18 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         gained (`.status`) and how well the constants are known (`.covariance`, `.interval()`),
         which is what `bootstrap` and the summary then show. Wrong terms are not repaired.
 
+        Parameters
+        ----------
+        X, t, u
+            runs in time, as for `fit`.
+
+        Returns
+        -------
+        model
+            a new model.
+
+        Examples
+        --------
         >>> import numpy as np, orthoreg as og
         >>> t = np.linspace(0, 6, 200)
         >>> x = np.exp(-t) + 0.02 * np.random.default_rng(0).standard_normal(200)
@@ -179,15 +250,34 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         t: Any = None,
         u: Any = None,
         atoms: Sequence[Atom] = (),
+        functions_of_time: bool = False,
         minutes: float | None = None,
     ) -> Explanation:
-        """What the model's library lacks, on data given as to `fit`: `.proposals`, ranked formulas
-        with their evidence; `.accept(i)` is a new model with those terms. This one stays.
+        """What the model's library lacks.
 
-        Formulas of a catalogue, and `atoms` of your own, are sought together with the library's
-        terms, so that coefficients may change when one is added. Where nothing is clearly better
-        than the library there are no proposals. After `minutes` the best so far is returned.
+        Formulas of a catalogue are sought together with the library's terms, so that coefficients
+        may change when one is added. Where nothing is clearly better than the library there are no
+        proposals. What the model's physics says holds for them too. This model stays as it is.
 
+        Parameters
+        ----------
+        X, y, t, u
+            the data, as for `fit`.
+        atoms
+            formulas of your own.
+        functions_of_time
+            offers oscillations and trends of the time itself.
+        minutes
+            after which the best so far is returned.
+
+        Returns
+        -------
+        found
+            an `Explanation`: `.proposals`, ranked formulas with their evidence; `.accept(i)` is a
+            new model with those terms.
+
+        Examples
+        --------
         >>> import numpy as np, orthoreg as og
         >>> x = np.random.default_rng(0).uniform(-2, 2, (300, 1))
         >>> model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(x, -x + 0.5 * np.sin(3 * x))
@@ -196,7 +286,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         ('sin(3*x0)', ["x0' = -1.000 x0 + 0.5000 sin(3*x0)"])
         """
         check_is_fitted(self)
-        return explanation_of(self, X, y, t, u, atoms, minutes)
+        return explanation_of(self, X, y, t, u, atoms, minutes, functions_of_time)
 
     def _publish(self) -> None:
         """The learned values that users read, from the fitted field."""
@@ -236,7 +326,7 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         """The 95 % intervals of the constants in `parameters_`, as far as the fit knows them:
         those of refined trajectories, else of resampled runs."""
         check_is_fitted(self)
-        evidence, refined = self._term_evidence(), self.refinement_
+        evidence, refined = self._term_evidence(), self._trajectories()
         found = dict(self._parameter_ends)
         if evidence is not None:
             known = self.knowledge().constants
@@ -251,13 +341,33 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
     # -- using ---------------------------------------------------------------------------
 
     def predict(self, X: Any, u: Any = None) -> np.ndarray:
-        """Derivatives at states (N, n); the rows of a `Dataset` are taken one after the other."""
+        """Derivatives at states.
+
+        Parameters
+        ----------
+        X
+            states (N, n), a frame with their names, or a `Dataset`, whose rows are taken one after
+            the other.
+        u
+            inputs (N, m), where the model has some and `X` does not hold them.
+
+        Returns
+        -------
+        derivatives
+            (N, n), in the order of `output_names_`.
+        """
         if not hasattr(self, "field_"):
             check_is_fitted(self)  # costs more than the prediction of one row
         return self._shaped(self.field_.values(self._variables(X, u)))
 
     def decompose(self, X: Any, u: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """(symbolic, neural): the two parts of `predict(X)`."""
+        """The two parts of `predict(X, u)`.
+
+        Returns
+        -------
+        symbolic, neural
+            what the equations and what the residual contribute, (N, n) each.
+        """
         check_is_fitted(self)
         variables = self._variables(X, u)
         field = self.field_
@@ -309,16 +419,32 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         throw: bool = False,
         rtol: float = 1e-8,
     ) -> Rollout:
-        """The trajectory from `x0` (n,) at times `t` (T,), or one for each row of `x0` (B, n).
+        """The trajectory from one start, or from many at once.
 
-        `u` holds the inputs: their values at `t`, (T, m) or (B, T, m); a function of time that
-        returns m values; or a pandas Series or frame indexed by time. Between samples they run as
-        `input_interpolation_` says, unless `interpolation` is given: "cubic" (a smooth curve),
-        "linear" or "hold" (the last value stays), for all or as a dict by input.
+        Parameters
+        ----------
+        x0
+            the state at the first time, (n,), or one in each row, (B, n).
+        t
+            increasing times, (T,).
+        u
+            the inputs: their values at `t`, (T, m) or (B, T, m); a function of time that returns m
+            values; or a pandas Series or frame indexed by time.
+        interpolation
+            how inputs run between samples, for all or as a dict by input: "cubic" (a smooth curve),
+            "linear" or "hold" (the last value stays). As `input_interpolation_` if None.
+        throw
+            raises where a rollout does not complete.
+        rtol
+            relative tolerance of the integration.
 
-        Divergence does not raise: `.status` says how the rollout ended, `.stopped_at` when, and
-        `.message` where and which term dominated there. `throw=True` raises it. With a gate,
-        `.left_at` is the first of the times `t` at which the state is outside the training data.
+        Returns
+        -------
+        rollout
+            `.x` (T, n) or (B, T, n). Divergence does not raise: `.status` says how the rollout
+            ended, `.stopped_at` when, and `.message` where and which term dominated there. With a
+            gate, `.left_at` is the first of the times `t` at which the state is outside the
+            training data.
         """
         check_is_fitted(self)
         self._check_equations()
@@ -334,9 +460,21 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
     def forecast(
         self, data: Dataset, *, interpolation: Any = None, rtol: float = 1e-8
     ) -> list[Rollout]:
-        """For each run, the trajectory from its first row over its own times and inputs, which
-        run between the rows as in `simulate`. A noisy run starts from the state that follows its
-        first rows best: a tenth of them, at least 10 and at most 50."""
+        """For each run, the trajectory from its first row over its own times and inputs.
+
+        Parameters
+        ----------
+        data
+            the runs. A noisy one starts from the state that follows its first rows best: a tenth of
+            them, at least 10 and at most 50.
+        interpolation, rtol
+            as in `simulate`.
+
+        Returns
+        -------
+        rollouts
+            one for each run.
+        """
         check_is_fitted(self)
         self._check_equations()
         data = in_states_of(self, data)
@@ -366,9 +504,20 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
     # -- reading -------------------------------------------------------------------------
 
     def equations(self, precision: int = 4) -> list[str]:
-        """One line per equation; '+ residual' where the network adds something, '(given)' after
-        what was, '(told: ...)' where a network was drawn towards a known equation. One of second
-        order is one line: "theta'' = -1.000 sin(theta)"."""
+        """The equations as people read them.
+
+        Parameters
+        ----------
+        precision
+            significant digits of coefficients.
+
+        Returns
+        -------
+        lines
+            one per equation; '+ residual' where the network adds something, '(given)' after what
+            was, '(told: ...)' where a network was drawn towards a known equation. One of second
+            order is one line: "theta'' = -1.000 sin(theta)".
+        """
         check_is_fitted(self)
         known = self.knowledge()
         lines = export.equations(
@@ -404,8 +553,10 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         """What scikit-learn shows in a notebook, under the equations once there are some."""
         from sklearn.utils import estimator_html_repr
 
-        lines = self.equations() if hasattr(self, "field_") else []
-        return export.to_html(lines) + estimator_html_repr(self)
+        lines = self.to_mathml() if hasattr(self, "field_") else []
+        if lines and self.knowledge().systems:  # which read better as they were written
+            lines = [escape(line) for line in self.equations()]
+        return html_lines(lines) + estimator_html_repr(self)
 
     def summary(
         self,
@@ -423,6 +574,20 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         of the fit alone. `forecasts` are those of `orthoreg.summary.forecast_sample(data)`, where
         they are there already; at most 256 runs are forecast.
 
+        Parameters
+        ----------
+        X, y, t, u
+            the data, as for `fit`; none for the last summary.
+        forecasts
+            see above.
+
+        Returns
+        -------
+        summary
+            plain data, with its renderers.
+
+        Examples
+        --------
         >>> import numpy as np, orthoreg as og
         >>> t = np.linspace(0, 20, 400)
         >>> x = np.cos(t)[:, None]  # the velocity is missing
@@ -443,8 +608,12 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
             rows, _ = training_rows(self, self.recipe().loss, X, y, t, u)
         elif forecasts is None and self.output_names_ == self.state_names_:
             forecasts = self.forecast(forecast_sample(data))
-        self._summary = summarize(self._subject(), data, rows, forecasts)
-        return self._summary
+        found = summarize(self._subject(), data, rows, forecasts)
+        if isinstance(X, ChunkedDataset):
+            notes = (*found.notes, *(note.text for note in X.notes if note.code == "chunked"))
+            found = replace(found, runs=X.n_runs, samples=X.n_samples, notes=notes)
+        self._summary = found
+        return found
 
     def learned_equations(self) -> list[int]:
         """The places of the equations that were not given; of those that were, if all were."""
@@ -478,20 +647,38 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
             widths=getattr(getattr(self, "loss_", None), "widths", None) or (),
             accepted=tuple(f"{one['equation']}': {one['formula']}" for one in self.accepted_),
             refined="" if self.refinement_ is None else self.refinement_.status,
-            knows_noise=self.refinement_ is not None and self.refinement_.kept,
+            knows_noise=_knows_noise(self._trajectories()),
             units=self.units_,
+            paths=() if self.selection_ is None else self.selection_.paths,
             complete=known.complete,
             systems=known.systems,
         )
 
     def _term_evidence(self) -> TermEvidence | None:
-        """What resamples say about the terms, found once; None where no selection chose them."""
+        """What resamples and trajectories say about the terms, found once; None where no selection
+        chose them, and runs are not noisy."""
         if self._evidence is None and self.selection_ is not None:
             self._evidence = term_evidence(self.selection_, self.field_.features)
-        ends = None if self.refinement_ is None else self.refinement_.coefficient_intervals()
-        if self._evidence is None or ends is None:
-            return self._evidence
-        return replace(self._evidence, interval=ends)
+        if self._evidence is None:
+            return evidence_of_trajectories(self, self._trajectories())
+        return self._with_noise(self._evidence)
+
+    def _with_noise(self, found: TermEvidence) -> TermEvidence:
+        """The evidence with what trajectories say, which know the noise of the measurements."""
+        matched = self._trajectories()
+        ends = None if matched is None else matched.coefficient_intervals()
+        if np.isnan(found.interval).any() and not shows_noise(matched, self.state_range_):
+            ends = None  # nor do so few rows show what exact ones leave open
+        probability = found.probability if self._inclusion is None else self._inclusion
+        interval = found.interval if ends is None else ends
+        return replace(found, interval=interval, probability=probability)
+
+    def _trajectories(self) -> Refinement | None:
+        """What trajectories say about the constants: where the fit was refined, and else, of noisy
+        runs that were kept for it, found once."""
+        if self._matched is None and self._runs is not None and self.refinement_ is None:
+            self._matched = matched_for_intervals(self, self._runs)
+        return self.refinement_ if self._matched is None else self._matched
 
     # -- files ---------------------------------------------------------------------------
 
@@ -500,6 +687,11 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
 
         With it go the intervals and probabilities of its terms, where a selection chose them, and
         the last summary that was made.
+
+        Parameters
+        ----------
+        path
+            the file, which is replaced if it exists. `orthoreg.load` reads it.
         """
         check_is_fitted(self)
         write_model(path, *model_parts(self, self._term_evidence()))
@@ -517,16 +709,32 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         return tags
 
 
+def _knows_noise(found: Refinement | None) -> bool:
+    return found is not None and found.kept
+
+
 Model = TypeVar("Model", bound=AbstractModel)
 
 
 def fit_together(
     models: Sequence[Model], X: Any, y: Any = None, *, t: Any = None, u: Any = None
 ) -> list[Model]:
-    """Fits several models to the same data, as `fit` does; returns them.
+    """Fits several models to the same data.
 
     Models that differ only in the weights of the objective and in their seeds are trained in one
-    batch by a gradient solver. All must have the same loss, and the same solver.
+    batch by a gradient solver.
+
+    Parameters
+    ----------
+    models
+        all with the same loss, and the same solver.
+    X, y, t, u
+        the data, as for `fit`.
+
+    Returns
+    -------
+    models
+        the same, fitted.
     """
     if not models:
         raise InputError("fit_together needs at least one model; the list is empty.")
@@ -534,15 +742,19 @@ def fit_together(
         if not isinstance(model, AbstractModel):
             raise InputError(f"fit_together takes models such as OrthoReg(); got {model!r}.")
     recipes = [model.recipe() for model in models]
-    data = as_dataset(X, y, t, u)
+    data = given_runs(X, y, t, u)
     for recipe in recipes:
-        data = None if data is None else with_clock(data, recipe.physics)
+        data = None if data is None else with_clock(data, recipe.physics, recipe.library)
+    if isinstance(data, ChunkedDataset) and any(needs_rows(recipe) for recipe in recipes):
+        data = data.sample  # networks are trained on so many rows as can be held
     if data is None:
         rows, names = training_rows(models[0], recipes[0].loss, X, y, t, u)
     else:
-        rows, names = training_rows(models[0], recipes[0].loss, data, None, None, None)
+        rows, names = run_rows(data, recipes[0].loss)
     # models change only when all fits are done: one that fails leaves earlier ones whole
     fits = fit_all(recipes, rows)
+    data = data.sample if isinstance(data, ChunkedDataset) else data
+    runs: Runs | None = None
     if data is not None and data.derivatives is None:
         runs = Runs(data, names["loss_"], names["input_interpolation_"])
         fits = [
@@ -551,4 +763,5 @@ def fit_together(
         ]
     n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
     warn_of_few_rows(len(rows), len(names["state_names_"]), n_terms)
-    return [model._learn(fit, names) for model, fit in zip(models, fits, strict=True)]
+    runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs
+    return [model._learn(fit, names, runs) for model, fit in zip(models, fits, strict=True)]

@@ -15,6 +15,8 @@ from ._persistence import (
     evidence_parts,
     field_from_parts,
     field_parts,
+    path_parts,
+    paths_from_parts,
     refinement_from_parts,
     refinement_parts,
 )
@@ -54,6 +56,7 @@ def model_parts(model: Any, evidence: TermEvidence | None) -> tuple[dict[str, An
         "has_feature_names": hasattr(model, "feature_names_in_"),
         "certificate": encode(model.certificate_.as_dict()),
         "evidence": about_terms,
+        "selection": path_parts(model.selection_),
         "refinement": refinement,
         "accepted": encode(model.accepted_),
         "parameter_intervals": encode(model._parameter_ends),
@@ -100,8 +103,9 @@ def restore(model: Any, manifest: dict[str, Any], arrays: Arrays) -> None:
     fit_together = (model.field_.features.variables, len(model.field_.features.allowed))
     if names != fit_together or not known:
         raise ModelFileError("The model file is inconsistent: its names do not fit together.")
-    model.training_ = model.selection_ = None
+    model.training_ = None
     shape = model.field_.coefficients.shape
+    model.selection_ = paths_from_parts(manifest.get("selection"), shape)
     model._evidence = evidence_from_parts(manifest["evidence"], arrays, shape)
     model.refinement_ = refinement_from_parts(
         manifest.get("refinement"), arrays, model.field_

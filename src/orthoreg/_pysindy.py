@@ -24,15 +24,17 @@ def from_pysindy(model: Any) -> OrthoReg:
 
     Parameters
     ----------
-    model : a fitted `pysindy.SINDy` of ordinary differential equations, with inputs or without.
-        Terms of polynomial, Fourier, identity and combined libraries are read, and those of a
+    model
+        a fitted `pysindy.SINDy` of ordinary differential equations, with inputs or without. Terms
+        of polynomial, Fourier, identity and combined libraries are read, and those of a
         `CustomLibrary` whose `function_names` write them as formulas.
 
     Returns
     -------
-    model : an `OrthoReg` with the terms as its library and no residual. Nothing is known of the
-        data that PySINDy saw: errors in its `certificate_` are NaN. `model.summary(data)` says
-        what the equations are worth.
+    model
+        an `OrthoReg` with the terms as its library and no residual. Nothing is known of the data
+        that PySINDy saw: errors in its `certificate_` are NaN. `model.summary(data)` says what the
+        equations are worth.
 
     Examples
     --------

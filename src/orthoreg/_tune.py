@@ -10,8 +10,8 @@ import numpy as np
 from ._errors import InputError
 from ._estimator import OrthoReg
 from ._scikit import clone
-from ._validation import training_rows
-from .data import folds as folds_of
+from ._validation import given_runs, run_rows, training_rows
+from .data import fold_rule
 from .fitting import finish, prepare
 from .moments import gather
 from .selection import RegularizationPath, regularization_path
@@ -50,6 +50,24 @@ def tune(
     whole runs as well. Where rho is to be chosen, the path has the one that is best at the model's
     own strengths; the model that is returned chooses its own.
 
+    Parameters
+    ----------
+    model
+        an `OrthoReg` with `solver=Exact()`.
+    X, y, t, u
+        the data, as for `OrthoReg.fit`.
+    orthogonalities, sparsities
+        the values that are tried; 50 each if None.
+    folds
+        that the runs are dealt out to.
+
+    Returns
+    -------
+    tuned
+        `.model`, fitted with the best pair, and `.path`, the errors of all pairs.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 6, 200)
     >>> runs = [np.column_stack([a * np.cos(t), -a * np.sin(t)]) for a in (0.5, 1.0, 1.5)]
@@ -78,13 +96,17 @@ def tune(
     # the path does not depend on the sparsity, and the choice of rho little
     copy.set_params(sparsity=0.0 if copy.sparsity is None else copy.sparsity)
     recipe = copy.recipe()
-    observed, names = training_rows(copy, recipe.loss, X, y, t, u)
+    runs = given_runs(X, y, t, u)
+    if runs is None:
+        observed, names = training_rows(copy, recipe.loss, X, y, t, u)
+    else:
+        observed, names = run_rows(runs, recipe.loss)
     task = prepare(recipe, observed)
     task.check_free("tune")
     rows = task.linear_rows("Exact()")
     if len(rows) < folds:
         raise InputError(f"folds={folds} is more than the {len(rows)} samples.")
-    parts = gather(task.features, task.basis, rows, folds=folds, fold_of_row=folds_of(rows, folds))
+    parts = gather(task.features, task.basis, rows, folds=folds, fold_of_row=fold_rule(rows, folds))
     start = solver.solve(parts, task.support, task.regularization, task.ridge, rows.target_mse)
     scaled = [part.scaled(start.feature_scale, start.target_scale) for part in parts]
     if sparsities is None:

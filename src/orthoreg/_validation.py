@@ -5,13 +5,24 @@ import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ._errors import DataWarning, InputError, quoted
 from ._scikit import BaseEstimator, validate_data
-from .data import Dataset, Rows, as_numbers, concatenate
+from .data import (
+    AnyRows,
+    ChunkedDataset,
+    ChunkedRows,
+    Dataset,
+    Rows,
+    as_numbers,
+    concatenate,
+    deciding,
+    warn_constant,
+)
+from .libraries import AbstractLibrary, names_variable
 from .losses import AbstractLoss
 from .physics import Physics
 from .simulation import input_interpolation
@@ -22,12 +33,25 @@ _STANDARD = 1e-6  # how near to 0 and 1 mean and standard deviation are after a 
 
 
 def given_dataset(X: Any) -> Dataset | None:
-    """A `Dataset` where the input is one or a list of them."""
+    """A `Dataset` where the input is one or a list of them; of data in chunks the sample."""
     if isinstance(X, Dataset):
         return X
+    if isinstance(X, ChunkedDataset):
+        return X.sample
     if isinstance(X, Sequence) and len(X) and all(isinstance(part, Dataset) for part in X):
         return concatenate(list(X))
     return None
+
+
+def given_runs(X: Any, y: Any, t: Any, u: Any) -> Dataset | ChunkedDataset | None:
+    """`as_dataset`, with data in chunks as they are."""
+    if not isinstance(X, ChunkedDataset):
+        return as_dataset(X, y, t, u)
+    if y is not None or t is not None or u is not None:
+        raise InputError(
+            "A ChunkedDataset carries its own times, inputs and derivatives; leave t, u and y out."
+        )
+    return X
 
 
 def as_dataset(X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
@@ -67,9 +91,11 @@ def known_dataset(model: Any, X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
     return in_states_of(model, data)
 
 
-def in_states_of(model: Any, data: Dataset) -> Dataset:
+def in_states_of(model: Any, data: Dataset | ChunkedDataset) -> Dataset:
     """The data with the velocities that a fitted model of second order knows, and with time where
-    it enters the model's equations."""
+    it enters the model's equations; of data in chunks the sample."""
+    if isinstance(data, ChunkedDataset):
+        data = data.sample
     if model.clock_:
         data = data.with_clock()
     velocity_of = model.velocity_of_
@@ -95,37 +121,68 @@ def known_positions(model: Any) -> dict[str, str | None]:
     }
 
 
-def with_clock(data: Dataset, physics: Physics | None) -> Dataset:
-    """The data with time as an input, where a known equation names it and no column does."""
-    name = data.time_name
-    if physics is None or name in data.variable_names or name in dict(physics.values):
+Data = TypeVar("Data", bound=Dataset | ChunkedDataset)
+
+
+def with_clock(data: Data, physics: Physics | None, library: AbstractLibrary) -> Data:
+    """The data with time as an input, where a known equation or a formula of the library names it
+    and no column does."""
+    some = data.sample if isinstance(data, ChunkedDataset) else data
+    name = some.time_name
+    if name in some.variable_names or not _needs_clock(name, physics, library):
         return data
+    if isinstance(data, ChunkedDataset):
+        return data.changed(Dataset.with_clock)  # pyright: ignore[reportReturnType]
+    return data.with_clock()  # pyright: ignore[reportReturnType]
+
+
+def _needs_clock(name: str, physics: Physics | None, library: AbstractLibrary) -> bool:
+    """Whether a formula of the library, or a known equation, has time in it."""
+    if names_variable(library, name):
+        return True
+    if physics is None or name in dict(physics.values):
+        return False
     word = re.compile(rf"(?<![\w`]){re.escape(name)}(?![\w`(])")
-    sides = (side for equation in physics.equations for side in equation)
-    return data.with_clock() if any(word.search(side) for side in sides) else data
+    return any(word.search(side) for equation in physics.equations for side in equation)
+
+
+def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRows, dict[str, Any]]:
+    """The rows of runs, with the names that they bring to the model. What is chosen by the data is
+    chosen on so many runs as are needed, the same ones whether data are in memory or in chunks."""
+    some = data.sample if isinstance(data, ChunkedDataset) else deciding(data)
+    used = loss.rule(some)
+    if isinstance(data, ChunkedDataset):
+        rows = ChunkedRows.of(data, used.settled(some).observe)
+        ends = rows.point_extent.range[:, : len(some.state_names)]
+        warn_constant(ends, some.state_names, some.source)
+    else:
+        rows = (used if some is data else used.settled(some)).observe(data)
+    return rows, {
+        "loss_": used,
+        "state_names_": some.state_names,
+        "input_names_": some.input_names,
+        "input_interpolation_": input_interpolation(some.input_names, some),
+        "output_names_": some.state_names,
+        "units_": dict(some.units),
+        "columns_": {"time": some.time_name, "group": some.group_name},
+        "velocity_of_": dict(some.velocity_of),
+        "estimated_": some.estimated,
+        "clock_": some.clock or "",
+        "target_is_flat_": False,
+        "feature_names_in_": None,
+    }
 
 
 def training_rows(
     model: BaseEstimator, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
 ) -> tuple[Rows, dict[str, Any]]:
-    """Every kind of input becomes rows here, with the names that they bring to the model."""
+    """Every kind of input becomes rows here, with the names that they bring to the model; of data
+    in chunks the rows of the sample."""
     data = as_dataset(X, y, t, u)
     if data is not None:
-        used = loss.rule(data)
-        return used.observe(data), {
-            "loss_": used,
-            "state_names_": data.state_names,
-            "input_names_": data.input_names,
-            "input_interpolation_": input_interpolation(data.input_names, data),
-            "output_names_": data.state_names,
-            "units_": dict(data.units),
-            "columns_": {"time": data.time_name, "group": data.group_name},
-            "velocity_of_": dict(data.velocity_of),
-            "estimated_": data.estimated,
-            "clock_": data.clock or "",
-            "target_is_flat_": False,
-            "feature_names_in_": None,
-        }
+        found, learned = run_rows(data, loss)
+        assert isinstance(found, Rows)
+        return found, learned
     probe = copy(model)  # scikit-learn leaves marks, which a fit that fails must not
     checked: Any = validate_data(
         probe, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2

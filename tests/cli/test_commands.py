@@ -101,7 +101,7 @@ def test_fit_prints_equations_for_people(table, tmp_path, capsys):
         out.index(words)
         for words in (
             "theta' = 1.000 omega", "Verdict", "do not explain omega'", "What to try next",
-            "[larger-library]", "fit error", "wrote",
+            "[larger-library]", "Fit (relative", "wrote",
         )
     ]  # fmt: skip
     assert places == sorted(places)

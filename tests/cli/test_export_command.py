@@ -1,6 +1,8 @@
 """`orthoreg export`: what the model's own methods write, printed or in a file."""
 
 import json
+import shutil
+import zipfile
 
 import numpy as np
 import pytest
@@ -93,6 +95,16 @@ def test_mistakes_are_one_sentence(model, arguments, words, capsys):
     assert run(["export", str(model[1]), *arguments]) == 2
     printed = capsys.readouterr()
     assert printed.out == "" and words in printed.err
+
+
+def test_a_mock_up_unit_is_a_file(model, tmp_path, capsys):
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    out = tmp_path / "m.fmu"
+    assert run(["export", str(model[1]), "--format", "fmu"]) == 2
+    assert "--out model.fmu" in capsys.readouterr().err
+    assert run(["export", str(model[1]), "--out", str(out)]) == 0
+    assert zipfile.is_zipfile(out)
 
 
 def test_a_model_file_is_not_overwritten(model, capsys):

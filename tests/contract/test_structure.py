@@ -12,14 +12,16 @@ import orthoreg
 FRONT_DOOR = {
     "Atom", "discover",
     "MLP", "PINN", "STLSQ", "Adam", "Automatic", "CrossValidation", "DataError", "DataWarning",
-    "Dataset", "Even", "Exact", "Extrapolation", "FiniteDifference", "Fourier", "Gate",
+    "ChunkedDataset", "Dataset", "Even", "Exact", "Extrapolation", "FiniteDifference", "Fourier",
+    "Gate",
     "InformationCriterion", "InputError", "LocalPolynomial", "Measured", "ModelFileError",
     "MultiStep", "Odd", "Reflection",
     "OneStep", "OrthoReg", "OrthoregError", "PerState", "Periodic", "Physics",
     "Polynomial", "RandomFeatures",
     "SavitzkyGolay", "SimulationError", "SmoothedFiniteDifference", "SmoothingSpline",
     "StabilitySelection", "Terms", "TrainingError", "TrainingWarning", "UniversalODE",
-    "VectorField", "Weak", "Zero", "__version__", "bootstrap", "fit_together", "from_pysindy",
+    "VectorField", "Weak", "Zero", "__version__", "bootstrap", "cluster", "fit_together",
+    "from_pysindy",
     "load", "presets",
     "read_table", "report", "tune",
 }  # fmt: skip

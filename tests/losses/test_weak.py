@@ -113,6 +113,9 @@ def test_wrong_windows_are_refused(widths, order, word):
 def test_runs_shorter_than_a_window_are_refused():
     with pytest.raises(og.DataError, match="no run is as long as one window"):
         og.Weak(30.0).observe(og.Dataset.from_arrays(runs(predators, STARTS, t), t))
+    few = og.Dataset.from_arrays([x[:6] for x in runs(predators, STARTS, t)], t[:6])
+    with pytest.raises(og.DataError, match="with 6 rows. Take VectorField.., or measure longer"):
+        og.Weak().observe(few)
 
 
 def test_a_gradient_solver_says_what_it_needs():
@@ -128,6 +131,18 @@ def test_windows_at_rest_are_left_out():
     assert np.max(rows.times) < 10.5
     restless = og.Dataset.from_positions(1 - np.cos(t * np.pi / 5)[:, None], t)
     assert np.max(og.Weak(0.5).observe(restless).times) > 19
+
+
+def test_turning_round_is_no_rest():
+    from orthoreg.losses._weak import at_rest
+
+    times = np.linspace(0, 20, 4001)
+    speed = np.cos(2 * times)  # slow for three rows at each turn
+    moves = og.Dataset.from_arrays(speed[:, None], times, names=["v"])
+    assert (np.abs(speed) < 0.005).any() and not at_rest(moves, [0]).any()
+    held = (times > 5) & (times < 6)
+    stops = og.Dataset.from_arrays(np.where(held, 0.0, speed)[:, None], times, names=["v"])
+    assert (at_rest(stops, [0])[:, 0] == held).mean() > 0.999
 
 
 def test_an_encoder_is_noisy_where_accelerations_matter():

@@ -134,10 +134,10 @@ def test_a_term_that_is_not_finite_is_named_with_its_point(windows):
 
 def test_cuts_along_single_variables_go_where_cells_would_not_fit():
     rng = np.random.default_rng(0)
-    outer = rng.random((500, 5)) < 0.5
-    partition = Partition(np.arange(500) % 7, outer, ("shell", "a", "b", "c", "tail"))
-    assert _fewer_cuts(partition, 32) is partition
-    fewer = _fewer_cuts(partition, 4)
-    assert fewer.cuts == ("shell", "tail")
-    assert (fewer.outer == outer[:, [0, 4]]).all() and (fewer.group == partition.group).all()
-    assert _fewer_cuts(partition, 1).cuts == ("shell",)
+    outer = rng.random((500, 6)) < 0.5
+    partition = Partition(np.arange(500) % 7, outer, ("shell", "a", "b", "c", "runs", "tail"))
+    assert _fewer_cuts(partition, 1000) is partition
+    fewer = _fewer_cuts(partition, 1400)
+    assert fewer.cuts == ("shell", "runs", "tail")
+    assert (fewer.outer == outer[:, [0, 4, 5]]).all() and (fewer.group == partition.group).all()
+    assert _fewer_cuts(partition, 5000).cuts == ("shell", "tail")

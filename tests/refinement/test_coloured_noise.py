@@ -12,7 +12,7 @@ from orthoreg.smoothing import left_out_errors
 def coloured(rng, phi, shape):
     """AR(1) noise of unit variance along the first axis."""
     start = rng.standard_normal((200 + shape[0], *shape[1:]))
-    return lfilter([np.sqrt(1 - phi**2)], [1, -phi], start, axis=0)[200:]
+    return np.asarray(lfilter([np.sqrt(1 - phi**2)], [1, -phi], start, axis=0))[200:]
 
 
 @pytest.mark.parametrize("phi", [0.0, 0.5, 0.8])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from conftest import LV_TERMS, LV_TRUE, field_of, lotka_volterra, solved
 from numpy.testing import assert_allclose
+from scipy import stats
 from scipy.integrate import solve_ivp
 from scipy.optimize import least_squares
 
@@ -54,10 +55,12 @@ def test_covariance_is_that_of_scipys_jacobian(refined, by_scipy):
     assert_allclose(refined.covariance, inverse[:4, :4], rtol=0.02, atol=1e-3 * inverse[3, 3])
 
 
-def test_interval_is_normal_and_holds_the_truth(refined):
+def test_interval_is_students_and_holds_the_truth(refined, noisy_lv):
     truth = LV_TRUE[LV_TRUE != 0]
     low, high = refined.interval().T
-    assert_allclose(high - low, 2 * 1.959964 * refined.standard_errors, rtol=1e-6)
+    free = 2 * noisy_lv.n_samples - len(truth) - 2 * noisy_lv.n_runs
+    reach = stats.t.ppf(0.975, free)
+    assert_allclose(high - low, 2 * reach * refined.standard_errors, rtol=1e-6)
     assert ((low < truth) & (truth < high)).all()
     ends = refined.coefficient_intervals()
     assert_allclose(ends[0, 2], refined.interval()[1])

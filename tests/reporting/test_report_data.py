@@ -127,3 +127,25 @@ def test_what_cannot_be_reported_is_refused(pendulum_model, pendulum_runs, tmp_p
     with pytest.raises(InputError, match="the model knows 'theta', 'omega'"):
         og.report(pendulum_model, tmp_path / "a.html", data=other)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_from_a_file_has_the_same_path(found, pendulum_model, pendulum_runs, tmp_path):
+    pendulum_model.save(tmp_path / "m.orthoreg")
+    loaded = og.load(tmp_path / "m.orthoreg")
+    assert collect(loaded, pendulum_runs).paths == found.paths
+    with pytest.raises(InputError, match="a model file does not keep them"):
+        og.bootstrap(loaded)
+
+
+def test_what_searches_found_is_shown_with_its_evidence():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, (300, 1))
+    data = og.Dataset.from_arrays(x, 1.0, names=["q"], derivatives=-x + 0.5 * np.sin(3 * x))
+    model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(data)
+    found = collect(model, data, explanation=model.explain(data))
+    best = found.proposals[0]
+    assert best.formula == "sin(3*q)" and best.gain > 100
+    page = render(found)
+    assert "lacks sin(3*q)" in page and f"{best.gain:.0f} nats" in page
+    enough = collect(model, data, explanation=model.explain(data.with_derivatives(-x)))
+    assert enough.proposals == () and "Nothing to add" in render(enough)

@@ -79,7 +79,8 @@ def test_cross_validation_holds_out_whole_runs():
     t = np.linspace(0, 6, 50)
     runs = [np.column_stack([a * np.cos(t), -a * np.sin(t)]) for a in np.linspace(0.5, 2, 10)]
     data = og.Dataset.from_arrays(runs, t)
-    partition = og.CrossValidation().divide(og.VectorField().observe(data))
+    rows = og.VectorField().observe(data)
+    partition = og.CrossValidation().divide(rows)(rows)
     by_run = partition.group.reshape(10, 50)
     assert (by_run == by_run[:, :1]).all() and len(np.unique(by_run)) == 10
 

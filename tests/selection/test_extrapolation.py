@@ -79,7 +79,7 @@ def test_the_best_support_of_each_size_is_that_of_brute_force_on_the_rows(swings
     rule = og.Extrapolation(caution=0.0)
     path = select(rule, features, swings).paths[1]
     phi, y = features(swings.variables), swings.targets[:, 1]
-    outer_rows = rule.divide(swings).outer.T
+    outer_rows = rule.divide(swings)(swings).outer.T
     for k in range(len(features.names) + 1):
         scores = {}
         for support in itertools.combinations(range(len(features.names)), k):
@@ -105,7 +105,7 @@ def test_a_beam_finds_what_all_supports_contain(swings, monkeypatch):
 
 def test_cells_add_up_to_the_moments_of_each_part(swings):
     features = features_of(swings)
-    partition = og.Extrapolation().divide(swings)
+    partition = og.Extrapolation().divide(swings)(swings)
     cells = gather_partitioned(features, swings, partition)
     z = np.hstack([features(swings.variables), swings.targets])
     parts = splits(cells, cells.outer)
@@ -116,7 +116,7 @@ def test_cells_add_up_to_the_moments_of_each_part(swings):
 
 
 def test_groups_are_merged_where_cells_would_be_too_many(swings, monkeypatch):
-    features, partition = features_of(swings), og.Extrapolation().divide(swings)
+    features, partition = features_of(swings), og.Extrapolation().divide(swings)(swings)
     monkeypatch.setattr("orthoreg.moments._partitioned._MOST_NUMBERS", 120 * 12**2)
     cells = gather_partitioned(features, swings, partition)
     assert len(cells.count) <= 120 and cells.count.sum() == len(swings.targets)

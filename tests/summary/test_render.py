@@ -12,11 +12,13 @@ from orthoreg.summary import (
     Advice,
     CertificateRow,
     ConfoundedTerms,
+    PathRow,
     Scores,
     Summary,
     TermRow,
     Verdict,
     certificate_table,
+    renderables,
     score_table,
     table,
 )
@@ -36,6 +38,8 @@ SUMMARY = Summary(
     orthogonality=math.inf,
     notes=(),
 )
+
+PATH = PathRow("x", (0, 1, 2), (1.0, 0.2, 0.1), (1.0, 0.01, 0.1), 1)
 
 
 def printed(part: Any, width: int = 120) -> list[str]:
@@ -68,7 +72,7 @@ def test_certificate_table_says_what_is_known(orthogonality, bound):
 
 def test_a_bound_whose_assumption_fails_is_marked():
     row = replace(ROW, bound=0.5, bound_holds=False)
-    assert printed(certificate_table([row], 0.5))[-1].split()[-3:] == ["0.5", "?", "0"]
+    assert printed(certificate_table([row], 0.5))[-1].split()[-2:] == ["0.5?", "0"]
     unknown = replace(row, bound=math.nan)
     assert printed(certificate_table([unknown], 0.5))[-1].split()[-2:] == ["-", "0"]
 
@@ -120,7 +124,38 @@ def test_dictionary_and_json_keep_everything():
     full = replace(
         SUMMARY, terms=(TermRow("x", "[a]", -1.5, -1.6, -1.4, 0.7),), source="runs.csv",
         advice=(Advice("noise", "Filter."),), notes=("note.",), runs=1, samples=2,
-        confounded=(ConfoundedTerms("x", "a", "b", 0.9, "both."),),
+        confounded=(ConfoundedTerms("x", "a", "b", 0.9, "both."),), paths=(PATH,),
     )  # fmt: skip
     assert Summary.from_dict(full.to_dict()) == full
     assert '"orthogonality": "inf"' in full.to_json()
+
+
+def test_the_error_by_number_of_terms_is_a_sparkline():
+    lines = section(str(replace(SUMMARY, paths=(PATH,))), TITLE)
+    assert [line.split() for line in lines] == [
+        ["equation", "0", "to", "2", "terms", "in", "use", "error", "least"],
+        ["x'", "█▁▅", "1", "0.01", "0.01"],
+    ]
+    elsewhere = replace(PATH, used=None)  # trajectories chose other terms
+    assert section(str(replace(SUMMARY, paths=(elsewhere,))), TITLE)[1].split()[2:4] == ["-", "-"]
+    assert TITLE not in str(SUMMARY)
+
+
+TITLE = "Error on rows that were not fitted, by number of terms"
+
+
+def test_tables_fit_eighty_columns():
+    row = replace(
+        ROW, equation="theta1", n_terms=12, fit_error=1.5e-6, residual_share=0.125, overlap=1.5e-16,
+        library_share=1.0, penalty=2.5e-32, bound=1.2e-4, bound_holds=False, duality_gap=3.5e-32,
+    )  # fmt: skip
+    terms = (TermRow("theta1", "sin(theta1 - theta2)", -0.15, -0.16, -0.14, 0.7),)
+    full = replace(SUMMARY, certificate=(row,), terms=terms, paths=(PATH,), orthogonality=0.5)
+    for part in renderables(full):
+        wide, narrow = printed(part), printed(part, 80)
+        assert wide == narrow and max(map(len, wide)) <= 80
+
+
+def test_a_notebook_shows_the_text_with_names_that_run_no_code():
+    shown = replace(SUMMARY, equations=("<script>alert(1)</script>' = 0",))._repr_html_()
+    assert shown.startswith("<pre>Equations\n&lt;script&gt;")

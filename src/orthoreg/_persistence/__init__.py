@@ -9,6 +9,8 @@ from ._field_parts import field_from_parts as field_from_parts
 from ._field_parts import field_parts as field_parts
 from ._migrate import VERSION as VERSION
 from ._migrate import migrate as migrate
+from ._path_parts import path_parts as path_parts
+from ._path_parts import paths_from_parts as paths_from_parts
 from ._recipes import decode as decode
 from ._recipes import encode as encode
 from ._recipes import encode_library as encode_library

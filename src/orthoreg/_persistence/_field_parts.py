@@ -126,7 +126,8 @@ def evidence_from_parts(
         return None
     probability, interval = arrays["evidence.probability"], arrays["evidence.interval"]
     check_array("evidence.probability", probability, shape)
-    check_array("evidence.interval", interval, (*shape, 2))
+    unknown = np.isnan(interval) if interval.dtype == np.float64 else False
+    check_array("evidence.interval", np.where(unknown, 0.0, interval), (*shape, 2))
     support = np.array(entries["support"], dtype=bool).reshape(shape)
     pairs = tuple(ConfoundedPair(**decode(pair)) for pair in entries["confounded"])
     for pair in pairs:

@@ -58,11 +58,22 @@ class Zero(AbstractAugmentation):
 class RandomFeatures(AbstractAugmentation):
     """One hidden tanh layer with fixed random weights; only its output layer is learned.
 
-    `weight_scale` scales the weights, for variables in units of their standard deviations: steep
-    units follow fine detail, flat ones wide trends. A pair spreads the units evenly, by ratio,
-    from the first value to the second. A share `univariate_fraction` of the units sees one variable
-    each, in turn, so that detail in one variable needs few units however many variables there are.
+    Parameters
+    ----------
+    width
+        the number of units.
+    ridge
+        rho, the weight of the squared output weights; None leaves it to held-out data.
+    weight_scale
+        scales the weights, for variables in units of their standard deviations: steep units follow
+        fine detail, flat ones wide trends. A pair spreads the units evenly, by ratio, from the
+        first value to the second.
+    univariate_fraction
+        the share of units that see one variable each, in turn, so that detail in one variable needs
+        few units however many variables there are.
 
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> features = og.RandomFeatures(4, weight_scale=(0.5, 4.0), univariate_fraction=0.5)
     >>> basis = features.init(np.zeros(2), np.ones(2), rng=np.random.default_rng(0))
@@ -118,10 +129,20 @@ class RandomFeatures(AbstractAugmentation):
 @final
 @dataclass(frozen=True)
 class MLP(AbstractAugmentation):
-    """A network of `depth` hidden tanh layers of `width` units.
+    """A network of tanh layers.
 
     A gradient solver trains all of it. `Exact` keeps the hidden layers as drawn and solves for
     the output layer alone.
+
+    Parameters
+    ----------
+    width
+        units of each hidden layer.
+    depth
+        the number of hidden layers.
+    ridge
+        rho, the weight of the squared output weights; None leaves it to held-out data, and is zero
+        for a gradient solver.
     """
 
     width: int = 128

@@ -13,10 +13,18 @@ from ..solvers import AbstractSolver, Adam, Regularization
 
 @final
 class UniversalODE(AbstractModel):
-    """dx/dt = N(x): a network of `depth` hidden tanh layers of `width` units, and no equations.
+    """dx/dt = N(x): a network, and no equations.
 
-    `solver` is `Adam(normalize=True)` if None. With `loss=MultiStep()` it is trained through the
-    integrator, on states alone.
+    Parameters
+    ----------
+    width, depth
+        of the network, as for `MLP`.
+    loss
+        with `MultiStep()` it is trained through the integrator, on states alone.
+    solver
+        `Adam(normalize=True)` if None.
+    seed
+        of the weights that training starts from.
     """
 
     def __init__(
@@ -48,9 +56,20 @@ class UniversalODE(AbstractModel):
 class PINN(AbstractModel):
     """dx/dt = N(x) with N drawn towards equations that are known in part.
 
-    `known` gives them by state, numbers included, as in {"omega": "-sin(theta) - 0.2*omega"};
-    states that it does not name are free. `weight` is that of the squared distance between N and
-    the known equations at the measured states, beside the distance to the derivatives.
+    Parameters
+    ----------
+    known
+        the equations by state, numbers included, as in {"omega": "-sin(theta) - 0.2*omega"}; states
+        that it does not name are free.
+    weight
+        that of the squared distance between N and the known equations at the measured states,
+        beside the distance to the derivatives.
+    width, depth
+        of the network, as for `MLP`.
+    solver
+        `Adam(normalize=True)` if None.
+    seed
+        of the weights that training starts from.
     """
 
     def __init__(

@@ -15,11 +15,23 @@ from ..solvers import Exact, Regularization
 class STLSQ(AbstractModel):
     """Equations alone: least squares in which small coefficients are struck out until none is left.
 
-    Terms below `threshold` leave, `alpha` is the ridge weight on the sum of squares meanwhile, and
-    the coefficients of the terms that stay are refitted without it. Computed from the Gram matrix:
-    the cost does not grow with the number of samples after one pass. `library` may be text, as for
-    `OrthoReg`.
+    Computed from the Gram matrix: the cost does not grow with the number of samples after one pass.
 
+    Parameters
+    ----------
+    threshold
+        terms below it leave; the others are refitted without the ridge.
+    library
+        candidate terms, as a library or as text, as for `OrthoReg`.
+    alpha
+        the ridge weight on the sum of squares meanwhile.
+    rounds
+        at most so many times.
+    loss
+        how runs become targets; `VectorField()` if None.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 6, 200)
     >>> x = np.column_stack([np.cos(t), -np.sin(t)])

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 app = typer.Typer(
-    add_completion=False,
     rich_markup_mode="rich",
     help="Equations, a neural residual orthogonal to them, and forecasts, from time series.",
 )
@@ -30,6 +29,16 @@ Tables = Annotated[
         help="Table of measurements: CSV (also packed), Excel, Parquet, Feather or Arrow. Several, "
         "or a pattern such as 'runs/*.csv', are one run each."
     ),
+]
+
+
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="Local worker processes that share the work."),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(help="Address of a Dask scheduler that has workers: tcp://host:8786."),
 ]
 
 

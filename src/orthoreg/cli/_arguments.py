@@ -165,14 +165,15 @@ def interpolation_in(text: str | None, names: Sequence[str]) -> str | dict[str, 
 
 
 def check_discovery(
-    discover: bool, minutes: float | None, preset: str, given: Mapping[str, object]
+    discover: bool, alone: Mapping[str, object], preset: str, given: Mapping[str, object]
 ) -> None:
-    """Refuses options that have no part in a discovery, or that are for one alone."""
+    """Refuses options that have no part in a discovery, or that are for one `alone`."""
     if not discover:
-        if minutes is not None:
-            raise InputError("--minutes limits --discover; leave it out without that.")
+        for name, value in alone.items():
+            if value:
+                raise InputError(f"{name} belongs to --discover; leave it out without that.")
         return
-    others = [f"--{name}" for name in given if name != "library"]
+    others = [f"--{name}" for name in given if name not in ("library", "physics")]
     others = [{"--augmentation": "--residual"}.get(name, name) for name in others]
     if preset != "recommended":
         others.append("--preset")

@@ -7,7 +7,7 @@ import typer
 
 from .._errors import InputError
 from .._progress import working
-from ._app import Json, ModelFile, Seed, Tables, app, command_line
+from ._app import Cluster, Json, ModelFile, Seed, Tables, Workers, app, command_line
 from ._arguments import (
     check_discovery,
     check_file,
@@ -83,6 +83,9 @@ def fit(
     minutes: Annotated[
         float | None, typer.Option(help="With --discover: the best after so many minutes.")
     ] = None,
+    functions_of_time: Annotated[
+        bool, typer.Option(help="With --discover: oscillations and trends of time itself too.")
+    ] = False,
     known: Known = None,
     value: Value = None,
     bound: BoundOption = None,
@@ -90,6 +93,8 @@ def fit(
     physics: PhysicsFile = None,
     *,
     reading: dict[str, Any],
+    workers: Workers = None,
+    cluster: Cluster = None,
     seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="Folder for model and plots.")] = Path("orthoreg-out"),
     as_json: Json = False,
@@ -109,6 +114,8 @@ def fit(
         coefficient_dict,
         discovered,
         draw,
+        in_memory,
+        on_cluster,
         physics_entries,
         second_order_entries,
         summary_entries,
@@ -128,8 +135,9 @@ def fit(
     if residual is not None:
         settings["augmentation"] = RandomFeatures(residual) if residual else Zero()
     given = {name: value for name, value in settings.items() if value is not None}
-    check_discovery(discover, minutes, preset, given)
-    with collected_warnings() as notes:
+    alone = {"--minutes": minutes, "--functions-of-time": functions_of_time}
+    check_discovery(discover, alone, preset, given)
+    with collected_warnings() as notes, on_cluster(workers, cluster):
         with working("Reading"):
             runs = read_table(
                 source_of(data), time, names_in(states), names_in(inputs), group,
@@ -139,22 +147,25 @@ def fit(
         found = None
         with working("Searching" if discover else "Fitting"):
             if discover:
-                found = discovered(runs, settings["library"], minutes)
+                found = discovered(
+                    runs, settings["library"], minutes, settings["physics"], functions_of_time
+                )
                 model = found.best
             else:
                 model = PRESETS[preset](seed=seed).set_params(**given).fit(runs)
         with working("Forecasting"):
-            chosen = forecast_sample(runs)
+            some = in_memory(runs)
+            chosen = forecast_sample(some)
             forecasts = model.forecast(chosen)
             states_of_runs = [run.states for run in chosen]
             scores = forecast_scores(forecasts, states_of_runs, chosen.is_measured)
         with working("Judging"):
             summary = model.summary(runs, forecasts=forecasts)
         with working("Drawing"):
-            plots = draw(model, runs, chosen, forecasts, "training runs", summary.verdict.text)
+            plots = draw(model, some, chosen, forecasts, "training runs", summary.verdict.text)
         with working("Writing the report"):
             page = report_page(
-                model, runs, summary=summary, forecasts=forecasts, discovery=found,
+                model, some, summary=summary, forecasts=forecasts, discovery=found,
                 command=command_line(),
             )  # fmt: skip
         files = write_results(out, f"{stem_of(data)}.orthoreg", model, plots, summary, page)

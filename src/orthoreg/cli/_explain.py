@@ -39,6 +39,9 @@ def explain(
         typer.Option(help="Report to write; explained.html beside the model if not given."),
     ] = None,
     minutes: Minutes = None,
+    functions_of_time: Annotated[
+        bool, typer.Option(help="Oscillations and trends of time itself too.")
+    ] = False,
     time: Annotated[str | None, typer.Option(help="Column with the times, if renamed.")] = None,
     group: Annotated[str | None, typer.Option(help="Column that tells runs apart.")] = None,
     *,
@@ -60,7 +63,7 @@ def explain(
         fitted = load(model)
         runs = runs_for(fitted, data, time, group, reading)
         with working("Searching"):
-            found = fitted.explain(runs, minutes=minutes)
+            found = fitted.explain(runs, minutes=minutes, functions_of_time=functions_of_time)
         larger = None
         if accept is not None:
             with working("Fitting"):

@@ -11,10 +11,10 @@ from ._app import Json, ModelFile, app
 from ._arguments import check_file, one_of
 from ._output import print_files, print_json, terminal
 
-_FORMATS = ("text", "python", "c", "julia", "matlab", "modelica", "latex", "mathml", "sympy")
+_FORMATS = ("text", "python", "c", "julia", "matlab", "modelica", "fmu", "latex", "mathml", "sympy")
 _BY_ENDING = {
     ".txt": "text", ".py": "python", ".c": "c", ".jl": "julia", ".m": "matlab", ".mo": "modelica",
-    ".tex": "latex", ".mml": "mathml",
+    ".fmu": "fmu", ".tex": "latex", ".mml": "mathml",
 }  # fmt: skip
 
 
@@ -29,7 +29,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write a model's equations as text, LaTeX, MathML or SymPy, or the whole model, residual
-    included, as source: Python, C, Julia, MATLAB or Modelica."""
+    included, as source: Python, C, Julia, MATLAB, Modelica, or compiled as an FMU."""
     from .. import load
     from .._files import atomic_write
 
@@ -40,8 +40,12 @@ def export(
         check_file(out)
         if out.resolve() == model.resolve():
             raise InputError(f"--out must not be the model file itself; got '{out}' for both.")
-    text = _written(load(model), chosen)
-    if out is not None:
+    if chosen == "fmu" and out is None:
+        raise InputError("--format fmu writes a file; name it, as in --out model.fmu.")
+    text = "" if chosen == "fmu" else _written(load(model), chosen)
+    if out is not None and chosen == "fmu":
+        load(model).to_fmu(out)
+    elif out is not None:
         with atomic_write(out) as stream:
             stream.write(text.encode())
     if as_json:

@@ -9,14 +9,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import click
 from rich.console import Console
 
 from .._errors import DataWarning, TrainingWarning
 from ..summary import Scores, Summary, counted, equation_lines, plain, renderables, score_table
 from ..summary import number as number
 from ..summary import table as table
-from ._app import options_of
+from ._app import ARGUMENTS, options_of
 from ._wording import in_options
 
 ERRORS = Console(stderr=True, highlight=False, emoji=False)
@@ -107,5 +106,4 @@ def collected_warnings() -> Iterator[list[str]]:
 
 def _current_options() -> dict[str, str]:
     """The options of the command that is running, by the names of its parameters."""
-    context = click.get_current_context(silent=True)
-    return {} if context is None or context.info_name is None else options_of(context.info_name)
+    return options_of(next(iter(ARGUMENTS.get()), ""))

@@ -1,6 +1,7 @@
 """The options of every command that reads a table, declared once."""
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -72,6 +73,17 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         ],
         False,
     ),
+    "chunks": (
+        Annotated[
+            int | None,
+            _option(
+                "Rows at a time, in whole runs, of tables that do not fit into memory; "
+                "262144 beyond 2 GiB of files.",
+                min=100,
+            ),
+        ],
+        None,
+    ),
     "gap": (Annotated[float, _option("Time steps that a gap is longer than.")], 10.0),
 }
 
@@ -115,8 +127,15 @@ def _pair(text: str | None) -> tuple[str, str] | None:
 
 
 def source_of(files: Sequence[Path]) -> Any:
-    """What `read_table` reads: one file or pattern, or many files."""
-    return files[0] if len(files) == 1 else list(files)
+    """What `read_table` reads: one file, pattern or address, or many files."""
+    found = [_address(file) for file in files]
+    return found[0] if len(found) == 1 else found
+
+
+def _address(file: Path) -> Path | str:
+    """An address such as s3://bucket/runs, in which a path has lost a slash, or the path."""
+    found = re.fullmatch(r"([a-z][a-z0-9+.-]+):/+(.*)", file.as_posix())
+    return file if found is None else f"{found[1]}://{found[2]}"
 
 
 def paths_of(files: Sequence[Path]) -> str | list[str]:

@@ -1,17 +1,20 @@
 """What several commands do: measure a model on runs, draw its pictures, make its folder."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from .. import summary
-from .._discovery import Discovery, discover
-from .._errors import DataWarning
+from .._discovering import discover
+from .._discovery import Discovery
+from .._errors import DataWarning, InputError
 from .._files import atomic_write
 from .._model import AbstractModel
+from .._parallel import cluster
 from .._validation import known_positions
-from ..data import Dataset, read_table
+from ..data import ChunkedDataset, Dataset, read_table
 from ..export import equation_names
 from ..plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
 from ..simulation import Rollout
@@ -43,6 +46,7 @@ def runs_for(
         positions=positions,
         **reading,
     )
+    runs = in_memory(runs)
     _warn_of_units(model, runs)
     return runs
 
@@ -58,6 +62,23 @@ def _warn_of_units(model: AbstractModel, runs: Dataset) -> None:
                 DataWarning,
                 stacklevel=3,
             )
+
+
+def in_memory(runs: Dataset | ChunkedDataset) -> Dataset:
+    """The runs, or of data in chunks the sample that is at hand."""
+    return runs.sample if isinstance(runs, ChunkedDataset) else runs
+
+
+@contextmanager
+def on_cluster(workers: int | None, address: str | None) -> Iterator[None]:
+    """Work inside goes to local workers, or to those of a scheduler at an address."""
+    if workers is not None and address is not None:
+        raise InputError(
+            "--workers starts local workers and --cluster takes those of a scheduler; leave one "
+            "of them out."
+        )
+    with cluster(address if workers is None else workers):
+        yield
 
 
 def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:
@@ -185,6 +206,10 @@ def second_order_entries(model: AbstractModel) -> dict[str, Any]:
     return {"velocity_of": model.velocity_of_, "estimated": list(model.estimated_)}
 
 
-def discovered(runs: Dataset, library: Any, minutes: float | None) -> Discovery:
+def discovered(
+    runs: Dataset, library: Any, minutes: float | None, physics: Any, functions_of_time: bool
+) -> Discovery:
     """Ranked models of the runs."""
-    return discover(runs, library, minutes=minutes)
+    return discover(
+        runs, library, minutes=minutes, physics=physics, functions_of_time=functions_of_time
+    )

@@ -1,18 +1,30 @@
 """Measurements: runs of a system with checked times, states and inputs, and tables of them."""
 
 from ._checks import as_numbers as as_numbers
+from ._checks import warn_constant as warn_constant
+from ._chunked import ChunkedDataset as ChunkedDataset
+from ._chunked import chunked as chunked
+from ._chunked_rows import AnyRows as AnyRows
+from ._chunked_rows import ChunkedRows as ChunkedRows
 from ._dataset import Dataset as Dataset
 from ._dataset import concatenate as concatenate
+from ._deciding import deciding as deciding
 from ._extent import Extent as Extent
 from ._notes import Note as Note
 from ._rows import Rows as Rows
+from ._rows import place_in_run as place_in_run
+from ._rows import thinned as thinned
+from ._splitting import FoldRule as FoldRule
 from ._splitting import Partition as Partition
+from ._splitting import PartitionRule as PartitionRule
+from ._splitting import extrapolation_rule as extrapolation_rule
 from ._splitting import extrapolations as extrapolations
+from ._splitting import fold_rule as fold_rule
 from ._splitting import folds as folds
 from ._splitting import grouping as grouping
+from ._splitting import grouping_rule as grouping_rule
 from ._splitting import held_out_rows as held_out_rows
+from ._splitting import outward_fold_rule as outward_fold_rule
 from ._splitting import outward_folds as outward_folds
-from ._splitting import place_in_run as place_in_run
-from ._splitting import thinned as thinned
 from .tables import read_table as read_table
 from .tables import write_table as write_table

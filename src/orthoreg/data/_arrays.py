@@ -86,7 +86,7 @@ def from_positions(
             raise DataError(
                 f"velocity_of must name positions and measured states that are their "
                 f"velocities, such as {{'theta': 'omega'}}; '{wrong}' is none."
-                f"{suggestion(wrong, known)}"
+                f"{suggestion(wrong, [name for name in known if name != wrong])}"
             )
     return parts | {"positions": {name: (velocity_of or {}).get(name) for name in positions}}
 

@@ -13,6 +13,7 @@ from ._arrays import from_arrays, from_positions
 from ._checks import Place, check_finite, check_increasing, check_moving, warn_constant
 from ._notes import Note
 from ._velocities import second_order
+from ._view import view
 
 
 @final
@@ -74,10 +75,28 @@ class Dataset:
         input_names: Sequence[str] | None = None,
         units: Mapping[str, str] | None = None,
     ) -> "Dataset":
-        """Runs from arrays. One two-dimensional array (times x states) is one run, a list of
-        them or a three-dimensional array many.
+        """Runs from arrays.
 
-        `t` holds the times: one array for all runs, one per run, or a single number, the step.
+        Parameters
+        ----------
+        x
+            states. One two-dimensional array (times x states) is one run, a list of them or a
+            three-dimensional array many.
+        t
+            the times: one array for all runs, one per run, or a single number, the step.
+        u
+            inputs at the same times, (times x inputs), or a list of such.
+        names, input_names
+            of the states and inputs; x0, x1, ... and u0, u1, ... if None.
+        derivatives
+            of the states, in arrays like `x`, where they are known.
+        units
+            by name, for labels.
+
+        Returns
+        -------
+        data
+            a checked copy of the numbers.
         """
         return cls._checked(**from_arrays(x, t, u, names, derivatives, input_names, units))
 
@@ -95,14 +114,32 @@ class Dataset:
         velocity_of: Mapping[str, str] | None = None,
         units: Mapping[str, str] | None = None,
     ) -> "Dataset":
-        """Runs of a second-order system whose positions `q` were measured, not their velocities.
+        """Runs of a second-order system whose positions were measured, not their velocities.
 
         The states are the positions, then a velocity of each, `<name>_dot`, estimated from the
-        positions; that each is the derivative of its position is exact and never learned. Further
-        states that were measured directly come last. A measured velocity is one of them, named by
-        `velocity_of={"theta": "omega"}`. Arrays are as in `from_arrays`; a one-dimensional one is
-        a single column of a single run.
+        positions; that each is the derivative of its position is exact and never learned.
 
+        Parameters
+        ----------
+        q
+            positions, in arrays as in `from_arrays`; a one-dimensional one is a single column of a
+            single run.
+        t, u, input_names, units
+            as in `from_arrays`.
+        names
+            of the positions.
+        states, state_names
+            further states that were measured directly, which come last.
+        velocity_of
+            names a measured velocity among them: {"theta": "omega"}.
+
+        Returns
+        -------
+        data
+            with states in the order above.
+
+        Examples
+        --------
         >>> import numpy as np
         >>> t = np.linspace(0, 1, 50)
         >>> data = Dataset.from_positions(np.sin(t), t, names=["theta"])
@@ -124,9 +161,11 @@ class Dataset:
         source_of: Callable[[int], str] | None = None,
         derivative_names: Sequence[str] = (),
         positions: Mapping[str, str | None] | None = None,
+        is_chunk: bool = False,
         **parts: Any,
     ) -> "Dataset":
-        """The dataset, after every check that needs only its numbers.
+        """The dataset, after every check that needs only its numbers; a chunk of more, after those
+        that need no other chunk, and without velocities.
 
         `positions` are the states that are positions, with the states that are their velocities;
         where that is None the velocity is estimated.
@@ -159,6 +198,8 @@ class Dataset:
             names = derivative_names or [f"d{name}/dt" for name in data.state_names]
             check_finite(data.derivatives, names, place)
         check_increasing(data.times, offsets, data.time_name, place, grouped=grouped)
+        if is_chunk:
+            return data
         if positions:
             check_moving(data.states, data.state_names, offsets, tuple(positions), data.source)
         warn_constant(data.states, data.state_names, data.source)
@@ -306,6 +347,10 @@ class Dataset:
         if self.notes:
             parts.append(f"notes={[note.code for note in self.notes]}")
         return f"Dataset({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: size, range and origin of each variable."""
+        return view(self)
 
 
 def concatenate(parts: Sequence[Dataset]) -> Dataset:

@@ -32,9 +32,17 @@ class Extent:
     priority: UInt64[np.ndarray, " S"]
 
     @classmethod
-    def of(cls, variables: Float[np.ndarray, "N V"], first: int = 0) -> "Extent":
-        """That of these rows, whose numbers in the whole data begin with `first`."""
-        priority = _hashed(np.arange(first, first + len(variables), dtype=np.uint64))
+    def of(
+        cls,
+        variables: Float[np.ndarray, "N V"],
+        first: int = 0,
+        *,
+        numbers: UInt64[np.ndarray, " N"] | None = None,
+    ) -> "Extent":
+        """That of these rows, whose numbers in the whole data are these, or begin with `first`."""
+        if numbers is None:
+            numbers = np.arange(first, first + len(variables), dtype=np.uint64)
+        priority = hashed(numbers)
         kept = _least(priority)
         blocks = [cls._sums(variables[i : i + _BLOCK]) for i in range(0, len(variables), _BLOCK)]
         whole = reduce(operator.add, blocks)
@@ -101,7 +109,7 @@ def _least(priority: UInt64[np.ndarray, " N"]) -> Any:
     return np.sort(np.argpartition(priority, _SAMPLED)[:_SAMPLED])
 
 
-def _hashed(numbers: UInt64[np.ndarray, " N"]) -> UInt64[np.ndarray, " N"]:
+def hashed(numbers: UInt64[np.ndarray, " N"]) -> UInt64[np.ndarray, " N"]:
     """Numbers spread evenly over 64 bits (the finaliser of SplitMix64)."""
     with np.errstate(over="ignore"):
         z = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, UInt64
 
-from ._extent import Extent
+from ._extent import Extent, hashed
 
 
 @final
@@ -24,6 +24,9 @@ class Rows:
     the variables, `outputs` those of the targets. `given` maps the place of an output to that of
     the variable which it equals exactly: nothing is learned about it. `clock` is the place of the
     variable that is time, if one is: only equations that are known may use it.
+
+    Rows may be a chunk of more, `first_run` being the number of its first run among all; then
+    whatever passes over all rows does so by `total` and `each`, which `ChunkedRows` has too.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -36,6 +39,7 @@ class Rows:
     windows: Any = None
     given: Mapping[int, int] = field(default_factory=dict)
     clock: int | None = None
+    first_run: int = 0
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -47,7 +51,32 @@ class Rows:
     @cached_property
     def extent(self) -> Extent:
         """Where the rows lie: their points, or the centres of their windows."""
-        return Extent.of(self.variables)
+        return Extent.of(self.variables, numbers=self.numbers)
+
+    @cached_property
+    def point_extent(self) -> Extent:
+        """Where the points lie."""
+        return self.extent if self.windows is None else Extent.of(self.points)
+
+    @property
+    def run(self) -> Int[np.ndarray, " N"]:
+        """The number of each row's run among all runs of the data."""
+        return self.run_of_row + self.first_run
+
+    @property
+    def numbers(self) -> UInt64[np.ndarray, " N"]:
+        """A number for each row that does not depend on how the data are cut into chunks."""
+        place = place_in_run(self.run_of_row).astype(np.uint64)
+        with np.errstate(over="ignore"):
+            return hashed(self.run.astype(np.uint64)) + place
+
+    def total(self, function: Callable[["Rows"], Any]) -> Any:
+        """The sum of a function over the chunks that the rows come in: of all at once."""
+        return function(self)
+
+    def each(self, function: Callable[["Rows"], Any]) -> list[Any]:
+        """The values of a function on the chunks that the rows come in."""
+        return [function(self)]
 
     @cached_property
     def variables(self) -> Float[np.ndarray, "N V"]:
@@ -73,6 +102,11 @@ class Rows:
         used = np.unique(windows.indices)
         return np.asarray(windows[:, used] @ function(self.points[used]))
 
+    def some(self, most: int) -> "Rows":
+        """At most about `most` rows, spread evenly over every run; all where they are fewer."""
+        kept = thinned(self, most)
+        return self if len(kept) == len(self) else self.at(kept).compact()
+
     def at(self, rows: Int[np.ndarray, " M"]) -> "Rows":
         """These rows, in this order, which may repeat; they no longer follow each other in time."""
         return replace(
@@ -83,6 +117,13 @@ class Rows:
             times=None,
             windows=None if self.windows is None else self.windows[rows],
         )
+
+    def compact(self) -> "Rows":
+        """The same rows without the points that are in none of their windows."""
+        if self.windows is None:
+            return self
+        used = np.unique(self.windows.indices)
+        return replace(self, points=self.points[used], windows=self.windows[:, used])
 
     def holding(self, given: Mapping[int, int]) -> "Rows":
         """The rows with these outputs given, {output: variable}: their targets are the variables,
@@ -102,3 +143,19 @@ class Rows:
         chosen = self.at(np.flatnonzero(rows))
         times = None if self.times is None else self.times[rows]
         return replace(chosen, run_of_row=runs, times=times)
+
+
+def thinned(rows: "Rows", most: int, of: int | None = None) -> Int[np.ndarray, " M"]:
+    """At most about `most` rows, spread evenly over every run; all of them where they are fewer.
+    Where the rows are a chunk, they are its share of the `of` rows that there are in all."""
+    every = -(-(len(rows) if of is None else of) // most)
+    if every <= 1:
+        return np.arange(len(rows))
+    # runs begin at different places, so that short runs are not all seen at their first rows
+    return np.flatnonzero((place_in_run(rows.run_of_row) + rows.run) % every == 0)
+
+
+def place_in_run(run: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
+    """0, 1, 2, ... within each run; runs follow each other."""
+    length = np.bincount(run)
+    return np.arange(len(run)) - (np.cumsum(length) - length)[run]

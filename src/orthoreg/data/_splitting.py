@@ -4,13 +4,17 @@ Every rule is free of units and of the order of the rows: distances are counted 
 deviations, and runs are told apart by how far out they go.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ._rows import Rows
+from ._chunked_rows import AnyRows
+from ._extent import Extent
+from ._rows import Rows, place_in_run
 
 MOST_GROUPS = 50
 _MOST_AXES = 6  # half-spaces along more states than these would hold too few rows each
@@ -32,22 +36,51 @@ class Partition:
     extrapolated: Float[np.ndarray, "N V"] | None = None
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class FoldRule:
+    """A fold number for each row of a chunk: that of its run, or stretches where None."""
+
+    of_run: Int[np.ndarray, " R"] | None
+    count: int
+
+    def __call__(self, chunk: Rows) -> Int[np.ndarray, " N"]:
+        if self.of_run is not None:
+            return self.of_run[chunk.run]
+        return np.arange(len(chunk)) * self.count // len(chunk)
+
+
 def folds(rows: Rows, count: int) -> Int[np.ndarray, " N"]:
     """A fold number for each row: whole runs where there are enough, else stretches of rows."""
-    if rows.n_runs >= count:
-        return rows.run_of_row % count
-    return np.arange(len(rows)) * count // len(rows)
+    return fold_rule(rows, count)(rows)
+
+
+def fold_rule(rows: AnyRows, count: int) -> FoldRule:
+    """`folds`, for any chunk of the rows. Stretches of chunks are stretches of each."""
+    runs = np.arange(rows.n_runs) % count if rows.n_runs >= count else None
+    return FoldRule(runs, count)
 
 
 def outward_folds(rows: Rows, count: int) -> Int[np.ndarray, " N"]:
     """A fold number for each row: the runs that stay nearest to the mean are in the first, and
     those that go furthest in the last. The same as `folds` where there are few runs."""
+    return outward_fold_rule(rows, count)(rows)
+
+
+def outward_fold_rule(rows: AnyRows, count: int) -> FoldRule:
+    """`outward_folds`, for any chunk of the rows."""
     if rows.n_runs < 2 * count:
-        return folds(rows, count)
-    away = (rows.variables - rows.extent.mean) / rows.extent.spread
-    reach = np.zeros(rows.n_runs)
-    np.maximum.at(reach, rows.run_of_row, np.square(away).sum(axis=1))
-    return (_rank(reach) * count // rows.n_runs)[rows.run_of_row]
+        return fold_rule(rows, count)
+    mean, spread = rows.extent.mean, rows.extent.spread
+
+    def reach(chunk: Rows) -> Float[np.ndarray, " R"]:
+        away = (chunk.variables - mean) / spread
+        furthest = np.zeros(chunk.n_runs)
+        np.maximum.at(furthest, chunk.run_of_row, np.square(away).sum(axis=1))
+        return furthest
+
+    ranks = _rank(np.concatenate(rows.each(reach)))
+    return FoldRule(ranks * count // rows.n_runs, count)
 
 
 def held_out_rows(rows: Rows, share: float) -> Bool[np.ndarray, " N"]:
@@ -62,19 +95,14 @@ def held_out_rows(rows: Rows, share: float) -> Bool[np.ndarray, " N"]:
     return np.arange(len(rows)) >= len(rows) - max(1, round(share * len(rows)))
 
 
-def thinned(rows: Rows, most: int) -> Int[np.ndarray, " M"]:
-    """At most about `most` rows, spread evenly over every run; all of them where they are fewer."""
-    every = -(-len(rows) // most)
-    if every == 1:
-        return np.arange(len(rows))
-    # runs begin at different places, so that short runs are not all seen at their first rows
-    return np.flatnonzero((place_in_run(rows.run_of_row) + rows.run_of_row) % every == 0)
-
-
 def grouping(rows: Rows) -> Partition:
     """Groups alone."""
-    nothing = np.zeros((len(rows), 0), dtype=bool)
-    return Partition(groups(rows, rows.extent.distance(rows.variables)), nothing, ())
+    return grouping_rule(rows)(rows)
+
+
+def grouping_rule(rows: AnyRows) -> "PartitionRule":
+    """`grouping`, for any chunk of the rows."""
+    return PartitionRule(rows.extent, len(rows), rows.n_runs, _run_distances(rows))
 
 
 def extrapolations(rows: Rows, inner: float, reach: float) -> Partition:
@@ -83,44 +111,86 @@ def extrapolations(rows: Rows, inner: float, reach: float) -> Partition:
     A shell (the rows furthest from the mean are outer), half-spaces (the rows highest, or lowest,
     in one variable), the runs that go furthest, and the last part of every run.
     """
-    variables, run, extent = rows.variables, rows.run_of_row, rows.extent
-    distance = extent.distance(variables)
-    outer = {"shell": distance > np.quantile(extent.distance(extent.sample), inner)}
-    for axis in np.flatnonzero(extent.varies)[:_MOST_AXES]:
-        low, high = np.quantile(extent.sample[:, axis], [1 - inner, inner])
-        outer[f"above {rows.names[axis]}"] = variables[:, axis] > high
-        outer[f"below {rows.names[axis]}"] = variables[:, axis] < low
-    if rows.n_runs >= _FEWEST_RUNS:
-        of_run = _mean_by_run(distance, run)
-        outer["runs"] = (of_run > np.quantile(of_run, inner))[run]
-    if rows.times is not None:
-        outer["tail"] = place_in_run(run) >= inner * np.bincount(run)[run]
-    return Partition(
-        groups(rows, distance),
-        np.column_stack(list(outer.values())),
-        tuple(outer),
-        extent.mean + reach * (variables - extent.mean),
-    )
+    return extrapolation_rule(rows, inner, reach)(rows)
 
 
-def groups(rows: Rows, distance: Float[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
-    """A group for each row, at most 50: runs dealt out from the nearest to the furthest.
+def extrapolation_rule(rows: AnyRows, inner: float, reach: float) -> "PartitionRule":
+    """`extrapolations`, for any chunk of the rows: where to cut is decided on all of them."""
+    extent = rows.extent
+    axes = np.flatnonzero(extent.varies)[:_MOST_AXES]
+    ends = {int(axis): np.quantile(extent.sample[:, axis], [1 - inner, inner]) for axis in axes}
+    return PartitionRule(
+        extent, len(rows), rows.n_runs, _run_distances(rows), rows.names, inner, reach,
+        float(np.quantile(extent.distance(extent.sample), inner)), ends, cuts=True,
+    )  # fmt: skip
 
-    Where there are few runs, stretches of them; rows without times, dealt out like runs.
+
+@final
+@dataclass(frozen=True, eq=False)
+class PartitionRule:
+    """What group a row is in, and on which side of every cut: for any chunk of all rows.
+
+    `of_run` are the mean distances of all runs, where these are enough to be told apart.
     """
-    run = rows.run_of_row
-    if rows.n_runs >= _FEWEST_RUNS:
-        return (_rank(_mean_by_run(distance, run)) % min(MOST_GROUPS, rows.n_runs))[run]
-    if rows.times is None:
-        return _rank(distance) % min(MOST_GROUPS, len(run))
-    each = max(min(MOST_GROUPS, len(run)) // rows.n_runs, 1)
-    return run * each + place_in_run(run) * each // np.bincount(run)[run]
+
+    extent: Extent
+    count: int
+    n_runs: int
+    of_run: Float[np.ndarray, " R"] | None
+    names: tuple[str, ...] = ()
+    inner: float = 1.0
+    reach: float | None = None
+    shell: float = np.inf
+    ends: Mapping[int, Float[np.ndarray, " 2"]] = field(default_factory=dict)
+    cuts: bool = False
+
+    def __call__(self, chunk: Rows) -> Partition:
+        """The groups and sides of these rows."""
+        distance = self.extent.distance(chunk.variables)
+        group = self._groups(chunk, distance)
+        if not self.cuts:
+            return Partition(group, np.zeros((len(chunk), 0), dtype=bool), ())
+        variables, run = chunk.variables, chunk.run_of_row
+        outer = {"shell": distance > self.shell}
+        for axis, (low, high) in self.ends.items():
+            outer[f"above {self.names[axis]}"] = variables[:, axis] > high
+            outer[f"below {self.names[axis]}"] = variables[:, axis] < low
+        if self.of_run is not None:
+            outer["runs"] = (self.of_run > np.quantile(self.of_run, self.inner))[chunk.run]
+        if chunk.times is not None:
+            outer["tail"] = place_in_run(run) >= self.inner * np.bincount(run)[run]
+        mean, far = self.extent.mean, None
+        if self.reach is not None:
+            far = mean + self.reach * (variables - mean)
+        return Partition(group, np.column_stack(list(outer.values())), tuple(outer), far)
+
+    @cached_property
+    def _group_of_run(self) -> Int[np.ndarray, " R"]:
+        assert self.of_run is not None
+        return _rank(self.of_run) % min(MOST_GROUPS, self.n_runs)
+
+    def _groups(self, chunk: Rows, distance: Float[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
+        """A group for each row, at most 50: runs dealt out from the nearest to the furthest.
+
+        Where there are few runs, stretches of them; rows without times, dealt out like runs.
+        """
+        if self.of_run is not None:
+            return self._group_of_run[chunk.run]
+        if chunk.times is None:
+            return _rank(distance) % min(MOST_GROUPS, len(chunk))
+        run = chunk.run_of_row
+        each = max(min(MOST_GROUPS, self.count) // self.n_runs, 1)
+        return chunk.run * each + place_in_run(run) * each // np.bincount(run)[run]
 
 
-def place_in_run(run: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
-    """0, 1, 2, ... within each run; runs follow each other."""
-    length = np.bincount(run)
-    return np.arange(len(run)) - (np.cumsum(length) - length)[run]
+def _run_distances(rows: AnyRows) -> Float[np.ndarray, " R"] | None:
+    """How far from the mean the rows of each run are, on average; None where runs are few."""
+    if rows.n_runs < _FEWEST_RUNS:
+        return None
+    extent = rows.extent
+    return np.concatenate(
+        rows.each(lambda chunk: _mean_by_run(extent.distance(chunk.variables), chunk.run_of_row))
+    )
 
 
 def _rank(values: Float[np.ndarray, " R"]) -> Int[np.ndarray, " R"]:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from .._errors import DataError
-from ..smoothing import SHORTEST, velocities
+from ..smoothing import SHORTEST, preferred_polynomial, velocities
 from ._checks import check_names
+from ._deciding import deciding
 
 
 def named_positions(positions: Any) -> dict[str, str | None]:
@@ -18,9 +19,23 @@ def named_positions(positions: Any) -> dict[str, str | None]:
     return dict.fromkeys(check_names(positions or (), "positions"))
 
 
-def second_order(data: Any, positions: Mapping[str, str | None]) -> dict[str, Any]:
+def preferred_slopes(
+    data: Any, positions: Mapping[str, str | None]
+) -> tuple[tuple[int, int] | None]:
+    """The polynomial whose slopes are the velocities that were not measured, alone in a tuple."""
+    places = [data.state_names.index(name) for name, rate in positions.items() if rate is None]
+    some = deciding(data)
+    return (preferred_polynomial(some.times, some.states[:, places], some.offsets),)
+
+
+def second_order(
+    data: Any,
+    positions: Mapping[str, str | None],
+    slopes: tuple[tuple[int, int] | None] | None = None,
+) -> dict[str, Any]:
     """The parts of a `Dataset` that change: positions first, then the velocity of each, then all
-    other states. Velocities that are None are estimated."""
+    other states. Velocities that are None are estimated, by the polynomial in `slopes` where that
+    was chosen already."""
     names, taken = data.state_names, {data.time_name, data.group_name, *data.variable_names}
     rates: dict[str, str] = {}
     for position, velocity in positions.items():
@@ -30,7 +45,8 @@ def second_order(data: Any, positions: Mapping[str, str | None]) -> dict[str, An
     others = [name for name in names if name not in rates and name not in rates.values()]
     columns = {name: data.states[:, [names.index(name)]] for name in names}
     if estimated:
-        columns |= _estimates(data, {name: rates[name] for name in rates if not positions[name]})
+        missing = {name: rates[name] for name in rates if not positions[name]}
+        columns |= _estimates(data, missing, slopes)
     order = [*rates, *rates.values(), *others]
     return {
         "states": np.hstack([columns[name] for name in order]),
@@ -41,7 +57,9 @@ def second_order(data: Any, positions: Mapping[str, str | None]) -> dict[str, An
     }
 
 
-def _estimates(data: Any, rates: Mapping[str, str]) -> dict[str, np.ndarray]:
+def _estimates(
+    data: Any, rates: Mapping[str, str], slopes: tuple[tuple[int, int] | None] | None
+) -> dict[str, np.ndarray]:
     """An estimate of each velocity, from its position."""
     short = np.flatnonzero(data.run_lengths < SHORTEST)
     if short.size:
@@ -53,7 +71,8 @@ def _estimates(data: Any, rates: Mapping[str, str]) -> dict[str, np.ndarray]:
             f"({short.size} of {data.n_runs})."
         )
     places = [data.state_names.index(name) for name in rates]
-    found = velocities(data.times, data.states[:, places], data.offsets)
+    (polynomial,) = slopes or preferred_slopes(data, dict.fromkeys(rates))
+    found = velocities(data.times, data.states[:, places], data.offsets, polynomial)
     return {name: found[:, [i]] for i, name in enumerate(rates.values())}
 
 

@@ -1,6 +1,7 @@
 """Derivatives of measured states: finite differences, sliding polynomials, splines."""
 
 from ._automatic import Automatic as Automatic
+from ._automatic import Settled as Settled
 from ._differentiator import AbstractDifferentiator as AbstractDifferentiator
 from ._differentiator import check_lengths as check_lengths
 from ._finite_difference import FiniteDifference as FiniteDifference

@@ -50,6 +50,47 @@ class Automatic(AbstractDifferentiator):
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class Settled(AbstractDifferentiator):
+    """A rule that was chosen on some of the runs, for all of them, with the systematic error that
+    it has there. Where it needs equal steps, runs without them are fitted on their true times."""
+
+    chosen: AbstractDifferentiator
+    error: Float[np.ndarray, " n"]
+
+    @classmethod
+    def on(cls, rule: AbstractDifferentiator, data: Dataset) -> "Settled":
+        """What a rule becomes on these runs."""
+        chosen = rule.rule(data)
+        return cls(chosen, chosen.systematic_error(data, chosen.slopes(data)))
+
+    @property
+    def min_points(self) -> int:
+        return self.chosen.min_points
+
+    def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
+        return _for_steps(self.chosen, data).slopes(data)
+
+    def rule(self, data: Dataset) -> AbstractDifferentiator:
+        return self
+
+    def coarser(self) -> AbstractDifferentiator | None:
+        return self.chosen.coarser()
+
+    def systematic_error(self, data, slopes) -> Float[np.ndarray, " n"]:
+        return self.error
+
+
+def _for_steps(rule: AbstractDifferentiator, data: Dataset) -> AbstractDifferentiator:
+    """The rule, or where it was chosen for equal steps that the data have not, its like."""
+    if isinstance(rule, LongAndShort):
+        return LongAndShort(_for_steps(rule.long, data), rule.short)
+    if isinstance(rule, SavitzkyGolay) and not data.has_equal_steps(EXACT).all():
+        return LocalPolynomial(rule.window, rule.degree)
+    return rule
+
+
+@final
 @dataclass(frozen=True)
 class LongAndShort(AbstractDifferentiator):
     """One rule for runs that are long enough for it, another for the others."""

@@ -41,7 +41,14 @@ class FiniteDifference(AbstractDifferentiator):
 class SmoothedFiniteDifference(AbstractDifferentiator):
     """The paper's targets: Savitzky-Golay smoothing of the states, then second-order differences.
 
-    Needs equal steps. With `window=5` as in the paper; `degree=3` is PySINDy's default.
+    Needs equal steps.
+
+    Parameters
+    ----------
+    window
+        points of the smoother, as in the paper.
+    degree
+        of its polynomial, PySINDy's default.
     """
 
     window: int = 5

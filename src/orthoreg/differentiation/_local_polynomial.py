@@ -21,6 +21,13 @@ class SavitzkyGolay(AbstractDifferentiator):
     """Slope of a polynomial fitted to each window of equally spaced points.
 
     Near the ends of a run the first or last full window serves. Refuses unequal steps.
+
+    Parameters
+    ----------
+    window
+        points of a window, an odd number.
+    degree
+        of the polynomial.
     """
 
     window: int
@@ -48,7 +55,15 @@ class SavitzkyGolay(AbstractDifferentiator):
 @final
 @dataclass(frozen=True)
 class LocalPolynomial(AbstractDifferentiator):
-    """Savitzky-Golay for any steps: each row has its own fit, on its true times."""
+    """Savitzky-Golay for any steps: each row has its own fit, on its true times.
+
+    Parameters
+    ----------
+    window
+        points of a window, an odd number.
+    degree
+        of the polynomial.
+    """
 
     window: int
     degree: int

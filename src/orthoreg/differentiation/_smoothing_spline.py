@@ -22,8 +22,13 @@ _STRENGTHS = 10.0 ** np.arange(-4, 9)
 class SmoothingSpline(AbstractDifferentiator):
     """Slope of the cubic spline s that minimises sum (y - s)^2 + smoothing * integral s''^2.
 
-    Works on any steps. With `smoothing=None` each state gets, on each time grid, the strength
-    that best predicts held-out points. Runs that share a grid are fitted in one call.
+    Works on any steps. Runs that share a grid are fitted in one call.
+
+    Parameters
+    ----------
+    smoothing
+        the strength; with None each state gets, on each time grid, the one that best predicts
+        held-out points.
     """
 
     smoothing: float | None = None

@@ -2,10 +2,15 @@
 
 import csv
 import json
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+_MOST_SLOPES = 20_000
+_FARTHEST = 1e9
 
 
 def odebench_runs(folder: Path) -> dict[int, tuple[np.ndarray, np.ndarray]]:
@@ -22,6 +27,31 @@ def odebench_runs(folder: Path) -> dict[int, tuple[np.ndarray, np.ndarray]]:
     known: list[dict[str, Any]] = json.loads(file.read_text())
     numbers = [int(one["id"]) for one in known]
     return {n: (np.array(rows[n, 0]), np.array(rows[n, 1])) for n in numbers}
+
+
+def forecast(
+    slope: Callable[[np.ndarray], np.ndarray], start: np.ndarray, times: np.ndarray
+) -> np.ndarray:
+    """The states at these times, not finite from where the solver fails or gives up."""
+    from scipy.integrate import solve_ivp
+
+    nothing, used = np.full((len(times), len(start)), np.nan), 0
+
+    def checked(_: float, x: np.ndarray) -> np.ndarray:
+        nonlocal used
+        used += 1
+        if used > _MOST_SLOPES or not np.abs(x).max() < _FARTHEST:
+            raise FloatingPointError
+        return slope(x)
+
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = solve_ivp(checked, (times[0], times[-1]), start, "LSODA", times,
+                              rtol=1e-7, atol=1e-9).y.T  # fmt: skip
+        except (FloatingPointError, ValueError):
+            return nothing
+    return found if len(found) == len(times) else nothing
 
 
 def forecast_r2(x: np.ndarray, truth: np.ndarray) -> float:

@@ -9,7 +9,7 @@ from typing import Literal, final
 import numpy as np
 
 from .. import OrthoReg
-from .._discovery import discover
+from .._discovering import discover
 from ..augmentations import Zero
 from ..data import Dataset
 from ..diagnostics import normalized_mse
@@ -17,7 +17,8 @@ from ..libraries import evaluate, parse
 from ..sweeps import Job, Record
 from ..systems import Duffing, Pendulum, Split, generate
 from ._discovery_systems import BENCHMARKS
-from ._odebench import forecast_r2, odebench_runs
+from ._odebench import forecast, forecast_r2, odebench_runs
+from ._peers import EVALUATIONS, Slope, operon_model, pysindy_models
 from ._settings import Scale
 
 NAME = "discovery"
@@ -26,7 +27,9 @@ CAPTION = (
     "Clean and noisy runs, never analytic derivatives. Pendulum and Duffing: `explain` on a fit "
     "with poly(2) + fourier(1), and its first proposal accepted. One term withheld from the "
     "library, and nothing withheld. ODEBench, where its data are there: the share of systems whose "
-    "unseen start is forecast with R^2 > 0.9, by the best model and by any of the list."
+    "unseen start is forecast with R^2 > 0.9, by the best model and by any of the list; PySINDy by "
+    f"any of nine models, Operon with {EVALUATIONS} evaluations an equation, both from our "
+    "derivatives, where they are installed."
 )
 PAPER = "none: beyond the paper"
 LABELS = {
@@ -42,7 +45,7 @@ LABELS = {
     "discovery/odebench/5%": "ODEBench, noise 5 %",
 }
 SETTINGS = tuple(LABELS)
-METHODS = ("base", "discovery")
+METHODS = ("base", "discovery", "pysindy", "operon")
 METRICS = ("named_percent", "spurious", "derivative.t2", "top_percent", "list_percent", "seconds")
 BLOCKS: Literal["setting", "metric"] = "setting"
 
@@ -156,22 +159,37 @@ def _complete(case: Case) -> dict[tuple[str, str], float]:
 
 
 def _ode(case: Case) -> dict[tuple[str, str], float]:
-    """Forecasts of the other start, by the best model, the base library's and any of the list."""
+    """Forecasts of the other start, by the best model, the base library's and any of the list;
+    beside them those of other programs from the same derivatives."""
     train, test = _odebench()[int(case.system)]
     rng = np.random.default_rng(1000 * int(case.system) + case.seed)
     states = train[:, 1:] * (1 + _noise(case) * rng.standard_normal(train[:, 1:].shape))
+    data = Dataset.from_arrays(states, train[:, 0])
+
+    def is_good(slope: Slope) -> bool:
+        return forecast_r2(forecast(slope, test[0, 1:], test[:, 0]), test[:, 1:]) > _GOOD
+
     began = time.process_time()
-    found = discover(Dataset.from_arrays(states, train[:, 0]))
+    found = discover(data)
     seconds = time.process_time() - began
-    good = [forecast_r2(one.model.simulate(test[0, 1:], test[:, 0]).x, test[:, 1:]) > _GOOD
-            for one in found.models]  # fmt: skip
+    good = [is_good(lambda x, one=one: one.model.field_.values(x[None])[0]) for one in found.models]
     base = [one.is_base for one in found.models].index(True)
-    return {
+    result = {
         ("base", "top_percent"): 100.0 * good[base],
         ("discovery", "top_percent"): 100.0 * good[0],
         ("discovery", "list_percent"): 100.0 * any(good),
         ("discovery", "seconds"): seconds,
     }
+    began = time.process_time()
+    others = [is_good(slope) for slope in pysindy_models(data)]
+    if others:
+        result["pysindy", "list_percent"] = 100.0 * any(others)
+        result["pysindy", "seconds"] = time.process_time() - began
+    began = time.process_time()
+    if (slope := operon_model(data)) is not None:
+        result["operon", "seconds"] = time.process_time() - began
+        result["operon", "top_percent"] = 100.0 * is_good(slope)
+    return result
 
 
 _MEASURES = {

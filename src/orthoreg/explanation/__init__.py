@@ -9,6 +9,7 @@ from ._evidence import Alternative as Alternative
 from ._evidence import Constant as Constant
 from ._evidence import Evidence as Evidence
 from ._evidence import gather_evidence as gather_evidence
+from ._evidence import points_around as points_around
 from ._evidence import short_terms as short_terms
 from ._measurements import Measurements as Measurements
 from ._measurements import measurements as measurements
@@ -17,5 +18,3 @@ from ._proposals import Gap as Gap
 from ._proposals import explain_rows as explain_rows
 from ._ranking import Ranked as Ranked
 from ._ranking import Ranking as Ranking
-from ._ranking import rank as rank
-from ._score import misfit_nats as misfit_nats

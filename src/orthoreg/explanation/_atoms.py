@@ -20,10 +20,15 @@ _FEWEST_VALUES = 2
 @final
 @dataclass(frozen=True, init=False, repr=False)
 class Atom:
-    """A formula for `explain` and `discover` to try, with the bounds of its inner parameters.
+    """A formula for `explain` and `discover` to try.
 
-    `Atom("exp(-p*z)*w", p=(0, 10))`: z and w stand for any two variables, unless the data have
-    variables of these names. Other words are variables of the data, or parameters with bounds.
+    Parameters
+    ----------
+    formula
+        such as "exp(-p*z)*w": z and w stand for any two variables, unless the data have variables
+        of these names. Other words are variables of the data, or inner parameters.
+    bounds
+        of each inner parameter, by its name: `Atom("exp(-p*z)*w", p=(0, 10))`.
     """
 
     formula: str

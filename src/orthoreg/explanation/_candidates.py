@@ -1,7 +1,7 @@
 """From supports to candidates: parameters estimated, idle terms left out, constants made
 readable."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -80,7 +80,7 @@ def candidate(equation: Equation, fit: Projection | None) -> Candidate | None:
     """What a projection costs."""
     if fit is None or not np.isfinite(fit.rss):
         return None
-    prices = _prices(equation, fit)
+    prices = term_prices(fit, equation.count)
     rows = len(equation.target)
     free = rows - len(fit.covariance)
     return Candidate(
@@ -93,15 +93,19 @@ def candidate(equation: Equation, fit: Projection | None) -> Candidate | None:
     )
 
 
-def _prices(equation: Equation, fit: Projection) -> tuple[float, ...]:
-    """What each term costs; a denominator that terms share is paid for once."""
+def term_prices(
+    fit: Projection, count: float, elsewhere: Set[Expression] = frozenset()
+) -> tuple[float, ...]:
+    """What each term costs; a denominator that terms share is paid for once, and symbols of terms
+    that are `elsewhere` already cost little."""
     prices, paid = [], False
     for shape, values in zip(fit.shapes, fit.values, strict=True):
         if shape.numerator is not None and paid:
-            prices.append(price_of(Shape(shape.numerator, shape.family), (), equation.count))
-        else:
-            prices.append(equation.price_of(shape, values))
+            shape, values = Shape(shape.numerator, shape.family), ()
         paid |= shape.numerator is not None
+        if shape.at(values) in elsewhere:
+            shape = replace(shape, is_shared=True)
+        prices.append(price_of(shape, values, count))
     return tuple(prices)
 
 

@@ -32,6 +32,7 @@ FASTEST = 26.0
 _MARGIN = 0.02  # of the range, beyond which a domain must reach
 _STEEPEST = 12.0  # exponent over the range
 _STEP = 2.4  # of frequency times range, between neighbours on a grid
+_MOST_CYCLES = 60
 _DEGREE = 3
 _MOST_COLUMNS = 1100
 _FEW = 4  # values of parameters on a coarse grid
@@ -101,6 +102,12 @@ def _frequencies(span: Span) -> Offer | None:
     values = np.arange(1.2, FASTEST, _STEP) / span.range
     near = [v for v in values if all(abs(v - k) * span.range > 0.4 * _STEP for k in whole)]
     return _column([*near, *whole]), (0.1 / span.range,), (most,)
+
+
+def _cycles(span: Span) -> Offer | None:
+    """Of time: up to so many periods in its range."""
+    values = np.arange(_STEP, 2 * np.pi * _MOST_CYCLES, _STEP) / span.range
+    return values[:, None], (0.5 / span.range,), (2 * np.pi * _MOST_CYCLES / span.range,)
 
 
 def _rates(span: Span) -> Offer | None:
@@ -198,6 +205,11 @@ TEMPLATES = (
     Template("log(z)", "power", _plain(lambda span: span.positive)),
     Template("z**p", "power", _exponents, own=False),
 )
+TIME_TEMPLATES = (
+    Template("sin(p*z)", "time", _cycles),
+    Template("cos(p*z)", "time", _cycles),
+    Template("exp(p*z)", "time", _rates),
+)
 _PAIRS = (
     "sin(z + w)", "cos(z + w)", "sin(z - w)", "cos(z - w)", "sin(z)*sin(w)", "cos(z)*cos(w)",
 )  # fmt: skip
@@ -211,15 +223,20 @@ _POLAR_PAIRS = {
 _INVERSE_PAIRS = ("cos(w)/z", "sin(w)/z")
 
 
-def catalogue(names: Sequence[str], extent: Extent) -> list[Shape]:
+def catalogue(names: Sequence[str], extent: Extent, clock: int | None = None) -> list[Shape]:
     """Every function of the catalogue that these data can hold: monomials up to degree three,
-    templates of each variable, and these times a variable."""
-    places = [int(v) for v in np.flatnonzero(extent.varies)]
+    templates of each variable, and these times a variable. Of time, the variable `clock`, there
+    are oscillations, exponentials and a line."""
+    places = [int(v) for v in np.flatnonzero(extent.varies) if v != clock]
     spans = {v: span_of(extent, v) for v in places}
     variables = {v: Variable(v, names[v]) for v in places}
     plain = list(_monomials(names, places))
     plain += [one for v in places for _, one in _with_templates(variables[v], spans[v])]
     plain += _pairs(variables, spans)
+    if clock is not None and extent.varies[clock]:
+        time = Variable(clock, names[clock])
+        plain += [Shape(time, "time")]
+        plain += [one for _, one in _with_templates(time, span_of(extent, clock), TIME_TEMPLATES)]
     factors = [
         (one, variables[v], template)
         for z in places
@@ -252,8 +269,10 @@ def _monomials(names: Sequence[str], places: Sequence[int]) -> Iterator[Shape]:
             yield Shape(term, "poly")
 
 
-def _with_templates(z: Variable, span: Span) -> Iterator[tuple[Template, Shape]]:
-    for template in TEMPLATES:
+def _with_templates(
+    z: Variable, span: Span, templates: Sequence[Template] = TEMPLATES
+) -> Iterator[tuple[Template, Shape]]:
+    for template in templates:
         offer = template.offer(span)
         if offer is None:
             continue

@@ -1,7 +1,7 @@
 """Whole models from the candidates of each equation, as fields that trajectories can judge."""
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -10,21 +10,24 @@ from jaxtyping import Bool, Float
 
 from .._field import HybridField
 from ..augmentations import TanhLayers
-from ..libraries import FeatureMap, PerState, Terms, bind, parse, quote_name
-from ._candidates import Candidate
+from ..libraries import AbstractLibrary, Expression, FeatureMap, PerState, Terms, parse
+from ..physics import Bound, Knowledge
+from ._candidates import Candidate, term_prices
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Combination:
     """A candidate for each learned equation. `library` has exactly their terms, `prices` what each
-    of them costs, and `is_new` which the base library lacks, like the field's coefficients."""
+    of them costs, and `is_new` which the base library lacks, like the field's coefficients;
+    `knowledge` is what is known of these."""
 
     candidates: tuple[Candidate, ...]
     library: PerState
     field: HybridField
     prices: Float[np.ndarray, "c K"]
     is_new: Bool[np.ndarray, "c K"]
+    knowledge: Knowledge
 
     @property
     def score(self) -> float:
@@ -57,11 +60,12 @@ def best_combinations(lists: Sequence[Sequence[Any]], most: int) -> list[tuple[A
 
 def combine(
     candidates: Sequence[Candidate],
-    names: Sequence[str],
+    bind: Callable[[AbstractLibrary], Bound],
     outputs: Sequence[str],
-    given: dict[int, int],
+    count: float,
 ) -> Combination:
-    """The field that these candidates are together."""
+    """The field that these candidates are together with what is known, for so many rows; a term
+    that two equations have costs less in the second."""
     written, values, library = {}, {}, {}
     for one in candidates:
         formulas, bounds = [], {}
@@ -74,21 +78,23 @@ def combine(
         ordered = sorted(formulas, key=lambda text: (len(text), text))  # short ones first
         library[outputs[one.output]] = Terms(ordered, bounds)
     whole = PerState(library)
-    features = bind(whole, names, outputs, given)
-    coefficients = np.zeros((len(outputs), len(features.terms)))
+    bound = bind(whole)
+    features, known = bound.features, bound.knowledge
+    coefficients = np.where(known.given, known.low, 0.0)
     prices, is_new = np.zeros_like(coefficients), np.zeros(coefficients.shape, dtype=bool)
+    elsewhere: set[Expression] = set()
     for one in candidates:
+        paid = term_prices(one.fit, count, elsewhere)
+        elsewhere |= set(one.terms)
         for text, w, price, shape in zip(
-            written[one.output], one.fit.coefficients, one.prices, one.fit.shapes, strict=True
+            written[one.output], one.fit.coefficients, paid, one.fit.shapes, strict=True
         ):
             place = _place(features, text)
             coefficients[one.output, place] += w
             prices[one.output, place] = price
             is_new[one.output, place] = not shape.known
-    for c, v in given.items():
-        coefficients[c, features.names.index(quote_name(names[v]))] = 1.0
     field = _field(features.with_values(values[name] for name in features.parameters), coefficients)
-    return Combination(tuple(candidates), whole, field, prices, is_new)
+    return Combination(tuple(candidates), whole, field, prices, is_new, known)
 
 
 def _place(features: FeatureMap, text: str) -> int:

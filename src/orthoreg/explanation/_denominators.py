@@ -142,7 +142,7 @@ def fractions(numerators: Sequence[Expression], shared: dict[Expression, float])
 def _monomials(equation: Equation) -> list[Expression]:
     """Monomials of degree three, higher ones of a single variable."""
     rows = equation.rows
-    moving = set(np.flatnonzero(rows.extent.varies).tolist())
+    moving = set(np.flatnonzero(rows.extent.varies).tolist()) - {rows.clock}
     found = [
         term
         for term in Polynomial(_IMPLICIT_DEGREE).terms(tuple(rows.names))

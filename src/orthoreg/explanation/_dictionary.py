@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import final
 
 import numpy as np
@@ -13,7 +14,7 @@ from ._shapes import Shape, symbols
 PER_SYMBOL = 1.5
 """Nats that a symbol of a formula costs."""
 PER_KNOWN_SYMBOL = 0.3
-"""The same in a term of the library that a user chose."""
+"""The same in a term of the library that a user chose, or that another equation has."""
 _ALIKE = 1 - 1e-9  # cosine of columns that are the same but for a factor
 _LARGEST = 1e8  # ratio of a column's largest value to its median size
 _SIMPLE = tuple(range(1, 11))
@@ -66,12 +67,13 @@ def dictionary(shapes: Sequence[Shape], rows: Measurements) -> Dictionary:
     )  # fmt: skip
 
 
-def price_of(shape: Shape, values: Sequence[float], count: float) -> float:
+@lru_cache(maxsize=4096)
+def price_of(shape: Shape, values: tuple[float, ...], count: float) -> float:
     """Half of log N for the coefficient and for each parameter that is no simple number, and a
-    price for each symbol, which is small in a term of the library."""
+    price for each symbol, which is small in a term of the library or of another equation."""
     half = 0.5 * np.log(max(count, 2.0))
     free = sum(abs(value) not in _SIMPLE for value in values)
-    each = PER_KNOWN_SYMBOL if shape.is_expected else PER_SYMBOL
+    each = PER_KNOWN_SYMBOL if shape.is_expected or shape.is_shared else PER_SYMBOL
     return float(half * (1 + free) + each * max(symbols(shape.at(values)), 1))
 
 

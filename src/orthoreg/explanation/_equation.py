@@ -6,10 +6,12 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
+from ..physics import Symmetries
 from ._dictionary import Dictionary, price_of
 from ._measurements import Measurements
 from ._score import misfit_nats
 from ._shapes import Shape
+from ._symmetries import symmetric
 
 _MOST_KEPT = 2000  # columns that were asked for, in case they are again
 
@@ -19,11 +21,18 @@ class Equation:
     """y = Phi w for one output, rows in units of their noise, columns of unit norm.
 
     Columns can be added while a search goes on. `noise` is the variance of what no formula
-    explains, in these units: one, until more is known to be left.
+    explains, in these units: one, until more is known to be left. Columns that are offered must
+    have the `symmetries`.
     """
 
-    def __init__(self, rows: Measurements, terms: Dictionary, output: int):
-        self.rows, self.output = rows, output
+    def __init__(
+        self,
+        rows: Measurements,
+        terms: Dictionary,
+        output: int,
+        symmetries: Symmetries | None = None,
+    ):
+        self.rows, self.output, self._symmetries = rows, output, symmetries
         self.weight = 1 / rows.noise[:, output]
         self.target = rows.targets[:, output] * self.weight
         self.count = rows.count
@@ -39,7 +48,6 @@ class Equation:
         self.moments = self.phi.T @ self.target
         self.square = float(self.target @ self.target)
         self._columns: dict[tuple[int, tuple[float, ...]], np.ndarray] = {}
-        self._prices: dict[tuple[int, tuple[float, ...]], float] = {}
 
     def __len__(self) -> int:
         return len(self.shape)
@@ -62,17 +70,12 @@ class Equation:
         """The derivatives of a column by its parameters, likewise."""
         return self.rows.at_rows(shape.gradient(self.rows.points, values)) * self.weight[:, None]
 
-    def price_of(self, shape: Shape, values: Sequence[float]) -> float:
-        key = (id(shape), tuple(values))
-        if key not in self._prices:
-            self._prices[key] = price_of(shape, values, self.count)
-        return self._prices[key]
-
     def offer(self, shape: Shape) -> None:
-        """A new shape, with a column for each start of its parameters."""
-        self.shapes.append(shape)
-        for values in shape.grid:
-            self.add(len(self.shapes) - 1, tuple(values.tolist()))
+        """A new shape, if it has the symmetries, with a column for each start of its parameters."""
+        for one in symmetric([shape], self._symmetries, self.output):
+            self.shapes.append(one)
+            for values in one.grid:
+                self.add(len(self.shapes) - 1, tuple(values.tolist()))
 
     def add(self, place: int, values: tuple[float, ...]) -> int | None:
         """A new column of a shape; its number, None where it is not finite."""
@@ -87,6 +90,6 @@ class Equation:
         self.moments = np.append(self.moments, column @ self.target)
         self.shape = np.append(self.shape, place)
         self.values.append(values)
-        self.price = np.append(self.price, self.price_of(self.shapes[place], values))
+        self.price = np.append(self.price, price_of(self.shapes[place], values, self.count))
         self.known = np.append(self.known, self.shapes[place].known)
         return len(self) - 1

@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
+from ..data import Extent
 from ..libraries import parameters_of, to_text
 from ._candidates import Candidate, interval_half
 from ._equation import Equation
@@ -118,7 +119,7 @@ def alternatives(
         and abs(one.score - found.score) < _TOLD_APART
         and one.structure != found.structure
     ]
-    points = _around(equation)
+    points = points_around(equation.rows.extent)
     return tuple(_alternative(equation, found, one, points) for one in near)
 
 
@@ -175,8 +176,8 @@ def _changes(base: Candidate, found: Candidate) -> dict[str, tuple[float, float]
     return {name: (before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after}}
 
 
-def _around(equation: Equation) -> Float[np.ndarray, "P V"]:
-    extent = equation.rows.extent
+def points_around(extent: Extent) -> Float[np.ndarray, "P V"]:
+    """Points drawn within one and a half times the range of the data."""
     middle, half = (extent.high + extent.low) / 2, (extent.high - extent.low) / 2
     rng = np.random.default_rng(0)
     drawn = rng.uniform(-_REACH, _REACH, (_POINTS, len(middle)))

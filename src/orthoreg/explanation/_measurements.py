@@ -1,6 +1,6 @@
 """What the search fits: rows of each equation, each in units of its own noise."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -28,7 +28,7 @@ class Measurements:
 
     `noise` (R x c) is the standard deviation that each target has at least. `count` is how many
     rows count as independent of each other; `group` are runs or stretches of these. `slopes` are
-    derivatives at the points, where these were estimated.
+    derivatives at the points, where these were estimated; `clock` is the variable that is time.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -43,17 +43,26 @@ class Measurements:
     count: float
     extent: Extent
     slopes: Float[np.ndarray, "M c"] | None = None
+    clock: int | None = None
 
     def at_rows(self, values: Float[np.ndarray, "M k"]) -> Float[np.ndarray, "R k"]:
         """Functions at points as they count in the rows."""
         return values if self.windows is None else np.asarray(self.windows @ values)
 
 
-def measurements(loss: AbstractLoss, data: Dataset, most: int = MOST_ROWS) -> Measurements:
+def measurements(
+    loss: AbstractLoss,
+    data: Dataset,
+    most: int = MOST_ROWS,
+    states: Float[np.ndarray, "N n"] | None = None,
+) -> Measurements:
     """The weak form of these runs: windows as noise asks, or narrow ones where there is none,
     which beat any derivative of the samples. Short runs, and derivatives that were measured, go
-    by the rule of the loss."""
-    data = data.some_runs(_MOST_SAMPLES, 2)
+    by the rule of the loss. `states` are those of all rows as a model has them, if one is known:
+    they have less noise than what smoothing leaves."""
+    whole, data = data, data.some_runs(_MOST_SAMPLES, 2)
+    if whole.n_samples > data.n_samples:
+        states = None
     if data.derivatives is not None or int(np.median(data.run_lengths)) < _SHORT:
         return _joined([loss.observe(data)], data.n_samples, most)
     rule = loss.rule(data) if is_noisy(data) else None
@@ -66,6 +75,9 @@ def measurements(loss: AbstractLoss, data: Dataset, most: int = MOST_ROWS) -> Me
         widths = tuple(step * samples for samples in _NARROW)
     # windows of different widths have different noise, and so are made apart
     parts = [Weak(widths=h).observe(data) for h in widths]
+    if states is not None:
+        points = states if data.inputs is None else np.hstack([states, data.inputs])
+        parts = [replace(rows, points=points) for rows in parts]
     noise = [np.tile(np.sqrt(rows.target_mse), (len(rows), 1)) for rows in parts]
     if is_noisy(data):
         noise = [row_noise(data, h, rows) for h, rows in zip(widths, parts, strict=True)]
@@ -149,6 +161,7 @@ def _joined(
         float(min(rows_kept, samples)),
         first.extent,
         np.concatenate([rows.targets for rows in kept]) if windows is None else slopes,
+        first.clock,
     )
 
 

@@ -90,11 +90,12 @@ def project(
     bounds. None where a column is not finite."""
     shapes, values = tuple(shapes), [tuple(v) for v in values]
     held = tuple(held or [(False,) * len(v) for v in values])
+    free = free_groups(shapes, held)
+    values = _agreed(values, free)
     columns = _columns(equation, shapes, values)
     if columns is None:
         return None
     w, rss = _solved(columns, equation.target)
-    free = free_groups(shapes, held)
     moving = {k for group in free for k, _ in group}
     for _ in range(rounds if free else 0):
         step = _newton_step(equation, shapes, values, columns, w, free)
@@ -119,6 +120,16 @@ def project(
     if rounds:  # else this is a trial, whose errors nobody asks for
         covariance = _covariance(equation, shapes, values, columns, w, free)
     return Projection(shapes, tuple(values), held, w, rss, covariance)
+
+
+def _agreed(values: Sequence[tuple[float, ...]], free: Sequence[Group]) -> list[tuple[float, ...]]:
+    """The values with those of shared parameters as the first term has them."""
+    found = [list(v) for v in values]
+    for group in free:
+        first = found[group[0][0]][group[0][1]]
+        for k, i in group:
+            found[k][i] = first
+    return [tuple(v) for v in found]
 
 
 def _columns(

@@ -1,20 +1,26 @@
 """From measured rows and a library to the gaps of each equation, with candidates that fill them."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import Any, final
+
+import numpy as np
+from jaxtyping import Bool
 
 from .._errors import InputError
 from .._progress import progress
-from ..libraries import FeatureMap, parameters_of
+from ..libraries import Expression, FeatureMap, parameters_of
+from ..physics import Knowledge
 from ._atoms import Atom
 from ._candidates import Candidate
 from ._catalogue import catalogue
 from ._dictionary import Dictionary, dictionary
 from ._equation import Equation
+from ._limits import limits_of, without_given
 from ._measurements import Measurements
-from ._search import search
+from ._search import FAMILIES, search
 from ._shapes import Shape
+from ._symmetries import symmetric
 
 LEAST_GAIN = 10.0
 """Nats by which a candidate with new terms must be better than the library's best."""
@@ -49,33 +55,61 @@ def explain_rows(
     atoms: Sequence[Any] = (),
     *,
     supports: dict[int, Sequence[int]] | None = None,
+    knowledge: Knowledge | None = None,
+    shared: Mapping[int, Set[Expression]] | None = None,
     is_expected: bool = True,
     goes_on: Callable[[], bool] = lambda: True,
     most: int = 16,
 ) -> list[Gap]:
-    """The gaps of all equations that are learned. `features` is the library, whose terms are
-    cheaper than others if it `is_expected`; `supports` are the terms that a model uses in each
-    equation."""
+    """The gaps of all equations that are learned.
+
+    `features` is the library, whose terms are cheaper than others if it `is_expected`; `supports`
+    are the terms that a model uses in each equation, `shared` those that its other equations have,
+    which are cheap too. Of equations that `knowledge` completes nothing is sought; in others what
+    is given is subtracted, and candidates have what is required, the symmetries, and no
+    coefficient beyond its bounds.
+    """
     gaps = []
     shapes = new_shapes(rows, atoms)
-    with progress("Searching", float(len(rows.learned))) as show:
-        for done, c in enumerate(rows.learned):
-            show(float(done), rows.outputs[c])
-            terms = dictionary([*known_shapes(features, c, is_expected), *shapes], rows)
+    features = features.resolved() if features.values else features
+    known = Knowledge.none(features.mask.shape) if knowledge is None else knowledge
+    learned = [c for c in rows.learned if c not in known.complete]
+    with progress("Searching", float(len(learned))) as show:
+        for done, c in enumerate(learned):
+            begun, share = without_given(rows, features, known, c), len(FAMILIES) + 1
+
+            def told(part: int, what: str, done: int = done, c: int = c, share=share) -> None:
+                show(done + part / share, f"{rows.outputs[c]}': {what}")
+
+            library = known_shapes(features, c, is_expected, ~known.given[c])
+            offered = [*library, *symmetric(shapes, known.symmetries, c)]
+            elsewhere = (shared or {}).get(c, frozenset())
+            terms = dictionary([_marked(one, elsewhere) for one in offered], begun)
             support = _columns(terms, features, (supports or {}).get(c, ()))
-            equation = Equation(rows, terms, c)
-            found = search(equation, support, goes_on=goes_on, most=most)
+            needed = _columns(terms, features, np.flatnonzero(known.required[c]).tolist())
+            equation = Equation(begun, terms, c, known.symmetries)
+            limits = limits_of(features, known, c)
+            found = search(
+                equation, support, required=needed, allow=limits.allow, goes_on=goes_on,
+                told=told, most=most,
+            )  # fmt: skip
             gaps.append(Gap(equation, found.base, found.candidates))
     return gaps
 
 
-def known_shapes(features: FeatureMap, output: int, is_expected: bool = True) -> list[Shape]:
-    """The terms of the library that an equation may use, parameters at their values."""
-    resolved = features.resolved() if features.values else features
+def _marked(shape: Shape, elsewhere: Set[Expression]) -> Shape:
+    is_shared = not shape.parameters and shape.expression in elsewhere
+    return replace(shape, is_shared=True) if is_shared else shape
+
+
+def known_shapes(
+    features: FeatureMap, output: int, is_expected: bool, is_open: Bool[np.ndarray, " K"]
+) -> list[Shape]:
+    """The terms of the library that an equation may use, but for those that are given."""
     return [
         Shape(term, "known", known=True, is_expected=is_expected, written_as=name)
         for term, name, allowed in zip(
-            resolved.terms, features.names, features.mask[output], strict=True
+            features.terms, features.names, features.mask[output] & is_open, strict=True
         )
         if allowed and not parameters_of(term)
     ]
@@ -90,13 +124,12 @@ def new_shapes(rows: Measurements, atoms: Sequence[Any]) -> list[Shape]:
                 f"it has {atom!r}."
             )
     own = [shape for atom in atoms for shape in atom.shapes(rows.names, rows.extent)]
-    return own + catalogue(rows.names, rows.extent)
+    return own + catalogue(rows.names, rows.extent, rows.clock)
 
 
 def _columns(terms: Dictionary, features: FeatureMap, support: Sequence[int]) -> list[int]:
     """The columns of the dictionary that are these terms."""
-    resolved = features.resolved() if features.values else features
-    wanted = {resolved.terms[k] for k in support}
+    wanted = {features.terms[k] for k in support}
     return [
         k
         for k in range(len(terms.shape))

@@ -1,6 +1,6 @@
 """Whole models ranked by the trajectories that they make."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -26,11 +26,13 @@ _RUN_AWAY = 1e4  # nats of a model that follows nothing at all
 @final
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A combination whose constants were matched, and its score in nats."""
+    """A combination whose constants were matched, its score in nats, and the states of all rows
+    as it has them."""
 
     combination: Combination
     field: HybridField
     score: float
+    states: Float[np.ndarray, "N n"]
 
     @property
     def is_base(self) -> bool:
@@ -55,6 +57,10 @@ class Ranking:
         self._variance = np.maximum(data.states.var(axis=0), 1e-300)
         self._found: list[tuple[Combination, Matched]] = []
 
+    @property
+    def is_noisy(self) -> bool:
+        return self._matcher.prune
+
     def add(self, one: Combination) -> None:
         """Matches one combination."""
         price = _price(one, one.field)
@@ -64,12 +70,14 @@ class Ranking:
             return self._score(misfit, least, price) < self._best(length, least) + _HOPELESS
 
         bounds = parameter_bounds(one.library)
-        self._found.append((one, self._matcher.match(one.field, bounds, goes_on=goes_on)))
+        matched = self._matcher.match(one.field, bounds, one.knowledge, goes_on=goes_on)
+        self._found.append((one, matched))
 
     def sharpened(self, one: Ranked) -> HybridField:
         """The field with its constants matched as well as they can be."""
-        bounds = parameter_bounds(one.combination.library)
-        return self._matcher.match(one.field, bounds, effort=FULL).field
+        whole = one.combination
+        bounds = parameter_bounds(whole.library)
+        return self._matcher.match(one.field, bounds, whole.knowledge, effort=FULL).field
 
     def ranked(self) -> list[Ranked]:
         """Best first, one of each set of terms. Scores are those of the longest segments that
@@ -89,7 +97,7 @@ class Ranking:
             used = np.asarray(field.coefficients) != 0
             key = tuple((int(c), field.features.names[k]) for c, k in np.argwhere(used))
             if key not in best or score < best[key].score:
-                best[key] = Ranked(one, field, score)
+                best[key] = Ranked(one, field, score, matched.states)
         return sorted(best.values(), key=lambda one: one.score)
 
     def _longest(self) -> int:
@@ -125,24 +133,6 @@ class Ranking:
         """N/2 log of the misfit over the least one, and the price."""
         ratio = np.maximum((misfit / least)[self._measured], 1.0)
         return 0.5 * self._count * float(np.log(ratio).sum()) + price
-
-
-def rank(
-    data: Dataset,
-    interpolation: Mapping[str, str],
-    combinations: Sequence[Combination],
-    goes_on: Callable[[], bool],
-    told: Callable[[float, Combination], None],
-    always: Sequence[Combination] = (),
-) -> tuple[Ranking, list[Ranked]]:
-    """Combinations, best first; `always` are matched even when there is no time left."""
-    ranking = Ranking(data, interpolation)
-    for done, one in enumerate([*always, *combinations]):
-        if done >= max(len(always), 1) and not goes_on():
-            break
-        told(float(done), one)
-        ranking.add(one)
-    return ranking, ranking.ranked()
 
 
 def _price(one: Combination, field: HybridField) -> float:

@@ -16,11 +16,20 @@ from ._projection import project
 
 FAMILIES = (
     ("poly",),
+    ("poly", "time"),
     ("poly", "trig"),
     ("poly", "rational", "power"),
     ("poly", "exp"),
-    ("poly", "trig", "rational", "power", "exp", "own"),
+    ("poly", "time", "trig", "rational", "power", "exp", "own"),
 )
+_LABELS = {
+    "poly": "polynomials",
+    "time": "functions of time",
+    "trig": "sines and cosines",
+    "power": "fractions and powers",
+    "exp": "exponentials",
+    "own": "all together",
+}
 _DEPTH = 7
 _EACH = 4  # supports polished at each temperature in a family
 _REFINED = 3  # of a level whose parameters are estimated within the beam
@@ -48,26 +57,34 @@ def search(
     equation: Equation,
     support: Sequence[int] = (),
     *,
+    required: Sequence[int] = (),
+    allow: Callable[[Candidate], bool] = lambda found: True,
     goes_on: Callable[[], bool] = lambda: True,
+    told: Callable[[int, str], None] = lambda part, what: None,
     most: int = 16,
 ) -> Found:
-    """Candidates of the equation. `support` are known columns that a model uses already.
+    """Candidates of the equation that are allowed. `support` are known columns that a model uses
+    already, `required` those that every candidate should have.
 
     Beams are guided by the noise that rows are known to have; candidates are judged by what the
     best of them leaves, where that is more.
     """
     equation.noise = 1.0
-    start = tuple(int(k) for k in support)
-    starts = [()] if not start else [(), start]
+    needed = tuple(int(k) for k in required)
+    start = tuple(dict.fromkeys([*needed, *(int(k) for k in support)]))
+    starts = [needed] if start == needed else [needed, start]
+    told(0, "terms of the library")
     known = beam(equation, equation.known, starts, depth=_DEPTH + 3)
     chosen = best_of(equation, known, _EACH)
     everything = list(known)
     _seed(equation, known)
     add_denominators(equation)
-    for names in FAMILIES:
+    for part, names in enumerate(FAMILIES, start=1):
         if not goes_on():
             break
-        if (_allowed(equation, names) & ~equation.known).any():
+        told(part, _LABELS.get(names[-1], names[-1]))
+        present = {equation.shapes[place].family for place in equation.shape}
+        if names[-1] == "own" or names[-1] in present:
             begun = starts if names != FAMILIES[-1] else [*starts, *_paired(equation, known)]
             supports = _in_family(equation, names, begun)
             everything += supports
@@ -81,8 +98,9 @@ def search(
         equation.noise = least
         found = [prune(equation, rescored(equation, one)) for one in found]
     ordered = _distinct(equation, found)
-    base = min((one for one in ordered if not one.new), key=lambda one: one.score)
-    return Found(base, tuple(ordered[:most]), equation.noise)
+    allowed = [one for one in ordered if allow(one)]
+    known_alone = [one for one in (*allowed, *ordered) if not one.new]
+    return Found(known_alone[0], tuple(allowed[:most]) or (known_alone[0],), equation.noise)
 
 
 def _seed(equation: Equation, known: Sequence[Support]) -> None:

@@ -33,7 +33,8 @@ class Shape:
 
     `grid` holds a row for each start of its `parameters`, `low` and `high` their bounds. `family`
     is the kind of function; terms of the library are `known`, `written_as` the library has them,
-    and `is_expected`, hence cheap, where a user chose that library. A shape with a `numerator` is
+    and `is_expected`, hence cheap, where a user chose that library; so is a shape that another
+    equation has, which `is_shared`. A shape with a `numerator` is
     that over a denominator, which terms of one equation share, parameters included.
     """
 
@@ -45,6 +46,7 @@ class Shape:
     high: tuple[float, ...] = ()
     known: bool = False
     is_expected: bool = False
+    is_shared: bool = False
     written_as: str = ""
     numerator: Expression | None = None
 

@@ -1,6 +1,7 @@
 """Fitted fields as text and mathematics, and as source of other languages."""
 
 from ._c import to_c as to_c
+from ._fmu import to_fmu as to_fmu
 from ._jax import JaxField as JaxField
 from ._jax import to_jax as to_jax
 from ._julia import to_julia as to_julia
@@ -25,4 +26,3 @@ from ._sympy import to_sympy as to_sympy
 from ._text import check_precision as check_precision
 from ._text import equations as equations
 from ._text import significant as significant
-from ._text import to_html as to_html

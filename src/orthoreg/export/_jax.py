@@ -21,11 +21,14 @@ class JaxField:
 
     Parameters
     ----------
-    parameters : what can be trained, a tree of arrays: `"coefficients"` (equations, terms), of
-        which only those in use count, the constants inside terms by name in `"constants"`, the
-        residual's output `"weights"` and its hidden `"layers"`.
-    terms : names of the terms, the columns of the coefficients.
-    states, inputs : names of the elements of x and u.
+    parameters
+        what can be trained, a tree of arrays: `"coefficients"` (equations, terms), of which only
+        those in use count, the constants inside terms by name in `"constants"`, the residual's
+        output `"weights"` and its hidden `"layers"`.
+    terms
+        names of the terms, the columns of the coefficients.
+    states, inputs
+        names of the elements of x and u.
 
     Examples
     --------

@@ -145,17 +145,24 @@ def _term(term: PrintedTerm) -> str:
 
 
 def mathml_name(name: str, derivatives: int = 0) -> str:
-    """A variable's name, or that of its derivative: letters slanted, words upright."""
+    """A variable's name, or that of its derivative: letters slanted with dots, words upright with
+    primes."""
     found = symbol(name)
     base, dots = _letters(found.base), found.dots + derivatives
-    while dots > 0:
-        above = _ABOVE[min(dots, 3)]
-        base = f'<mover accent="true">{base}<mo stretchy="false">{above}</mo></mover>'
-        dots -= 3
-    if not found.below:
-        return base
     below = "<mo>,</mo>".join(_letters(part) for part in found.below)
-    return f"<msub>{base}<mrow>{below}</mrow></msub>"
+    is_word = len(LETTERS.get(found.base, found.base)) > 1
+    if is_word and dots:
+        primes = f"<mo>{'′' * dots}</mo>"
+        return (
+            f"<msubsup>{base}<mrow>{below}</mrow>{primes}</msubsup>" if below
+            else f"<msup>{base}{primes}</msup>"
+        )  # fmt: skip
+    while dots > 0:
+        # the padding keeps the dots off the letter where the font has no tables for mathematics
+        mark = f'<mo stretchy="false" style="padding-bottom:.12em">{_ABOVE[min(dots, 3)]}</mo>'
+        base = f'<mover accent="true">{base}{mark}</mover>'
+        dots -= 3
+    return f"<msub>{base}<mrow>{below}</mrow></msub>" if below else base
 
 
 def _letters(text: str) -> str:

@@ -1,6 +1,5 @@
 """A fitted field as lines that people read, and how their numbers are written."""
 
-import html
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -75,11 +74,6 @@ def _exactly(field: HybridField, equation: int) -> str:
     """A right-hand side with all its digits."""
     pairs = zip(field.coefficients[equation], field.features.terms, strict=True)
     return to_text(add(*(multiply(Number(float(w)), term) for w, term in pairs if w != 0)))
-
-
-def to_html(lines: Sequence[str]) -> str:
-    """Lines of text for a notebook, as they are; nothing for none."""
-    return f"<pre>{html.escape(chr(10).join(lines))}</pre>" if lines else ""
 
 
 def has_residual(field: HybridField, equation: int) -> bool:

@@ -3,6 +3,7 @@
 from ._adapt import adapt as adapt
 from ._adapt import describe as describe
 from ._recipe import Recipe as Recipe
+from ._recipe import needs_rows as needs_rows
 from ._route import Fit as Fit
 from ._route import choose_terms as choose_terms
 from ._route import finish as finish

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from .._errors import InputError
 from .._field import HybridField
-from ..data import Rows, folds
+from ..data import AnyRows, fold_rule
 from ..moments import Moments, gather
 from ..physics import Knowledge
 from ..quadratic import Bounds, Equalities, QuadraticProblem, coupled
@@ -19,7 +19,7 @@ _UNEXCITED = 1e-12  # of the largest eigenvalue: rounding
 _SPREADS = np.append(0.0, np.logspace(-4, 0, 161))  # tau, relative to the largest change
 
 
-def adapt(field: HybridField, rows: Rows, knowledge: Knowledge | None = None) -> FitResult:
+def adapt(field: HybridField, rows: AnyRows, knowledge: Knowledge | None = None) -> FitResult:
     """The field's terms refitted to these rows, its residual as it is, as is what is given; of
     coefficients that meet all relations and bounds, those with the nearest values on the rows.
 
@@ -64,17 +64,17 @@ def _meeting(
     return new
 
 
-def describe(field: HybridField, rows: Rows) -> FitResult:
+def describe(field: HybridField, rows: AnyRows) -> FitResult:
     """The field as it is on these rows, with its residual's values there as the only basis
     functions; it is the minimum of no objective."""
     parts = _moments(field, rows)
     return _described(field, np.asarray(field.coefficients), sum(parts[1:], start=parts[0]))
 
 
-def _moments(field: HybridField, rows: Rows) -> list[Moments]:
+def _moments(field: HybridField, rows: AnyRows) -> list[Moments]:
     count = min(_STRETCHES, len(rows))
     gathered = gather(
-        field.features, field.neural, rows, folds=count, fold_of_row=folds(rows, count)
+        field.features, field.neural, rows, folds=count, fold_of_row=fold_rule(rows, count)
     )
     return [part for part in gathered if part.count]
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._typing import Mask
-from ..data import Rows, folds
+from ..data import AnyRows, folds
 from ..libraries import FeatureMap
 from ..physics import Knowledge
 from ._parameters import Projection
@@ -14,7 +14,7 @@ _LEVEL = 0.975
 
 
 def parameter_intervals(
-    features: FeatureMap, rows: Rows, support: Mask, known: Knowledge
+    features: FeatureMap, rows: AnyRows, support: Mask, known: Knowledge
 ) -> dict[str, tuple[float, float]]:
     """The 95 % interval of each parameter that the terms of `support` use.
 
@@ -23,7 +23,7 @@ def parameter_intervals(
     """
     projection = Projection(features, rows, support, known)
     names = [name for name in features.parameters if name in projection.used]
-    groups = folds(rows, min(_GROUPS, len(rows)))[projection.chosen]
+    groups = folds(projection.rows, min(_GROUPS, len(projection.rows)))
     if not names or len(np.unique(groups)) < 3:
         return {}
     values = np.array(features.values)

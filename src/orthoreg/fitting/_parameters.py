@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 
 from .._errors import InputError
 from .._typing import Mask
-from ..data import Rows, thinned
+from ..data import AnyRows
 from ..libraries import FeatureMap, parameters_of, sine_arguments, variables_of
 from ..physics import Group, Knowledge
 from ._implicit_start import implicit_starts
@@ -29,7 +29,7 @@ _NOT_FINITE = 1e6  # left in each row, of targets of size one, where a term is n
 
 def estimate_parameters(
     features: FeatureMap,
-    rows: Rows,
+    rows: AnyRows,
     support: Mask,
     bounds: Mapping[str, tuple[float, float]],
     knowledge: Knowledge | None = None,
@@ -50,7 +50,7 @@ def estimate_parameters(
     if not free.any():
         return features.with_values(values)
     starts = [values] if features.values else []
-    first = {} if features.values else implicit_starts(known.systems, rows, bounds)
+    first = {} if features.values else implicit_starts(known.systems, problem.rows, bounds)
     if first:
         values = np.array(
             [first.get(*pair) for pair in zip(features.parameters, values, strict=True)]
@@ -78,7 +78,7 @@ def estimate_parameters(
 class Projection:
     """What least squares leaves of the targets, as a function of the parameters."""
 
-    def __init__(self, features: FeatureMap, rows: Rows, support: Mask, known: Knowledge):
+    def __init__(self, features: FeatureMap, rows: AnyRows, support: Mask, known: Knowledge):
         self.features = features
         depends = np.array([bool(parameters_of(term)) for term in features.terms])
         self.terms = np.flatnonzero(depends & support.any(axis=0))
@@ -89,20 +89,21 @@ class Projection:
         self.groups += [_alone(c, support[c]) for c in sorted(equations - coupled)]
         self.count = sum(len(group.equations) for group in self.groups)
         self.used = frozenset().union(*(parameters_of(features.terms[k]) for k in self.terms))
-        self.rows, self.chosen = rows, thinned(rows, _MOST_ROWS)
-        size = np.sqrt(np.mean(rows.targets**2, axis=0))
+        self.rows = rows.some(_MOST_ROWS)
+        self._every = np.arange(len(self.rows))
+        size = np.sqrt(np.mean(self.rows.targets**2, axis=0))
         self.sizes = np.where(size > 0, size, 1.0)
-        self.targets = (rows.targets / self.sizes)[self.chosen]
+        self.targets = self.rows.targets / self.sizes
         self._fixed = self._values(features.with_values(np.ones(len(features.parameters))))
 
     def _values(self, features: FeatureMap) -> Float[np.ndarray, "M K"]:
-        return self.rows.evaluate(features, self.chosen)
+        return self.rows.evaluate(features, self._every)
 
     def __call__(self, values: Float[np.ndarray, " q"]) -> Float[np.ndarray, " R"]:
         """The unexplained parts of all targets, one after the other; large where not finite."""
         phi = self._fixed
         phi[:, self.terms] = self.rows.evaluate(
-            self.features.with_values(values).only(self.terms.tolist()), self.chosen
+            self.features.with_values(values).only(self.terms.tolist()), self._every
         )
         left = []
         for group in self.groups:
@@ -110,7 +111,7 @@ class Projection:
             used = (group.atoms != 0).any(axis=(0, 2)) | group.offset.any(axis=0)
             columns = np.where(used, phi, 0.0)
             if not np.isfinite(columns).all():
-                return np.full(self.count * len(self.chosen), _NOT_FINITE)
+                return np.full(self.count * len(self.rows), _NOT_FINITE)
             given = columns @ group.offset.T  # (M, g)
             target = (self.targets[:, own] - given / self.sizes[own]).T.ravel()
             moves = group.atoms / self.sizes[own][:, None, None]
@@ -136,7 +137,7 @@ def _alone(equation: int, support: Bool[np.ndarray, " K"]) -> Group:
 
 
 def _grid(
-    features: FeatureMap, rows: Rows, place: int, low: float, high: float
+    features: FeatureMap, rows: AnyRows, place: int, low: float, high: float
 ) -> Float[np.ndarray, " g"]:
     """Multiples of one, and of the sizes of the variables beside the parameter or their inverses,
     within its bounds; of all signs that these allow."""
@@ -157,7 +158,7 @@ def _grid(
     return inside
 
 
-def _frequencies(features: FeatureMap, rows: Rows, name: str) -> list[Float[np.ndarray, " f"]]:
+def _frequencies(features: FeatureMap, rows: AnyRows, name: str) -> list[Float[np.ndarray, " f"]]:
     """Values of a parameter that multiplies a variable in a sine or cosine, a quarter of a turn
     over the range of the variable apart: beside the right one, least squares finds another."""
     low, high = rows.extent.range

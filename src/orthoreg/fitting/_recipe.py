@@ -8,6 +8,7 @@ import numpy as np
 from .._errors import InputError
 from .._gate import Gate
 from ..augmentations import AbstractAugmentation
+from ..data import Rows
 from ..libraries import AbstractLibrary
 from ..losses import AbstractLoss
 from ..physics import Physics
@@ -63,3 +64,11 @@ class Recipe:
         whole = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
         if not whole or self.seed < 0:
             raise InputError(f"seed must be a whole number of at least 0; got {self.seed!r}.")
+
+
+def needs_rows(recipe: Recipe) -> bool:
+    """Whether a fit looks at rows one by one: sums over them are not enough for networks that are
+    trained by gradients, and for losses that are predictions in time."""
+    none = np.zeros((0, 1))
+    nothing = Rows(none, none, np.zeros(0, dtype=np.int64), np.zeros(1))
+    return recipe.solver.needs_rows or recipe.loss.linear_rows(nothing) is None

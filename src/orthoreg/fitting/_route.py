@@ -9,10 +9,10 @@ from jaxtyping import Float
 
 from .._errors import InputError
 from .._field import HybridField
-from .._gate import Gate, Region
+from .._gate import SEARCHED, Gate, Region
 from .._typing import Mask
 from ..augmentations import AbstractBasis
-from ..data import Extent, Rows, folds
+from ..data import AnyRows, Extent, Rows, folds
 from ..diagnostics import Certificate, certify
 from ..libraries import parameter_bounds
 from ..physics import Knowledge, Symmetries, basis_of, bind_physics, symmetric_basis
@@ -24,6 +24,8 @@ from ._parameter_intervals import parameter_intervals
 from ._parameters import estimate_parameters
 from ._recipe import Recipe
 
+_SAMPLED = 2**17  # rows that the scale of a symmetric residual is measured on
+_BITS = 33  # of numbers that must not show in which order they were added up
 _PARTS = 5  # of the data, each of which the gate looks at as if it had not been measured
 
 
@@ -32,7 +34,8 @@ _PARTS = 5  # of the data, each of which the gate looks at as if it had not been
 class Fit:
     """What a fit learned: the function, what can be proved of it, how its terms were chosen, how
     training went, the least and largest value of each variable, what refining its constants on
-    trajectories gave, where that was done, and intervals of the parameters inside terms."""
+    trajectories gave, where that was done, and how probable these make each term given the noise;
+    intervals of the parameters inside terms."""
 
     field: HybridField
     certificate: Certificate
@@ -41,14 +44,15 @@ class Fit:
     range: Float[np.ndarray, "2 V"]
     refinement: Refinement | None = None
     parameter_intervals: tuple[tuple[str, tuple[float, float]], ...] = ()
+    inclusion: Float[np.ndarray, "c K"] | None = None
 
 
-def fit(recipe: Recipe, observed: Rows) -> Fit:
+def fit(recipe: Recipe, observed: AnyRows) -> Fit:
     """The model of a recipe for these rows."""
     return fit_all([recipe], observed)[0]
 
 
-def fit_all(recipes: Sequence[Recipe], observed: Rows) -> list[Fit]:
+def fit_all(recipes: Sequence[Recipe], observed: AnyRows) -> list[Fit]:
     """The models of several recipes for the same rows.
 
     All must have the same loss and solver; a gradient solver trains what it can in one batch.
@@ -72,7 +76,7 @@ def fit_all(recipes: Sequence[Recipe], observed: Rows) -> list[Fit]:
     ]
 
 
-def prepare(recipe: Recipe, observed: Rows) -> Task:
+def prepare(recipe: Recipe, observed: AnyRows) -> Task:
     """What the solver is asked for, with all terms of the library still in it."""
     bound = bind_physics(
         recipe.physics, recipe.library, observed.names, observed.outputs, observed.given,
@@ -109,7 +113,9 @@ def knowledge_of(
     return bind_physics(recipe.physics, recipe.library, names, outputs, given, clock).knowledge
 
 
-def residual_basis(recipe: Recipe, observed: Rows, symmetries: Symmetries | None) -> AbstractBasis:
+def residual_basis(
+    recipe: Recipe, observed: AnyRows, symmetries: Symmetries | None
+) -> AbstractBasis:
     """The functions of the residual, with the symmetries that are known."""
     rng = np.random.default_rng(int(recipe.seed))
     extent = observed.extent
@@ -117,10 +123,18 @@ def residual_basis(recipe: Recipe, observed: Rows, symmetries: Symmetries | None
     if observed.clock is not None:
         unseen[observed.clock] = True
     if symmetries is None or not symmetries.any:
-        basis = recipe.augmentation.init(extent.mean, extent.spread, rng=rng)
+        # in chunks sums are rounded in another order, which a ridge of 1e-12 would show
+        mean, spread = (_rounded(values) for values in (extent.mean, extent.spread))
+        basis = recipe.augmentation.init(mean, spread, rng=rng)
         return basis.mask_inputs(unseen)
-    basis = symmetric_basis(recipe.augmentation, symmetries, observed.points, rng)
+    basis = symmetric_basis(recipe.augmentation, symmetries, observed.some(_SAMPLED).points, rng)
     return basis.mask_inputs(unseen)
+
+
+def _rounded(values: Float[np.ndarray, " V"]) -> Float[np.ndarray, " V"]:
+    """The values to ten digits, in whatever unit that differs by a power of two."""
+    share, power = np.frexp(values)
+    return np.ldexp(np.round(np.ldexp(share, _BITS)), power - _BITS)
 
 
 def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | None]:
@@ -201,26 +215,36 @@ def finish(
         certificate,
         selection if has_path else None,
         solution.training,
-        _range(task.observed),
+        task.observed.point_extent.range,
         parameter_intervals=tuple(intervals.items()),
     )
-
-
-def _range(observed: Rows) -> Float[np.ndarray, "2 V"]:
-    """The least and the largest value of each variable at the points."""
-    extent = observed.extent if observed.windows is None else Extent.of(observed.points)
-    return extent.range
 
 
 def _region(gate: Gate, task: Task, field: HybridField) -> Region:
     """Where the training data, and their images under what symmetries are known, lie."""
     observed, symmetries = task.observed, task.known.symmetries
-    parts = folds(observed, _PARTS)[observed.row_of_point()]
-    points = np.array(observed.points)
-    if observed.clock is not None:  # later is not further away
-        points[:, observed.clock] = 0.0
+    clock = observed.clock
+    turn = np.zeros(0) if symmetries is None or not symmetries.any else symmetries.periods
+
+    def places(rows: Rows) -> Float[np.ndarray, "M V"]:
+        """Where its points are, without time: later is not further away."""
+        points = rows.points
+        if clock is not None:
+            points = np.array(points)
+            points[:, clock] = 0.0
+        if turn.any():
+            points = np.where(turn > 0, points % np.where(turn > 0, turn, 1.0), points)
+        return points
+
+    extent = observed.point_extent
+    if clock is not None or turn.any():
+        extent = observed.total(lambda rows: Extent.of(places(rows)))
+    some = observed.some(SEARCHED)
+    parts = folds(some, _PARTS)[some.row_of_point()]
+    region = gate.region(
+        extent, places(some), parts, lambda f: max(observed.each(lambda rows: f(places(rows)))),
+        field.neural,
+    )  # fmt: skip
     if symmetries is None or not symmetries.any:
-        return gate(points, parts, field.neural)
-    turn = symmetries.periods
-    points = np.where(turn > 0, points % np.where(turn > 0, turn, 1.0), points)
-    return gate(points, parts, field.neural).with_images(symmetries.images(), turn)
+        return region
+    return region.with_images(symmetries.images(), turn)

@@ -10,7 +10,7 @@ import numpy as np
 from .._field import HybridField
 from .._switched import switched
 from .._typing import Mask
-from ..data import Dataset, Rows, held_out_rows
+from ..data import AnyRows, Dataset, Rows, deciding, held_out_rows
 from ..diagnostics import certify
 from ..libraries import parameter_bounds
 from ..losses import AbstractLoss, is_coarse, is_noisy
@@ -33,6 +33,7 @@ _NO_WORSE = 1.02  # of the error without a residual, with one that stays
 _BETTER = 0.98  # where the rows are noisy, which a residual may have learned
 _EXPLAINED = 1.2  # times the noise variance: a misfit that leaves nothing for a residual
 _NEARLY = 4.0  # the same: one with which trajectories still say what constants are
+_EVEN = 0.5  # the probability, at most, of a term that trajectories can do without
 _LOST = 0.7  # standard deviations: forecasts that tell nothing
 
 
@@ -46,17 +47,18 @@ class Runs:
     interpolation: Mapping[str, str]
 
 
-def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit:
+def follow_trajectories(recipe: Recipe, fit: Fit, rows: AnyRows, runs: Runs) -> Fit:
     """The fit without a residual that makes held-out forecasts worse; of data that are noisy or far
     apart also refined: terms and constants are those whose trajectories follow the runs. So are
     the constants of equations with a mass matrix: what is weak in them, as friction is, drowns in
     derivatives."""
     field, weak = fit.field, rows.windows is not None
-    noisy = weak and is_noisy(runs.data)
+    some = deciding(runs.data)
+    noisy = weak and is_noisy(some)
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
     # steps of a refinement see no jumps: of dry friction the weak form has the last word
     smooth = switched(field) is None
-    inexact = weak or is_coarse(runs.data)
+    inexact = weak or is_coarse(some)
     chooses = inexact and smooth and not known.systems
     followed = _followed(recipe, fit, runs, known) if chooses else None
     explained = followed is not None and followed.misfit < _EXPLAINED and not followed.is_coloured
@@ -79,13 +81,24 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: Rows, runs: Runs) -> Fit
             noise=None if coloured is None else np.sqrt(coloured.variance),
         )
         field = found.field
+    inclusion = _inclusion(followed, found)
     if field is fit.field:
-        return replace(fit, refinement=found)
+        return replace(fit, refinement=found, inclusion=inclusion)
     result = describe(field, rows)
     certificate = certify(
         result, rows.outputs, field.features.names, normalized=recipe.solver.normalize
     )
-    return replace(fit, field=field, certificate=certificate, refinement=found)
+    return replace(fit, field=field, certificate=certificate, refinement=found, inclusion=inclusion)
+
+
+def _inclusion(followed: Match | None, found: Refinement | None) -> np.ndarray | None:
+    """How probable each term is, where trajectories chose the terms; one that refinement then left
+    out is no more probable than not."""
+    if followed is None or followed.inclusion is None or found is None or not found.kept:
+        return None
+    before, after = np.asarray(followed.field.coefficients), np.asarray(found.field.coefficients)
+    pruned = (before != 0) & (after == 0)
+    return np.where(pruned, np.minimum(followed.inclusion, _EVEN), followed.inclusion)
 
 
 def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match | None:
@@ -103,7 +116,7 @@ def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match |
     )
     if found is None or found.misfit < _EXPLAINED:
         return found
-    return replace(found, field=alone) if found.misfit < _NEARLY else None
+    return replace(found, field=alone, inclusion=None) if found.misfit < _NEARLY else None
 
 
 def candidate_terms(fit: Fit) -> Mask:
@@ -152,7 +165,7 @@ def _plain_rows(data: Dataset) -> Rows:
 
 def _some(data: Dataset) -> Dataset:
     """So many rows as are needed: whole runs, or the end of a single one."""
-    some = data.some_runs(_MOST_ROWS, 2)
+    some = deciding(data).some_runs(_MOST_ROWS, 2)
     if some.n_runs > 1:
         return some
     return some.only(np.arange(some.n_samples) >= some.n_samples - _MOST_ROWS)

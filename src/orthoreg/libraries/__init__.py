@@ -30,6 +30,7 @@ from ._families import Terms as Terms
 from ._features import FeatureMap as FeatureMap
 from ._features import bind as bind
 from ._features import feature_names as feature_names
+from ._features import names_variable as names_variable
 from ._features import parameter_bounds as parameter_bounds
 from ._formula import parse as parse
 from ._library import AbstractLibrary as AbstractLibrary

@@ -31,6 +31,15 @@ MOST_TERMS = 5000
 class Polynomial(AbstractLibrary):
     """All monomials up to a total degree, the constant first.
 
+    Parameters
+    ----------
+    degree
+        the largest sum of exponents.
+    include_constant
+        whether 1 is a term.
+
+    Examples
+    --------
     >>> from orthoreg.libraries import feature_names
     >>> feature_names(Polynomial(2), ["x", "y"])
     ('1', 'x', 'y', 'x**2', 'x*y', 'y**2')
@@ -65,7 +74,19 @@ class Polynomial(AbstractLibrary):
 @final
 @dataclass(frozen=True)
 class Fourier(AbstractLibrary):
-    """sin(k x) and cos(k x) of each variable for k = 1 ... n_frequencies."""
+    """sin(k x) and cos(k x) of each variable.
+
+    Parameters
+    ----------
+    n_frequencies
+        k = 1 ... n_frequencies.
+
+    Examples
+    --------
+    >>> from orthoreg.libraries import feature_names
+    >>> feature_names(Fourier(1), ["x"])
+    ('sin(x)', 'cos(x)')
+    """
 
     n_frequencies: int = 1
 
@@ -96,11 +117,24 @@ class Empty(AbstractLibrary):
 @final
 @dataclass(frozen=True)
 class Terms(AbstractLibrary):
-    """Terms written as formulas: `Terms(["sin(3*theta)", "x**2*y"])`.
+    """Terms written as formulas.
 
-    A word that is no variable is a parameter inside a term, which a fit estimates:
-    `Terms(["S/(K + S)"])` finds K. It is positive unless `bounds` say otherwise, as in
-    `Terms(["exp(-p*x)"], bounds={"p": (-2, 2)})`.
+    Parameters
+    ----------
+    formulas
+        texts such as "sin(3*theta)" or "x**2*y". A word that is no variable is a parameter inside a
+        term, which a fit estimates: `Terms(["S/(K + S)"])` finds K.
+    bounds
+        of parameters; one without is positive.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> S = np.linspace(0.1, 3, 60)[:, None]
+    >>> data = og.Dataset.from_arrays(S, 0.1, names=["S"], derivatives=2 * S / (0.7 + S))
+    >>> model = og.OrthoReg(og.Terms(["S/(K + S)"], bounds={"K": (0.1, 5)}), og.Zero()).fit(data)
+    >>> round(model.parameters_["K"], 3)
+    0.7
     """
 
     formulas: Sequence[str]
@@ -150,12 +184,18 @@ class Terms(AbstractLibrary):
 @final
 @dataclass(frozen=True, init=False)
 class PerState(AbstractLibrary):
-    """A library of its own for some equations: `PerState({"omega": Fourier(1)}, default=...)`.
+    """A library of its own for some equations.
 
-    A library may be text, as in `PerState({"omega": "fourier(1)"}, default="poly(2)")`. The table
-    of coefficients stays rectangular: an equation has zeros for terms that only others may use.
-    Equations without an entry take `default`. Added to another library it extends single
-    equations: `Polynomial(2) + PerState({"S": Terms(["S/(K + S)"])})`.
+    The table of coefficients stays rectangular: an equation has zeros for terms that only others
+    may use. Added to another library it extends single equations:
+    `Polynomial(2) + PerState({"S": Terms(["S/(K + S)"])})`.
+
+    Parameters
+    ----------
+    by_state
+        the library of each equation, or its text: {"omega": Fourier(1), "theta": "poly(1)"}.
+    default
+        of the equations without an entry.
     """
 
     by_state: tuple[tuple[str, AbstractLibrary], ...]

@@ -12,8 +12,9 @@ from .._errors import InputError, quoted, suggestion
 from .._typing import Mask
 from ._expression import Expression, Number, Program, Variable, compiled, run, to_text
 from ._families import MOST_TERMS, Empty, PerState, Terms
+from ._formula import parse
 from ._library import AbstractLibrary, distinct
-from ._structure import parameters_of, substitute
+from ._structure import parameters_of, substitute, variables_of
 
 
 @final
@@ -89,11 +90,13 @@ def bind(
     variables: Sequence[str],
     equations: Sequence[str],
     given: Mapping[int, int] | None = None,
+    clock: int | None = None,
 ) -> FeatureMap:
     """The library's terms for these variables and equations; parameters have no values yet.
 
     `given` maps an equation to the variable that it is: that variable alone is its term, which is
-    added for it where the library has none.
+    added for it where the library has none. `clock` is the variable that is time, of which there
+    are only terms that were written as formulas.
     """
     given = given or {}
     if not isinstance(library, AbstractLibrary):
@@ -101,7 +104,8 @@ def bind(
             f"library must be a library such as Polynomial(2) + Fourier(1); got {library!r}."
         )
     names = tuple(variables)
-    terms = library.terms(names)
+    written = _written(library, names)
+    terms = tuple(t for t in library.terms(names) if clock not in variables_of(t) or t in written)
     if len(terms) > MOST_TERMS:
         raise InputError(f"The library has {len(terms)} terms; at most {MOST_TERMS} are allowed.")
     for part in _parts(library):
@@ -143,6 +147,19 @@ def parameter_bounds(library: AbstractLibrary) -> dict[str, tuple[float, float]]
 def feature_names(library: AbstractLibrary, variables: Sequence[str]) -> tuple[str, ...]:
     """The names of the library's terms in these variables."""
     return tuple(to_text(term) for term in library.terms(tuple(variables)))
+
+
+def _written(library: AbstractLibrary, variables: tuple[str, ...]) -> set[Expression]:
+    """The terms that were written as formulas."""
+    formulas = [part for part in _parts(library) if isinstance(part, Terms)]
+    return {term for part in formulas for term in part.terms(variables)}
+
+
+def names_variable(library: AbstractLibrary, name: str) -> bool:
+    """Whether a formula of the library names this word."""
+    formulas = [one for part in _parts(library) if isinstance(part, Terms) for one in part.formulas]
+    parsed = [parse(one, (name,), free=True) for one in formulas]
+    return any(variables_of(one) for one in parsed)
 
 
 def _parts(library: AbstractLibrary) -> Iterator[AbstractLibrary]:

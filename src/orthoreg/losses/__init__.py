@@ -3,6 +3,7 @@
 from ._informed import Informed as Informed
 from ._loss import AbstractLoss as AbstractLoss
 from ._loss import Segments as Segments
+from ._measured import CLEAN as CLEAN
 from ._measured import Measured as Measured
 from ._measured import is_coarse as is_coarse
 from ._measured import is_noisy as is_noisy

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._errors import InputError, quoted, suggestion
 from .._registry import part
-from ..data import Dataset, Rows
+from ..data import AnyRows, Dataset, Rows
 from ..differentiation import AbstractDifferentiator, Automatic
 from ..libraries import evaluate, parse
 from ._loss import AbstractLoss, Segments
@@ -51,7 +51,7 @@ class Informed(AbstractLoss):
     def observe(self, data: Dataset) -> Rows:
         return VectorField(self.differentiation).observe(data)
 
-    def linear_rows(self, observed) -> Rows | None:
+    def linear_rows(self, observed) -> AnyRows | None:
         return None  # two targets for each row
 
     def segments(self, observed) -> Segments:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from .._arrays import Arrays, pytree
-from ..data import Dataset, Rows
+from ..data import AnyRows, Dataset, Rows
 
 Field = Callable[[Any], Any]
 """Variables (B x V) to derivatives (B x c)."""
@@ -41,12 +41,17 @@ class AbstractLoss(abc.ABC):
     def rule(self, data: Dataset) -> "AbstractLoss":
         """What is used for these data: the loss itself, unless it is one that chooses."""
 
+    def settled(self, data: Dataset) -> "AbstractLoss":
+        """The loss with all that it chooses by the data chosen on these runs, so that it can
+        observe others chunk by chunk."""
+        return self
+
     @abc.abstractmethod
     def observe(self, data: Dataset) -> Rows:
         """The rows of the runs, with a derivative at each."""
 
     @abc.abstractmethod
-    def linear_rows(self, observed: Rows) -> Rows | None:
+    def linear_rows(self, observed: AnyRows) -> AnyRows | None:
         """The rows of the linear least-squares problem that this loss is; None if it is none."""
 
     @abc.abstractmethod

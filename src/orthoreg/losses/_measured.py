@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 
 from .._registry import part
-from ..data import Dataset, Rows
+from ..data import AnyRows, Dataset, Rows
 from ..smoothing import noise_level
 from ._loss import AbstractLoss, Segments
 from ._vector_field import VectorField
@@ -39,7 +39,7 @@ class Measured(AbstractLoss):
     def observe(self, data: Dataset) -> Rows:
         return self.rule(data).observe(data)
 
-    def linear_rows(self, observed) -> Rows | None:
+    def linear_rows(self, observed) -> AnyRows | None:
         return observed
 
     def segments(self, observed) -> Segments:

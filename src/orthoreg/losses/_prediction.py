@@ -13,7 +13,7 @@ from jaxtyping import Int
 from .._arrays import namespace
 from .._errors import DataError, InputError
 from .._registry import part
-from ..data import Dataset, Rows
+from ..data import AnyRows, Dataset, Rows
 from ._loss import AbstractLoss, Field, Segments
 
 METHODS = {
@@ -29,7 +29,10 @@ METHODS = {
 class OneStep(AbstractLoss):
     """1/|T| sum |x_{t+1} - Psi_dt(x_t; f)|^2 over all observed transitions. [eq:fit_loss_step]
 
-    `method` is the one-step solver Psi: "rk4" or "euler".
+    Parameters
+    ----------
+    method
+        the one-step solver Psi: "rk4" or "euler".
     """
 
     method: str = "rk4"
@@ -43,7 +46,7 @@ class OneStep(AbstractLoss):
     def observe(self, data: Dataset) -> Rows:
         return _slopes(data, 1, "OneStep()")
 
-    def linear_rows(self, observed) -> Rows | None:
+    def linear_rows(self, observed) -> AnyRows | None:
         return None  # a prediction is not linear in the field
 
     def segments(self, observed) -> Segments:
@@ -66,10 +69,17 @@ class OneStep(AbstractLoss):
 @final
 @dataclass(frozen=True)
 class MultiStep(AbstractLoss):
-    """The mean squared error of predictions over windows of `window` steps (multiple shooting).
+    """The mean squared error of predictions over windows of steps (multiple shooting).
 
     Each window starts from a measured state and is predicted to its end without correction. The
     windows tile each run; where they do not fit, the last one overlaps its predecessor.
+
+    Parameters
+    ----------
+    window
+        steps in a window.
+    method
+        the one-step solver, "rk4" or "euler".
     """
 
     window: int = 10
@@ -89,7 +99,7 @@ class MultiStep(AbstractLoss):
     def observe(self, data: Dataset) -> Rows:
         return _slopes(data, self.window, f"MultiStep(window={self.window})")
 
-    def linear_rows(self, observed) -> Rows | None:
+    def linear_rows(self, observed) -> AnyRows | None:
         return None  # a prediction is not linear in the field
 
     def segments(self, observed) -> Segments:

@@ -8,8 +8,8 @@ from jaxtyping import Bool, Float
 
 from .._errors import DataError
 from .._registry import part
-from ..data import Dataset, Rows
-from ..differentiation import AbstractDifferentiator, Automatic, check_lengths
+from ..data import AnyRows, Dataset, Rows
+from ..differentiation import AbstractDifferentiator, Automatic, Settled, check_lengths
 from ._loss import AbstractLoss, Segments
 
 _ROUNDING = 1e-10  # of a state's size: what changes by less over the longest run does not change
@@ -21,15 +21,25 @@ _ROUNDING = 1e-10  # of a state's size: what changes by less over the longest ru
 class VectorField(AbstractLoss):
     """1/N sum_i |y_i - f(x_i)|^2, with y the given derivatives or, without them, estimates.
 
-    `differentiation` makes the estimates; the default lets the data choose a sliding polynomial.
     A state that changes by less than rounding over the longest run has derivative zero; that of a
     position is its velocity.
+
+    Parameters
+    ----------
+    differentiation
+        makes the estimates; the default lets the data choose a sliding polynomial.
     """
 
     differentiation: AbstractDifferentiator = field(default_factory=Automatic)
 
     def rule(self, data: Dataset) -> AbstractLoss:
         return self
+
+    def settled(self, data: Dataset) -> AbstractLoss:
+        if data.derivatives is not None:
+            return self
+        check_lengths(data, self.differentiation.min_points, self.differentiation)
+        return VectorField(Settled.on(self.differentiation, data))
 
     def observe(self, data: Dataset) -> Rows:
         """A target for every row."""
@@ -53,7 +63,7 @@ class VectorField(AbstractLoss):
             clock=data.clock_place,
         ).holding(data.given_rates)
 
-    def linear_rows(self, observed) -> Rows | None:
+    def linear_rows(self, observed) -> AnyRows | None:
         return observed
 
     def segments(self, observed) -> Segments:

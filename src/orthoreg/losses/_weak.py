@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from .._errors import DataError, InputError
 from .._registry import part
-from ..data import Dataset, Rows
+from ..data import AnyRows, Dataset, Rows
 from ..smoothing import Windows, bump_windows, smooth, without_outliers
 from ._loss import AbstractLoss, Segments
 from ._vector_field import VectorField
@@ -17,7 +17,9 @@ _NARROWEST = 3.5  # samples in half a window
 _WIDEST = 0.2  # of the median run, half a window
 _CLEAR = 1e-6  # of what windows show, that noise may be: wider ones are not needed
 _AT_REST = 0.01  # of a velocity's root mean square
-_RESTS = 0.1  # of a window
+_FEWEST_AT_REST = 5  # rows
+_LONG = 3.0  # times that it takes to turn round: a rest
+_RESTS = (0.002, 0.02, 0.1)  # of a window, the first that leaves enough of them
 _ENOUGH = 0.2  # of the windows
 _NARROW = 0.35  # of the best half-width: what is fast within its windows
 _FINENESS = 1.35  # ratio of half-widths that are tried
@@ -33,12 +35,17 @@ class Weak(AbstractLoss):
 
     By parts int phi x' = -int phi' x, and int phi q'' = int phi'' q for a velocity that was not
     measured: data are integrated, not differentiated, and both sides pass the same filter. Inside
-    f the states are smoothed. The problem stays linear least squares.
+    f the states are smoothed. The problem stays linear least squares. Windows in which something
+    rests are left out (dry friction).
 
-    `widths` are half-widths of windows in units of time, one or several; None takes the one that
-    shows most of the motion against its noise, or the narrowest that shows it clearly, and about
-    a third of it. Windows in which something rests are left out (dry friction). `order` is p in
-    phi = (1 - s^2)^p.
+    Parameters
+    ----------
+    widths
+        half-widths of windows in units of time, one or several; None takes the one that shows most
+        of the motion against its noise, or the narrowest that shows it clearly, and about a third
+        of it.
+    order
+        p in phi = (1 - s^2)^p.
     """
 
     widths: tuple[float, ...] | float | int | None = None
@@ -102,7 +109,7 @@ class Weak(AbstractLoss):
             clock=data.clock_place,
         ).holding(data.given_rates)
 
-    def linear_rows(self, observed) -> Rows | None:
+    def linear_rows(self, observed) -> AnyRows | None:
         return observed
 
     def derivatives(self, data: Dataset, field) -> Float[np.ndarray, "N n"]:
@@ -166,16 +173,39 @@ def weak_targets(
 
 
 def moving(data: Dataset, windows: Windows) -> Windows:
-    """The windows in which every velocity that was not measured moves nearly all of the time.
+    """The windows in which every velocity that was not measured moves all of the time.
 
-    At rest dry friction balances whatever acts, which no term can say: sign(0) is 0. All windows
-    where that would leave only few.
+    At rest dry friction balances whatever acts, which no term can say: sign(0) is 0. Windows with
+    short rests are taken as well where too few would be left, and all of them where even these
+    are few.
     """
     place = [data.state_names.index(name) for name in data.estimated]
+    share = np.asarray(windows.mean @ at_rest(data, place)).max(axis=1, initial=0.0)
+    for most in _RESTS:
+        kept = np.flatnonzero(share < most)
+        if len(kept) >= _ENOUGH * len(windows):
+            return windows.only(kept)
+    return windows
+
+
+def at_rest(data: Dataset, place: list[int]) -> Bool[np.ndarray, "N k"]:
+    """Which rows these velocities rest in: slower than a hundredth of their root mean square, for
+    five rows and three times as long as it takes to turn round."""
     speed = np.abs(data.states[:, place])
-    rests = speed < _AT_REST * np.sqrt(np.mean(speed**2, axis=0))
-    kept = np.flatnonzero((np.asarray(windows.mean @ rests) < _RESTS).all(axis=1))
-    return windows if len(kept) < _ENOUGH * len(windows) else windows.only(kept)
+    size = np.sqrt(np.mean(speed**2, axis=0))
+    slow = speed < _AT_REST * size
+    inside = np.diff(data.run_of_row) == 0
+    steps = np.diff(data.times)[inside]
+    rate = np.diff(data.states[:, place], axis=0)[inside] / steps[:, None]
+    turning = 2 * _AT_REST * size / np.maximum(np.sqrt(np.mean(rate**2, axis=0)), 1e-300)
+    fewest = np.maximum(_FEWEST_AT_REST, _LONG * turning / np.median(steps))
+    for c in range(len(place)):
+        edges = np.diff(slow[:, c].astype(int), prepend=0, append=0)
+        begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+        for begin, end in zip(begins, ends, strict=True):
+            if end - begin < fewest[c]:
+                slow[begin:end, c] = False
+    return slow
 
 
 def best_widths(data: Dataset, loss: Weak) -> tuple[float, ...]:
@@ -228,9 +258,15 @@ def joined(parts: list[Rows]) -> Rows:
 
 
 def _too_short(data: Dataset, half_width: float) -> DataError:
-    spans = data.step_of_run() * (data.run_lengths - 1)
+    steps = data.step_of_run()
+    spans = steps * (data.run_lengths - 1)
+    longest = int(spans.argmax())
+    width = max(spans[longest] / 10, _NARROWEST * steps[longest])
+    smaller = bool(2 * width < spans[longest])
+    advice = f"Choose smaller widths, as in Weak(widths={width:.2g})," if smaller else "Take"
     return DataError(
         f"{data.source}: no run is as long as one window of the weak form, {2 * half_width:.3g} "
-        f"{data.time_name}; the longest lasts {spans.max():.3g}. Choose smaller widths, as in "
-        f"Weak(widths={spans.max() / 10:.2g}), or VectorField()."
+        f"{data.time_name}; the longest lasts {spans[longest]:.3g} with "
+        f"{data.run_lengths[longest]} rows. {advice} {'or ' * smaller}VectorField()"
+        f"{', or measure longer runs' * (not smaller)}."
     )

@@ -10,7 +10,8 @@ from jaxtyping import Float
 
 from ..libraries import Expression, monomial, variables_of
 
-_MOST_ROWS = 5000  # sizes and correlations need no more
+CENTERED_ROWS = 5000
+"""The rows that sizes and correlations are measured on, which need no more."""
 _FLAT = 1e-12  # a standard deviation below this share of the root mean square is rounding
 
 Part = tuple[int, ...] | Expression
@@ -35,7 +36,7 @@ class CenteredTerms:
     @classmethod
     def of(cls, features: Any, variables: Float[np.ndarray, "N V"]) -> "CenteredTerms":
         """From the terms of a `FeatureMap`; of many rows of data, some are used."""
-        rows = variables[:: -(-len(variables) // _MOST_ROWS)]
+        rows = variables[:: -(-len(variables) // CENTERED_ROWS)]
         mean = rows.mean(axis=0)
         expansions = [_expanded(term, mean) for term in features.terms]
         parts = list(dict.fromkeys(part for weights in expansions for part in weights))

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from .._errors import DataError
 from .._progress import track
-from ..data import Rows
+from ..data import AnyRows, FoldRule, Rows
 
 _BLOCK = 512  # rows at once, or as many as make up
 _NUMBERS = 2**16
@@ -129,16 +129,43 @@ class Moments:
 def gather(
     features: Any,
     basis: Any,
-    rows: Rows,
+    rows: AnyRows,
     *,
     folds: int = 1,
-    fold_of_row: Int[np.ndarray, " N"] | None = None,
+    fold_of_row: Int[np.ndarray, " N"] | FoldRule | None = None,
 ) -> list[Moments]:
     """Moments of each fold, from one pass in blocks: memory does not grow with N.
 
     `features` and `basis` map points (M x V) to their values, as `FeatureMap` and `Basis` do.
-    Without `fold_of_row` all rows are in the first.
+    `fold_of_row` are the folds, or says them of any chunk of the rows; without it all rows are in
+    the first.
     """
+
+    def of_chunk(chunk: Rows) -> _FoldMoments:
+        fold = fold_of_row(chunk) if isinstance(fold_of_row, FoldRule) else fold_of_row
+        return _FoldMoments(_gather(features, basis, chunk, folds, fold))
+
+    return list(rows.total(of_chunk).folds)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _FoldMoments:
+    """Moments of each fold; `a + b` has those of both chunks."""
+
+    folds: list[Moments]
+
+    def __add__(self, other: "_FoldMoments") -> "_FoldMoments":
+        return _FoldMoments([a + b for a, b in zip(self.folds, other.folds, strict=True)])
+
+
+def _gather(
+    features: Any,
+    basis: Any,
+    rows: Rows,
+    folds: int,
+    fold_of_row: Int[np.ndarray, " N"] | None,
+) -> list[Moments]:
     n_features = features(rows.points[:1]).shape[1]
     n_basis = basis(rows.points[:1]).shape[1]
     size = n_features + n_basis + rows.targets.shape[1]

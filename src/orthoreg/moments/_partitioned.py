@@ -8,13 +8,14 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._errors import DataError
-from ..data import Partition, Rows
-from ._centered import CenteredTerms
+from ..data import AnyRows, Partition, PartitionRule, Rows
+from ._centered import CENTERED_ROWS, CenteredTerms
 from ._moments import Moments, not_finite
 
 _BLOCK = 16384
 _MOST_NUMBERS = 2**24  # of all cells together; groups are merged until they fit
-_FEWEST_CELLS = 4  # however many terms there are
+_MANY = 1000  # columns from which on cuts are left out
+_FEWEST_CELLS = 4  # however many columns there are
 _ROOM = 2**23  # numbers of a block of rows
 _LARGEST = 1e100
 
@@ -28,7 +29,7 @@ class PartitionedMoments:
     of any part are a sum of cells; `a + b` has the cells of two chunks of rows.
     `extrapolation_gram` is the mean of theta theta' over the `n_extrapolated` extrapolated rows;
     `target_mse` the squared error that targets are known to have; `centered` the terms about the
-    mean of the data.
+    mean of the data. `level` says how often groups were halved to keep their number down.
 
     Columns may stand for combinations of terms, which `combined` makes: of these some may be
     `required` in every choice, and have `bounds` on their coefficients.
@@ -45,22 +46,57 @@ class PartitionedMoments:
     centered: CenteredTerms
     required: Bool[np.ndarray, " K"] | None = None
     bounds: Float[np.ndarray, "2 K"] | None = None
+    level: int = 0
 
     def __add__(self, other: "PartitionedMoments") -> "PartitionedMoments":
+        """The cells of both, those of the same group and sides in one; groups are merged where
+        that leaves too many."""
         n, m = self.n_extrapolated, other.n_extrapolated
         rows = self.all.count + other.all.count
-        return replace(
+        level = max(self.level, other.level)
+        mine, its = self._merged(level), other._merged(level)
+        both = replace(
             self,
-            count=np.concatenate([self.count, other.count]),
-            total=np.concatenate([self.total, other.total]),
-            group=np.concatenate([self.group, other.group]),
-            outer=np.concatenate([self.outer, other.outer]),
+            count=np.concatenate([mine[0], its[0]]),
+            total=np.concatenate([mine[1], its[1]]),
+            group=np.concatenate([mine[2], its[2]]),
+            outer=np.concatenate([mine[3], its[3]]),
             extrapolation_gram=(n * self.extrapolation_gram + m * other.extrapolation_gram)
             / max(n + m, 1),
             n_extrapolated=n + m,
             target_mse=(self.all.count * self.target_mse + other.all.count * other.target_mse)
             / rows,
+            level=level,
         )
+        most = _MOST_NUMBERS // self.total.shape[1] ** 2
+        while True:
+            count, total, group, outer = both._merged(level)
+            if len(count) <= most or not group.any():
+                break
+            level += 1
+        return replace(both, count=count, total=total, group=group, outer=outer, level=level)
+
+    def _merged(
+        self, level: int
+    ) -> tuple[
+        Int[np.ndarray, " D"],
+        Float[np.ndarray, "D P P"],
+        Int[np.ndarray, " D"],
+        Bool[np.ndarray, "D Q"],
+    ]:
+        """Count, moments, group and sides of the cells, with groups halved up to this level and
+        equal cells in one."""
+        width = self.outer.shape[1]
+        group = self.group >> (level - self.level)
+        code = (group.astype(np.int64) << width) | _bits(self.outer)
+        kept, place = np.unique(code, return_inverse=True)
+        if len(kept) == len(code):
+            order = np.argsort(place)
+            return self.count[order], self.total[order], group[order], self.outer[order]
+        count, total = np.zeros(len(kept), np.int64), np.zeros((len(kept), *self.total.shape[1:]))
+        np.add.at(count, place, self.count)
+        np.add.at(total, place, self.total)
+        return count, total, kept >> width, _sides(kept, width)
 
     @property
     def n_features(self) -> int:
@@ -117,12 +153,28 @@ class PartitionedMoments:
         )
 
 
-def gather_partitioned(features: Any, rows: Rows, partition: Partition) -> PartitionedMoments:
-    """The moments of every cell, from one pass in blocks of rows sorted by cell."""
+def gather_partitioned(
+    features: Any, rows: AnyRows, partition: Partition | PartitionRule
+) -> PartitionedMoments:
+    """The moments of every cell, from one pass in blocks of rows sorted by cell. A rule says the
+    partition of any chunk of the rows."""
+    with np.errstate(all="ignore"):  # a term that is not finite is named below
+        centered = CenteredTerms.of(features, rows.some(CENTERED_ROWS).points)
+
+    def of_chunk(chunk: Rows) -> PartitionedMoments:
+        own = partition if isinstance(partition, Partition) else partition(chunk)
+        return _gather_partitioned(features, chunk, own, centered)
+
+    return rows.total(of_chunk)
+
+
+def _gather_partitioned(
+    features: Any, rows: Rows, partition: Partition, centered: CenteredTerms
+) -> PartitionedMoments:
     n_features = features(rows.points[:1]).shape[1]
     size = n_features + rows.targets.shape[1]
-    partition = _fewer_cuts(partition, max(_MOST_NUMBERS // size**2, _FEWEST_CELLS))
-    cell_of_row, group, outer = _cells(partition, _MOST_NUMBERS // size**2)
+    partition = _fewer_cuts(partition, size)
+    cell_of_row, group, outer, level = _cells(partition, _MOST_NUMBERS // size**2)
     length = int(np.clip(_ROOM // size, 256, _BLOCK))
     order = np.argsort(cell_of_row, kind="stable")
     total = np.zeros((len(group), size, size))
@@ -145,42 +197,46 @@ def gather_partitioned(features: Any, rows: Rows, partition: Partition) -> Parti
     count = np.bincount(cell_of_row, minlength=len(group))
     return PartitionedMoments(
         count, total, group, outer, partition.cuts, gram / max(n_far, 1), n_far, rows.target_mse,
-        CenteredTerms.of(features, rows.points),
+        centered, level=level,
     )  # fmt: skip
 
 
-def _fewer_cuts(partition: Partition, most: int) -> Partition:
-    """The partition with so few cuts that all of its groups together have at most so many cells.
-
-    The first cut, the shell, stays; those along single variables go before the rest.
-    """
-    width = partition.outer.shape[1]
-    kept = list(range(width))
-    while 2 ** len(kept) > most and len(kept) > 1:
-        sides = partition.outer[:, kept] @ (1 << np.arange(len(kept), dtype=np.int64))
-        if len(np.unique(sides)) <= most:
-            break
-        kept.pop(1)
-    if len(kept) == width:
+def _fewer_cuts(partition: Partition, size: int) -> Partition:
+    """The partition with so few cuts that the cells of very many terms fit into memory: the first
+    and the last few. Says the same for every chunk."""
+    if size <= _MANY:
         return partition
+    most = int(np.log2(max(_MOST_NUMBERS // size**2, _FEWEST_CELLS)))
+    width = partition.outer.shape[1]
+    if width <= most:
+        return partition
+    kept = [0, *range(width - most + 1, width)]
     cuts = tuple(partition.cuts[place] for place in kept)
     return replace(partition, outer=partition.outer[:, kept], cuts=cuts)
 
 
 def _cells(
     partition: Partition, most: int
-) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " C"], Bool[np.ndarray, "C Q"]]:
-    """For each row its cell; for each cell its group and its side of every cut."""
+) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " C"], Bool[np.ndarray, "C Q"], int]:
+    """For each row its cell; for each cell its group and its side of every cut; how often groups
+    were halved."""
     width = partition.outer.shape[1]
     if width > 40:
         raise DataError(f"At most 40 cuts can be kept apart; there are {width}.")
-    bits = partition.outer @ (1 << np.arange(width, dtype=np.int64))
-    group = partition.group
+    bits = _bits(partition.outer)
+    group, level = partition.group, 0
     while True:
         code = (group.astype(np.int64) << width) | bits
         kept, cell_of_row = np.unique(code, return_inverse=True)
         if len(kept) <= most or not group.any():
             break
-        group = group // 2
-    outer = (kept[:, None] >> np.arange(width)) & 1 == 1
-    return cell_of_row, kept >> width, outer
+        group, level = group // 2, level + 1
+    return cell_of_row, kept >> width, _sides(kept, width), level
+
+
+def _bits(outer: Bool[np.ndarray, "N Q"]) -> Int[np.ndarray, " N"]:
+    return outer @ (1 << np.arange(outer.shape[1], dtype=np.int64))
+
+
+def _sides(code: Int[np.ndarray, " C"], width: int) -> Bool[np.ndarray, "C Q"]:
+    return (code[:, None] >> np.arange(width)) & 1 == 1

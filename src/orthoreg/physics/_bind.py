@@ -51,9 +51,8 @@ def bind_physics(
 ) -> Bound:
     """Terms and constraints for these columns and equations. `given` maps an equation to the
     variable that it is, as that of a position is its velocity. `clock` is the last variable where
-    that is time: the library has no terms of it."""
-    features = bind(library, variables[:clock], outputs, given)
-    features = replace(features, variables=tuple(variables))
+    that is time: the library has only those terms of it that it writes as formulas."""
+    features = bind(library, variables, outputs, given, clock)
     rates = dict(given or {})
     if physics is None:
         return Bound(features, with_rates(Knowledge.none(features.mask.shape), features, rates))

@@ -21,25 +21,31 @@ class Physics:
 
     Parameters
     ----------
-    equations : right-hand sides by state, `{"theta": "omega", "omega": "-g/L*sin(theta) + ..."}`.
-        A complete one is taken as it is: no term and no residual is added to it. One that ends
-        with "..." is the known part: library and residual add to it. Words that are no column are
-        constants: those in `values` are known, all others are estimated (`model.parameters_`).
-        Or a list of equations as they are written, `["theta' = omega"]`, where one may hold several
+    equations
+        right-hand sides by state, `{"theta": "omega", "omega": "-g/L*sin(theta) + ..."}`. A
+        complete one is taken as it is: no term and no residual is added to it. One that ends with
+        "..." is the known part: library and residual add to it. Words that are no column are
+        constants: those in `values` are known, all others are estimated (`model.parameters_`). Or a
+        list of equations as they are written, `["theta' = omega"]`, where one may hold several
         derivatives: `"J*a'' + c*cos(a - b)*b'' = -k*sin(a)"`. There must be as many of these as
         derivatives in them, and they are complete. What multiplies a whole equation cannot be
         estimated: where no value settles it, the first constant is set to one.
-    values : known constants, `{"g": 9.81}`.
-    required, forbidden : terms that an equation must, or must not, have, by state. In the name of
-        a forbidden term "..." stands for anything: "sin(...)", and "..." for all terms of the
-        library.
-    bounds : least and largest value, None where there is none, of a coefficient,
-        `{("omega", "omega"): (None, 0)}` by equation and term, or of a constant, `{"L": (0.1, 2)}`.
-    relations : linear ones between coefficients, `["coef(x, x*y) = -coef(y, x*y)"]`.
-    conserved : quantities that never change, `["S + I + R"]`. The equations' coefficients meet
-        this exactly, and so does a residual where the quantity is a sum of states; otherwise the
+    values
+        known constants, `{"g": 9.81}`.
+    required, forbidden
+        terms that an equation must, or must not, have, by state. In the name of a forbidden term
+        "..." stands for anything: "sin(...)", and "..." for all terms of the library.
+    bounds
+        least and largest value, None where there is none, of a coefficient, `{("omega", "omega"):
+        (None, 0)}` by equation and term, or of a constant, `{"L": (0.1, 2)}`.
+    relations
+        linear ones between coefficients, `["coef(x, x*y) = -coef(y, x*y)"]`.
+    conserved
+        quantities that never change, `["S + I + R"]`. The equations' coefficients meet this
+        exactly, and so does a residual where the quantity is a sum of states; otherwise the
         equations in it have none.
-    symmetry : `Odd()`, `Even("x")`, `Reflection("x")`, `Periodic("theta")`, or a list of them.
+    symmetry
+        `Odd()`, `Even("x")`, `Reflection("x")`, `Periodic("theta")`, or a list of them.
 
     Coefficients that this leaves open are chosen and estimated as ever; all of it holds exactly.
 

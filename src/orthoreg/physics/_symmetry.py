@@ -59,7 +59,15 @@ class Odd(AbstractSymmetry):
 @final
 @dataclass(frozen=True, init=False)
 class Even(AbstractSymmetry):
-    """No right-hand side changes when these variables change sign together: `Even("x")`."""
+    """No right-hand side changes when these variables change sign together: `Even("x")`.
+
+    Parameters
+    ----------
+    names
+        the variables.
+    of
+        further ones, as a list.
+    """
 
     of: tuple[str, ...]
 
@@ -84,7 +92,15 @@ class Even(AbstractSymmetry):
 @dataclass(frozen=True, init=False)
 class Reflection(AbstractSymmetry):
     """The mirror image of a motion is one: when these states change sign together, so do their
-    equations, and the others stay. `Reflection("x", "v")`."""
+    equations, and the others stay. `Reflection("x", "v")`.
+
+    Parameters
+    ----------
+    names
+        the states.
+    of
+        further ones, as a list.
+    """
 
     of: tuple[str, ...]
 
@@ -110,7 +126,15 @@ class Reflection(AbstractSymmetry):
 @final
 @dataclass(frozen=True)
 class Periodic(AbstractSymmetry):
-    """The right-hand sides are the same one `period` further: `Periodic("theta")` is an angle."""
+    """The right-hand sides are the same one period further: `Periodic("theta")` is an angle.
+
+    Parameters
+    ----------
+    name
+        the variable.
+    period
+        of it; one turn in radians if not given.
+    """
 
     name: str
     period: float = 2 * pi

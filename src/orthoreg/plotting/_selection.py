@@ -55,7 +55,7 @@ def plot_selection(
     if selected is None:
         raise InputError(
             "plot_selection needs a model whose fit chose terms by a selection, as that of "
-            "OrthoReg() does; a model file does not keep it."
+            "OrthoReg() does; older model files do not keep it."
         )
     names = model.output_names_
     shown = chosen_names(states, names, "plot_selection", "equations")

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 
 from .._field import HybridField
 from ..data import Dataset
+from ..physics import Knowledge
 from ._constants import Constants
 from ._levenberg import eliminated
 from ._problem import Problem
@@ -29,10 +30,11 @@ _UNDETERMINED = 1e-13
 class Matched(NamedTuple):
     """A field whose constants follow segments, and the mean square of what each state is off, by
     the length of these: in units of its noise where this grows with the state, and zero where it
-    was not measured."""
+    was not measured. `states` are those of all rows, on the longest segments."""
 
     field: HybridField
     misfits: dict[int, Float[np.ndarray, " n"]]
+    states: Float[np.ndarray, "N n"]
 
 
 @final
@@ -59,21 +61,22 @@ class Matcher:
         self,
         field: HybridField,
         bounds: Mapping[str, tuple[float, float]],
+        known: Knowledge | None = None,
         *,
         effort: Effort = QUICK,
         goes_on: Callable[[int, np.ndarray], bool] = lambda length, misfit: True,
     ) -> Matched:
         """The field with constants that follow segments of a few lengths, as long as they are
         followed at all and `goes_on` after each length with its misfit."""
-        problem = self._problem(field)
+        problem = self._problem(field, known)
         misfits: dict[int, np.ndarray] = {}
-        if not problem.constants.size:
-            return Matched(field, misfits)
         smooth = np.array(self.data.states)
+        if not problem.constants.size:
+            return Matched(field, misfits, smooth)
         stage: Stage | None = None
         with np.errstate(all="ignore"):
             for length in self.lengths:
-                ends = problem.constants.bounds(problem.field, bounds)
+                ends = problem.constants.bounds(problem.field, bounds, known)
                 found = _stage(problem, length, stage, smooth, ends, effort)
                 if found is None:
                     break
@@ -81,11 +84,11 @@ class Matcher:
                 problem = replace(problem, field=problem.constants.write(problem.field, stage.p))
                 misfits[length] = self._misfit(problem, stage)
                 if not goes_on(length, misfits[length]):
-                    return Matched(problem.field, misfits)
+                    return Matched(problem.field, misfits, smooth)
             if stage is not None and self.prune:
-                problem, stage = self._pruned(problem, stage, smooth, bounds, effort)
+                problem, stage = self._pruned(problem, stage, smooth, bounds, known, effort)
                 misfits[stage.length] = self._misfit(problem, stage)
-        return Matched(problem.field, misfits)
+        return Matched(problem.field, misfits, smooth)
 
     @property
     def lengths(self) -> list[int]:
@@ -93,9 +96,9 @@ class Matcher:
         last = min(int(self.data.run_lengths.max()) - 1, _LONGEST)
         return [*(length for length in _LENGTHS if length < 0.7 * last), last]
 
-    def _problem(self, field: HybridField) -> Problem:
+    def _problem(self, field: HybridField, known: Knowledge | None) -> Problem:
         fixed = [self.data.state_names.index(name) for name in self.data.velocity_of]
-        constants = Constants.of(field, fixed, residual=False)
+        constants = Constants.of(field, fixed, residual=False, knowledge=known)
         return Problem(
             field, constants, self.data, self.interpolation, self.sizes, self.measured,
             growth=self.growth, smoothed=self.smoothed,
@@ -114,22 +117,24 @@ class Matcher:
         stage: Stage,
         smooth: Float[np.ndarray, "N n"],
         bounds: Mapping[str, tuple[float, float]],
+        known: Knowledge | None,
         effort: Effort,
     ) -> tuple[Problem, Stage]:
         """Without the weakest terms, one after the other."""
         least = np.sqrt(np.log(self.data.n_samples * max(self.measured.sum(), 1)))
-        weak = _weakest(problem, stage, least)
+        kept = None if known is None else known.required | known.related
+        weak = _weakest(problem, stage, least, kept)
         while weak is not None:
             coefficients = np.array(problem.field.coefficients)
             coefficients[weak] = 0.0
-            smaller = self._problem(replace(problem.field, coefficients=coefficients))
-            ends = smaller.constants.bounds(smaller.field, bounds)
+            smaller = self._problem(replace(problem.field, coefficients=coefficients), known)
+            ends = smaller.constants.bounds(smaller.field, bounds, known)
             found = _stage(smaller, stage.length, stage, smooth, ends, effort)
             if found is None:
                 break
             stage = found
             problem = replace(smaller, field=smaller.constants.write(smaller.field, stage.p))
-            weak = _weakest(problem, stage, least)
+            weak = _weakest(problem, stage, least, kept)
         return problem, stage
 
 
@@ -166,10 +171,15 @@ def _stage(
     return stage
 
 
-def _weakest(problem: Problem, stage: Stage, least: float) -> tuple[int, int] | None:
-    """The place of the coefficient nearest to zero, if it is nearer than `least` errors."""
+def _weakest(
+    problem: Problem, stage: Stage, least: float, kept: Bool[np.ndarray, "c K"] | None
+) -> tuple[int, int] | None:
+    """The place of the coefficient nearest to zero, if it is nearer than `least` errors; none of
+    those that are `kept`."""
     constants = problem.constants
     count = len(constants.rows)
+    if count != len(constants.lead):
+        return None  # relations tie coefficients
     H = eliminated(stage.solution.normal, stage.precision)[0]
     diagonal = np.diag(H)
     scale = np.sqrt(np.maximum(diagonal, _UNDETERMINED * max(float(diagonal.max()), 1e-100)))
@@ -177,7 +187,8 @@ def _weakest(problem: Problem, stage: Stage, least: float) -> tuple[int, int] | 
     errors = np.sqrt(np.maximum(np.diag(covariance), 0.0)) / scale
     ratio = np.abs(stage.p[:count]) / np.maximum(errors[:count], 1e-300)
     alone = np.bincount(constants.rows)[constants.rows] < 2
-    ratio = np.where(alone, np.inf, ratio)
+    held = alone if kept is None else alone | kept[constants.rows, constants.columns]
+    ratio = np.where(held, np.inf, ratio)
     if not count or ratio.min() >= least:
         return None
     place = int(ratio.argmin())

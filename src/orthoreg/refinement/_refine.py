@@ -1,6 +1,7 @@
 """`refine`: constants, starts and the residual's weights by matching trajectories."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
@@ -16,6 +17,7 @@ from ._covariance import spread
 from ._held_out import Comparison, HeldOut
 from ._orthogonal import reprojected
 from ._problem import Problem
+from ._reach import open_gate
 from ._result import Refinement
 from ._stages import Stage, all_stages
 
@@ -44,7 +46,8 @@ def refine(
     the data most probable: what trajectories do not determine stays.
 
     Kept only if forecasts of held-out runs, or of the end of a single one, are no worse; where it
-    is the weights that make them worse, these stay and the constants alone are refined. What
+    is the weights that make them worse, these stay and the constants alone are refined. The gate
+    of refined weights opens further where they forecast runs beyond the others better than it. What
     `knowledge` gives stays as well, and relations and bounds hold. A misfit of the size of `noise`,
     the standard deviations of the states' noise, is no reason to end with shorter segments.
     """
@@ -78,7 +81,11 @@ def refine(
         show(0.7, "checked")
         chosen, found = _checked(problem, stages, smooth, ends)
         if chosen is not None:
-            return _result(problem, chosen, stages[0], found)
+            result = _result(problem, chosen, stages[0], found)
+            if not constants.weighted:
+                return result
+            show(0.9, "beyond the data")
+            return replace(result, field=open_gate(result.field, problem, chosen, smooth, ends))
     if constants.weighted and constants.count:  # perhaps without the weights
         return refine(
             field, data, interpolation=interpolation, bounds=bounds, residual=False,
@@ -122,7 +129,7 @@ def _result(problem: Problem, stage: Stage, first: Stage, found: Comparison) -> 
         parameters=tuple(field.features.parameters[i] for i in constants.inner),
         values=np.append(coefficients, stage.p[len(constants.lead) : constants.count]),
         covariance=follows @ known.covariance @ follows.T,
-        degrees_of_freedom=known.groups - 1.0 if known.is_sandwich else np.inf,
+        degrees_of_freedom=known.groups - 1.0 if known.is_sandwich else _left_over(problem, stage),
         is_sandwich=known.is_sandwich,
         noise=stage.sigma,
         error_before=found.before,
@@ -130,6 +137,13 @@ def _result(problem: Problem, stage: Stage, first: Stage, found: Comparison) -> 
         segment_rows=rows,
         rows_used=used,
     )
+
+
+def _left_over(problem: Problem, stage: Stage) -> float:
+    """How many more values were measured than numbers estimated."""
+    values = stage.segments.weight.sum() * problem.measured.sum()
+    starts = stage.segments.count * len(problem.sizes)
+    return float(max(values - problem.constants.count - starts, 1.0))
 
 
 def _as_it_was(field: HybridField, why: str) -> Refinement:

@@ -17,11 +17,11 @@ class Refinement:
     `places` are the equation and term of each coefficient, `parameters` the names of the inner
     parameters; `values` and `covariance` follow these, coefficients first. Where the covariance
     comes from how scores vary between runs or stretches (`is_sandwich`), `degrees_of_freedom` is
-    one less than their number; else it is infinite. `noise` is the standard deviation of the
-    residuals of each state, infinite where the state was not measured. `error_before` and
-    `error_after` are root mean squared errors of forecasts of held-out data, in standard
-    deviations of the states. `status` says it in a sentence. A refinement that was not `kept` has
-    the field as it was, and no covariance.
+    one less than their number; else how many more values there are than were estimated. `noise`
+    is the standard deviation of the residuals of each state, infinite where the state was not
+    measured. `error_before` and `error_after` are root mean squared errors of forecasts of
+    held-out data, in standard deviations of the states. `status` says it in a sentence. A
+    refinement that was not `kept` has the field as it was, and no covariance.
     """
 
     field: HybridField
@@ -45,7 +45,7 @@ class Refinement:
         return None if self.covariance is None else np.sqrt(np.diag(self.covariance))
 
     def interval(self, level: float = 0.95) -> Float[np.ndarray, "k 2"] | None:
-        """The interval of each constant: normal, or Student's where runs were compared."""
+        """The interval of each constant, by Student's distribution."""
         if self.values is None or self.standard_errors is None:
             return None
         half = self._quantile(level) * self.standard_errors

@@ -1,6 +1,6 @@
 """Which terms: sets that the integral form proposes, judged by the trajectories they make."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, final
 
@@ -29,6 +29,7 @@ _MOST_TRIALS = 16
 _EFFORT = Effort(8, 5.0, rounds=1, tolerance=0.05, evaluations=8, substeps=4, longest=200, jump=4.0)
 _HOPELESS = 15.0  # worse than the best on segments of the same length
 _EXCESS = 1.2  # times the noise variance: a misfit that may be noise of another kind
+_MOST_EXCESS = 40.0  # the same: more than smoothing leaves of noise that lasts forty rows
 _FOLLOWED = 4.0  # times the noise variance: a misfit with which alternatives can be compared
 
 
@@ -48,6 +49,7 @@ class Match:
     that its trajectories leave; None where they leave more than noise.
 
     `is_coloured` says that noise was judged by trajectories, since it is alike from row to row.
+    `inclusion` is how probable each term of each equation is, given the noise.
     """
 
     field: HybridField
@@ -56,6 +58,7 @@ class Match:
     misfit: float
     coloured: Noise | None = None
     is_coloured: bool = False
+    inclusion: Float[np.ndarray, "c K"] | None = None
 
 
 def choose_structure(
@@ -84,7 +87,7 @@ def choose_structure(
     some = some.only(np.arange(some.n_samples) < _MOST_ROWS)
     matcher = _Matcher(field, some, allowed, dict(interpolation or {}), dict(bounds or {}), known)
     best, smoothed = matcher.match(field), matcher.smoothed
-    if best is not None and best.misfit > _EXCESS and best.coloured is not None:
+    if best is not None and best.coloured is not None and _EXCESS < best.misfit < _MOST_EXCESS:
         smoothed = best.states
         best = matcher.judge_by(best.coloured, field)
     for _ in range(2):
@@ -92,7 +95,9 @@ def choose_structure(
         if best is None or not best.misfit < _FOLLOWED:
             break
         smoothed = best.states
-    return best if best is None else replace(best, is_coloured=matcher.is_coloured)
+    if best is None:
+        return None
+    return replace(best, is_coloured=matcher.is_coloured, inclusion=matcher.inclusion(best))
 
 
 @final
@@ -169,15 +174,42 @@ class _Matcher:
                     best, changed = found, True
         return best
 
+    def inclusion(self, best: Match) -> Float[np.ndarray, "c K"]:
+        """How probable each term is: sets that the integral form has, weighted by exp(-score), the
+        one that trajectories prefer being as good as the best of them."""
+        support = np.asarray(best.field.coefficients) != 0
+        probability = support.astype(float)
+        for c, _, given, sets in self._sets(best.field, best.states):
+            own = _places(support[c] & ~self._known.given[c])
+            scores = np.array([score for score, _ in sets])
+            scores[[chosen == own for _, chosen in sets]] = scores.min()
+            weights = np.exp(scores.min() - scores)
+            probability[c] = given != 0
+            for weight, (_, chosen) in zip(weights / weights.sum(), sets, strict=True):
+                probability[c, list(chosen)] += weight
+        return np.clip(probability, 0.0, 1.0)
+
     def _proposals(
         self, field: HybridField, smoothed: Float[np.ndarray, "N n"]
     ) -> dict[int, list[tuple[float, np.ndarray]]]:
         """For each equation rows of coefficients, with how much worse than the first they are."""
+        found = {}
+        for c, equations, given, sets in self._sets(field, smoothed):
+            rated = [(score, self._row(c, equations, given, support)) for score, support in sets]
+            within = [(score, row) for score, row in rated if row is not None][:_ALTERNATIVES]
+            if within:
+                found[c] = [(score - within[0][0], row) for score, row in within]
+        return found
+
+    def _sets(
+        self, field: HybridField, smoothed: Float[np.ndarray, "N n"]
+    ) -> Iterator[tuple[int, NormalEquations, np.ndarray, list[tuple[float, Support]]]]:
+        """For each equation its integral form without what is given, that, and sets of terms with
+        their scores, the best first."""
         data, features = self.data, field.features
         left = (data.states - smoothed) ** 2 / self._relative
         trifle = np.maximum((TRIFLE * data.states.std(axis=0)) ** 2, 1e-300)
         variance = self._relative * np.maximum(left.mean(axis=0), trifle)
-        found = {}
         for c, equations in integral_form(data, smoothed, features, variance).items():
             if c in self._kept:
                 continue
@@ -189,11 +221,8 @@ class _Matcher:
                 equations, self._allowed[c] & ~self._known.given[c], self._price,
                 lambda v, n=rows: misfit(v, n), own, _places(self._known.required[c]),
             )  # fmt: skip
-            rated = [(score, self._row(c, equations, given, support)) for score, support in sets]
-            within = [(score, row) for score, row in rated if row is not None][:_ALTERNATIVES]
-            if within:
-                found[c] = [(score - within[0][0], row) for score, row in within]
-        return found
+            if sets:
+                yield c, equations, given, sets
 
     def _row(
         self, c: int, equations: NormalEquations, given: np.ndarray, support: Support

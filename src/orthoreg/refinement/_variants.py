@@ -11,6 +11,9 @@ from ..simulation import run_inputs
 from ._segments import from_rows, input_nodes
 from ._shooting import box_around, shoot
 
+_MOST_SUBSTEPS = 32
+_ACCURACY = 0.002  # standard deviations of a state, that halved steps may change it
+
 
 def forecast_variants(
     features: FeatureMap,
@@ -20,14 +23,38 @@ def forecast_variants(
     starts: Float[np.ndarray, "R n"],
     interpolation: Mapping[str, str],
     *,
-    substeps: int = 2,
-    most_steps: int = 400,
+    most_steps: int = 300,
 ) -> Float[np.ndarray, "M R T n"]:
-    """The states of these runs from their starts by each set of coefficients, without a residual,
-    at fixed steps; NaN from where one runs away, and behind the end of a run.
+    """The states of these runs from their starts by each set of coefficients, without a residual;
+    NaN from where one runs away, and behind the end of a run.
 
-    A run of more than `most_steps` rows is followed over so many.
+    Steps are fixed, and so small that the first set is followed well; a run of more than
+    `most_steps` rows is followed over so many.
     """
+    parts = (data, runs, starts, interpolation, most_steps)
+    substeps, coarse = 1, _followed(features, coefficients[:1], *parts, 1)
+    spread = np.maximum(data.states.std(axis=0), 1e-300)
+    while substeps < _MOST_SUBSTEPS:
+        fine = _followed(features, coefficients[:1], *parts, 2 * substeps)
+        substeps *= 2
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(fine - coarse) / spread
+        if np.array_equal(np.isnan(fine), np.isnan(coarse)) and np.nanmax(apart) < _ACCURACY:
+            break
+        coarse = fine
+    return _followed(features, coefficients, *parts, substeps)
+
+
+def _followed(
+    features: FeatureMap,
+    coefficients: Float[np.ndarray, "M n K"],
+    data: Dataset,
+    runs: Int[np.ndarray, " R"],
+    starts: Float[np.ndarray, "R n"],
+    interpolation: Mapping[str, str],
+    most_steps: int,
+    substeps: int,
+) -> Float[np.ndarray, "M R T n"]:
     count = len(coefficients)
     segments = from_rows(data, np.tile(data.offsets[runs], count), most_steps)
     nodes = input_nodes(data, run_inputs(data, interpolation), segments, substeps)

@@ -12,6 +12,7 @@ from ..data import Dataset
 from ..simulation import Rollout
 from ..summary import Summary, counted, forecast_sample
 from ..summary._trust import trust_sentences
+from ..summary._words import listed
 from ..views import as_curves, check_columns, curve_errors
 from ._data import ReportData
 from ._diagnostics import diagnostics_of
@@ -79,7 +80,7 @@ def _with_data(
     parts["diagnostics"], parts["diagnostics_note"] = diagnostics_of(model, seen)
     parts["phase"] = phase_of(model, data, seen)
     if forecasts is not None:
-        parts["forecasts"] = forecasts_of(some, forecasts)
+        parts["forecasts"] = forecasts_of(model, some, forecasts)
         parts["paths"] = paths_of(model, some, forecasts, _usual_run(some, forecasts))
     return parts
 
@@ -92,8 +93,7 @@ def _usual_run(data: Dataset, forecasts: Sequence[Rollout]) -> int:
 
 def _title(model: Any) -> str:
     names = [name for name in model.output_names_ if name not in model.velocity_of_.values()]
-    shown = names[:4] + ["…"] * (len(names) > 4)
-    return f"Equations of {', '.join(shown)}"
+    return f"Equations of {listed(names)}"
 
 
 def _subtitle(model: Any, data: Dataset | None) -> str:

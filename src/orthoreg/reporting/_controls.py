@@ -1,12 +1,8 @@
 """What a reader works a chart with: native elements, for keyboard, touch and screen readers."""
 
 from collections.abc import Mapping, Sequence
-from html import escape as html_escape
 
-
-def escape(text: str) -> str:
-    """Text that HTML shows as it is; a number stays with its percent sign."""
-    return html_escape(text.replace(" %", "\u00a0%"))
+from .._html import escape
 
 
 def chart(key: str, label: str) -> str:

@@ -28,13 +28,15 @@ class Term:
 @final
 @dataclass(frozen=True)
 class Equation:
-    """A typeset equation in pieces, and the unit of its left side."""
+    """A typeset equation in pieces, and the unit of its left side; or as it was written, `text`,
+    where it holds several derivatives."""
 
     left: str
     terms: tuple[Term, ...]
     label: str
     unit: str = ""
     is_given: bool = False
+    text: str = ""
 
 
 @final
@@ -94,14 +96,14 @@ class Flow:
 @dataclass(frozen=True)
 class Portrait:
     """A pair of states: the flow of the model, of its equations and of its network (None where it
-    has none), and measured runs."""
+    has no network), and measured runs."""
 
     x_label: str
     y_label: str
     x_range: Numbers
     y_range: Numbers
     whole: Flow
-    equations: Flow
+    equations: Flow | None
     network: Flow | None
     runs_x: Numbers
     runs_y: Numbers
@@ -137,8 +139,8 @@ class Phase:
 @final
 @dataclass(frozen=True)
 class ResidualMap:
-    """One equation's residual over two variables, or one where `y` is empty; `density` is that of
-    the data, `distance` from them in units of the trust region's edge."""
+    """One equation's residual over two variables, or one where `y` is empty. On a grid of their
+    own: `density` of the data, `distance` from them in units of the trust region's edge."""
 
     equation: str
     x_label: str
@@ -146,6 +148,8 @@ class ResidualMap:
     x: Numbers
     y: Numbers
     values: list[Any]
+    grid_x: Numbers
+    grid_y: Numbers
     density: list[Any]
     levels: Numbers
     distance: list[Any] | None
@@ -267,12 +271,14 @@ class ProposalView:
 @final
 @dataclass(frozen=True)
 class RankedModel:
-    """A discovered model: its equations as MathML, its distance from the best in nats."""
+    """A discovered model: its equations as MathML, its distance from the best in nats, and where
+    the two part."""
 
     equations: tuple[str, ...]
     gap: float
     weight: float
     is_base: bool
+    difference: str = ""
 
 
 @final

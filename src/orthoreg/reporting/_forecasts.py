@@ -1,6 +1,8 @@
 """Forecasts beside measured runs, each with a band of errors that others had."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -14,6 +16,7 @@ from ..views import (
     choose_runs,
     curve_errors,
     envelope,
+    evenly,
     largest,
     not_measured,
     share_shown,
@@ -28,9 +31,10 @@ _MOST_INPUTS = 3
 _NUMBERS = 60_000  # in all curves together
 _WIDE = 2.0  # the band, in root mean square errors
 _FEWEST = 3  # other runs that make a band
+_SHORT, _FINE = 60, 8  # rows of a run whose forecast is drawn at so many points a step
 
 
-def forecasts_of(data: Dataset, rollouts: Sequence[Rollout]) -> Forecasts:
+def forecasts_of(model: Any, data: Dataset, rollouts: Sequence[Rollout]) -> Forecasts:
     """Some runs, from the smallest forecast error to the largest, with their forecasts."""
     curves = as_curves(data, rollouts)
     run_errors, state_errors = curve_errors(data, curves)
@@ -45,7 +49,7 @@ def forecasts_of(data: Dataset, rollouts: Sequence[Rollout]) -> Forecasts:
         band = f"band: {_WIDE:g} × the noise of the measurements" if level.any() else ""
     shown = []
     for run in runs:
-        curve = curves[run]
+        curve = _finer(model, curves[run])
         if data.n_runs > _FEWEST:
             width = _width(data, run, curve, errors)
         else:
@@ -66,6 +70,18 @@ def forecasts_of(data: Dataset, rollouts: Sequence[Rollout]) -> Forecasts:
         band,
         "; ".join(note for note in notes if note),
     )
+
+
+def _finer(model: Any, curve: Curve) -> Curve:
+    """A short forecast between its rows too, so that it is drawn as it runs; where inputs act on it
+    or it ended early, as it is."""
+    if len(curve.times) > _SHORT or curve.ended is not None or model.input_names_:
+        return curve
+    share = np.linspace(0, 1, _FINE, endpoint=False)
+    steps = np.diff(curve.times)
+    times = np.append((curve.times[:-1, None] + steps[:, None] * share).ravel(), curve.times[-1])
+    rollout = model.simulate(curve.x[0], times)
+    return replace(curve, times=times, x=np.asarray(rollout.x)) if rollout.completed else curve
 
 
 def _inputs(data: Dataset) -> int:
@@ -134,7 +150,9 @@ def _run(
 
 
 def _kept(values: Float[np.ndarray, "N k"], points: int) -> np.ndarray:
-    """Rows that look like all of them, in every column."""
-    each = max(points // max(values.shape[1], 1), 40)
-    rows = [envelope(column, points if values.shape[1] == 1 else each) for column in values.T]
-    return np.unique(np.concatenate(rows))
+    """About so many rows, evenly spaced, and among many those at which a column turns."""
+    if len(values) <= points:
+        return np.arange(len(values))
+    each = max(points // (2 * values.shape[1]), 20)
+    turns = [envelope(column, each) for column in values.T]
+    return np.unique(np.concatenate([evenly(len(values), points // 2), *turns]))

@@ -34,6 +34,9 @@ def proposals_of(found: Explanation) -> tuple[ProposalView, ...]:
 def ranking_of(found: Discovery) -> tuple[RankedModel, ...]:
     """The models, best first."""
     return tuple(
-        RankedModel(tuple(one.model.to_mathml()), one.gap, one.weight, one.is_base)
+        RankedModel(
+            tuple(one.model.to_mathml()), one.gap, one.weight, one.is_base,
+            "" if one.difference is None else str(one.difference),
+        )
         for one in found.models
-    )
+    )  # fmt: skip

@@ -4,12 +4,12 @@ import base64
 import hashlib
 import json
 from functools import cache
-from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from .._errors import MissingExtraError
+from .._html import escape
 from ._data import ReportData
 from ._sections import sections
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from .._validation import training_rows
-from ..data import Dataset, Rows
+from ..data import Dataset
 from ..export import equation_names, math, math_equations
 from ..refinement import forecast_variants
 from ..selection import EquationPath, InformationCriterion
@@ -20,7 +20,7 @@ from ._numbers import short
 _MOST_STEPS = 14  # of a path
 _MOST_EQUATIONS = 6
 _MOST_STATES = 4
-_ROWS = 6_000  # that coefficients are fitted to
+_ROWS = 3_000  # that coefficients are fitted to
 _POINTS = 160  # of a forecast
 _LEAST = 1e-7  # relative error that is drawn; below it is rounding
 
@@ -35,9 +35,9 @@ def paths_of(model: Any, data: Dataset, forecasts: Sequence[Rollout], run: int) 
         return None
     errors = np.array([selected.paths[c].outer[selected.paths[c].chosen] for c in learned])
     learned = [learned[i] for i in np.argsort(-errors, kind="stable")[:_MOST_EQUATIONS]]
-    rows, _ = training_rows(model, model.recipe().loss, rows_of(data, _ROWS), None, None, None)
+    sums = _sums(model, data)
     found = {c: _supports(selected.paths[c], model.support_[c]) for c in learned}
-    variants = {c: _fitted(model, rows, c, found[c]) for c in learned}
+    variants = {c: _fitted(model, sums, c, found[c]) for c in learned}
     stacked = np.concatenate([variants[c] for c in learned])
     states = _forecast(model, data, run, forecasts, stacked)
     kept = evenly(states.shape[1], _POINTS)
@@ -64,43 +64,54 @@ def paths_of(model: Any, data: Dataset, forecasts: Sequence[Rollout], run: int) 
     )
 
 
-def _supports(
-    path: EquationPath, used: Bool[np.ndarray, " K"]
-) -> list[tuple[Bool[np.ndarray, " K"], int | None]]:
+_Step = tuple[Bool[np.ndarray, " K"], int | None]  # a set of terms, and its place on the path
+
+
+def _supports(path: EquationPath, used: Bool[np.ndarray, " K"]) -> list[_Step]:
     """The sets of terms with their place on the path, the one in use among them; of a long path
     the part around it."""
     own = next((i for i, one in enumerate(path.supports) if np.array_equal(one, used)), None)
     size = int(used.sum()) if own is None else int(path.n_terms[own])
     begin = max(0, min(size - _MOST_STEPS // 2, len(path.n_terms) - _MOST_STEPS))
     places = range(begin, min(begin + _MOST_STEPS, len(path.n_terms)))
-    steps: list[tuple[np.ndarray, int | None]] = [(path.supports[i], i) for i in places]
+    steps: list[_Step] = [(path.supports[i], i) for i in places]
     if own is None:  # trajectories chose it
         steps.append((used, None))
         steps.sort(key=lambda step: (int(step[0].sum()), step[1] is None))
     return steps
 
 
+def _sums(model: Any, data: Dataset) -> tuple[Float[np.ndarray, "K K"], Float[np.ndarray, "K c"]]:
+    """Phi'Phi / N and Phi'y / N: those that the terms were chosen from, or of rows of the data."""
+    moments = model.selection_.library
+    if moments is not None and moments.n_features == len(model.feature_names_):
+        return moments.A, moments.a
+    rows, _ = training_rows(model, model.recipe().loss, rows_of(data, _ROWS), None, None, None)
+    values = rows.evaluate(model.field_.features, slice(None))
+    return values.T @ values / len(rows), values.T @ rows.targets / len(rows)
+
+
 def _fitted(
-    model: Any, rows: Rows, c: int, steps: Sequence[tuple[np.ndarray, int | None]]
+    model: Any, sums: tuple[np.ndarray, np.ndarray], c: int, steps: Sequence[_Step]
 ) -> Float[np.ndarray, "M n K"]:
     """The model's coefficients with those of one equation fitted to each set of terms; the set in
     use keeps its own."""
-    own = np.asarray(model.coefficients_)
-    features = model.field_.features
-    values = rows.evaluate(features, slice(None))
+    gram, right = sums[0], sums[1][:, c]
     known = model.knowledge()
     fixed = known.fixed[c] & (known.low[c] != 0)
-    target = rows.targets[:, c] - values[:, fixed] @ known.low[c, fixed]
-    result = np.tile(own, (len(steps), 1, 1))
+    given = np.where(fixed, known.low[c], 0.0)
+    right = right - gram @ given
+    size = np.sqrt(np.maximum(np.diag(gram), 0.0))
+    size = np.where(size > 0, size, 1.0)
+    result = np.tile(np.asarray(model.coefficients_), (len(steps), 1, 1))
     for step, (support, _) in zip(result, steps, strict=True):
         if np.array_equal(support, model.support_[c]):
             continue
-        step[c] = np.where(fixed, known.low[c], 0.0)
         free = np.flatnonzero(support & ~fixed)
-        columns = values[:, free]
-        size = np.sqrt(np.square(columns).mean(axis=0))
-        size = np.where(size > 0, size, 1.0)
-        step[c, free] = np.linalg.lstsq(columns / size, target, rcond=None)[0] / size
+        scaled = gram[np.ix_(free, free)] / np.outer(size[free], size[free])
+        step[c] = given
+        step[c, free] = np.linalg.lstsq(scaled, right[free] / size[free], rcond=1e-14)[0]
+        step[c, free] /= size[free]
     return result
 
 
@@ -112,17 +123,18 @@ def _forecast(
     if not np.isfinite(start).all():
         start = data.states[data.offsets[run] : data.offsets[run] + 1]
     with np.errstate(all="ignore"):
+        own = np.concatenate([np.asarray(model.coefficients_)[None], sets])
         found = forecast_variants(
-            model.field_.features, sets, data, np.array([run]), start, model.input_interpolation_
+            model.field_.features, own, data, np.array([run]), start, model.input_interpolation_
         )
-    return found[:, 0]
+    return found[1:, 0]
 
 
 def _path(
     model: Any,
     c: int,
     path: EquationPath,
-    steps: Sequence[tuple[np.ndarray, int | None]],
+    steps: Sequence[_Step],
     sets: Float[np.ndarray, "M n K"],
     states: Float[np.ndarray, "M T k"],
     penalised: bool,

@@ -23,7 +23,8 @@ from ._slopes import Slopes
 
 _GRID = 32
 _MOST_PAIRS = 3
-_MOST_RUNS = 12
+_FEWEST_RUNS, _MOST_RUNS = 4, 12
+_SHOWN_ROWS = 3_000
 _POINTS = 300  # of a run
 _MEASURED = 1_500
 _DIFFERENT = 1e-9  # of the flow's size: a network part below is none
@@ -39,7 +40,8 @@ def phase_of(model: Any, data: Dataset, seen: Slopes) -> Phase:
     pairs, which = choose_pairs(model, data, None)
     count = data.n_states * (data.n_states - 1) // 2
     shown = pairs[:_MOST_PAIRS]
-    runs = evenly(data.n_runs, _MOST_RUNS)
+    usual = max(int(np.median(data.run_lengths)), 1)
+    runs = evenly(data.n_runs, int(np.clip(_SHOWN_ROWS // usual, _FEWEST_RUNS, _MOST_RUNS)))
     notes = [
         share_shown(len(shown), count, "pairs of states", which),
         note,
@@ -73,7 +75,7 @@ def _portrait(model: Any, data: Dataset, pair: tuple[int, int], runs: np.ndarray
         short([low[0], high[0]]),
         short([low[1], high[1]]),
         flow(symbolic + neural),
-        flow(symbolic),
+        flow(symbolic) if has_network else None,
         flow(neural) if has_network else None,
         with_gaps(lines, 0),
         with_gaps(lines, 1),

@@ -10,7 +10,7 @@ from ..summary import counted, number
 from ._data import Quality
 
 _GAP = 10.0  # usual steps, that a gap is longer than
-_COLUMNS = ("variable", "unit", "from", "to", "standard deviation", "noise", "outliers", "origin")
+_COLUMNS = ("variable", "unit", "from", "to", "std. dev.", "noise", "outliers", "origin")
 
 
 def quality_of(data: Dataset) -> Quality:
@@ -30,11 +30,13 @@ def quality_of(data: Dataset) -> Quality:
         origin = "input" if k >= data.n_states else "measured"
         if k < data.n_states and not data.is_measured[k]:
             origin = "estimated"
-        cells = (name, data.units.get(name, ""), f"{column.min():.4g}", f"{column.max():.4g}")
+        unit = (data.units.get(name, ""),) if data.units else ()
+        cells = (name, *unit, f"{column.min():.4g}", f"{column.max():.4g}")
         rows.append((*cells, f"{spread:.3g}", noise, odd, origin))
     repairs = tuple(str(note) for note in data.notes if note.is_repair)
     notes = tuple(str(note) for note in data.notes if not note.is_repair)
-    return Quality(_COLUMNS, tuple(rows), _facts(data), notes, repairs)
+    columns = _COLUMNS if data.units else tuple(one for one in _COLUMNS if one != "unit")
+    return Quality(columns, tuple(rows), _facts(data), notes, repairs)
 
 
 def _facts(data: Dataset) -> tuple[tuple[str, str], ...]:

@@ -15,7 +15,8 @@ from ._phase import span
 from ._slopes import Slopes
 
 _GRID = 44
-_CELLS = 26  # a side, where the error of rows is averaged
+_FEWEST_CELLS, _MOST_CELLS = 8, 26  # a side, where the error of rows is averaged
+_FEWEST_ROWS = 100  # that have a density
 _MOST = 4  # equations
 _POINTS = 500
 _HELD = (0.5, 0.9)  # shares of the data that the lines of density enclose
@@ -67,7 +68,8 @@ def _error(model: Any, rows: Dataset, c: int, errors: Float[np.ndarray, " N"]) -
         return _line(model, rows, c, variables[:, 0], errors, what)
     i, j = telling_pair(model, variables, errors, c)
     low, high = span(variables[:, [i, j]])
-    edges = [np.linspace(low[k], high[k], _CELLS + 1) for k in (0, 1)]
+    cells = int(np.clip(np.sqrt(len(variables)) / 1.2, _FEWEST_CELLS, _MOST_CELLS))
+    edges = [np.linspace(low[k], high[k], cells + 1) for k in (0, 1)]
     x, y = variables[:, i], variables[:, j]
     count, _, _ = np.histogram2d(y, x, bins=[edges[1], edges[0]])
     total, _, _ = np.histogram2d(y, x, bins=[edges[1], edges[0]], weights=errors)
@@ -103,13 +105,16 @@ def _map(
     i, j = places
     variables = rows.variables
     x, y = np.unique(grid[:, 0]), np.unique(grid[:, 1])
-    density = _density(variables[:, i], variables[:, j], x, y)
+    fine = [np.linspace(at[0], at[-1], _GRID) for at in (x, y)]
+    density = np.zeros((0, 0))
+    if len(variables) >= _FEWEST_ROWS:
+        density = _density(variables[:, i], variables[:, j], *fine)
     distance = None
     region = model.field_.region
     if region is not None:
-        points = np.tile(variables.mean(axis=0), (len(grid), 1))
-        points[:, [i, j]] = grid
-        distance = short(np.minimum(region.distance(points), 5.0).reshape(values.shape), 3)
+        points = np.tile(variables.mean(axis=0), (_GRID * _GRID, 1))
+        points[:, [i, j]] = np.stack(np.meshgrid(*fine), axis=-1).reshape(-1, 2)
+        distance = short(np.minimum(region.distance(points), 5.0).reshape(_GRID, _GRID), 3)
     some = evenly(len(variables), _POINTS)
     label = equation_names(model.output_names_, model.velocity_of_)[c]
     return ResidualMap(
@@ -119,8 +124,10 @@ def _map(
         short(x),
         short(y),
         short(values, 3),
+        short(fine[0]),
+        short(fine[1]),
         short(density, 3),
-        short(_levels(density)),
+        short(_levels(density)) if density.size else [],
         distance,
         short(variables[some, i]),
         short(variables[some, j]),
@@ -137,7 +144,7 @@ def _line(
     some = evenly(rows.n_samples, _POINTS)
     return ResidualMap(
         f"{label}'", variable_label(rows, 0), "", short(x[order]), [], short(values[order]), [],
-        [], None, short(rows.variables[some, 0]), [], what,
+        [], [], [], None, short(rows.variables[some, 0]), [], what,
     )  # fmt: skip
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from .._html import escape, html_table
 from ..export import math
-from ._controls import chart, choice, escape, legend, select, slider, switches
+from ._controls import chart, choice, legend, select, slider, switches
 from ._data import Equation, ReportData
 
 _WORDS = {
@@ -72,6 +73,8 @@ def _equations(data: ReportData) -> str:
 
 
 def _equation(one: Equation) -> str:
+    if one.text:
+        return f'<div class="equation written">{escape(one.text)}</div>'
     unit = f'<small class="unit">{escape(one.unit)}</small>' if one.unit else ""
     left = f'<span class="left">{math(one.left + "<mo>=</mo>")}{unit}</span>'
     terms = []
@@ -134,8 +137,8 @@ def _forecasts(data: ReportData) -> str:
     if found is None:
         return ""
     names = [
-        f"{run.label}: error {_percent(run.error)}" if run.error is not None
-        else f"{run.label}: ends early"
+        f"{run.label} · error {_percent(run.error)}" if run.error is not None
+        else f"{run.label} · ends early"
         for run in found.runs
     ]  # fmt: skip
     pick = select("forecast-run", "Run", names) if len(names) > 1 else ""
@@ -184,7 +187,9 @@ def _residual(data: ReportData) -> str:
         return f"<h2>Residual map</h2>{_note(data.residual_note)}" if data.residual_note else ""
     first = data.residual[0]
     pick = select("residual-equation", "Equation", [one.equation for one in data.residual])
-    shows = {"Data": "points", "Density": "density"}
+    shows = {"Data": "points"}
+    if first.density:
+        shows["Density"] = "density"
     if first.distance is not None:
         shows["Trust region"] = "region"
     switch = switches("residual-show", "Show", shows) if first.y else ""
@@ -316,7 +321,7 @@ def _ranking(data: ReportData) -> str:
         f'<div class="card"><h3>{"Best" if not place else f"{one.gap:.1f} nats behind"}'
         f"{' · base library' if one.is_base else ''}</h3>"
         + "".join(f"<div class='scroll'>{line}</div>" for line in one.equations)
-        + "</div>"
+        + f"{_note(one.difference)}</div>"
         for place, one in enumerate(data.ranking)
     )
     words = "Whole models, ranked by how their trajectories follow the runs."
@@ -333,7 +338,7 @@ def _quality(data: ReportData) -> str:
         if notes
     )
     none = "" if found.repairs else '<p class="quiet">No measurement was changed or left out.</p>'
-    values = table(found.columns, found.rows, words=2)
+    values = table(found.columns, found.rows, words=1 + ("unit" in found.columns))
     return f"<h2>Data</h2>{_facts(found.facts)}{values}{none}{lists}"
 
 
@@ -351,18 +356,8 @@ def _repeat(data: ReportData) -> str:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
     """A table that scrolls by itself where it is wide; its first columns are words."""
-
-    def cells(tag: str, row: Sequence[str]) -> str:
-        kinds = ["" if i < words else ' class="number"' for i in range(len(row))]
-        return "".join(
-            f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, row, strict=True)
-        )
-
-    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>'
-        f"<thead><tr>{cells('th', columns)}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    inside = html_table(columns, rows, words=words)
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="Table">{inside}</div>'
 
 
 def _facts(pairs: Sequence[tuple[str, str]]) -> str:

@@ -7,7 +7,7 @@
   const esc = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\$/g, "&#36;");
   const coarse = matchMedia("(pointer: coarse)");
   const config = {
-    displaylogo: false, responsive: true, scrollZoom: false, showTips: false, doubleClick: "reset",
+    displaylogo: false, scrollZoom: false, showTips: false, doubleClick: "reset",
     plotlyServerURL: "", modeBarButtons: [["toImage", "zoom2d", "resetScale2d"]],  // none that sends data away
   };
 
@@ -36,6 +36,7 @@
   const draw = (id, traces, shape) => {
     const place = $(id);
     place.style.height = `${shape.height}px`;
+    shape.width = place.clientWidth;
     return Plotly.react(place, traces, shape, config);
   };
   const numbers = (lists) => lists.flat(2).filter((v) => v !== null && Number.isFinite(v));
@@ -158,17 +159,19 @@
       colorbar: { thickness: 10, outlinewidth: 0, len: 0.9, nticks: 5, tickfont: { size: 11.5 }, exponentformat: "power" },
     }];
     if (shows.includes("density")) one.levels.forEach((level, i) => traces.push({
-      type: "contour", x: one.x, y: one.y, z: one.density, showscale: false, hoverinfo: "skip",
+      type: "contour", x: one.grid_x, y: one.grid_y, z: one.density, showscale: false, hoverinfo: "skip",
       contours: { type: "constraint", operation: "=", value: level }, line: { color: c.accent, width: i ? 1.2 : 2 }, fillcolor: clear,
     }));
-    if (shows.includes("points")) traces.push({ x: one.points_x, y: one.points_y, mode: "markers", marker: { color: c.measured, size: 3, opacity: 0.75 }, hoverinfo: "skip" });
+    if (shows.includes("points")) traces.push({ x: one.points_x, y: one.points_y, mode: "markers", marker: { color: c.measured, size: one.points_x.length > 100 ? 3 : 6, opacity: 0.75 }, hoverinfo: "skip" });
     if (shows.includes("region") && one.distance) traces.push({
-      type: "contour", x: one.x, y: one.y, z: one.distance, showscale: false, hoverinfo: "skip",
+      type: "contour", x: one.grid_x, y: one.grid_y, z: one.distance, showscale: false, hoverinfo: "skip",
       contours: { type: "constraint", operation: "=", value: 1 }, line: { color: c.ink, width: 1.8, dash: "dash" }, fillcolor: clear,
     });
     const shape = layout(c, Math.min(500, Math.max(320, 0.6 * width)));
-    shape.xaxis = axis(c, one.x_label, { range: ends(one.x), showgrid: false });
-    shape.yaxis = axis(c, one.y_label, { range: ends(one.y), showgrid: false });
+    const half = (at) => 0.5 * (at[1] - at[0]);
+    const whole = (at) => [at[0] - half(at), at[at.length - 1] + half(at)];
+    shape.xaxis = axis(c, one.x_label, { range: whole(one.x), showgrid: false });
+    shape.yaxis = axis(c, one.y_label, { range: whole(one.y), showgrid: false });
     return draw("chart-residual", traces, shape);
   };
   const quantile = (values, share) => {
@@ -221,7 +224,7 @@
 
   // -- coefficients --------------------------------------------------------------------
   const drawCoefficients = () => {
-    const c = palette(), all = report.coefficients, traces = [], gap = 58, top = 30, bottom = 34;
+    const c = palette(), all = report.coefficients, traces = [], gap = 66, top = 30, bottom = 34;
     const heights = all.map((one) => 34 * one.names.length + 16);
     const inner = heights.reduce((a, b) => a + b, 0) + gap * (all.length - 1);
     const narrow = $("chart-coefficients").clientWidth < 560;
@@ -230,7 +233,7 @@
     all.forEach((one, i) => {
       const n = i + 1, x = i ? `x${n}` : "x", y = i ? `y${n}` : "y";
       const used = one.values.filter((v, k) => one.used[k]).map(Math.abs);
-      const relative = used.length > 1 && Math.max(...used) > 200 * Math.min(...used);
+      const relative = used.length > 1 && Math.max(...used) > 20 * Math.min(...used);
       const scale = one.values.map((v) => (relative && v ? Math.abs(v) : 1));
       const at = one.names.map((_, k) => one.names.length - 1 - k);
       const value = (v, k) => (v === null ? null : v / scale[k]);
@@ -309,7 +312,21 @@
     clearTimeout(waiting);
     waiting = setTimeout(drawAll, 120);
   });
-  addEventListener("beforeprint", drawAll);
+  // on paper: the light colours, at the width of a page
+  let before = null;
+  addEventListener("beforeprint", () => {
+    const root = document.documentElement;
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    root.classList.add("printing");
+    drawAll();
+  });
+  addEventListener("afterprint", () => {
+    const root = document.documentElement;
+    if (before !== null) root.dataset.theme = before;
+    root.classList.remove("printing");
+    drawAll();
+  });
   document.addEventListener("themechange", () => {
     drawAll().then(() => { document.documentElement.dataset.drawn = String(charts.length); });
   });

@@ -22,7 +22,7 @@ class Inclusion:
     """For each equation and term: how often it is chosen, and its coefficient's 95 % interval.
 
     The interval is that of the coefficients of the chosen terms, solved for again on each
-    resample; it is zero for other terms.
+    resample; it is zero for other terms, and not a number where there are too few runs and rows.
     """
 
     probability: Float[np.ndarray, "c K"]
@@ -48,16 +48,29 @@ def inclusion(
     for c, found in enumerate(_resampled_choices(evidence.cells, evidence, alone, weights)):
         if found is not None:
             probability[c] = found[0].mean(axis=0)
-            interval[c] = np.quantile(found[1], _LEVELS, axis=0).T
+            interval[c] = np.moveaxis(_ends(found[1], n), 0, 1)
     for group, path in selected.groups:
         own = group_cells(evidence.cells, group)
         (found,) = _resampled_choices(own, evidence, [path], weights)
         assert found is not None
         rows = list(group.equations)
         probability[rows] = group.support(found[0]).mean(axis=0)
-        ends = np.quantile(group.coefficients(found[1]), _LEVELS, axis=0)
-        interval[rows] = np.moveaxis(ends, 0, 2)
+        interval[rows] = np.moveaxis(_ends(group.coefficients(found[1]), n), 0, 2)
+    if not evidence.can_be_resampled:
+        interval[selected.support] = np.nan
     return Inclusion(probability, interval)
+
+
+def _ends(resampled: Float[np.ndarray, "R ..."], groups: int) -> Float[np.ndarray, "2 ..."]:
+    """The quantiles of resamples, as far from their median as Student's are for so few groups."""
+    from scipy.special import ndtri, stdtrit
+
+    middle = np.median(resampled, axis=0)
+    ends = np.quantile(resampled, _LEVELS, axis=0)
+    if groups < 3:
+        return ends
+    wider = stdtrit(groups - 1.0, _LEVELS[1]) / ndtri(_LEVELS[1]) * np.sqrt(groups / (groups - 1))
+    return middle + wider * (ends - middle)
 
 
 def _resampled_choices(

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from .._errors import InputError
 from .._registry import part
 from .._typing import Mask
-from ..data import Partition, Rows, grouping
+from ..data import AnyRows, PartitionRule, grouping_rule
 from ..moments import PartitionedMoments
 from ..solvers import Task
 from ._result import EquationPath, SelectionResult
@@ -33,9 +33,18 @@ from ._splits import Splits, folds, splits
 class CrossValidation(AbstractSelection):
     """The fewest terms that no other choice beats on held-out runs by more than a standard error.
 
-    Runs are dealt out to `folds`, stretches of rows where there are few runs. Held-out runs are
-    like the others: nothing is said about states further out, which `Extrapolation` asks about.
+    Held-out runs are like the others: nothing is said about states further out, which
+    `Extrapolation` asks about.
 
+    Parameters
+    ----------
+    folds
+        that runs are dealt out to, or stretches of rows where there are few runs.
+    most_terms
+        of an equation.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
     >>> y = np.column_stack([x[:, 1], -np.sin(x[:, 0])])
@@ -54,8 +63,8 @@ class CrossValidation(AbstractSelection):
     def select(self, task: Task) -> SelectionResult:
         return select_from_cells(self, task)
 
-    def divide(self, rows: Rows) -> Partition:
-        return grouping(rows)
+    def divide(self, rows: AnyRows) -> PartitionRule:
+        return grouping_rule(rows)
 
     def held_out(self, cells: PartitionedMoments) -> np.ndarray:
         return folds(cells, self.folds)
@@ -76,6 +85,15 @@ class InformationCriterion(AbstractSelection):
     terms are kept than the data support. `outer` on the path is the error times
     exp(penalty / N), of which the least is chosen.
 
+    Parameters
+    ----------
+    kind
+        "bic" or "aicc".
+    most_terms
+        of an equation.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> rng = np.random.default_rng(0)
     >>> x = rng.uniform(-1, 1, (200, 1))
@@ -98,8 +116,8 @@ class InformationCriterion(AbstractSelection):
     def select(self, task: Task) -> SelectionResult:
         return select_from_cells(self, task)
 
-    def divide(self, rows: Rows) -> Partition:
-        return grouping(rows)
+    def divide(self, rows: AnyRows) -> PartitionRule:
+        return grouping_rule(rows)
 
     def held_out(self, cells: PartitionedMoments) -> np.ndarray:
         return folds(cells)

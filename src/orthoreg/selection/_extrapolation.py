@@ -7,7 +7,7 @@ import numpy as np
 
 from .._registry import part
 from .._typing import Mask
-from ..data import Partition, Rows, extrapolations
+from ..data import AnyRows, PartitionRule, extrapolation_rule
 from ..moments import PartitionedMoments
 from ..solvers import Task
 from ._result import SelectionResult
@@ -27,16 +27,27 @@ from ._splits import folds, splits
 class Extrapolation(AbstractSelection):
     """The fewest terms that still hold where they were not fitted.
 
-    The observed states are split in several ways into an inner part, which holds the share
-    `inner` of the rows, and an outer one: a shell around their mean, half-spaces along each
-    variable, the runs that go furthest, the last part of every run. A candidate set of terms is
-    fitted on the inner part and scored on the outer. To its squared error there comes `caution`
-    times the squared disagreement of that fit with the fit to all rows at states `reach` times as
-    far from the mean: terms that cancel each other inside the data rarely do so beyond. The
-    smallest set is chosen, of `most_terms` at most, that no other beats by more than a standard
-    error of their difference. Sets whose terms are more than ten times larger than their sum, about
-    the mean of the data, are refused, here and in the other selections.
+    The observed states are split in several ways into an inner and an outer part: a shell around
+    their mean, half-spaces along each variable, the runs that go furthest, the last part of every
+    run. A candidate set of terms is fitted on the inner part and scored on the outer. The smallest
+    set is chosen that no other beats by more than a standard error of their difference. Sets whose
+    terms are more than ten times larger than their sum, about the mean of the data, are refused,
+    here and in the other selections.
 
+    Parameters
+    ----------
+    inner
+        the share of the rows in the inner part.
+    reach
+        how far beyond the data fits are compared, in distances from the mean.
+    caution
+        the weight of the squared disagreement there between the inner fit and the fit to all rows,
+        beside the squared error: terms that cancel inside the data rarely do so beyond.
+    most_terms
+        of an equation.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 8, 200)
     >>> x = np.column_stack([np.cos(t), -np.sin(t)])
@@ -62,10 +73,10 @@ class Extrapolation(AbstractSelection):
     def select(self, task: Task) -> SelectionResult:
         return select_from_cells(self, task, caution=float(self.caution))
 
-    def divide(self, rows: Rows) -> Partition:
+    def divide(self, rows: AnyRows) -> PartitionRule:
         """Groups of runs, and the cuts into an inner and an outer part."""
-        partition = extrapolations(rows, float(self.inner), float(self.reach))
-        return partition if self.caution else replace(partition, extrapolated=None)
+        rule = extrapolation_rule(rows, float(self.inner), float(self.reach))
+        return rule if self.caution else replace(rule, reach=None)
 
     def held_out(self, cells: PartitionedMoments) -> np.ndarray:
         """The cells that each split holds out."""

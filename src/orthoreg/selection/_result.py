@@ -47,7 +47,8 @@ class Evidence:
 
     `held_out` says for each cell which splits hold it out, `caution` how much disagreement beyond
     the data counts, `allowed` which terms there were to choose from, `span` the mean, the least
-    and the largest value of each variable.
+    and the largest value of each variable. `can_be_resampled` says whether there are runs or rows
+    enough for intervals.
     """
 
     cells: PartitionedMoments
@@ -55,6 +56,7 @@ class Evidence:
     caution: float
     allowed: Mask
     span: Float[np.ndarray, "3 V"]
+    can_be_resampled: bool = True
 
 
 @final

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 
 from .._errors import InputError
 from .._typing import Mask
-from ..data import Partition, Rows
+from ..data import AnyRows, PartitionRule
 from ..moments import Moments, PartitionedMoments, gather_partitioned
 from ..physics import Group
 from ..quadratic import independent_terms
@@ -21,6 +21,8 @@ from ._splits import Splits, as_mask
 
 TIE = 0.1  # errors that differ by less, relatively, are as good as each other
 NEGLIGIBLE = 1e-8  # of the mean square of the target: not a reason for a term
+_FEWEST_RUNS = 8  # whose differences tell an interval,
+_FEWEST_ROWS, _FEWEST_ROWS_IN_TIME = 20, 40  # or so many rows: neighbours in time err alike
 
 
 class AbstractSelection(abc.ABC):
@@ -36,7 +38,7 @@ class AbstractCellRule(Protocol):
     """`divide` says which rows belong together, so that one pass over the data can gather their
     moments; `choose` needs nothing but these."""
 
-    def divide(self, rows: Rows) -> Partition: ...
+    def divide(self, rows: AnyRows) -> PartitionRule: ...
 
     def held_out(self, cells: PartitionedMoments) -> Bool[np.ndarray, "C S"]: ...
 
@@ -52,7 +54,9 @@ def select_from_cells(
     chosen = _chosen(rule, cells, task)
     extent = rows.extent
     span = np.stack([extent.mean, extent.low, extent.high])
-    evidence = Evidence(cells, rule.held_out(cells), caution, task.support, span)
+    fewest = _FEWEST_ROWS if rows.times is None else _FEWEST_ROWS_IN_TIME
+    enough = rows.n_runs >= _FEWEST_RUNS or len(rows.points) >= fewest
+    evidence = Evidence(cells, rule.held_out(cells), caution, task.support, span, enough)
     return replace(chosen, evidence=evidence, library=cells.all)
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from .._registry import part
 from .._typing import Mask
-from ..data import Partition, Rows, grouping
+from ..data import AnyRows, PartitionRule, grouping_rule
 from ..moments import PartitionedMoments
 from ..quadratic import QuadraticProblem
 from ..solvers import Task
@@ -31,12 +31,23 @@ _LASSO_STEPS = 30
 @final
 @dataclass(frozen=True, kw_only=True)
 class StabilitySelection(AbstractSelection):
-    """The terms that the Lasso takes first on at least the share `threshold` of random halves.
+    """The terms that the Lasso takes first on most random halves of the data.
 
     The first q of K terms count, q = sqrt((2 threshold - 1) K), which bounds the expected number
     of wrong terms by one (Meinshausen and Buehlmann). So at most q terms of an equation are
     found, and of two terms that stand for each other often neither.
 
+    Parameters
+    ----------
+    threshold
+        the share of halves on which a term must be among the first.
+    halves
+        how many are drawn.
+    seed
+        of the draw.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
     >>> selection = og.StabilitySelection()
@@ -57,8 +68,8 @@ class StabilitySelection(AbstractSelection):
     def select(self, task: Task) -> SelectionResult:
         return select_from_cells(self, task)
 
-    def divide(self, rows: Rows) -> Partition:
-        return grouping(rows)
+    def divide(self, rows: AnyRows) -> PartitionRule:
+        return grouping_rule(rows)
 
     def held_out(self, cells: PartitionedMoments) -> np.ndarray:
         """Random halves of the groups."""

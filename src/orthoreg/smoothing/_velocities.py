@@ -46,12 +46,26 @@ def best_polynomial(
     return fitting[int(np.argmin(errors))] if np.isfinite(errors).any() else None
 
 
+def preferred_polynomial(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+) -> tuple[int, int] | None:
+    """`best_polynomial` of the runs that are long enough for one; None where none is."""
+    long = np.diff(offsets) >= FEWEST_POINTS
+    if not long.any():
+        return None
+    rows, bounds = _rows_of(offsets, long)
+    return best_polynomial(times[rows], values[rows], bounds)
+
+
 def velocities(
     times: Float[np.ndarray, " N"],
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
+    polynomial: tuple[int, int] | None,
 ) -> Float[np.ndarray, "N n"]:
-    """The derivative of each column, row by row, from the polynomial that the samples prefer.
+    """The derivative of each column, row by row, from a sliding polynomial.
 
     Runs of three or four points, and samples that no polynomial fits, get the parabola through
     three neighbours; such runs do not bind the others. No run may have fewer than three points.
@@ -63,7 +77,7 @@ def velocities(
             continue
         rows, bounds = _rows_of(offsets, chosen)
         t, x = times[rows], values[rows]
-        choice = best_polynomial(t, x, bounds) if chosen is long else None
+        choice = polynomial if chosen is long else None
         if choice is None:
             result[rows] = parabola_slopes(t, x, bounds)
         elif have_equal_steps(t, bounds, EXACT).all():

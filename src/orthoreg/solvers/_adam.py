@@ -38,18 +38,30 @@ _LARGEST = 1e18  # the square of a larger number does not fit single precision
 class Adam(AbstractSolver):
     """Trains coefficients and network together by Adam, in single precision. [Algorithm 1]
 
-    `epochs` and `learning_rate` are the paper's. The rate falls on a cosine to `decay` times
-    its first value. `batch` is the number of segments of a step; None takes all of them, which
-    the projection (`orthogonality=math.inf`) needs. A batch squares its own estimate of the
-    overlap, which is biased by its variance; `unbiased` multiplies two independent ones.
-    `normalize` measures features and targets in units of their root mean square, as `Exact` does.
-
-    The share `validation` of the runs is held out; the state with the lowest error on them is
-    returned (without any, that with the lowest objective), and training stops when `patience`
-    epochs have not improved it. Coefficients not above `threshold`, in the solver's units, become
-    zero at the end. `polish` instead solves coefficients and output layer exactly, for the hidden
-    layers as trained. A network whose `ridge` is None has none here; with noisy data a polished
-    one wants some.
+    Parameters
+    ----------
+    epochs, learning_rate
+        the paper's.
+    decay
+        the rate falls on a cosine to this share of its first value.
+    batch
+        segments of a step; None takes all of them, which the projection (`orthogonality=math.inf`)
+        needs.
+    unbiased
+        a batch squares its own estimate of the overlap, which is biased by its variance; this
+        multiplies two independent ones.
+    normalize
+        measures features and targets in units of their root mean square, as `Exact` does.
+    validation
+        the share of the runs that is held out; the state with the lowest error on them is returned
+        (without any, that with the lowest objective).
+    patience
+        stops when so many epochs have not improved it.
+    threshold
+        coefficients not above it, in the solver's units, become zero at the end.
+    polish
+        instead solves coefficients and output layer exactly, for the hidden layers as trained. A
+        network whose `ridge` is None has none here; with noisy data a polished one wants some.
     """
 
     epochs: int = 2000
@@ -106,7 +118,9 @@ class Adam(AbstractSolver):
 
     def prepared(self, tasks: list[Task]) -> tuple[Objective, Rows, Loop]:
         """What one batch of tasks needs before its first epoch: objective, rows and loop."""
-        kept, held_out = self._split(tasks[0].observed)
+        observed = tasks[0].observed
+        assert isinstance(observed, Rows)  # `needs_rows`
+        kept, held_out = self._split(observed)
         setting = objective_of(tasks, kept, self.normalize)
         return setting, kept, self.loop(tasks, setting, kept, held_out)
 

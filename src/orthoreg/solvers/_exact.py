@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from .._errors import InputError
 from .._registry import part
 from .._typing import Mask
-from ..data import Rows, outward_folds, thinned
+from ..data import AnyRows, outward_fold_rule
 from ..moments import Moments, gather, no_basis
 from ..physics import Knowledge
 from ..quadratic import QuadraticProblem, independent_terms
@@ -33,13 +33,16 @@ class Exact(AbstractSolver):
     J = |y - Phi w - Psi v|^2_D + mu |w|_1 + lam |Phi'Psi v / N|^2 + lam2 |Psi v|^2_D + rho |v|^2,
     equation by equation. With the defaults that is J as it stands, in the units of the data.
 
-    `normalize` measures every feature and target in units of its own root mean square, so that
-    mu, lam and lam2 mean the same for data in millimetres and in kilometres.
-
-    `most_rows` bounds the rows that a projected network (`orthogonality=math.inf`) is shaped on:
-    where the terms alone leave nothing to explain it is not even looked at, and of more rows than
-    these an even share of every run is taken. Coefficients come from all rows in any case, and
-    the residual is made orthogonal to the terms on all of them.
+    Parameters
+    ----------
+    normalize
+        measures every feature and target in units of its own root mean square, so that mu, lam and
+        lam2 mean the same for data in millimetres and in kilometres.
+    most_rows
+        bounds the rows that a projected network (`orthogonality=math.inf`) is shaped on: where the
+        terms alone leave nothing to explain it is not even looked at, and of more rows than these
+        an even share of every run is taken. Coefficients come from all rows in any case, and the
+        residual is made orthogonal to the terms on all of them.
     """
 
     normalize: bool = False
@@ -54,6 +57,10 @@ class Exact(AbstractSolver):
                 f"Exact(most_rows=...) must be None or a whole number of at least 100; "
                 f"got {self.most_rows!r}."
             )
+
+    @property
+    def needs_rows(self) -> bool:
+        return False
 
     def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
         """The minimiser for each task."""
@@ -123,7 +130,7 @@ class Exact(AbstractSolver):
         objectives = tuple(objective(total, c, fit, regularization) for c, fit in enumerate(found))
         return FitResult(total, support, regularization, *sizes, tuple(found), objectives)
 
-    def _solve_thinned(self, task: Task, rows: Rows, most_rows: int) -> Solution:
+    def _solve_thinned(self, task: Task, rows: AnyRows, most_rows: int) -> Solution:
         """The projected network, shaped on part of the rows where there are many, or not at all
         where the terms explain the targets as far as these are known."""
         library = task.library or gather(task.features, no_basis, rows)[0]
@@ -137,18 +144,18 @@ class Exact(AbstractSolver):
                 Solution.of(alone, task.basis),
                 weights=np.zeros((task.basis.size, len(task.support))),
             )
-        kept = thinned(rows, most_rows)
-        part = rows if len(kept) == len(rows) else rows.at(kept)
-        folds = (task.folds if part is rows else None) or fold_moments(task, part)
+        part = rows.some(most_rows)
+        is_all = len(part) == len(rows)
+        folds = (task.folds if is_all else None) or fold_moments(task, part)
         result = self.solve(
             folds, task.support, task.regularization, task.ridge, rows.target_mse, None, lacking,
             task.knowledge, task.basis_of,
         )  # fmt: skip
-        if part is rows:
+        if is_all:
             return Solution.of(result, task.basis)
         return self._on_all_rows(task, rows, result)
 
-    def _lacking(self, task: Task, rows: Rows, library: Moments, alone: FitResult) -> list[bool]:
+    def _lacking(self, task: Task, rows: AnyRows, library: Moments, alone: FitResult) -> list[bool]:
         """For each equation, whether its terms leave more than what the targets are known to."""
         if task.regularization.sparsity:
             plain = replace(task.regularization, sparsity=0.0)
@@ -160,13 +167,14 @@ class Exact(AbstractSolver):
             for c, error in enumerate(left)
         ]
 
-    def _on_all_rows(self, task: Task, rows: Rows, shaped: FitResult) -> Solution:
+    def _on_all_rows(self, task: Task, rows: AnyRows, shaped: FitResult) -> Solution:
         """Coefficients from all rows, and the network less its projection there.
 
         The moments of the result have the network's output in each equation as its basis.
         """
         weights = shaped.weights
-        (total,) = gather(task.features, lambda points: task.basis(points) @ weights, rows)
+        basis = task.basis  # a function that a cluster gets shall not have the task in it
+        (total,) = gather(task.features, lambda points: basis(points) @ weights, rows)
         sizes = scales(total, self.normalize)
         total = total.scaled(*sizes)
         mu = float(task.regularization.sparsity)
@@ -229,11 +237,11 @@ class _Bases:
         return spectrum, held_out, functions
 
 
-def fold_moments(task: Task, rows: Rows) -> tuple[Moments, ...]:
+def fold_moments(task: Task, rows: AnyRows) -> tuple[Moments, ...]:
     """Moments of terms and network for each outward fold of the rows."""
     count = min(FOLDS, len(rows))
     folds = gather(
-        task.features, task.basis, rows, folds=count, fold_of_row=outward_folds(rows, count)
+        task.features, task.basis, rows, folds=count, fold_of_row=outward_fold_rule(rows, count)
     )
     return tuple(folds)
 

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from .._errors import InputError
 from .._typing import Mask
 from ..augmentations import AbstractBasis
-from ..data import Rows
+from ..data import AnyRows
 from ..libraries import FeatureMap
 from ..losses import AbstractLoss
 from ..moments import Moments
@@ -40,8 +40,8 @@ class Task:
     ridge: float | None
     regularization: Regularization
     loss: AbstractLoss
-    observed: Rows
-    linear: Rows | None
+    observed: AnyRows
+    linear: AnyRows | None
     seed: int
     support: Mask
     fixed: Float[np.ndarray, "c K"] | None = None
@@ -65,7 +65,7 @@ class Task:
                 f"one of them out."
             )
 
-    def linear_rows(self, who: str) -> Rows:
+    def linear_rows(self, who: str) -> AnyRows:
         """The rows of the linear problem, which `who` cannot do without."""
         if self.linear is None:
             raise InputError(
@@ -122,6 +122,11 @@ class AbstractSolver(abc.ABC):
     """`normalize` measures features and targets in units of their own root mean square."""
 
     normalize: bool
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether it looks at rows one by one, and not only at sums over them."""
+        return True
 
     @abc.abstractmethod
     def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:

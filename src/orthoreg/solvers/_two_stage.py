@@ -30,6 +30,10 @@ class TwoStage(AbstractSolver):
             raise InputError(f"TwoStage(then=...) must be Exact() or Adam(); got {self.then!r}.")
         object.__setattr__(self, "normalize", self.then.normalize)
 
+    @property
+    def needs_rows(self) -> bool:
+        return self.then.needs_rows
+
     def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
         return self.then.solve_all([self._second(task) for task in tasks])
 

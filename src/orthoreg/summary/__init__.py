@@ -16,6 +16,7 @@ from ._summary import Advice as Advice
 from ._summary import CertificateRow as CertificateRow
 from ._summary import ConfoundedTerms as ConfoundedTerms
 from ._summary import EquationScore as EquationScore
+from ._summary import PathRow as PathRow
 from ._summary import Scores as Scores
 from ._summary import Summary as Summary
 from ._summary import TermRow as TermRow

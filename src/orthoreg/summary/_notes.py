@@ -68,6 +68,9 @@ def left_out_values(counts: Mapping[str, int]) -> str:
 INTERVALS_KNOW_NOISE = (
     "Intervals are those of the matched trajectories: they know the noise of the measurements."
 )
+INTERVALS_NOT_KNOWN = (
+    "No intervals: the rows are too few to show noise, and the runs to show how they differ."
+)
 NOISE_NOT_IN_INTERVALS = (
     "Intervals are those of resampled runs or stretches: they do not know what noise and smoothing "
     "do to all of them alike, and may be too narrow."

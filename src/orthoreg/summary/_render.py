@@ -5,11 +5,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ._summary import Advice, CertificateRow, Scores, Summary, TermRow, Verdict
+from ._summary import Advice, CertificateRow, PathRow, Scores, Summary, TermRow, Verdict
 from ._tables import table
 from ._thresholds import LEAST_ERROR, NOTABLE
 from ._words import counted, number
 
+_BARS = "▁▂▃▄▅▆▇█"
 _WIDE = 200  # columns of plain text: no table wraps
 
 
@@ -23,6 +24,7 @@ def renderables(summary: Summary, truth: Sequence[str] | None = None) -> list[An
         verdict_lines(summary.verdict),
         advice_lines(summary.advice),
         term_table(summary),
+        path_table(summary.paths),
         certificate_table(summary.certificate, summary.orthogonality),
         note_lines(summary.notes),
     ]
@@ -110,7 +112,7 @@ def term_table(summary: Summary) -> Any:
                 "" if one.equation == before else f"{one.equation}'",
                 one.term,
                 f"{one.coefficient:#.4g}" if used else "left out",
-                f"{one.low:#.4g} to {one.high:#.4g}" if used else "",
+                _interval(one) if used else "",
                 f"{100 * one.probability:.0f} %",
             )
         )
@@ -120,6 +122,43 @@ def term_table(summary: Summary) -> Any:
     columns = ("equation", "term", "coefficient", "95 % interval", "probability")
     found = table("Terms (probability: bootstrap over runs)", columns, rows, words=2)
     return Group(found, *(Text(f"  {pair.text}") for pair in summary.confounded))
+
+
+def path_table(paths: Sequence[PathRow]) -> Any:
+    """A sparkline of each equation's error over its number of terms, on a logarithmic scale; None
+    where no selection chose the terms."""
+    rows = [
+        (
+            f"{one.equation}'",
+            sparkline(one.outer),
+            "-" if one.used is None else str(one.n_terms[one.used]),
+            "-" if one.used is None else number(one.outer[one.used]),
+            number(min(one.outer)),
+        )
+        for one in paths
+        if len(one.outer) > 1
+    ]
+    if not rows:
+        return None
+    fewest, most = (f(n for one in paths for n in one.n_terms) for f in (min, max))
+    columns = ("equation", f"{fewest} to {most} terms", "in use", "error", "least")
+    return table("Error on rows that were not fitted, by number of terms", columns, rows, words=2)
+
+
+def sparkline(errors: Sequence[float]) -> str:
+    """Errors as bars of eight heights, each a factor.
+
+    >>> sparkline([1.0, 0.1, 0.01])
+    '█▅▁'
+    """
+    levels = [math.log10(min(max(error, LEAST_ERROR), 1e8)) for error in errors]
+    low, high = min(levels), max(levels)
+    size = max(high - low, 0.3)  # less than a factor of two looks flat
+    return "".join(_BARS[round((level - low) / size * (len(_BARS) - 1))] for level in levels)
+
+
+def _interval(row: TermRow) -> str:
+    return "not known" if row.low is None else f"{row.low:#.4g} to {row.high:#.4g}"
 
 
 def _is_shown(row: TermRow) -> bool:
@@ -143,8 +182,8 @@ def certificate_table(certificate: Sequence[CertificateRow], orthogonality: floa
         for one in certificate
     ]
     columns = (
-        "equation", "terms", "fit error", "residual", "in library", "overlap", "penalty", "bound",
-        "duality gap",
+        "equation", "terms", "error", "residual", "library", "overlap", "penalty", "bound",
+        "gap",
     )  # fmt: skip
     return table("Fit (relative to the size of each derivative)", columns, rows)
 
@@ -153,7 +192,7 @@ def _bound(row: CertificateRow, orthogonality: float) -> str:
     """The bound on the penalty, with '?' where its assumption fails."""
     if math.isinf(orthogonality):
         return "exact"
-    mark = "" if row.bound_holds or math.isnan(row.bound) else " ?"
+    mark = "" if row.bound_holds or math.isnan(row.bound) else "?"
     return number(row.bound) + mark
 
 

@@ -12,7 +12,7 @@ from ..differentiation import AbstractDifferentiator
 from ..export import equation_names, learned_equations
 from ..libraries import AbstractLibrary
 from ..physics import Implicit
-from ..selection import TermEvidence
+from ..selection import EquationPath, TermEvidence
 from ..simulation import Rollout
 from ..smoothing import outliers
 from ._advise import advise
@@ -20,6 +20,7 @@ from ._assess import assess
 from ._motion import motion_of
 from ._notes import (
     INTERVALS_KNOW_NOISE,
+    INTERVALS_NOT_KNOWN,
     NO_DATA,
     NO_EVIDENCE,
     NOISE_NOT_IN_INTERVALS,
@@ -38,6 +39,7 @@ from ._scores import derivative_scores, forecast_sample, forecast_scores
 from ._summary import (
     CertificateRow,
     ConfoundedTerms,
+    PathRow,
     Scores,
     Summary,
     TermRow,
@@ -57,7 +59,7 @@ class Subject:
     measured. `widths` are half-widths of the weak form, if that was fitted, and `refined` says
     what matching trajectories gave; `knows_noise` that the intervals are from there. `units` are
     those of the columns, where they are known. `complete` are the equations to which nothing is
-    added, `systems` those that hold several derivatives.
+    added, `systems` those that hold several derivatives, `paths` how the terms of each were chosen.
     `accepted` are terms that the library lacked at first, by equation.
     """
 
@@ -81,6 +83,7 @@ class Subject:
     units: Mapping[str, str] | None = None
     complete: tuple[int, ...] = ()
     systems: tuple[Implicit, ...] = ()
+    paths: tuple[EquationPath, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -122,7 +125,9 @@ def summarize(
     notes += [f"Accepted into the library of {one}." for one in subject.accepted]
     if subject.knows_noise:
         notes.append(INTERVALS_KNOW_NOISE)
-    if subject.widths and not subject.knows_noise and subject.evidence is not None:
+    if subject.evidence is not None and np.isnan(subject.evidence.interval).any():
+        notes.append(INTERVALS_NOT_KNOWN)
+    elif subject.widths and not subject.knows_noise and subject.evidence is not None:
         notes.append(NOISE_NOT_IN_INTERVALS)
     if subject.velocity_of:
         notes.append(given_rates(subject.velocity_of, subject.estimated))
@@ -153,6 +158,7 @@ def summarize(
         certificate=certificate,
         orthogonality=float(subject.certificate.orthogonality),
         notes=tuple(notes),
+        paths=_paths(subject),
         source=None if data is None else data.source,
         runs=None if data is None else data.n_runs,
         samples=rows,
@@ -216,11 +222,11 @@ def term_rows(subject: Subject) -> tuple[TermRow, ...]:
             shown = shown | (evidence.probability[c] > 0)
         for k in np.flatnonzero(shown):
             value = float(coefficients[c, k])
-            sure = {} if evidence is None else {
-                "low": float(evidence.interval[c, k, 0]),
-                "high": float(evidence.interval[c, k, 1]),
-                "probability": float(evidence.probability[c, k]),
-            }  # fmt: skip
+            sure: dict[str, float] = {}
+            if evidence is not None:
+                sure["probability"] = float(evidence.probability[c, k])
+                low, high = evidence.interval[c, k].tolist()
+                sure |= {} if np.isnan(low) else {"low": low, "high": high}
             rows.append(TermRow(subject.labels[c], field.features.names[k], value, **sure))
     return tuple(rows)
 
@@ -261,3 +267,24 @@ def _confounded(subject: Subject) -> tuple[ConfoundedTerms, ...]:
         for pair in subject.evidence.pairs
         if pair.equation in subject.learned
     )
+
+
+def _paths(subject: Subject) -> tuple[PathRow, ...]:
+    """The error of each learned equation by its number of terms."""
+    if not subject.paths:
+        return ()
+    used = np.asarray(subject.field.coefficients) != 0
+    rows = []
+    for c in subject.learned:
+        path = subject.paths[c]
+        own = [i for i, one in enumerate(path.supports) if np.array_equal(one, used[c])]
+        rows.append(
+            PathRow(
+                subject.labels[c],
+                tuple(int(count) for count in path.n_terms),
+                tuple(float(np.sqrt(max(error, 0.0))) for error in path.inner),
+                tuple(float(np.sqrt(max(error, 0.0))) for error in path.outer),
+                own[0] if own else None,
+            )
+        )
+    return tuple(rows)

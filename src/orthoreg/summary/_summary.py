@@ -5,6 +5,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
+from .._html import escape
+
 CODES = (
     "second-order", "larger-library", "missing-variable", "time-dependent", "few-rows", "noise",
     "chaotic",
@@ -121,6 +123,20 @@ class CertificateRow:
 
 @final
 @dataclass(frozen=True)
+class PathRow:
+    """An equation's error by its number of terms, relative to its derivative's size: `inner` on
+    rows that were fitted, `outer` on those that were not. `used` is the place of the terms in use,
+    None where trajectories chose others."""
+
+    equation: str
+    n_terms: tuple[int, ...]
+    inner: tuple[float, ...]
+    outer: tuple[float, ...]
+    used: int | None
+
+
+@final
+@dataclass(frozen=True)
 class Summary:
     """What is said about a model: print it, or take its parts.
 
@@ -140,11 +156,16 @@ class Summary:
     source: str | None = None
     runs: int | None = None
     samples: int | None = None
+    paths: tuple[PathRow, ...] = ()
 
     def __str__(self) -> str:
         from ._render import as_text
 
         return as_text(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the text that a terminal does."""
+        return f"<pre>{escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
         """Dictionaries, lists, numbers and text."""
@@ -166,6 +187,7 @@ class Summary:
             "terms": tuple(TermRow(**one) for one in values["terms"]),
             "confounded": tuple(ConfoundedTerms(**one) for one in values["confounded"]),
             "certificate": tuple(CertificateRow(**one) for one in values["certificate"]),
+            "paths": tuple(PathRow(**_tupled(one)) for one in values.get("paths", ())),
             "equations": tuple(values["equations"]),
             "notes": tuple(values["notes"]),
         }
@@ -183,6 +205,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return repr(value)
     return value
+
+
+def _tupled(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }
 
 
 def _listed(value: Any) -> Any:

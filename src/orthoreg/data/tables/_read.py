@@ -1,26 +1,21 @@
 """`read_table`: files and frames of many kinds, one or many, as one dataset."""
 
-import glob
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..._errors import DataError
-from .._dataset import Dataset
-from . import _columnar, _excel
-from ._bytes import packing
 from ._choice import Choice
-from ._columnar import read_columnar
-from ._csv import read_csv
-from ._excel import read_excel
+from ._chunks import CHUNK, read_chunks
 from ._format import GAP, Format
-from ._frames import is_frame, read_frame
-from ._layout import from_long, from_side_by_side
-from ._runs import Measured, dataset_of, measured
-from ._table import Table
+from ._frames import SOURCE, is_frame
+from ._places import arrow_files, existing, files_of, folder_of, name_of, size_of
+from ._runs import dataset_of
+from ._source import PACKED_SUFFIXES, measured_source
 
-_PACKED_SUFFIXES = (".gz", ".zst", ".zip", ".bz2", ".xz")
+LARGEST = 2 << 30
+"""Bytes of files beyond which tables are read in chunks, unless that is said."""
 
 
 def read_table(
@@ -44,32 +39,72 @@ def read_table(
     repair: bool = False,
     fill: bool = False,
     gap: float | int = GAP,
-) -> Dataset:
-    """Runs from a table: CSV (packed or not), Excel, Parquet, Feather or Arrow, or in memory a
-    frame of pandas or polars, an Arrow table, an xarray dataset or a dict of columns. A pattern
-    such as 'runs/*.csv', or a list, is many tables: each is a run named by its file.
+    chunks: bool | int | None = None,
+) -> Any:
+    """Runs from a table.
 
-    `group` names the column that tells runs apart; its rows need not lie together. `derivatives`
-    names columns with the derivative of each state, in the order of `states`.
+    Parameters
+    ----------
+    path
+        a file (CSV, packed or not, Excel, Parquet, Feather or Arrow), or in memory a frame of
+        pandas or polars, an Arrow table, an xarray dataset or a dict of columns. A pattern such as
+        'runs/*.csv', or a list, is many tables: each is a run named by its file. Files elsewhere
+        are read by their addresses, 's3://bucket/runs/*.parquet', through fsspec.
+    time
+        the column of times. Dates, clock times, durations and counts since 1970 become seconds
+        since the first.
+    states
+        the columns of states. Runs side by side in columns theta_1, theta_2 are `theta_*`.
+    inputs
+        the columns of inputs.
+    group
+        the column that tells runs apart; its rows need not lie together.
+    positions
+        columns whose velocities are states too. With {"theta": "omega"} the velocity is the column
+        omega; otherwise it was not measured, is called theta_dot and is estimated from the
+        positions. The states are the positions, their velocities, then those of `states`.
+    derivatives
+        columns with the derivative of each state, in the order of `states`.
+    units
+        by column. A unit in the header, `theta [rad]` or `v (m/s)`, is found by itself; the column
+        is called theta.
+    delimiter, decimal, encoding, comment
+        how a text is written; found out where it is not said.
+    missing
+        marks of missing values beside the usual ones.
+    date_format
+        of the times, one of `datetime.strptime`.
+    sheet
+        of an Excel file.
+    long
+        the columns that name the quantities and hold their values: ("sensor", "reading").
+    repair
+        mends faults of the rows and notes them: rows with missing values are left out, times
+        sorted, rows of one time averaged, and runs cut where times begin again and at gaps longer
+        than `gap` time steps. Without it, the first fault is an error.
+    fill
+        repairs too, and fills values that are missing between measured ones in along a smooth
+        curve, as is needed for sensors that write at times of their own.
+    gap
+        see `repair`.
+    chunks
+        files that are too large to be held at once come in chunks of whole runs, of so many rows,
+        or True; None does so beyond 2 GiB of files, False never. Rows of a run must lie together in
+        its file.
 
-    `positions` names columns whose velocities are states too. With {"theta": "omega"} the velocity
-    is the column omega; otherwise it was not measured, is called theta_dot and is estimated from
-    the positions. The states are the positions, their velocities, then those of `states`.
+    Returns
+    -------
+    data
+        a `Dataset`, or a `ChunkedDataset` where it comes in chunks, which `fit` takes too. What was
+        found out stands in its `notes`.
 
-    A unit in the header, `theta [rad]` or `v (m/s)`, goes to `units`; the column is called theta.
-    Runs side by side in columns theta_1, theta_2 are `theta_*`. In a `long` table one column names
-    the quantities and another holds their values: ("sensor", "reading").
-
-    Times that are dates, clock times, durations or counts since 1970 become seconds since the
-    first. How a text is written (`delimiter`, `decimal`, `encoding`, `comment`) is found out where
-    it is not said; `missing` are marks of missing values beside the usual ones, `date_format` is
-    one of `datetime.strptime`. What was found out stands in `notes` of the dataset.
-
-    With `repair` faults of the rows are mended and noted: rows with missing values are left out,
-    times sorted, rows of one time averaged, and runs cut where times begin again and at gaps longer
-    than `gap` time steps. Without it, the first fault is an error. `fill` repairs too, and fills
-    values that are missing between measured ones in along a smooth curve, as is needed for sensors
-    that write at times of their own.
+    Examples
+    --------
+    >>> import orthoreg as og
+    >>> table = {"t [s]": [0.0, 0.1, 0.2], "x [m]": [1.0, 0.9, 0.8]}
+    >>> data = og.read_table(table, time="t", states=["x"])
+    >>> data.n_samples, data.units["x"]
+    (3, 'm')
     """
     choice = Choice(time, states, inputs, group, derivatives, positions)
     form = Format(
@@ -78,9 +113,11 @@ def read_table(
     )  # fmt: skip
     choice.check_layout(form)
     sources = _sources(path)
-    parts = [_measured(source, choice, form) for source in sources]
     labels = _labels(sources)
-    name = parts[0].table.source if len(sources) == 1 else _shown(path, len(sources))
+    name = _shown(path, sources)
+    if rows := _chunk_rows(chunks, sources):
+        return read_chunks(sources, labels, choice, form, units, name, rows)
+    parts = [measured_source(source, choice, form) for source in sources]
     return dataset_of(parts, labels, choice, form, units, name)
 
 
@@ -88,73 +125,49 @@ def _sources(path: Any) -> list[Any]:
     """Files or frames, one by one."""
     if is_frame(path):
         return [path]
+    if files := arrow_files(path):
+        return files
     if isinstance(path, list | tuple):
         if not path:
             raise DataError("At least one table is needed; the list is empty.")
-        return [one if is_frame(one) else _existing(one) for one in path]
+        return [one if is_frame(one) else existing(one) for one in path]
     try:
-        text = os.fspath(path)
+        os.fspath(path)
     except TypeError:
         raise DataError(
             f"path must be that of a file, or a table: a frame, an xarray dataset or a dict of "
             f"columns; got {type(path).__name__}."
         ) from None
-    if glob.has_magic(text) and not Path(text).exists():
-        found = sorted(name for name in glob.glob(text, recursive=True) if Path(name).is_file())
-        if not found:
-            raise DataError(f"No file is called as '{text}' says. Check the path.")
-        return [Path(name) for name in found]
-    return [_existing(path)]
+    return files_of(path)
 
 
-def _existing(path: Any) -> Path:
-    file = Path(path)
-    if not file.is_file():
+def _chunk_rows(chunks: bool | int | None, sources: Sequence[Any]) -> int | None:
+    """The rows of a chunk, where the tables are to be read in chunks."""
+    if chunks is None:
+        files = [one for one in sources if isinstance(one, Path | str)]
+        return CHUNK if sum(size_of(file) for file in files) > LARGEST else None
+    if chunks is False:
+        return None
+    whole = chunks is True or (isinstance(chunks, int) and chunks >= 100)
+    if not whole or any(not isinstance(one, Path | str) for one in sources):
         raise DataError(
-            f"'{path}' is a folder; name a table in it, or all as '{file / '*.csv'}'."
-            if file.is_dir()
-            else f"There is no file '{path}'. Check the path."
+            f"chunks must be True, False, None or a number of rows of at least 100, and of files; "
+            f"got {chunks!r}."
+            if not whole
+            else "chunks are made of files; for tables in memory leave chunks out."
         )
-    return file
-
-
-def _measured(source: Any, choice: Choice, form: Format) -> Measured:
-    table = _table(source, choice, form)
-    if form.long is not None:
-        table = from_long(table, choice, form)
-    if choice.patterns:
-        table = from_side_by_side(table, choice)
-    return measured(table, choice, form)
-
-
-def _table(source: Any, choice: Choice, form: Format) -> Table:
-    if is_frame(source):
-        return read_frame(source, choice, form)
-    suffix = source.suffix.lower()
-    if suffix in _columnar.SUFFIXES:
-        return read_columnar(source, choice, form)
-    if suffix in _excel.SUFFIXES:
-        return read_excel(source, choice, form)
-    if suffix in (".xls", ".ods"):
-        raise DataError(f"{source.name} is a spreadsheet of another kind; save it as .xlsx or CSV.")
-    if form.sheet is not None:
-        raise DataError(f"sheet must be left out: '{source.name}' is no Excel workbook.")
-    if packing(source) == "zip" and suffix not in _PACKED_SUFFIXES:
-        raise DataError(
-            f"{source.name} is a zip archive or a spreadsheet; give it a name that ends in .zip or "
-            f".xlsx."
-        )
-    return read_csv(source, choice, form)
+    return CHUNK if chunks is True else int(chunks)
 
 
 def _labels(sources: Sequence[Any]) -> list[str]:
     """A name for each source: that of its file, with its folder where names repeat."""
     names = [
-        _stem(source) if isinstance(source, Path) else str(i) for i, source in enumerate(sources)
+        _stem(name_of(source)) if isinstance(source, Path | str) else str(i)
+        for i, source in enumerate(sources)
     ]
     if len(set(names)) < len(names):
         names = [
-            f"{source.parent.name}/{name}" if isinstance(source, Path) else name
+            f"{folder_of(source)}/{name}" if isinstance(source, Path | str) else name
             for source, name in zip(sources, names, strict=True)
         ]
     if len(set(names)) < len(names):
@@ -162,10 +175,15 @@ def _labels(sources: Sequence[Any]) -> list[str]:
     return names
 
 
-def _stem(file: Path) -> str:
-    inner = Path(file.stem) if file.suffix.lower() in _PACKED_SUFFIXES else file
+def _stem(name: str) -> str:
+    file = Path(name)
+    inner = Path(file.stem) if file.suffix.lower() in PACKED_SUFFIXES else file
     return inner.stem
 
 
-def _shown(path: Any, count: int) -> str:
-    return f"{count} tables" if isinstance(path, list | tuple) else str(path)
+def _shown(path: Any, sources: Sequence[Any]) -> str:
+    if len(sources) == 1:
+        one = sources[0]
+        return name_of(one) if isinstance(one, Path | str) else SOURCE
+    is_pattern = isinstance(path, str | os.PathLike)
+    return os.fspath(path) if is_pattern else f"{len(sources)} tables"

@@ -83,8 +83,11 @@ def dataset_of(
     form: Format,
     units: Mapping[str, str] | None,
     source: str,
+    *,
+    is_chunk: bool = False,
 ) -> Dataset:
-    """The runs of several sources; `labels` name them where each is a run of its own."""
+    """The runs of several sources; `labels` name them where each is a run of its own. A chunk is
+    part of such data."""
     many, first = len(parts) > 1, parts[0]
     runs = _joined(parts, labels)
     grouped = many or first.keys is not None
@@ -129,8 +132,9 @@ def dataset_of(
         source_of=(lambda index: place_of(int(runs.rows[index]))[0]) if many else None,
         grouped=grouped,
         notes=notes,
+        is_chunk=is_chunk,
     )  # fmt: skip
-    if not form.repair:
+    if not form.repair and not is_chunk:
         warn_of_gaps(runs, form.gap, choice.time, source)
     return data
 

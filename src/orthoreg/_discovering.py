@@ -1,0 +1,244 @@
+"""`discover`: whole models for data, ranked, beside the best of a base library."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float
+
+from ._discovery import Difference, DiscoveredModel, Discovery
+from ._errors import InputError
+from ._estimator import OrthoReg
+from ._explaining import equation_text, until
+from ._field import HybridField
+from ._progress import progress
+from ._validation import as_dataset, training_rows, with_clock
+from .augmentations import Zero
+from .data import ChunkedDataset, Dataset
+from .diagnostics import certify
+from .explanation import (
+    Atom,
+    Candidate,
+    Combination,
+    Gap,
+    Ranked,
+    Ranking,
+    best_combinations,
+    combine,
+    explain_rows,
+    measurements,
+    points_around,
+)
+from .fitting import Fit, describe
+from .libraries import AbstractLibrary, Expression, Fourier, Polynomial, as_library
+from .losses import Measured
+from .physics import Bound, Physics, bind_physics
+from .selection import Chosen
+
+_TRIED = 24  # combinations whose trajectories are matched
+_SHARPENED = 3  # models whose constants are matched as well as they can be
+_FARTHEST = 60.0  # nats behind the best candidate of an equation
+_SHARING = 3  # models whose terms may be in other equations too
+
+
+def discover(
+    X: Any,
+    library: AbstractLibrary | str | None = None,
+    *,
+    t: Any = None,
+    u: Any = None,
+    atoms: Sequence[Atom] = (),
+    physics: Physics | None = None,
+    functions_of_time: bool = False,
+    minutes: float | None = None,
+    tried: int = _TRIED,
+) -> Discovery:
+    """Ranked models of runs in time.
+
+    Terms are sought for each equation; the best combinations are matched to whole trajectories,
+    which rank them. Noisy data are searched twice, the second time with the states of the best
+    model.
+
+    Parameters
+    ----------
+    X
+        a `Dataset`, or states with times `t` and inputs `u`.
+    library
+        terms that are sought beside a catalogue of formulas; `Polynomial(2) + Fourier(1)` if None.
+    t, u
+        as for `OrthoReg.fit`.
+    atoms
+        formulas of your own.
+    physics
+        what is known, which every model obeys.
+    functions_of_time
+        offers oscillations and trends of the time itself.
+    minutes
+        after which the best so far is returned.
+    tried
+        how many combinations are matched to trajectories.
+
+    Returns
+    -------
+    found
+        a `Discovery`: `.models`, ranked, with the gaps of their scores, and `.best`. The best model
+        of the library alone is among them.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 10, 300)
+    >>> x = 2 / (1 + np.exp(2 - t))  # x' = x - x^2/2
+    >>> og.discover(x[:, None], t=t).best.equations()
+    ["x0' = 1.000 x0 - 0.5000 x0**2"]
+    """
+    goes_on = until(minutes)
+    data = (
+        as_dataset(X, None, t, u)
+        if t is not None or isinstance(X, Dataset | ChunkedDataset | list)
+        else None
+    )
+    if data is None:
+        raise InputError("discover() needs runs in time: a Dataset, or states X with times t=....")
+    if not (isinstance(tried, int) and tried > 0):
+        raise InputError(f"tried must be a whole number of at least 1; got {tried!r}.")
+    base = Polynomial(2) + Fourier(1) if library is None else as_library(library)
+    data = data.with_clock() if functions_of_time else with_clock(data, physics, base)
+    search = _Search(data, base, physics, atoms, library is not None, goes_on)
+    search.run(tried)
+    return search.result()
+
+
+@final
+class _Search:
+    """One data set, and what was found for it so far."""
+
+    def __init__(
+        self,
+        data: Dataset,
+        base: AbstractLibrary,
+        physics: Physics | None,
+        atoms: Sequence[Atom],
+        is_expected: bool,
+        goes_on: Callable[[], bool],
+    ):
+        self._data, self._physics, self._atoms = data, physics, atoms
+        self._is_expected, self._goes_on = is_expected, goes_on
+        probe = OrthoReg(augmentation=Zero())
+        self._rows, self._names = training_rows(probe, Measured(), data, None, None, None)
+        self._bound = self._bind(base)
+        if self._bound.features.parameters:
+            raise InputError(
+                "discover() estimates no constants inside known equations or library terms, such "
+                f"as '{self._bound.features.parameters[0]}'. Fit a model that has them, then ask "
+                "model.explain(data)."
+            )
+        self.ranking = Ranking(data, self._names["input_interpolation_"])
+
+    def run(self, tried: int) -> None:
+        """Searches and ranks; twice where there is noise."""
+        self._rank(self._gaps(None, {}), tried)
+        found = self.ranking.ranked()
+        if self.ranking.is_noisy and self._goes_on():
+            self._rank(self._gaps(found[0].states, self._shared(found[:_SHARING])), tried)
+
+    def result(self) -> Discovery:
+        """The models, best first, with where each parts from the best."""
+        found = self.ranking.ranked()
+        scores = np.array([one.score for one in found])
+        weights = np.exp(scores[0] - scores)
+        fields = [
+            self.ranking.sharpened(one) if i < _SHARPENED and self._goes_on() else one.field
+            for i, one in enumerate(found)
+        ]
+        points = points_around(self._rows.extent)
+        models = [
+            DiscoveredModel(
+                self._model(one.combination, field),
+                one.score,
+                one.score - found[0].score,
+                float(weight),
+                one.is_base,
+                self._difference(points, fields[0], field) if i else None,
+            )
+            for i, (one, field, weight) in enumerate(
+                zip(found, fields, weights / weights.sum(), strict=True)
+            )
+        ]
+        return Discovery(tuple(models), timed_out=not self._goes_on())
+
+    def _bind(self, library: AbstractLibrary) -> Bound:
+        data = self._data
+        return bind_physics(
+            self._physics, library, data.variable_names, data.state_names,
+            dict(data.given_rates), data.clock_place,
+        )  # fmt: skip
+
+    def _gaps(
+        self, states: Float[np.ndarray, "N n"] | None, shared: dict[int, set[Expression]]
+    ) -> list[Gap]:
+        return explain_rows(
+            measurements(Measured(), self._data, states=states),
+            self._bound.features,
+            self._atoms,
+            knowledge=self._bound.knowledge,
+            shared=shared,
+            is_expected=self._is_expected,
+            goes_on=self._goes_on,
+        )
+
+    def _rank(self, gaps: Sequence[Gap], tried: int) -> None:
+        """The best combinations of candidates, and that of the base library alone, matched."""
+        near = [
+            [one for one in gap.candidates if one.score - gap.candidates[0].score < _FARTHEST]
+            for gap in gaps
+        ]
+        chosen = best_combinations(near, tried)
+        base = tuple(gap.base for gap in gaps)
+        always = [chosen[0], base]
+        ordered = [*always, *(one for one in chosen[1:] if one != base)]
+        with progress("Matching trajectories", float(len(ordered))) as show:
+            for done, candidates in enumerate(ordered):
+                if done >= len(always) and not self._goes_on():
+                    break
+                show(float(done), "; ".join(equation_text("", one)[4:] for one in candidates))
+                self.ranking.add(self._combined(candidates))
+
+    def _combined(self, candidates: Sequence[Candidate]) -> Combination:
+        data = self._data
+        return combine(candidates, self._bind, data.state_names, float(data.n_samples))
+
+    def _shared(self, found: Sequence[Ranked]) -> dict[int, set[Expression]]:
+        """For each equation the terms that others have in these models."""
+        terms = {c: set[Expression]() for c in range(self._data.n_states)}
+        for one in found:
+            used = np.asarray(one.field.coefficients) != 0
+            for c, k in np.argwhere(used).tolist():
+                for other in terms:
+                    if other != c:
+                        terms[other].add(one.field.features.terms[k])
+        return terms
+
+    def _model(self, one: Combination, field: HybridField) -> OrthoReg:
+        result = describe(field, self._rows)
+        certificate = certify(result, self._rows.outputs, field.features.names, normalized=True)
+        fit = Fit(field, certificate, None, None, self._rows.extent.range)
+        terms = {name: one.library_terms(name) for name, _ in one.library.by_state}
+        model = OrthoReg(one.library, Zero(), selection=Chosen(terms), physics=self._physics)
+        return model._learn(fit, self._names)
+
+    def _difference(
+        self, points: Float[np.ndarray, "P V"], best: HybridField, other: HybridField
+    ) -> Difference:
+        """Where two fields part most, each equation in units of its own size."""
+        with np.errstate(all="ignore"):
+            values = [np.nan_to_num(one.values(points)) for one in (best, other)]
+        size = np.maximum(np.sqrt(np.mean(self._rows.targets**2, axis=0)), 1e-300)
+        apart = np.abs(values[0] - values[1]) / size
+        place, c = (int(i) for i in np.unravel_index(int(np.argmax(apart)), apart.shape))
+        return Difference(
+            self._rows.outputs[c],
+            dict(zip(self._data.variable_names, points[place].tolist(), strict=True)),
+            float(values[0][place, c]),
+            float(values[1][place, c]),
+        )

@@ -1,0 +1,259 @@
+"""Tables in chunks of whole runs: an index of the runs first, then chunks when they are needed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Int
+
+from ..._errors import DataError, missing_extra
+from ..._parallel import map_in_order
+from .._checks import check_moving
+from .._chunked import ChunkedDataset, chunk_edges
+from .._dataset import Dataset
+from .._notes import Note
+from .._velocities import preferred_slopes, second_order
+from . import _columnar
+from ._choice import Choice
+from ._columnar import from_arrow
+from ._format import Format
+from ._places import File, name_of, opened
+from ._runs import Measured, dataset_of, measured
+from ._source import measured_source
+
+CHUNK = 2**18
+"""The rows of a chunk, unless another number is asked for."""
+_BATCH = 2**16  # rows that are decoded at a time
+
+
+@final
+@dataclass(frozen=True)
+class Piece:
+    """Some whole runs of a file: its rows from `first` to `last`, or all of it where None."""
+
+    file: File
+    label: str
+    first: int = 0
+    last: int | None = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TableReader:
+    """Pieces of files as a `Dataset`, with the numbers as they were measured."""
+
+    choice: Choice
+    form: Format
+    units: Mapping[str, str] | None
+    source: str
+
+    def __call__(self, pieces: Sequence[Piece]) -> Dataset:
+        parts = [self.measured(piece) for piece in pieces]
+        labels = [piece.label for piece in pieces]
+        source = name_of(pieces[0].file) if len(pieces) == 1 else self.source
+        return dataset_of(parts, labels, self.choice, self.form, self.units, source, is_chunk=True)
+
+    def measured(self, piece: Piece) -> Measured:
+        """The numbers of a piece; the file is named where it cannot be read."""
+        try:
+            if piece.last is None:
+                return measured_source(piece.file, self.choice, self.form)
+            return measured(self._range(piece), self.choice, self.form)
+        except OSError as error:
+            raise DataError(f"{piece.file} could not be read: {error}") from None
+
+    def _range(self, piece: Piece) -> Any:
+        name = name_of(piece.file)
+        with _Parquet(piece.file) as table:
+            places = self.choice.locate(table.header, name, self.form)
+            names = list(dict.fromkeys(table.header[place] for place in places.values()))
+            rows = table.rows(names, piece.first, piece.last or 0)
+        found = from_arrow(rows, table.header, places, self.choice, name)
+        return replace(found, row_of=partial(_shifted, piece.first))
+
+
+def read_chunks(
+    files: Sequence[File],
+    labels: Sequence[str],
+    choice: Choice,
+    form: Format,
+    units: Mapping[str, str] | None,
+    source: str,
+    rows: int,
+) -> ChunkedDataset:
+    """The runs of files in chunks of about so many rows. A run that is longer is cut."""
+    read = TableReader(choice, form, units, source)
+    index = map_in_order(
+        partial(_index, read, rows), list(zip(files, labels, strict=True)), "Indexing"
+    )
+    pieces = [one for found, _ in index for one in found]
+    sizes = [int(own.sum()) for _, own in pieces]
+    keys, lengths = [], []
+    edges = chunk_edges(np.array(sizes), rows)
+    for a, b in zip(edges[:-1], edges[1:], strict=True):
+        keys.append(tuple(piece for piece, _ in pieces[a:b]))
+        lengths.append(np.concatenate([one for _, one in pieces[a:b]]))
+    data = ChunkedDataset.of(read, keys, lengths)
+    if cut := sum(count for _, count in index):
+        words = f"{cut} run{'s' * (cut > 1)} longer than {rows} rows"
+        note = Note("cut-runs", f"{words} {'were' if cut > 1 else 'was'} cut into chunks.", cut)
+        data = replace(data, sample=replace(data.sample, notes=(*data.sample.notes, note)))
+    if not choice.positions:
+        return data
+    some = data.sample
+    check_moving(some.states, some.state_names, some.offsets, tuple(choice.positions), source)
+    return data.changed(_Velocities(choice.positions, preferred_slopes(some, choice.positions)))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Velocities:
+    """Adds the velocities of positions, all by the same polynomial."""
+
+    positions: Mapping[str, str | None]
+    slopes: tuple[tuple[int, int] | None]
+
+    def __call__(self, data: Dataset) -> Dataset:
+        return replace(data, **second_order(data, self.positions, self.slopes))
+
+
+def _index(
+    read: TableReader, rows: int, item: tuple[File, str]
+) -> tuple[list[tuple[Piece, Int[np.ndarray, " _"]]], int]:
+    """The pieces of a file, each with the lengths of its runs, and the number of runs cut."""
+    file, label = item
+    choice, form = read.choice, read.form
+    is_parquet = _columnar.SUFFIXES.get(_suffix(file)) == "Parquet"
+    if not is_parquet or form.repair or form.long is not None or choice.patterns:
+        lengths = read((Piece(file, label),)).run_lengths
+        return [(Piece(file, label), lengths)], 0
+    try:
+        with _Parquet(file) as table:
+            begins = table.begins(choice, form, name_of(file))
+            parts = np.maximum(-(-np.diff(begins) // rows), 1)  # that each run is cut into
+            if (parts > 1).any():
+                pairs = zip(begins[:-1], begins[1:], parts, strict=True)
+                each = [np.linspace(a, b, n, endpoint=False, dtype=np.int64) for a, b, n in pairs]
+                begins = np.concatenate([*each, begins[-1:]])
+            edges = table.cuts(begins, rows)
+    except OSError as error:
+        raise DataError(f"{file} could not be read: {error}") from None
+    lengths = np.diff(begins)
+    return [
+        (Piece(file, label, int(begins[a]), int(begins[b])), lengths[a:b])
+        for a, b in zip(edges[:-1], edges[1:], strict=True)
+    ], int((parts > 1).sum())
+
+
+@final
+class _Parquet:
+    """A Parquet file of which ranges of rows are read."""
+
+    def __init__(self, file: File):
+        self._context = opened(file)
+        self._name = name_of(file)
+
+    def __enter__(self) -> "_Parquet":
+        try:
+            import pyarrow
+            from pyarrow import parquet
+        except ImportError:
+            raise missing_extra("pyarrow", "tables", "Reading Parquet") from None
+        stream = self._context.__enter__()
+        try:
+            self._file = parquet.ParquetFile(stream)
+        except pyarrow.ArrowException as error:
+            self._context.__exit__(None, None, None)
+            raise DataError(f"{self._name} could not be read as Parquet: {error}") from None
+        counts = [
+            self._file.metadata.row_group(i).num_rows for i in range(self._file.num_row_groups)
+        ]
+        self._ends = np.cumsum([0, *counts])
+        self._largest = max(counts, default=0)
+        self.header: list[str] = self._file.schema_arrow.names
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._context.__exit__(None, None, None)
+
+    def rows(self, names: list[str], first: int, last: int) -> Any:
+        """The rows in a range, of these columns."""
+        import pyarrow
+
+        groups = [
+            i
+            for i, (a, b) in enumerate(zip(self._ends[:-1], self._ends[1:], strict=True))
+            if a < last and b > first
+        ]
+        at, found = int(self._ends[groups[0]]), []
+        try:
+            for batch in self._file.iter_batches(
+                _BATCH, row_groups=groups, columns=names, use_threads=False
+            ):
+                if at + len(batch) > first:
+                    begin = max(first - at, 0)
+                    found.append(batch.slice(begin, min(last - at, len(batch)) - begin))
+                at += len(batch)
+                if at >= last:
+                    break
+        except (pyarrow.ArrowException, OSError) as error:
+            raise DataError(f"{self._name} could not be read as Parquet: {error}") from None
+        return pyarrow.Table.from_batches(found)
+
+    def cuts(self, begins: Int[np.ndarray, " bounds"], rows: int) -> list[int]:
+        """Where to cut the runs that begin so into pieces of about so many rows, or as many as
+        the largest group of rows holds: where groups of rows begin, so that none is read twice."""
+        places = np.unique([0, *np.searchsorted(begins, self._ends), len(begins) - 1])
+        edges = chunk_edges(np.diff(begins[places]), max(rows, self._largest))
+        return places[edges].tolist()
+
+    def begins(self, choice: Choice, form: Format, name: str) -> Int[np.ndarray, " bounds"]:
+        """The first row of each run, and the number of rows: only the group's column is read."""
+        import pyarrow
+        import pyarrow.compute
+
+        compute: Any = pyarrow.compute
+        total = int(self._ends[-1])
+        if not total:
+            raise DataError(f"{name} holds no rows below its header; at least one is needed.")
+        places = choice.locate(self.header, name, form)
+        if choice.group is None:
+            return np.array([0, total])
+        column = self.header[places[choice.group]]
+        begins, labels, last, seen = [], [], None, 0
+        for batch in self._file.iter_batches(columns=[column], batch_size=2**18):
+            keys = batch.column(0)
+            if pyarrow.types.is_dictionary(keys.type):
+                keys = keys.dictionary_decode()
+            if keys.null_count:
+                row = seen + int(np.argmax(np.asarray(keys.is_null())))
+                raise DataError(
+                    f"{name}, row {row}: column '{choice.group}' is empty; every row must say "
+                    f"which run it belongs to."
+                )
+            changed = np.asarray(compute.not_equal(keys[1:], keys[:-1]))
+            new = np.flatnonzero(np.concatenate([[keys[0].as_py() != last], changed]))
+            begins.append(new + seen)
+            labels.append(keys.take(pyarrow.array(new)))
+            last, seen = keys[-1].as_py(), seen + len(keys)
+        together = pyarrow.chunked_array(labels)
+        if len(compute.unique(together)) < len(together):
+            counts = together.value_counts().to_pylist()
+            again = next(one["values"] for one in counts if one["counts"] > 1)
+            raise DataError(
+                f"{name}: the rows of run {again} do not lie together, as they must where a "
+                f"table is read in chunks. Sort the file by '{choice.group}', or read it with "
+                f"chunks=False."
+            )
+        return np.append(np.concatenate(begins), total)
+
+
+def _suffix(file: File) -> str:
+    name = name_of(file)
+    return f".{name.rpartition('.')[2].lower()}" if "." in name else ""
+
+
+def _shifted(first: int, row: int) -> int:
+    return first + row

@@ -1,0 +1,59 @@
+"""How far beyond the data a refined residual is trusted."""
+
+from dataclasses import replace
+
+import numpy as np
+
+import orthoreg as og
+from orthoreg._gate import Gate
+from orthoreg.refinement._constants import Constants
+from orthoreg.refinement._levenberg import Solution
+from orthoreg.refinement._problem import Problem
+from orthoreg.refinement._reach import open_gate
+from orthoreg.refinement._segments import cut
+from orthoreg.refinement._stages import Stage
+
+
+def decays():
+    """Runs of x' = -0.5 x whose starts reach further and further."""
+    times = np.linspace(0, 4, 21)
+    exact = [start * np.exp(-0.5 * times)[:, None] for start in np.linspace(0.5, 2.0, 12)]
+    return og.Dataset.from_arrays(exact, times, names=["x"])
+
+
+def opened(data, prior):
+    """The gate of x' = residual, refined on the data, as `open_gate` leaves it."""
+    model = og.OrthoReg(og.Terms(["1"]), og.RandomFeatures(8, weight_scale=(0.3, 1.0))).fit(data)
+    gate = Gate()(data.variables, data.run_of_row % 5, model.field_.neural)
+    weights = np.linalg.lstsq(model.field_.basis(data.variables), -0.5 * data.states, rcond=None)[0]
+    zeros = np.zeros_like(model.field_.coefficients)
+    field = replace(
+        model.field_, coefficients=zeros, correction=zeros, weights=weights, region=gate
+    )
+    constants = Constants.of(field)
+    problem = Problem(field, constants, data, {}, data.states.std(axis=0), data.is_measured)
+    segments = cut(data, 20, 4000)
+    starts = np.moveaxis(data.states[segments.rows], 2, 1)[0]
+    precision = np.full(constants.size, prior)
+    stage = Stage(
+        20, segments, 1, np.array([1e-4]), precision,
+        Solution(problem.old, starts, None, True),  # pyright: ignore[reportArgumentType]
+    )  # fmt: skip
+    found = open_gate(field, problem, stage, data.states, constants.bounds(field, {}))
+    assert found.region is not None
+    return gate, found.region
+
+
+def test_a_residual_that_goes_on_rightly_is_trusted_further():
+    data = decays()
+    gate, region = opened(data, 1e-6)
+    assert region.fade == 2.0
+    far = np.array([[2.2]])
+    assert region.distance(far) < gate.distance(far)
+    assert region.share(far) > gate.share(far)
+
+
+def test_few_runs_tell_nothing():
+    data = decays()
+    gate, region = opened(data.only(data.run_of_row < 6), 1e-6)
+    assert region.fade == gate.fade and np.array_equal(region.rate, gate.rate)
