@@ -48,7 +48,7 @@ def times_limit(case: Case, work: Any, repeats: int) -> tuple[float | None, floa
     least = dict(work.limit)
     if not least and case.yardstick is not None:
         least = {case.yardstick: _YARDS[case.yardstick]}
-    return (seconds / seconds_at_limit(least) if least else None), seconds
+    return (seconds / seconds_at_limit(least, seconds) if least else None), seconds
 
 
 _PROFILED = 20.0  # seconds of the longest call that is made once more for its profile
