@@ -57,3 +57,11 @@ for name, one in (("with a residual", model), ("with the term", better)):
     error = np.sqrt(np.mean((forecast.x - truth) ** 2) / np.var(truth))
     print(f"{name}: {forecast.status}, relative error {error:.1e}, left at {forecast.left_at}")
 assert error < 1e-3
+
+# %% [markdown]
+# ## A report to show
+#
+# One file that opens in any browser, without a network.
+
+# %%
+og.report(better, "pendulum.html", data=data, explanation=found)

@@ -53,14 +53,39 @@ def discover(
     minutes: float | None = None,
     tried: int = _TRIED,
 ) -> Discovery:
-    """Ranked models of a `Dataset`, or of states `X` with times `t` and inputs `u`.
+    """Ranked models of runs in time.
 
-    Terms of the `library`, `Polynomial(2) + Fourier(1)` if None, of a catalogue of formulas and
-    `atoms` of your own are sought for each equation, within what `physics` says; the best
-    combinations, `tried` of them, are matched to whole trajectories, which rank them. Noisy data
-    are searched twice, the second time with the states of the best model. `functions_of_time`
-    offers oscillations and trends of the time itself. After `minutes` the best so far is returned.
+    Terms are sought for each equation; the best combinations are matched to whole trajectories,
+    which rank them. Noisy data are searched twice, the second time with the states of the best
+    model.
 
+    Parameters
+    ----------
+    X
+        a `Dataset`, or states with times `t` and inputs `u`.
+    library
+        terms that are sought beside a catalogue of formulas; `Polynomial(2) + Fourier(1)` if None.
+    t, u
+        as for `OrthoReg.fit`.
+    atoms
+        formulas of your own.
+    physics
+        what is known, which every model obeys.
+    functions_of_time
+        offers oscillations and trends of the time itself.
+    minutes
+        after which the best so far is returned.
+    tried
+        how many combinations are matched to trajectories.
+
+    Returns
+    -------
+    found
+        a `Discovery`: `.models`, ranked, with the gaps of their scores, and `.best`. The best model
+        of the library alone is among them.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 10, 300)
     >>> x = 2 / (1 + np.exp(2 - t))  # x' = x - x^2/2

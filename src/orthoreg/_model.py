@@ -151,6 +151,18 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         The new `certificate_` is evaluated on the new data. No bound is claimed there: the residual
         was made orthogonal on the old ones.
 
+        Parameters
+        ----------
+        X, y, t, u
+            the new data, as for `fit`.
+
+        Returns
+        -------
+        model
+            a new model.
+
+        Examples
+        --------
         >>> import numpy as np, orthoreg as og
         >>> t = np.linspace(0, 6, 200)
         >>> model = og.OrthoReg(og.Polynomial(1)).fit(np.exp(-t)[:, None], t=t)
@@ -201,6 +213,18 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         gained (`.status`) and how well the constants are known (`.covariance`, `.interval()`),
         which is what `bootstrap` and the summary then show. Wrong terms are not repaired.
 
+        Parameters
+        ----------
+        X, t, u
+            runs in time, as for `fit`.
+
+        Returns
+        -------
+        model
+            a new model.
+
+        Examples
+        --------
         >>> import numpy as np, orthoreg as og
         >>> t = np.linspace(0, 6, 200)
         >>> x = np.exp(-t) + 0.02 * np.random.default_rng(0).standard_normal(200)
@@ -229,15 +253,31 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         functions_of_time: bool = False,
         minutes: float | None = None,
     ) -> Explanation:
-        """What the model's library lacks, on data given as to `fit`: `.proposals`, ranked formulas
-        with their evidence; `.accept(i)` is a new model with those terms. This one stays.
+        """What the model's library lacks.
 
-        Formulas of a catalogue, and `atoms` of your own, are sought together with the library's
-        terms, so that coefficients may change when one is added. Where nothing is clearly better
-        than the library there are no proposals. What the model's physics says holds for them too.
-        `functions_of_time` offers oscillations and trends of the time itself. After `minutes` the
-        best so far is returned.
+        Formulas of a catalogue are sought together with the library's terms, so that coefficients
+        may change when one is added. Where nothing is clearly better than the library there are no
+        proposals. What the model's physics says holds for them too. This model stays as it is.
 
+        Parameters
+        ----------
+        X, y, t, u
+            the data, as for `fit`.
+        atoms
+            formulas of your own.
+        functions_of_time
+            offers oscillations and trends of the time itself.
+        minutes
+            after which the best so far is returned.
+
+        Returns
+        -------
+        found
+            an `Explanation`: `.proposals`, ranked formulas with their evidence; `.accept(i)` is a
+            new model with those terms.
+
+        Examples
+        --------
         >>> import numpy as np, orthoreg as og
         >>> x = np.random.default_rng(0).uniform(-2, 2, (300, 1))
         >>> model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(x, -x + 0.5 * np.sin(3 * x))
@@ -534,6 +574,20 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         of the fit alone. `forecasts` are those of `orthoreg.summary.forecast_sample(data)`, where
         they are there already; at most 256 runs are forecast.
 
+        Parameters
+        ----------
+        X, y, t, u
+            the data, as for `fit`; none for the last summary.
+        forecasts
+            see above.
+
+        Returns
+        -------
+        summary
+            plain data, with its renderers.
+
+        Examples
+        --------
         >>> import numpy as np, orthoreg as og
         >>> t = np.linspace(0, 20, 400)
         >>> x = np.cos(t)[:, None]  # the velocity is missing

@@ -50,6 +50,24 @@ def tune(
     whole runs as well. Where rho is to be chosen, the path has the one that is best at the model's
     own strengths; the model that is returned chooses its own.
 
+    Parameters
+    ----------
+    model
+        an `OrthoReg` with `solver=Exact()`.
+    X, y, t, u
+        the data, as for `OrthoReg.fit`.
+    orthogonalities, sparsities
+        the values that are tried; 50 each if None.
+    folds
+        that the runs are dealt out to.
+
+    Returns
+    -------
+    tuned
+        `.model`, fitted with the best pair, and `.path`, the errors of all pairs.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 6, 200)
     >>> runs = [np.column_stack([a * np.cos(t), -a * np.sin(t)]) for a in (0.5, 1.0, 1.5)]

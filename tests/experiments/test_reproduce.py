@@ -140,6 +140,9 @@ def test_everything_is_run_and_written(tmp_path):
             assert {f"tables/{name}.{end}" for end in ("md", "csv", "tex")} <= names
     for figure in ("ablations", "noise", "sample_size", "portraits"):
         assert {f"figures/{figure}.png", f"figures/{figure}.svg"} <= names
+    report = (tmp_path / "report.html").read_text()
+    assert len(report) < 6e6 and report.count("data:image/png") == 4
+    assert all(f"<h2>{table.title}</h2>" in report for table in result.tables.values())
     page = (tmp_path / "reproduction.md").read_text()
     assert "reduced sizes" in page
     assert all(f"Claim {number}\n" in page for number in range(1, 16))

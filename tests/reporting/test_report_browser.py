@@ -140,3 +140,16 @@ def test_names_that_are_code_do_nothing(browser, tmp_path):
         page.set_viewport_size({"width": 380, "height": 800})
         page.wait_for_timeout(400)
         assert overflow(page) <= 0
+
+
+def test_paper_gets_light_colours_and_its_own_width(page):
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("document.documentElement.dataset.theme == 'dark'")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    boxes = [page.locator(f"#{chart} .main-svg").first.bounding_box() for chart in CHARTS]
+    assert all(600 < box["width"] <= 680 for box in boxes)
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.locator("#chart-forecast .main-svg").first.bounding_box()["width"] > 800
+    page.emulate_media(color_scheme="light")

@@ -57,7 +57,9 @@ def reproduce(
     if as_json:
         return print_json(_as_json(result, files))
     _print(result, quick)
-    print_files(terminal(), [path for path in files if path.suffix in (".md", ".png", ".csv")])
+    print_files(
+        terminal(), [path for path in files if path.suffix in (".md", ".png", ".csv", ".html")]
+    )
 
 
 def _cores() -> int:

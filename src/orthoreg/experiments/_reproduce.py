@@ -14,6 +14,7 @@ from ..sweeps import Record, run
 from . import discovery, extrapolation, figures, timing
 from ._evidence import Part, Verdict
 from ._extrapolation_page import extrapolation_page
+from ._html_page import html_page
 from ._page import reproduction_page
 from ._registry import EXPERIMENTS, NAMES, PAPERS, tables_of, wanted
 from ._render import to_csv, to_latex, to_markdown
@@ -25,7 +26,7 @@ from ._verdicts import verdicts
 from ._work import jobs, portrait_jobs
 
 RECORDS, PORTRAITS, PAGE = "records.csv", "portraits.json", "reproduction.md"
-BEYOND_PAGE = "extrapolation.md"
+BEYOND_PAGE, REPORT = "extrapolation.md", "report.html"
 
 
 @final
@@ -103,7 +104,7 @@ def reproduce(
 
 
 def write(result: Reproduction, folder: str | Path) -> list[Path]:
-    """Writes records, tables, figures and, if all is there, the page. Returns the files."""
+    """Writes records, tables, figures, report and, if all is there, the page; returns the files."""
     folder = Path(folder)
     files = _write_records(result, folder)
     for name, table in result.tables.items():
@@ -124,7 +125,8 @@ def write(result: Reproduction, folder: str | Path) -> list[Path]:
         figure = figures.beyond(result.records)
         files += figures.save(figure, folder / "figures", extrapolation.NAME)
         files.append(_write_text(folder / BEYOND_PAGE, result.beyond_page()))
-    return files
+    pictures = [path for path in files if path.suffix == ".png"]
+    return [*files, _write_text(folder / REPORT, html_page(result, pictures))]
 
 
 def read(folder: str | Path, names: Sequence[str] = ()) -> Reproduction:

@@ -80,7 +80,7 @@ def _with_data(
     parts["diagnostics"], parts["diagnostics_note"] = diagnostics_of(model, seen)
     parts["phase"] = phase_of(model, data, seen)
     if forecasts is not None:
-        parts["forecasts"] = forecasts_of(some, forecasts)
+        parts["forecasts"] = forecasts_of(model, some, forecasts)
         parts["paths"] = paths_of(model, some, forecasts, _usual_run(some, forecasts))
     return parts
 

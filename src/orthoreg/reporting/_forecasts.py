@@ -1,6 +1,8 @@
 """Forecasts beside measured runs, each with a band of errors that others had."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -29,9 +31,10 @@ _MOST_INPUTS = 3
 _NUMBERS = 60_000  # in all curves together
 _WIDE = 2.0  # the band, in root mean square errors
 _FEWEST = 3  # other runs that make a band
+_SHORT, _FINE = 60, 8  # rows of a run whose forecast is drawn at so many points a step
 
 
-def forecasts_of(data: Dataset, rollouts: Sequence[Rollout]) -> Forecasts:
+def forecasts_of(model: Any, data: Dataset, rollouts: Sequence[Rollout]) -> Forecasts:
     """Some runs, from the smallest forecast error to the largest, with their forecasts."""
     curves = as_curves(data, rollouts)
     run_errors, state_errors = curve_errors(data, curves)
@@ -46,7 +49,7 @@ def forecasts_of(data: Dataset, rollouts: Sequence[Rollout]) -> Forecasts:
         band = f"band: {_WIDE:g} × the noise of the measurements" if level.any() else ""
     shown = []
     for run in runs:
-        curve = curves[run]
+        curve = _finer(model, curves[run])
         if data.n_runs > _FEWEST:
             width = _width(data, run, curve, errors)
         else:
@@ -67,6 +70,18 @@ def forecasts_of(data: Dataset, rollouts: Sequence[Rollout]) -> Forecasts:
         band,
         "; ".join(note for note in notes if note),
     )
+
+
+def _finer(model: Any, curve: Curve) -> Curve:
+    """A short forecast between its rows too, so that it is drawn as it runs; where inputs act on it
+    or it ended early, as it is."""
+    if len(curve.times) > _SHORT or curve.ended is not None or model.input_names_:
+        return curve
+    share = np.linspace(0, 1, _FINE, endpoint=False)
+    steps = np.diff(curve.times)
+    times = np.append((curve.times[:-1, None] + steps[:, None] * share).ravel(), curve.times[-1])
+    rollout = model.simulate(curve.x[0], times)
+    return replace(curve, times=times, x=np.asarray(rollout.x)) if rollout.completed else curve
 
 
 def _inputs(data: Dataset) -> int:

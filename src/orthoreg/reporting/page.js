@@ -7,7 +7,7 @@
   const esc = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\$/g, "&#36;");
   const coarse = matchMedia("(pointer: coarse)");
   const config = {
-    displaylogo: false, responsive: true, scrollZoom: false, showTips: false, doubleClick: "reset",
+    displaylogo: false, scrollZoom: false, showTips: false, doubleClick: "reset",
     plotlyServerURL: "", modeBarButtons: [["toImage", "zoom2d", "resetScale2d"]],  // none that sends data away
   };
 
@@ -36,6 +36,7 @@
   const draw = (id, traces, shape) => {
     const place = $(id);
     place.style.height = `${shape.height}px`;
+    shape.width = place.clientWidth;
     return Plotly.react(place, traces, shape, config);
   };
   const numbers = (lists) => lists.flat(2).filter((v) => v !== null && Number.isFinite(v));
@@ -232,7 +233,7 @@
     all.forEach((one, i) => {
       const n = i + 1, x = i ? `x${n}` : "x", y = i ? `y${n}` : "y";
       const used = one.values.filter((v, k) => one.used[k]).map(Math.abs);
-      const relative = used.length > 1 && Math.max(...used) > 20 * Math.min(...used);
+      const relative = used.length > 1 && Math.max(...used) > 15 * Math.min(...used);
       const scale = one.values.map((v) => (relative && v ? Math.abs(v) : 1));
       const at = one.names.map((_, k) => one.names.length - 1 - k);
       const value = (v, k) => (v === null ? null : v / scale[k]);
@@ -311,7 +312,21 @@
     clearTimeout(waiting);
     waiting = setTimeout(drawAll, 120);
   });
-  addEventListener("beforeprint", drawAll);
+  // on paper: the light colours, at the width of a page
+  let before = null;
+  addEventListener("beforeprint", () => {
+    const root = document.documentElement;
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    root.classList.add("printing");
+    drawAll();
+  });
+  addEventListener("afterprint", () => {
+    const root = document.documentElement;
+    if (before !== null) root.dataset.theme = before;
+    root.classList.remove("printing");
+    drawAll();
+  });
   document.addEventListener("themechange", () => {
     drawAll().then(() => { document.documentElement.dataset.drawn = String(charts.length); });
   });
