@@ -154,11 +154,10 @@ def _written(library: AbstractLibrary, variables: tuple[str, ...]) -> set[Expres
     return {term for part in formulas for term in part.terms(variables)}
 
 
-def names_variable(library: AbstractLibrary, name: str) -> bool:
-    """Whether a formula of the library names this word."""
+def names_variable(library: AbstractLibrary, name: str, others: Sequence[str]) -> bool:
+    """Whether a formula of the library names this variable, beside others."""
     formulas = [one for part in _parts(library) if isinstance(part, Terms) for one in part.formulas]
-    parsed = [parse(one, (name,), free=True) for one in formulas]
-    return any(variables_of(one) for one in parsed)
+    return any(0 in variables_of(parse(one, (name, *others), free=True)) for one in formulas)
 
 
 def _parts(library: AbstractLibrary) -> Iterator[AbstractLibrary]:

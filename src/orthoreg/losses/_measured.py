@@ -74,11 +74,11 @@ def is_coarse(data: Dataset) -> bool:
 
 
 def derivative_error(data: Dataset) -> float:
-    """The largest error of an estimated derivative, over the derivative's standard deviation."""
+    """The largest error of an estimated derivative, over its root mean square."""
     rows = VectorField().observe(data)
-    spread = rows.targets.std(axis=0)
-    moves = spread > 0
-    return float(np.max(np.sqrt(rows.target_mse[moves]) / spread[moves], initial=0.0))
+    size = np.mean(rows.targets**2, axis=0)
+    moves = size > 0
+    return float(np.sqrt(np.max(rows.target_mse[moves] / size[moves], initial=0.0)))
 
 
 def curvature_noise(data: Dataset) -> np.ndarray:
