@@ -166,5 +166,6 @@ def test_a_gradient_solver_takes_it_as_it_is():
     solver = og.Adam(epochs=3)
     model = og.OrthoReg(og.Polynomial(1), Bumps(10), sparsity=0.01, solver=solver).fit(X, Y)
     start = Bumps(10).init(X.mean(0), X.std(0), rng=np.random.default_rng(0))
-    assert_allclose(model.field_.basis.centers, start.centers, rtol=1e-12)
+    # from means and spreads of ten digits, which are the same however rows were cut into chunks
+    assert_allclose(model.field_.basis.centers, start.centers, rtol=1e-9)
     assert np.isfinite(model.predict(X)).all() and np.any(model.field_.weights)

@@ -129,16 +129,17 @@ def with_clock(data: Data, physics: Physics | None, library: AbstractLibrary) ->
     and no column does."""
     some = data.sample if isinstance(data, ChunkedDataset) else data
     name = some.time_name
-    if name in some.variable_names or not _needs_clock(name, physics, library):
+    if name in some.variable_names or not _needs_clock(some, physics, library):
         return data
     if isinstance(data, ChunkedDataset):
         return data.changed(Dataset.with_clock)  # pyright: ignore[reportReturnType]
     return data.with_clock()  # pyright: ignore[reportReturnType]
 
 
-def _needs_clock(name: str, physics: Physics | None, library: AbstractLibrary) -> bool:
+def _needs_clock(data: Dataset, physics: Physics | None, library: AbstractLibrary) -> bool:
     """Whether a formula of the library, or a known equation, has time in it."""
-    if names_variable(library, name):
+    name = data.time_name
+    if names_variable(library, name, data.variable_names):
         return True
     if physics is None or name in dict(physics.values):
         return False

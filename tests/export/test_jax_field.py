@@ -124,7 +124,7 @@ def test_inputs_and_time():
         with pytest.raises(InputError, match=r"u must have the shape \(1,\); got \(2,\)"):
             field(0.0, X[0], u=[1.0, 2.0])
         t = np.linspace(0, 6, 300)
-        x = (np.exp(-t) + np.sin(t))[:, None]
+        x = (np.exp(-t) + (np.cos(t) + np.sin(t)) / 2)[:, None]
         physics = og.Physics(equations={"x0": "-x0 + a*cos(t)"})
         clocked = og.OrthoReg("poly(1)", og.Zero(), physics=physics).fit(x, t=t)
         value = clocked.to_jax()(0.5, jnp.array([0.2]))

@@ -8,10 +8,16 @@ import subprocess
 import interpreters
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._errors import FormulaError, InputError
+from orthoreg._field import HybridField
+from orthoreg.augmentations import TanhLayers
+from orthoreg.export import to_julia, to_modelica
+from orthoreg.libraries import FeatureMap, parse
 from orthoreg.libraries._expression import FUNCTIONS
 
 OCTAVE = shutil.which("octave-cli") or shutil.which("octave")
@@ -80,6 +86,7 @@ def in_octave(source, rows, folder):
     return np.array([[float(one) for one in line.split()] for line in done.stdout.splitlines()])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(OCTAVE is None, reason="there is no GNU Octave")
 def test_matlab_predicts_the_same_near_and_far(case, tmp_path):
     model, rows, expected, tolerance = case
@@ -152,7 +159,7 @@ def test_inputs_come_after_states_and_time_is_the_clock_of_modelica():
     source = model.to_modelica()
     assert "input Real u0 " in source and "vectorField({x0, x1, u0})" in source
     t = np.linspace(0, 6, 300)
-    x = (np.exp(-t) + np.sin(t))[:, None]
+    x = (np.exp(-t) + (np.cos(t) + np.sin(t)) / 2)[:, None]
     physics = og.Physics(
         equations={
             "x0": "-x0 + a*cos(t)",
@@ -173,6 +180,7 @@ def test_a_name_that_modelica_does_not_take_is_refused(name):
 # -- PySINDy -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["equations", "held", "odd", "zero", "one state"])
 def test_pysindy_predicts_the_same(name):
     pytest.importorskip("pysindy")
@@ -196,6 +204,7 @@ def test_pysindy_shows_terms_and_residuals_and_simulates():
     assert_allclose(other.simulate(np.array([0.5, 0.5]), t), expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_pysindy_takes_inputs():
     pytest.importorskip("pysindy")
     u = X[:, :1] ** 2
@@ -220,6 +229,7 @@ def libraries():
             pysindy.IdentityLibrary()]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", range(6))
 @pytest.mark.parametrize("names", [None, ["x y", "sin"]])
 def test_models_come_from_pysindy_with_any_library_and_names(place, names, tmp_path):
@@ -249,6 +259,7 @@ def test_models_from_pysindy_simulate_and_are_judged():
     assert_allclose(refined.coefficients_[refined.support_], [1.0, -1.0], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_models_from_pysindy_take_inputs():
     pysindy = pytest.importorskip("pysindy")
     u = np.random.default_rng(1).uniform(-1, 1, (100, 1))
@@ -258,6 +269,7 @@ def test_models_from_pysindy_take_inputs():
     assert_allclose(model.predict(X, u), other.predict(X, u=u), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_what_cannot_come_from_pysindy_is_refused_in_a_sentence():
     pysindy = pytest.importorskip("pysindy")
     with pytest.raises(InputError, match="takes a fitted pysindy.SINDy.*got"):
@@ -272,9 +284,49 @@ def test_what_cannot_come_from_pysindy_is_refused_in_a_sentence():
         og.from_pysindy(sindy(lying))
 
 
+@pytest.mark.slow
 def test_there_and_back_is_the_same_model():
     pytest.importorskip("pysindy")
     model = MODELS["equations"]()
     back = og.from_pysindy(model.to_pysindy())
     assert back.equations() == model.equations()
     assert_allclose(back.predict(FAR), model.predict(FAR), rtol=1e-12)
+
+
+# -- any formula ---------------------------------------------------------------------------
+
+FORMULA = st.recursive(
+    st.sampled_from(["a", "b", "2", "0.3", "1.5e-3"]),
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from("+-*/"), inner).map(lambda part: "({}{}{})".format(*part)),
+        st.tuples(inner, st.sampled_from(["2", "3", "-1", "-2", "0.5", "9"])).map(
+            lambda part: "({})**({})".format(*part)
+        ),
+        st.tuples(st.sampled_from(sorted(FUNCTIONS)), inner).map(
+            lambda part: "{}({})".format(*part)
+        ),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=30)
+@given(FORMULA)
+def test_any_formula_has_the_values_of_numpy_in_every_language(formula):
+    try:
+        term = parse(formula, ["a", "b"])
+    except FormulaError:  # a constant part that has no finite value
+        assume(False)
+        raise
+    features = FeatureMap(("a", "b"), (term,), ((True,),))
+    none = np.zeros(2)
+    field = HybridField(
+        features, np.array([[-1.5]]), TanhLayers(none, none + 1, (), ()), np.zeros((0, 1)),
+        np.zeros((1, 1)),
+    )  # fmt: skip
+    rows = np.vstack([X[:6], 1 - 3 * X[:6]])
+    expected = field.values(rows)
+    close = {"rtol": 1e-9, "atol": 1e-9, "equal_nan": True}
+    assert_allclose(interpreters.julia(to_julia(field, ["a"], 2))(rows), expected, **close)
+    source = to_modelica(field, ["a"], [0.0], model="M")
+    assert_allclose(interpreters.modelica(source)(rows), expected, **close)

@@ -121,7 +121,7 @@ def test_titles_and_headers_are_no_markup():
     [
         (math.inf, {}, "exact"),
         (0.5, {"bound": 0.25}, "0.25"),
-        (0.5, {"bound": 0.25, "bound_holds": False}, "0.25 ?"),
+        (0.5, {"bound": 0.25, "bound_holds": False}, "0.25?"),
         (0.0, {"bound": math.inf}, "inf"),
     ],
 )

@@ -13,6 +13,8 @@ LABELS = {
     "recommended": "Recommended",
     "base": "Base library",
     "discovery": "Discovery",
+    "pysindy": "PySINDy",
+    "operon": "Operon",
     "pure@0.001": "Pure, μ = 0.001",
     "pure@0.003": "Pure, μ = 0.003",
     "stlsq": "STLSQ",

@@ -119,11 +119,12 @@ def bind(
     n_chosen = len(terms)
     terms = distinct([*terms, *rates.values()])
     allowed = []
+    differs = any(isinstance(part, PerState) for part in _parts(library))
     for c, equation in enumerate(equations):
         if c in rates:
             allowed.append(tuple(term == rates[c] for term in terms))
             continue
-        own = set(library.terms_of(equation, names))
+        own = set(library.terms_of(equation, names) if differs else terms[:n_chosen])
         if not own and not isinstance(library, Empty):
             raise InputError(
                 f"PerState gives no library for '{equation}'. Add an entry or a default."
@@ -154,11 +155,10 @@ def _written(library: AbstractLibrary, variables: tuple[str, ...]) -> set[Expres
     return {term for part in formulas for term in part.terms(variables)}
 
 
-def names_variable(library: AbstractLibrary, name: str) -> bool:
-    """Whether a formula of the library names this word."""
+def names_variable(library: AbstractLibrary, name: str, others: Sequence[str]) -> bool:
+    """Whether a formula of the library names this variable, beside others."""
     formulas = [one for part in _parts(library) if isinstance(part, Terms) for one in part.formulas]
-    parsed = [parse(one, (name,), free=True) for one in formulas]
-    return any(variables_of(one) for one in parsed)
+    return any(0 in variables_of(parse(one, (name, *others), free=True)) for one in formulas)
 
 
 def _parts(library: AbstractLibrary) -> Iterator[AbstractLibrary]:

@@ -74,16 +74,18 @@ def is_coarse(data: Dataset) -> bool:
 
 
 def derivative_error(data: Dataset) -> float:
-    """The largest error of an estimated derivative, over the derivative's standard deviation."""
+    """The largest error of an estimated derivative, over its root mean square."""
     rows = VectorField().observe(data)
-    spread = rows.targets.std(axis=0)
-    moves = spread > 0
-    return float(np.max(np.sqrt(rows.target_mse[moves]) / spread[moves], initial=0.0))
+    size = np.mean(rows.targets**2, axis=0)
+    moves = size > 0
+    return float(np.sqrt(np.max(rows.target_mse[moves] / size[moves], initial=0.0)))
 
 
 def curvature_noise(data: Dataset) -> np.ndarray:
     """For each position whose velocity was not measured, what its noise leaves in a plain second
     difference, over the size of its acceleration."""
+    if not set(data.velocity_of.values()) & set(data.estimated):
+        return np.zeros(0)
     level, is_noise = noise_level(data.times, data.states, data.offsets)
     place = {name: c for c, name in enumerate(data.state_names)}
     inside = np.diff(data.run_of_row) == 0

@@ -15,8 +15,8 @@ from ._slopes import Slopes
 _MOST_EQUATIONS = 4
 _MOST_VARIABLES = 6
 _POINTS = 350
-_BINS = 14
-_FEWEST = 5  # rows of a bin
+_MOST_BINS = 14
+_FEWEST = 4  # rows of a bin
 _MOST_LAGS = 40
 _ALMOST_EXACT = 1e-7  # of the derivative's size: rounding, which looks like nothing
 
@@ -88,7 +88,8 @@ def _against(
 ) -> Against:
     some = evenly(len(errors), _POINTS)
     order = np.argsort(variable, kind="stable")
-    parts = [part for part in np.array_split(order, _BINS) if len(part) >= _FEWEST]
+    bins = int(np.clip(len(errors) // (2 * _FEWEST), 2, _MOST_BINS))
+    parts = [part for part in np.array_split(order, bins) if len(part) >= _FEWEST]
     centres = np.array([variable[part].mean() for part in parts])
     means = np.array([errors[part].mean() for part in parts])
     spread = np.array([errors[part].std() / np.sqrt(len(part)) for part in parts])

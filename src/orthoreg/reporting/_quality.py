@@ -7,6 +7,7 @@ import numpy as np
 from ..data import Dataset
 from ..smoothing import noise_level, outliers
 from ..summary import counted, number
+from ..summary._words import percent
 from ._data import Quality
 
 _GAP = 10.0  # usual steps, that a gap is longer than
@@ -25,7 +26,7 @@ def quality_of(data: Dataset) -> Quality:
         noise, odd = "–", "–"
         if k < data.n_states and data.is_measured[k]:
             share = level[k] / spread if spread > 0 else 0.0
-            noise = f"{100 * share:.2g} %" if is_noise[k] else "none seen"
+            noise = percent(float(share)) if is_noise[k] else "none seen"
             odd = str(int(strange[k]))
         origin = "input" if k >= data.n_states else "measured"
         if k < data.n_states and not data.is_measured[k]:

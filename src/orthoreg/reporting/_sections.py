@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from .._html import escape, html_table
 from ..export import math
+from ..summary._words import percent
 from ._controls import chart, choice, legend, select, slider, switches
 from ._data import Equation, ReportData
 
@@ -193,10 +194,9 @@ def _residual(data: ReportData) -> str:
     if first.distance is not None:
         shows["Trust region"] = "region"
     switch = switches("residual-show", "Show", shows) if first.y else ""
-    keys = [
-        ("point", "dot", "measured states"),
-        ("density", "line", "half and nine tenths of them"),
-    ]
+    keys = [("point", "dot", "measured states")]
+    if first.density:
+        keys.append(("density", "line", "half and nine tenths of them"))
     if first.distance is not None:
         keys.append(("edge", "dash", "edge of the training data"))
     return (
@@ -376,4 +376,4 @@ def _note(text: str) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.2g} %"
+    return "–" if share is None else percent(share)

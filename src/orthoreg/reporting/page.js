@@ -233,7 +233,7 @@
     all.forEach((one, i) => {
       const n = i + 1, x = i ? `x${n}` : "x", y = i ? `y${n}` : "y";
       const used = one.values.filter((v, k) => one.used[k]).map(Math.abs);
-      const relative = used.length > 1 && Math.max(...used) > 20 * Math.min(...used);
+      const relative = used.length > 1 && Math.max(...used) > 15 * Math.min(...used);
       const scale = one.values.map((v) => (relative && v ? Math.abs(v) : 1));
       const at = one.names.map((_, k) => one.names.length - 1 - k);
       const value = (v, k) => (v === null ? null : v / scale[k]);

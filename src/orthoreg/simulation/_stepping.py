@@ -117,7 +117,8 @@ def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
     count = last[asked] - first
     size = step.size[number, which]
     # the slopes of a step, (step, slope, rollout, state), as a polynomial in the part of it
-    ways = np.tensordot(DENSE.T, step.slopes, axes=(1, 1))[:, number, which]
+    with np.errstate(all="ignore"):  # those of steps that were not kept may be anything
+        ways = np.tensordot(DENSE.T, step.slopes, axes=(1, 1))[:, number, which]
     ways *= size[:, None]
     for some in np.split(np.arange(len(asked)), np.searchsorted(
         np.cumsum(count), np.arange(_WRITTEN, count.sum(), _WRITTEN)
