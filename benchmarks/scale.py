@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.speed import _RUNS
+from benchmarks import flows
 
 _ROOT = Path(__file__).parents[1]
 _FILE_ROWS, _RUN_ROWS, _GROUP_ROWS = 1_000_000, 100, 250_000
@@ -105,16 +105,12 @@ def write_tables(folder: Path, rows: int) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    space: dict[str, Any] = {}
-    exec(_RUNS, space)
     for number in range(max(1, rows // _FILE_ROWS)):
         file = folder / f"{number:05d}.parquet"
         own = min(rows, _FILE_ROWS)
         if file.exists() and pq.read_metadata(file).num_rows == own:
             continue
-        states, times = space["runs"](
-            own // _RUN_ROWS, _RUN_ROWS, 0.05, space["pendulum"], seed=number
-        )
+        states, times = flows.runs(own // _RUN_ROWS, _RUN_ROWS, flows.pendulum, seed=number)
         x = np.concatenate(states)
         rng = np.random.default_rng(number)
         columns = {
@@ -154,9 +150,7 @@ def result_bytes() -> int:
     from orthoreg.libraries import bind
     from orthoreg.moments import gather_partitioned
 
-    space: dict[str, Any] = {}
-    exec(_RUNS, space)
-    states, times = space["runs"](_GROUP_ROWS // _RUN_ROWS, _RUN_ROWS, 0.05, space["pendulum"])
+    states, times = flows.runs(_GROUP_ROWS // _RUN_ROWS, _RUN_ROWS, flows.pendulum)
     rows = og.VectorField().observe(og.Dataset.from_arrays(states, times))
     features = bind(og.Polynomial(2) + og.Fourier(1), rows.names, rows.outputs)
     cells = gather_partitioned(features, rows, extrapolation_rule(rows, 0.5, 2.0))

@@ -48,8 +48,8 @@ def opened(browser, path, **options):
     shown.on("console", lambda one: shown.complaints.append(one.text))
     shown.on("pageerror", lambda one: shown.complaints.append(str(one)))
     shown.on("request", lambda one: shown.requests.append(one.url))
-    shown.goto(path.as_uri())
-    shown.wait_for_selector("html[data-drawn]", timeout=60_000)
+    shown.goto(path.as_uri(), timeout=120_000)  # the machine may be busy
+    shown.wait_for_selector("html[data-drawn]", timeout=120_000)
     yield shown
     context.close()
 

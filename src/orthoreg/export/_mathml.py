@@ -159,7 +159,7 @@ def mathml_name(name: str, derivatives: int = 0) -> str:
         )  # fmt: skip
     while dots > 0:
         # the padding keeps the dots off the letter where the font has no tables for mathematics
-        mark = f'<mo stretchy="false" style="padding-bottom:.12em">{_ABOVE[min(dots, 3)]}</mo>'
+        mark = f'<mo stretchy="false" style="padding-bottom:.2em">{_ABOVE[min(dots, 3)]}</mo>'
         base = f'<mover accent="true">{base}{mark}</mover>'
         dots -= 3
     return f"<msub>{base}<mrow>{below}</mrow></msub>" if below else base

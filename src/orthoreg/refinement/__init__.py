@@ -1,6 +1,7 @@
 """Constants of a field from whole trajectories, and how well these determine them."""
 
 from ._forecasts import forecast_error as forecast_error
+from ._likelihood import Match as Match
 from ._match import QUICK as QUICK
 from ._match import Matched as Matched
 from ._match import Matcher as Matcher
@@ -9,6 +10,5 @@ from ._refine import refine as refine
 from ._result import Refinement as Refinement
 from ._stages import FULL as FULL
 from ._starts import starting_states as starting_states
-from ._structure import Match as Match
 from ._structure import choose_structure as choose_structure
 from ._variants import forecast_variants as forecast_variants

@@ -1,8 +1,8 @@
 """Which terms: sets that the integral form proposes, judged by the trajectories they make."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import NamedTuple, final
+from dataclasses import replace
+from typing import final
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -11,18 +11,19 @@ from .._field import HybridField
 from ..data import Dataset
 from ..libraries import complexity
 from ..losses import smooth_states
+from ..moments import CenteredTerms
 from ..physics import Knowledge
 from ..smoothing import noise_growth, relative_variance
 from ._beam import Support, beam_search, solved
 from ._colour import is_noise, residual_time
 from ._constants import Constants
 from ._integral import NormalEquations, integral_form, without_given
+from ._likelihood import Match, Noise, misfit
 from ._problem import TRIFLE, Problem
 from ._stages import Effort, Stage, all_stages
 
 _MOST_ROWS = 3000  # on which sets of terms are compared
 _SYMBOL = 1.0  # price of a symbol, in units of log likelihood
-_TEMPERED = 60  # values that count where the misfit is more than twice the noise
 _CLOSE = 5.0  # by which a set may be worse than the best and is still tried
 _ALTERNATIVES = 4  # of an equation
 _MOST_TRIALS = 16
@@ -30,35 +31,8 @@ _EFFORT = Effort(8, 5.0, rounds=1, tolerance=0.05, evaluations=8, substeps=4, lo
 _HOPELESS = 15.0  # worse than the best on segments of the same length
 _EXCESS = 1.2  # times the noise variance: a misfit that may be noise of another kind
 _MOST_EXCESS = 40.0  # the same: more than smoothing leaves of noise that lasts forty rows
+_CANCELS = 6.0  # times that terms may be larger than their sum
 _FOLLOWED = 4.0  # times the noise variance: a misfit with which alternatives can be compared
-
-
-@final
-class Noise(NamedTuple):
-    """The variance of each state's noise, and the rows that tell as much as one."""
-
-    variance: np.ndarray
-    time: np.ndarray
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Match:
-    """A field whose constants follow the trajectories, its score (lower is better), the states
-    of all rows as it has them, its misfit in variances of the noise of each state, and the noise
-    that its trajectories leave; None where they leave more than noise.
-
-    `is_coloured` says that noise was judged by trajectories, since it is alike from row to row.
-    `inclusion` is how probable each term of each equation is, given the noise.
-    """
-
-    field: HybridField
-    score: float
-    states: Float[np.ndarray, "N n"]
-    misfit: float
-    coloured: Noise | None = None
-    is_coloured: bool = False
-    inclusion: Float[np.ndarray, "c K"] | None = None
 
 
 def choose_structure(
@@ -129,6 +103,7 @@ class _Matcher:
         )
         self._rows = np.full(data.n_states, float(data.n_samples))
         self.is_coloured = False
+        self._centered: CenteredTerms | None = None
         self._seen: dict[bytes, Match | None] = {}
         self._lowest: dict[int, float] = {}  # the score of the best, by length
         self._trials = 0
@@ -264,10 +239,20 @@ class _Matcher:
         if is_noise(problem, stages):
             time = residual_time(problem, stages[-1])
             noise = Noise(np.where(self._measured, stages[-1].sigma, 0.0) ** 2, time)
-        return Match(
-            constants.write(field, stages[chosen].p), scores[chosen][0], states,
-            scores[chosen][1], noise,
-        )  # fmt: skip
+        matched = constants.write(field, stages[chosen].p)
+        if self._cancels(matched):
+            return None
+        return Match(matched, scores[chosen][0], states, scores[chosen][1], noise)
+
+    def _cancels(self, field: HybridField) -> bool:
+        """Whether an equation has other terms than it came with, and these are many times larger
+        than their sum: so is what imitates a missing term, and falls apart beyond the data."""
+        old, new = np.asarray(self.field.coefficients), np.asarray(field.coefficients)
+        other = ((old != 0) != (new != 0)).any(axis=1)
+        size = np.sqrt(np.mean(field.symbolic(self.data.variables) ** 2, axis=0))
+        if self._centered is None:
+            self._centered = CenteredTerms.of(field.features, self.data.variables)
+        return bool((self._centered.cancellation(new[other], size[other]) > _CANCELS).any())
 
     def _score(self, problem: Problem, stage: Stage, support: np.ndarray) -> tuple[float, float]:
         """The score of a stage, and its largest misfit in a state's noise variance."""
@@ -286,15 +271,6 @@ class _Matcher:
 
 def _places(mask: Bool[np.ndarray, " K"]) -> Support:
     return tuple(int(k) for k in np.flatnonzero(mask))
-
-
-def misfit(ratio: float, rows: float) -> float:
-    """The negative log likelihood of residuals whose variance is `ratio` times the noise's, but
-    for a constant. Beyond twice the noise something is missing, and neighbouring residuals are
-    alike: only so many count there."""
-    ratio = max(ratio, 1e-12)
-    within = rows / 2 * np.log(min(ratio, 2.0))
-    return float(within + min(rows, _TEMPERED) / 2 * np.log(max(ratio / 2, 1.0)))
 
 
 def _better(one: Match | None, other: Match | None) -> Match | None:

@@ -1,0 +1,48 @@
+"""What is kept of a field that was matched to trajectories, and how likely its misfit is."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+from jaxtyping import Float
+
+from .._field import HybridField
+
+_TEMPERED = 60  # values that count where the misfit is more than twice the noise
+
+
+@final
+class Noise(NamedTuple):
+    """The variance of each state's noise, and the rows that tell as much as one."""
+
+    variance: np.ndarray
+    time: np.ndarray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Match:
+    """A field whose constants follow the trajectories, its score (lower is better), the states
+    of all rows as it has them, its misfit in variances of the noise of each state, and the noise
+    that its trajectories leave; None where they leave more than noise.
+
+    `is_coloured` says that noise was judged by trajectories, since it is alike from row to row.
+    `inclusion` is how probable each term of each equation is, given the noise.
+    """
+
+    field: HybridField
+    score: float
+    states: Float[np.ndarray, "N n"]
+    misfit: float
+    coloured: Noise | None = None
+    is_coloured: bool = False
+    inclusion: Float[np.ndarray, "c K"] | None = None
+
+
+def misfit(ratio: float, rows: float) -> float:
+    """The negative log likelihood of residuals whose variance is `ratio` times the noise's, but
+    for a constant. Beyond twice the noise something is missing, and neighbouring residuals are
+    alike: only so many count there."""
+    ratio = max(ratio, 1e-12)
+    within = rows / 2 * np.log(min(ratio, 2.0))
+    return float(within + min(rows, _TEMPERED) / 2 * np.log(max(ratio / 2, 1.0)))
