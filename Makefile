@@ -4,7 +4,7 @@ BIN := .venv/bin
 # one thread per test process: the processes share the cores. Compiled Python is kept between runs
 TEST_ENV := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0"
 
-.PHONY: demo test slow lint format bench reproduction readme docs pages notebooks dist clean
+.PHONY: demo test slow lint format bench guard reproduction readme docs pages notebooks dist clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -31,8 +31,13 @@ format: .venv/ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# the speed of all parts beside peers and the limits of the machine, and the page: ten minutes
 bench: .venv/ready
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks suite
+
+# nothing may have become twice as slow as the record says, relative to those limits
+guard: .venv/ready
+	$(BIN)/python -m benchmarks guard
 
 # an hour or two on two cores; a run that was stopped goes on where it was
 reproduction: .venv/ready

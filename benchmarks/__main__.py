@@ -1,4 +1,8 @@
-"""Runs the benchmarks, writes their records and the page made from them."""
+"""Runs the benchmarks, writes their records and the page made from them.
+
+`python -m benchmarks` runs all, `python -m benchmarks suite` the speed of all parts (under ten
+minutes), `python -m benchmarks guard` compares that with its record.
+"""
 
 import json
 import platform
@@ -12,30 +16,23 @@ from benchmarks import (
     adaptation,
     beyond,
     defaults,
-    exact_and_adam,
-    fit_pendulum,
+    knowledge,
     measurements,
-    path,
-    penalty_overhead,
-    predict_row,
     residuals,
-    speed,
     strengths,
+    suite,
 )
+from benchmarks.guard import guard
 
 BENCHMARKS = {
-    "speed": speed,
-    "predict_row": predict_row,
-    "fit_pendulum": fit_pendulum,
-    "exact_and_adam": exact_and_adam,
-    "path": path,
-    "penalty_overhead": penalty_overhead,
+    "suite": suite,
     "adaptation": adaptation,
     "strengths": strengths,
     "residuals": residuals,
     "defaults": defaults,
     "beyond": beyond,
     "measurements": measurements,
+    "knowledge": knowledge,
 }
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -43,6 +40,8 @@ PAGE = DOCS / "benchmarks.md"
 
 
 def main(names: list[str]) -> None:
+    if names == ["guard"]:
+        sys.exit("\n".join(guard(RECORDS / "suite.json")) or 0)
     unknown = set(names) - set(BENCHMARKS)
     if unknown:
         sys.exit(f"error: unknown benchmark {sorted(unknown)}; known are {sorted(BENCHMARKS)}.")

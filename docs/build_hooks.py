@@ -14,14 +14,6 @@ _DISPLAYED = re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 _INLINE = re.compile(r"\$([^$\n]+)\$")
 
 
-def on_config(config: Any, **_: Any) -> Any:
-    """Pages of results that are written from records stand in the menu where there are any."""
-    for part in config.nav:
-        if "Results" in part and Path(config.docs_dir, "discovery.md").exists():
-            part["Results"].insert(2, {"Discovery": "discovery.md"})
-    return config
-
-
 def on_files(files: Files, config: Any, **_: Any) -> Files:
     """The examples as pages."""
     for path in sorted(Path(config.config_file_path).parent.glob("examples/*.py")):

@@ -1,7 +1,8 @@
 """Writes the pages of results and their figures from the records beside them.
 
 With a folder that `orthoreg reproduce` has filled, its records are taken over first: those of the
-recommended default if it was `orthoreg reproduce extrapolation`, otherwise the paper's.
+recommended default if it was `orthoreg reproduce extrapolation`, of the search if it was
+`orthoreg reproduce discovery`, otherwise the paper's.
 """
 
 import shutil
@@ -12,13 +13,14 @@ from orthoreg.experiments import read
 from orthoreg.experiments.figures import beyond, draw, save
 
 DOCS = Path(__file__).parent
-PAPER, BEYOND = DOCS / "reproduction", DOCS / "extrapolation"
+PAPER, BEYOND, FOUND = DOCS / "reproduction", DOCS / "extrapolation", DOCS / "discovery"
 
 
 def main(folder: str | None = None) -> None:
     if folder is not None:
         take_over(Path(folder))
     paper, recommended = read(PAPER), read(BEYOND, ["extrapolation"])
+    (DOCS / "discovery.md").write_text(read(FOUND, ["discovery"]).discovery_page())
     pictures = [
         *draw(paper.records, paper.portraits, PAPER),
         *save(beyond(recommended.records), BEYOND, "errors"),
@@ -31,8 +33,11 @@ def main(folder: str | None = None) -> None:
 
 
 def take_over(folder: Path) -> None:
-    if ",recommended," in (folder / "records.csv").read_text():
+    text = (folder / "records.csv").read_text()
+    if ",recommended," in text:
         names, place = ("records.csv",), BEYOND
+    elif ",discovery," in text:
+        names, place = ("records.csv",), FOUND
     else:
         names, place = ("records.csv", "portraits.json"), PAPER
     place.mkdir(exist_ok=True)

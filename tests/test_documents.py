@@ -66,6 +66,12 @@ def test_the_page_of_the_recommended_default_is_that_of_its_records():
     assert (docs / "extrapolation" / "errors.png").stat().st_size > 50_000
 
 
+def test_the_page_of_the_search_is_that_of_its_records():
+    docs = ROOT / "docs"
+    page = read(docs / "discovery", ["discovery"]).discovery_page()
+    assert (docs / "discovery.md").read_text() == page
+
+
 README = (ROOT / "README.md").read_text()
 CODE = re.sub(r"(?m)^(?!    ).*$", "", README) + " ".join(re.findall(r"`[^`\n]+`", README))
 """Its indented lines, and what stands in backticks."""

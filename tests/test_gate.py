@@ -14,6 +14,7 @@ from test_persistence import rewritten
 import orthoreg as og
 from orthoreg._errors import InputError
 from orthoreg._field import HybridField
+from orthoreg._gate import _nearest_distances
 
 GATE = og.Gate()
 
@@ -79,6 +80,7 @@ def test_few_runs_make_a_wide_edge_and_many_a_narrow_one(rng):
 
 
 @given(st.floats(0.05, 3), st.floats(0, 3.9))
+@pytest.mark.slow
 def test_the_fade_is_a_step_without_kinks(fade, distance):
     region = replace(GATE(np.array([[-1.0], [1.0]])), landmarks=np.zeros((1, 1)), fade=fade)
     region = replace(region, rate=np.ones(1))
@@ -182,7 +184,9 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize(
+    "kind", [k if "rand" in k else pytest.param(k, marks=pytest.mark.slow) for k in MODELS]
+)
 def test_numpy_jax_exported_source_and_file_agree(kind, data, rng, tmp_path):
     model = clone(MODELS[kind]).fit(data)
     assert model.field_.correction.any() == (kind in ("projected", "shaped on some rows"))
@@ -299,3 +303,10 @@ def test_the_short_way_for_rows_inside_is_the_formula():
     assert (region.distance(at) > 1).any()
     assert_allclose(region.gated(at, residual), whole, rtol=1e-12, atol=1e-14)
     assert_array_equal(region.gated(points, residual[:300]), residual[:300])
+
+
+def test_distances_among_many_variables_are_those_of_few():
+    rng = np.random.default_rng(5)
+    points, rows = rng.normal(size=(90, 13)) + 100, rng.normal(size=(1500, 13)) + 100
+    pairs = np.linalg.norm(rows[:, None] - points, axis=2).min(axis=1)
+    assert_allclose(_nearest_distances(points, rows), pairs, rtol=1e-10)

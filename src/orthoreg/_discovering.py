@@ -140,7 +140,8 @@ class _Search:
         self._rank(self._gaps(None, {}), tried)
         found = self.ranking.ranked()
         if self.ranking.is_noisy and self._goes_on():
-            self._rank(self._gaps(found[0].states, self._shared(found[:_SHARING])), tried)
+            states = found[0].states if len(found[0].states) == self._data.n_samples else None
+            self._rank(self._gaps(states, self._shared(found[:_SHARING])), tried)
 
     def result(self) -> Discovery:
         """The models, best first, with where each parts from the best."""

@@ -40,6 +40,8 @@ class Proposal:
     library leaves that the proposal explains, among the data and on their outer shell;
     `probability` is how often resamples prefer it. `constants` have intervals, `alternatives`
     cannot be told apart from it, `changes` are the library's coefficients before and after.
+    `partial_residual` (R, 2) has what the new terms say at each row, and what the other terms
+    leave for them; `plotting.plot_proposal` draws it.
     """
 
     equation: str
@@ -53,6 +55,7 @@ class Proposal:
     constants: tuple[Constant, ...]
     alternatives: tuple[Alternative, ...]
     changes: dict[str, tuple[float, float]]
+    partial_residual: Any
     candidate: Candidate
     _explanation: "list[Explanation]" = field(default_factory=list)
 
@@ -258,6 +261,7 @@ def _proposal(model: Any, gap: Gap, found: Candidate) -> Proposal:
         evidence.constants,
         evidence.alternatives,
         evidence.changes,
+        evidence.partial,
         found,
     )
 

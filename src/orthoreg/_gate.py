@@ -7,7 +7,6 @@ from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.spatial import KDTree
 
 from ._arrays import Arrays, pytree
 from ._errors import InputError
@@ -21,6 +20,8 @@ _MARGIN = 1e-6  # the edge is a hair beyond the farthest row, so that rounding l
 SEARCHED = 20_000
 """The rows among which landmarks are sought."""
 SHARPNESS = 4.0  # of the choice among landmarks whose residual is held, per unit of distance
+_MOST_IN_TREE = 12  # variables
+_FEW_PAIRS = 2**20
 FARTHEST = 1e6  # distances along one variable that are told apart
 _BLOCK = 1024
 
@@ -231,7 +232,7 @@ class Gate:
         scaled = rows * rate
         chosen = _spread_out(scaled, max(1, min(int(self.landmarks), extent.count // _ROWS_EACH)))
         landmarks = scaled[chosen]
-        farthest = largest(lambda chunk: float(np.max(KDTree(landmarks).query(chunk * rate)[0])))
+        farthest = largest(lambda chunk: float(np.max(_nearest_distances(landmarks, chunk * rate))))
         unit = max(farthest * (1 + _MARGIN) + _gap(scaled, parts), _NEAREST)
         held = residual(rows[chosen]) if self.hold and residual is not None else None
         return Region(rate / unit, landmarks / unit, float(self.fade), held)
@@ -250,8 +251,29 @@ def _spread_out(rows: Float[np.ndarray, "N V"], count: int) -> list[int]:
 def _gap(rows: Float[np.ndarray, "N V"], parts: Int[np.ndarray, " N"]) -> float:
     """How far 95 % of the rows are, at most, from the nearest row of another part."""
     distances = [
-        KDTree(rows[parts != part]).query(rows[parts == part])[0]
+        _nearest_distances(rows[parts != part], rows[parts == part])
         for part in np.unique(parts)
         if (parts != part).any()
     ]
     return float(np.quantile(np.concatenate(distances), _INSIDE)) if distances else 0.0
+
+
+def _nearest_distances(
+    points: Float[np.ndarray, "M V"], rows: Float[np.ndarray, "N V"]
+) -> Float[np.ndarray, " N"]:
+    """The distance of each row from the nearest of the points. A tree finds it among few variables;
+    among many it looks at all pairs, which a matrix product does faster. So does that for few
+    pairs, and loads nothing."""
+    if rows.shape[1] <= _MOST_IN_TREE and len(points) * len(rows) > _FEW_PAIRS:
+        from scipy.spatial import KDTree
+
+        return KDTree(points).query(rows)[0]
+    centre = points.mean(axis=0)
+    points, rows = points - centre, rows - centre
+    lengths = np.vecdot(points, points)[:, None]
+    found = np.empty(len(rows))
+    for first in range(0, len(rows), _BLOCK):
+        block = rows[first : first + _BLOCK]
+        squares = np.vecdot(block, block) + (lengths - 2 * (points @ block.T)).min(axis=0)
+        found[first : first + _BLOCK] = np.sqrt(np.maximum(squares, 0.0))
+    return found

@@ -6,8 +6,9 @@ import pytest
 import orthoreg as og
 from orthoreg._errors import FormulaError, InputError
 from orthoreg.data import Extent
-from orthoreg.explanation._catalogue import FASTEST, catalogue
+from orthoreg.explanation._catalogue import catalogue
 from orthoreg.explanation._shapes import symbols
+from orthoreg.explanation._templates import FASTEST
 from orthoreg.libraries import parse, to_text
 
 NAMES = ("x", "y")

@@ -42,6 +42,27 @@ def test_what_is_missing_is_named_with_its_evidence(explanation):
     json.dumps(explanation.to_dict())
 
 
+def test_the_partial_residual_lies_on_what_the_proposal_says(explanation):
+    first = explanation.proposals[0]
+    said, left = first.partial_residual.T
+    assert_allclose(left, said, atol=1e-3)
+    assert np.ptp(said) > 0.5
+    figure = og.plotting.plot_proposal(first)
+    assert "sin(3*x0)" in figure.axes[0].get_xlabel()
+    with pytest.raises(InputError, match="takes a proposal"):
+        og.plotting.plot_proposal(explanation)
+
+
+@pytest.mark.slow
+def test_a_snapped_constant_keeps_the_interval_of_its_estimate(states):
+    noisy = slopes(states) + 0.01 * np.random.default_rng(1).standard_normal(states.shape)
+    found = og.OrthoReg("poly(1)", og.Zero()).fit(states, noisy).explain(states, noisy)
+    (one,) = [c for c in found.proposals[0].constants if c.name == "p in sin(x0*p)"]
+    assert one.is_snapped and one.value == 3
+    assert one.low < 3 < one.high and one.high - one.low < 0.1
+    assert "95 % interval" in str(found)
+
+
 def test_an_accepted_proposal_extends_the_model(explanation, tmp_path):
     model = explanation.proposals[0].accept()
     assert model.equations() == ["x0' = -1.000 x0 + 0.4000 sin(3*x0)"]

@@ -12,10 +12,11 @@ from scipy.sparse import csr_array
 
 import orthoreg as og
 from orthoreg._errors import DataError
-from orthoreg.data import Rows, extrapolations
+from orthoreg.data import Partition, Rows, extrapolations
 from orthoreg.libraries import bind
 from orthoreg.moments import _moments as module
 from orthoreg.moments import gather, gather_partitioned, no_basis
+from orthoreg.moments._partitioned import _fewer_cuts
 
 FEATURES = bind(og.Polynomial(2) + og.Fourier(1), ("x", "y"), ("x", "y"))
 seeds = st.integers(0, 10_000)
@@ -129,3 +130,14 @@ def test_a_term_that_is_not_finite_is_named_with_its_point(windows):
     ):
         with pytest.raises(DataError, match=r"'1/x' is inf at row 33 \(x = 0, y = "):
             attempt()
+
+
+def test_cuts_along_single_variables_go_where_cells_would_not_fit():
+    rng = np.random.default_rng(0)
+    outer = rng.random((500, 6)) < 0.5
+    partition = Partition(np.arange(500) % 7, outer, ("shell", "a", "b", "c", "runs", "tail"))
+    assert _fewer_cuts(partition, 1000) is partition
+    fewer = _fewer_cuts(partition, 1400)
+    assert fewer.cuts == ("shell", "runs", "tail")
+    assert (fewer.outer == outer[:, [0, 4, 5]]).all() and (fewer.group == partition.group).all()
+    assert _fewer_cuts(partition, 5000).cuts == ("shell", "tail")

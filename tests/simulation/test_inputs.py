@@ -90,7 +90,7 @@ def test_rollouts_with_inputs_complete_and_agree_with_scipy(name, step, kind):
         assert_allclose(result.x[5], expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("kind", ["cubic", "hold"])
+@pytest.mark.parametrize("kind", ["cubic", pytest.param("hold", marks=pytest.mark.slow)])
 def test_compiled_steps_with_inputs_are_those_of_numpy(kind, monkeypatch):
     monkeypatch.setitem(_compiled._STEPS, 1, 100)
     times = np.cumsum(np.random.default_rng(1).uniform(0.01, 0.1, 500))  # several windows

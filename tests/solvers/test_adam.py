@@ -223,6 +223,7 @@ def test_the_rate_falls_to_its_share(trained):
 
 @settings(max_examples=4)
 @given(st.integers(-20, 20), st.integers(-20, 20), st.integers(-20, 20))
+@pytest.mark.slow
 def test_normalised_training_does_not_depend_on_units(first, second, target):
     x_unit, y_unit = 2.0 ** np.array([first, second]), 2.0**target
     one = hybrid(normalize=True).fit(X, Y)
@@ -240,6 +241,7 @@ STRENGTHS = [(0.01, 0.0, 0), (0.0, 0.3, 1), (0.3, 5.0, 2), (0.02, 30.0, 2**40)]
 """mu, lam and seed of four models that train together."""
 
 
+@pytest.mark.slow
 def test_together_is_one_by_one(trained):
     """Regularization and seeds in one batch; a model that cannot join it keeps its place."""
     together = [hybrid(0.05, 2.0, 7), projecting(), *(hybrid(0.01, lam) for lam in (1.0, 4.0, 9.0))]
@@ -271,12 +273,14 @@ def test_together_exactly_is_one_by_one():
 # -- batches and validation --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_batch_of_everything_is_the_full_batch(trained):
     model = hybrid(batch=60).fit(X, Y)
     assert_allclose(model.predict(X), trained.predict(X), atol=1e-3)
     assert_allclose(model.training_.history, trained.training_.history, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_batches_reach_what_the_full_batch_reaches(trained):
     """Three steps per epoch; the history is that of all data."""
     model = hybrid(batch=20).fit(X, Y)
@@ -287,6 +291,7 @@ def test_batches_reach_what_the_full_batch_reaches(trained):
     assert J(model) < 1.1 * J(trained)
 
 
+@pytest.mark.slow
 def test_squaring_a_batchs_own_estimate_shrinks_the_residual_and_two_batches_do_not():
     """The bias Var / B acts like a penalty on the size of the residual."""
 
@@ -307,6 +312,7 @@ def noisy_runs():
 
 
 @pytest.mark.parametrize("lam", [0.1, math.inf])
+@pytest.mark.slow
 def test_training_stops_when_the_held_out_run_no_longer_improves(lam):
     data = noisy_runs()
     model = hybrid(lam=lam, epochs=400, learning_rate=0.05, validation=0.25, patience=25).fit(data)

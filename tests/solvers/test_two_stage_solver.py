@@ -134,6 +134,7 @@ def test_polish_solves_the_second_stage_for_the_same_coefficients(refitted):
         assert_allclose(model.decompose(X)[1][:, c], best, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_trained_second_stage_does_not_move_the_first():
     """Lasso first; the network's overlap lies between none and all of what shrinkage took."""
     model = og.OrthoReg(

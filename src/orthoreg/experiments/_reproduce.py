@@ -12,6 +12,7 @@ from .._files import atomic_write
 from .._progress import working
 from ..sweeps import Record, run
 from . import discovery, extrapolation, figures, timing
+from ._discovery_page import discovery_page
 from ._evidence import Part, Verdict
 from ._extrapolation_page import extrapolation_page
 from ._html_page import html_page
@@ -26,7 +27,7 @@ from ._verdicts import verdicts
 from ._work import jobs, portrait_jobs
 
 RECORDS, PORTRAITS, PAGE = "records.csv", "portraits.json", "reproduction.md"
-BEYOND_PAGE, REPORT = "extrapolation.md", "report.html"
+BEYOND_PAGE, DISCOVERY_PAGE, REPORT = "extrapolation.md", "discovery.md", "report.html"
 
 
 @final
@@ -66,6 +67,10 @@ class Reproduction:
         return reproduction_page(
             self.records, verdicts=self.verdicts, figures=captions, scale=self.scale
         )
+
+    def discovery_page(self) -> str:
+        """What the search for missing terms finds, as Markdown."""
+        return discovery_page(self.records, discovery.n_cases(self.scale))
 
     def beyond_page(self, picture: str = "figures/extrapolation.png") -> str:
         """What the recommended default reaches, in Markdown, with that picture."""
@@ -120,6 +125,8 @@ def write(result: Reproduction, folder: str | Path) -> list[Path]:
     if result.is_complete:
         with working("Judging the claims"):
             files.append(_write_text(folder / PAGE, result.page()))
+    if discovery.NAME in result.names:
+        files.append(_write_text(folder / DISCOVERY_PAGE, result.discovery_page()))
     if result.targets:
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         figure = figures.beyond(result.records)

@@ -51,6 +51,7 @@ BLOCKS: Literal["setting", "metric"] = "setting"
 
 _RUNS = 200
 _QUICK_EVERY = 8
+_N_ODEBENCH = 32
 _SAME = 0.999  # correlation on the data, from which on two terms cannot be told apart
 _EQUAL = 1e-4  # relative mean squared error: the same right-hand side
 _GOOD = 0.9
@@ -84,6 +85,17 @@ def jobs(scale: Scale, seeds: int) -> list[Job]:
             for seed in range(seeds)
         ]
     return found
+
+
+def n_cases(scale: Scale) -> dict[str, int]:
+    """How many systems each setting has, whether or not the data of ODEBench are there."""
+    every = 1 if scale.is_full else _QUICK_EVERY
+    return {
+        setting: -(-(_N_ODEBENCH if "odebench" in setting else len(BENCHMARKS)) // every)
+        if setting.endswith("%")
+        else 1
+        for setting in SETTINGS
+    }
 
 
 def measure(case: Case) -> list[Record]:

@@ -148,7 +148,16 @@ def prune(equation: Equation, found: Candidate) -> Candidate:
             equation, project(equation, best.fit.shapes, best.fit.values, best.fit.held)
         )
         found = again if again is not None and again.score <= best.score else best
-    return found
+    return with_errors(equation, found)
+
+
+def with_errors(equation: Equation, found: Candidate) -> Candidate:
+    """The candidate with the covariance of its constants, which trials do without."""
+    if not np.isnan(found.fit.covariance).any():
+        return found
+    fit = found.fit
+    again = project(equation, fit.shapes, fit.values, fit.held, rounds=0)
+    return found if again is None else replace(found, fit=again)
 
 
 def _without(equation: Equation, found: Candidate, left_out: set[int]) -> Candidate | None:
@@ -162,6 +171,7 @@ def _without(equation: Equation, found: Candidate, left_out: set[int]) -> Candid
             [fit.values[k] for k in kept],
             [fit.held[k] for k in kept],
             rounds=0,
+            errors=False,
         ),
     )
 

@@ -50,7 +50,8 @@ class Alternative:
 class Evidence:
     """Of what the library leaves unexplained, the share that a candidate explains: inside, and on
     the outer shell with coefficients from inside. `probability` is how often resamples of runs or
-    stretches prefer it to the library alone."""
+    stretches prefer it to the library alone. `partial` has a row for each target: what the new
+    terms say there, and what the others leave for them."""
 
     inside: float
     outside: float
@@ -58,6 +59,7 @@ class Evidence:
     constants: tuple[Constant, ...]
     alternatives: tuple[Alternative, ...]
     changes: dict[str, tuple[float, float]]
+    partial: Float[np.ndarray, "R 2"]
 
 
 def gather_evidence(
@@ -74,7 +76,21 @@ def gather_evidence(
         constants(found),
         alternatives(equation, found, others),
         _changes(base, found),
+        partial_residual(equation, found),
     )
+
+
+def partial_residual(equation: Equation, found: Candidate) -> Float[np.ndarray, "R 2"]:
+    """What the new terms of a candidate say at each row, and the target without the others: equal
+    but for noise where the terms are right."""
+    fit, new = found.fit, set(found.new)
+    parts = [
+        w * equation.whitened(shape, values)
+        for shape, values, w in zip(fit.shapes, fit.values, fit.coefficients, strict=True)
+    ]
+    own = sum((part for k, part in enumerate(parts) if k in new), np.zeros(len(equation.target)))
+    left = equation.target - sum(part for k, part in enumerate(parts) if k not in new)
+    return np.column_stack([own, left]) / equation.weight[:, None]
 
 
 def residual(

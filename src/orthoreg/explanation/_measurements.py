@@ -29,6 +29,8 @@ class Measurements:
     `noise` (R x c) is the standard deviation that each target has at least. `count` is how many
     rows count as independent of each other; `group` are runs or stretches of these. `slopes` are
     derivatives at the points, where these were estimated; `clock` is the variable that is time.
+    `turns` are the windows in which a velocity that was not measured, one of `speeds`, changes its
+    sign.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -44,6 +46,15 @@ class Measurements:
     extent: Extent
     slopes: Float[np.ndarray, "M c"] | None = None
     clock: int | None = None
+    turns: Bool[np.ndarray, " R"] | None = None
+    speeds: frozenset[int] = frozenset()
+
+    def without_turns(self) -> "Measurements":
+        """With turns as unsure as their targets are large: what jumps there cannot be judged."""
+        if self.turns is None or self.turns.all():
+            return self
+        size = np.sqrt(np.mean(self.targets**2, axis=0))
+        return replace(self, noise=self.noise + np.outer(self.turns, size), turns=None)
 
     def at_rows(self, values: Float[np.ndarray, "M k"]) -> Float[np.ndarray, "R k"]:
         """Functions at points as they count in the rows."""
@@ -81,19 +92,24 @@ def measurements(
     noise = [np.tile(np.sqrt(rows.target_mse), (len(rows), 1)) for rows in parts]
     if is_noisy(data):
         noise = [row_noise(data, h, rows) for h, rows in zip(widths, parts, strict=True)]
-    noise = [one + _at_turns(data, rows) for one, rows in zip(noise, parts, strict=True)]
-    return _joined(parts, data.n_samples, most, noise, Automatic().slopes(data))
+    turns = [_at_turns(data, rows) for rows in parts]
+    noise = [
+        one + _UNSURE * np.outer(turn, np.sqrt(np.mean(rows.targets**2, axis=0)))
+        for one, turn, rows in zip(noise, turns, parts, strict=True)
+    ]
+    found = _joined(parts, data.n_samples, most, noise, Automatic().slopes(data), turns)
+    speeds = [data.state_names.index(name) for name in data.estimated]
+    return replace(found, speeds=frozenset(speeds))
 
 
-def _at_turns(data: Dataset, rows: Rows) -> Float[np.ndarray, "R c"]:
-    """What is unknown of targets in windows in which a velocity that was not measured changes its
-    sign: dry friction jumps there, at a time that a smooth velocity hardly knows."""
+def _at_turns(data: Dataset, rows: Rows) -> Bool[np.ndarray, " R"]:
+    """The windows in which a velocity that was not measured changes its sign: dry friction jumps
+    there, at a time that a smooth velocity hardly knows."""
     turns = np.zeros(len(rows), dtype=bool)
     for name in data.estimated:
         forward = np.asarray(rows.windows @ (data.states[:, data.state_names.index(name)] > 0))
         turns |= (forward > _TURNED) & (forward < 1 - _TURNED)
-    size = np.sqrt(np.mean(rows.targets**2, axis=0))
-    return _UNSURE * np.outer(turns, size)
+    return turns
 
 
 def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c"]:
@@ -130,6 +146,7 @@ def _joined(
     most: int,
     noises: list[np.ndarray] | None = None,
     slopes: Float[np.ndarray, "N c"] | None = None,
+    turns: list[np.ndarray] | None = None,
 ) -> Measurements:
     total = sum(map(len, parts))
     marked = [_thinned(rows, max(most * len(rows) // total, 1)) for rows in parts]
@@ -162,7 +179,9 @@ def _joined(
         first.extent,
         np.concatenate([rows.targets for rows in kept]) if windows is None else slopes,
         first.clock,
-    )
+        None if turns is None
+        else np.concatenate([one[mask] for one, mask in zip(turns, marked, strict=True)]),
+    )  # fmt: skip
 
 
 def _thinned(rows: Rows, most: int) -> Bool[np.ndarray, " N"]:

@@ -85,9 +85,10 @@ def project(
     held: Sequence[tuple[bool, ...]] | None = None,
     *,
     rounds: int = _ROUNDS,
+    errors: bool = True,
 ) -> Projection | None:
     """The least squares fit of these terms; parameters that are not `held` move within their
-    bounds. None where a column is not finite."""
+    bounds. None where a column is not finite. Without `errors` there is no covariance."""
     shapes, values = tuple(shapes), [tuple(v) for v in values]
     held = tuple(held or [(False,) * len(v) for v in values])
     free = free_groups(shapes, held)
@@ -117,7 +118,7 @@ def project(
             break
     size = len(w) + len(free)
     covariance = np.full((size, size), np.nan)
-    if rounds:  # else this is a trial, whose errors nobody asks for
+    if errors:
         covariance = _covariance(equation, shapes, values, columns, w, free)
     return Projection(shapes, tuple(values), held, w, rss, covariance)
 

@@ -9,7 +9,7 @@ from jaxtyping import Bool
 
 from .._errors import InputError
 from .._progress import progress
-from ..libraries import Expression, FeatureMap, parameters_of
+from ..libraries import Expression, FeatureMap, parameters_of, to_text, variables_of
 from ..physics import Knowledge
 from ._atoms import Atom
 from ._candidates import Candidate
@@ -84,17 +84,32 @@ def explain_rows(
             library = known_shapes(features, c, is_expected, ~known.given[c])
             offered = [*library, *symmetric(shapes, known.symmetries, c)]
             elsewhere = (shared or {}).get(c, frozenset())
-            terms = dictionary([_marked(one, elsewhere) for one in offered], begun)
-            support = _columns(terms, features, (supports or {}).get(c, ()))
-            needed = _columns(terms, features, np.flatnonzero(known.required[c]).tolist())
-            equation = Equation(begun, terms, c, known.symmetries)
+            offered = [_marked(one, elsewhere) for one in offered]
             limits = limits_of(features, known, c)
-            found = search(
-                equation, support, required=needed, allow=limits.allow, goes_on=goes_on,
-                told=told, most=most,
-            )  # fmt: skip
+
+            def searched(rows: Measurements, c=c, offered=offered, limits=limits, told=told):
+                terms = dictionary(offered, rows)
+                equation = Equation(rows, terms, c, known.symmetries)
+                return equation, search(
+                    equation,
+                    _columns(terms, features, (supports or {}).get(c, ())),
+                    required=_columns(terms, features, np.flatnonzero(known.required[c]).tolist()),
+                    allow=limits.allow, goes_on=goes_on, told=told, most=most,
+                )  # fmt: skip
+
+            equation, found = searched(begun)
+            if _jumps(found.candidates[0], begun):
+                equation, found = searched(begun.without_turns())
             gaps.append(Gap(equation, found.base, found.candidates))
     return gaps
+
+
+def _jumps(found: Candidate, rows: Measurements) -> bool:
+    """Whether a candidate jumps with a velocity that was not measured, at times hardly known."""
+    if rows.turns is None or not rows.turns.any():
+        return False
+    signs = [term for term in found.terms if "sign(" in to_text(term)]
+    return any(variables_of(term) & rows.speeds for term in signs)
 
 
 def _marked(shape: Shape, elsewhere: Set[Expression]) -> Shape:

@@ -15,6 +15,7 @@ from ..refinement import FULL, Matched, Matcher
 from ..smoothing import noise_growth, noise_level
 from ._combinations import Combination
 
+_MOST_ROWS = 3000  # whose trajectories are looked at
 _CLEAN = 2e-4  # of a state's standard deviation: less noise than this is none
 _LEAST = 0.5  # of the noise that differences show: trajectories cannot leave less
 _FOLLOWED = 0.05  # of the variance, beside noise: trajectories that stay within follow the data
@@ -26,8 +27,8 @@ _RUN_AWAY = 1e4  # nats of a model that follows nothing at all
 @final
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A combination whose constants were matched, its score in nats, and the states of all rows
-    as it has them."""
+    """A combination whose constants were matched, its score in nats, and the states of the rows
+    that were looked at as it has them."""
 
     combination: Combination
     field: HybridField
@@ -47,6 +48,8 @@ class Ranking:
 
     def __init__(self, data: Dataset, interpolation: Mapping[str, str]):
         noisy = is_noisy(data)
+        data = data.some_runs(_MOST_ROWS)
+        data = data.only(np.arange(data.n_samples) < _MOST_ROWS)
         smoothed = smooth_states(data)[0] if noisy else None
         growth = None if smoothed is None else noise_growth(data.states, smoothed)
         self._matcher = Matcher(data, interpolation, growth, smoothed, prune=noisy)

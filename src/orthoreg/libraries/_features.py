@@ -119,11 +119,12 @@ def bind(
     n_chosen = len(terms)
     terms = distinct([*terms, *rates.values()])
     allowed = []
+    differs = any(isinstance(part, PerState) for part in _parts(library))
     for c, equation in enumerate(equations):
         if c in rates:
             allowed.append(tuple(term == rates[c] for term in terms))
             continue
-        own = set(library.terms_of(equation, names))
+        own = set(library.terms_of(equation, names) if differs else terms[:n_chosen])
         if not own and not isinstance(library, Empty):
             raise InputError(
                 f"PerState gives no library for '{equation}'. Add an entry or a default."

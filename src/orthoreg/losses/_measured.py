@@ -84,6 +84,8 @@ def derivative_error(data: Dataset) -> float:
 def curvature_noise(data: Dataset) -> np.ndarray:
     """For each position whose velocity was not measured, what its noise leaves in a plain second
     difference, over the size of its acceleration."""
+    if not set(data.velocity_of.values()) & set(data.estimated):
+        return np.zeros(0)
     level, is_noise = noise_level(data.times, data.states, data.offsets)
     place = {name: c for c, name in enumerate(data.state_names)}
     inside = np.diff(data.run_of_row) == 0

@@ -1,6 +1,7 @@
 """The one pass over the data: second moments of features, basis functions and targets."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -50,7 +51,7 @@ class Moments:
         first, second = self.n_features, self.n_features + self.n_basis
         return slice(0, first), slice(first, second), slice(second, None)
 
-    @property
+    @cached_property
     def A(self) -> Float[np.ndarray, "K K"]:
         """Phi'Phi / N."""
         features, _, _ = self._parts
@@ -68,7 +69,7 @@ class Moments:
         _, basis, _ = self._parts
         return self._mean(basis, basis)
 
-    @property
+    @cached_property
     def a(self) -> Float[np.ndarray, "K c"]:
         """Phi'y / N."""
         features, _, targets = self._parts

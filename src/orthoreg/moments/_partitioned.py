@@ -14,6 +14,9 @@ from ._moments import Moments, not_finite
 
 _BLOCK = 16384
 _MOST_NUMBERS = 2**24  # of all cells together; groups are merged until they fit
+_MANY = 1000  # columns from which on cuts are left out
+_FEWEST_CELLS = 4  # however many columns there are
+_ROOM = 2**23  # numbers of a block of rows
 _LARGEST = 1e100
 
 
@@ -170,12 +173,14 @@ def _gather_partitioned(
 ) -> PartitionedMoments:
     n_features = features(rows.points[:1]).shape[1]
     size = n_features + rows.targets.shape[1]
+    partition = _fewer_cuts(partition, size)
     cell_of_row, group, outer, level = _cells(partition, _MOST_NUMBERS // size**2)
+    length = int(np.clip(_ROOM // size, 256, _BLOCK))
     order = np.argsort(cell_of_row, kind="stable")
     total = np.zeros((len(group), size, size))
     gram, n_far = np.zeros((n_features, n_features)), 0
-    for first in range(0, len(order), _BLOCK):
-        chosen = order[first : first + _BLOCK]
+    for first in range(0, len(order), length):
+        chosen = order[first : first + length]
         cells = cell_of_row[chosen]
         starts = np.flatnonzero(np.diff(cells, prepend=-1))
         with np.errstate(all="ignore"):
@@ -194,6 +199,20 @@ def _gather_partitioned(
         count, total, group, outer, partition.cuts, gram / max(n_far, 1), n_far, rows.target_mse,
         centered, level=level,
     )  # fmt: skip
+
+
+def _fewer_cuts(partition: Partition, size: int) -> Partition:
+    """The partition with so few cuts that the cells of very many terms fit into memory: the first
+    and the last few. Says the same for every chunk."""
+    if size <= _MANY:
+        return partition
+    most = int(np.log2(max(_MOST_NUMBERS // size**2, _FEWEST_CELLS)))
+    width = partition.outer.shape[1]
+    if width <= most:
+        return partition
+    kept = [0, *range(width - most + 1, width)]
+    cuts = tuple(partition.cuts[place] for place in kept)
+    return replace(partition, outer=partition.outer[:, kept], cuts=cuts)
 
 
 def _cells(

@@ -12,8 +12,8 @@ def proposals_of(found: Explanation) -> tuple[ProposalView, ...]:
     result = []
     for place, one in enumerate(found.proposals):
         constants = [
-            f"{c.name} = {c.value:.5g}"
-            + (" (a simple number)" if c.is_snapped else f" ({c.low:.4g} to {c.high:.4g})")
+            f"{c.name} = {c.value:.5g}{', a simple number' if c.is_snapped else ''} "
+            f"({c.low:.4g} to {c.high:.4g})"
             for c in one.constants
         ]
         changes = [

@@ -19,6 +19,7 @@ _CONTENDERS = 6
 _GROWN = 40  # supports of a size that are scored in full: some of them cancel
 _PATIENCE = 3  # sizes without a better score before the beam stops
 _LASSO_STEPS = 40
+_SHORTLIST = 64  # terms of which sets are made; of more, those that promise most
 _REFRESH = 30  # removals after which the inverse is computed anew
 
 
@@ -46,8 +47,9 @@ def search(
 
     Sizes are searched exhaustively while there are at most 3000 supports in all. From there on
     the best of one size grow by every other term; the Lasso path, forward growth and backward
-    elimination on all rows add theirs.
+    elimination on all rows add theirs. Of more than 64 terms only a shortlist is looked at.
     """
+    terms = shortlist(moments, terms, equation)
     found: list[Candidates] = []
     seeds: list[np.ndarray] | None = None
     seen, best, since = 0, np.inf, 0
@@ -75,6 +77,34 @@ def search(
         if seen > _MOST_EXHAUSTIVE and since >= _PATIENCE:
             break
     return found
+
+
+def shortlist(
+    moments: Moments, terms: Int[np.ndarray, " k"], equation: int
+) -> Int[np.ndarray, " s"]:
+    """The first 64 terms that forward growth takes up; all where they are no more.
+
+    By a Cholesky factor that grows with them, so that it costs 64 products of the Gram matrix's
+    rows and looks at no pairs.
+    """
+    if len(terms) <= _SHORTLIST:
+        return terms
+    A, slope = moments.A[np.ix_(terms, terms)], moments.a[terms, equation]
+    left = A.diagonal().copy()
+    smallest = 1e-12 * left
+    rows = np.zeros((_SHORTLIST, len(terms)))
+    chosen: list[int] = []
+    for step, row in enumerate(rows):
+        gain = np.where(left > smallest, slope**2 / np.maximum(left, 1e-300), 0.0)
+        gain[chosen] = 0.0
+        k = int(np.argmax(gain))
+        if gain[k] <= 0:
+            break
+        row[:] = (A[k] - rows[:step, k] @ rows[:step]) / np.sqrt(left[k])
+        slope = slope - row * (slope[k] / row[k])
+        left = left - row * row
+        chosen.append(k)
+    return np.sort(terms[chosen])
 
 
 def _joined(

@@ -55,7 +55,7 @@ def select_from_cells(
     extent = rows.extent
     span = np.stack([extent.mean, extent.low, extent.high])
     fewest = _FEWEST_ROWS if rows.times is None else _FEWEST_ROWS_IN_TIME
-    enough = rows.n_runs >= _FEWEST_RUNS or len(rows.points) >= fewest
+    enough = rows.n_runs >= _FEWEST_RUNS or rows.n_points >= fewest
     evidence = Evidence(cells, rule.held_out(cells), caution, task.support, span, enough)
     return replace(chosen, evidence=evidence, library=cells.all)
 
@@ -102,11 +102,14 @@ def _independent(moments: Moments, task: Task) -> Mask:
     known = knowledge.required | knowledge.related | (knowledge.low > -np.inf)
     known |= knowledge.high < np.inf
     found = known.copy()
+    kept: dict[bytes, np.ndarray] = {}  # most equations may use the same terms
     for c, row in enumerate(task.support | known):
         first = np.flatnonzero(row & known[c])
         terms = np.concatenate([first, np.flatnonzero(row & ~known[c])])
-        independent, _ = independent_terms(moments.A[np.ix_(terms, terms)])
-        found[c, terms[independent]] = True
+        if terms.tobytes() not in kept:
+            independent, _ = independent_terms(moments.A[np.ix_(terms, terms)])
+            kept[terms.tobytes()] = terms[independent]
+        found[c, kept[terms.tobytes()]] = True
     return found
 
 

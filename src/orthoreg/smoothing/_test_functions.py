@@ -75,9 +75,13 @@ def bump_windows(
         return matrix if interpolation is None else (matrix @ interpolation).tocsr()
 
     p, h = order, half_width
-    phi = weighted(inside**p)
-    slope = weighted(2 * p * s / h * inside ** (p - 1))
-    bend = -2 * p * inside ** (p - 1) + 4 * p * (p - 1) * s**2 * inside ** (p - 2)
+    lower = inside.copy()
+    for _ in range(p - 3):  # NumPy's general power is slow
+        lower *= inside
+    low = lower * inside
+    phi = weighted(low * inside)
+    slope = weighted(2 * p / h * s * low)
+    bend = -2 * p * low + 4 * p * (p - 1) * s * s * lower
     curvature = weighted(bend / h**2)
     return _exact(phi, slope, curvature, times, centres, half_width, run)
 
@@ -174,11 +178,13 @@ def _exact(
     A weight w phi is changed by phi times a cubic whose four coefficients solve
     sum_j w_j s_j^k = (d/ds)^m s^k averaged over phi, k = 0 ... 3.
     """
-    total = np.asarray(phi.sum(axis=1)).ravel()
-    phi = phi.multiply(1 / total[:, None]).tocsr()
     rows = np.repeat(np.arange(len(centres)), np.diff(phi.indptr))
+    share = (1 / np.asarray(phi.sum(axis=1)).ravel())[rows]
+    phi = _with_values(phi, phi.data * share)
     s = (times[phi.indices] - centres[rows]) / h
-    powers = s ** np.arange(2 * _MATCHED - 1)[:, None]
+    powers = np.ones((2 * _MATCHED - 1, len(s)))
+    for lower, power in zip(powers[:-1], powers[1:], strict=True):
+        np.multiply(lower, s, out=power)
 
     def moments(values: np.ndarray, count: int) -> np.ndarray:
         sums = [np.bincount(rows, values * power, len(centres)) for power in powers[:count]]
@@ -189,16 +195,23 @@ def _exact(
     gram = own[:, k[:, None] + k]
     result = []
     for matrix, times_differentiated in ((slope, 1), (curvature, 2)):
-        aligned = matrix.multiply(1 / total[:, None]).tocsr()
-        values = np.asarray(aligned[rows, phi.indices]).ravel()
+        same = np.array_equal(matrix.indices, phi.indices)
+        values = share * (matrix.data if same else np.ravel(matrix[rows, phi.indices]))
         wanted = np.zeros((len(centres), _MATCHED))
         for power in range(times_differentiated, _MATCHED):
             factor = np.prod(np.arange(power, power - times_differentiated, -1.0))
             wanted[:, power] = factor * own[:, power - times_differentiated]
         off = moments(values, _MATCHED) - wanted / h**times_differentiated
         change = np.linalg.solve(gram, off[..., None])[..., 0]
-        values = values - phi.data * np.einsum("ek,ke->e", change[rows], powers[:_MATCHED])
-        new = phi.copy()
-        new.data = values
-        result.append(new)
+        polynomial = change[rows, _MATCHED - 1]
+        for power in range(_MATCHED - 2, -1, -1):
+            polynomial *= s
+            polynomial += change[rows, power]
+        values = values - phi.data * polynomial
+        result.append(_with_values(phi, values))
     return Windows(phi, result[0], result[1], centres, run)
+
+
+def _with_values(matrix: Any, values: np.ndarray) -> Any:
+    """A sparse matrix of the same places."""
+    return type(matrix)((values, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -10,7 +10,6 @@ from typing import final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.spatial import KDTree
 
 from ._thresholds import BESIDE, COVERED_ROWS, COVERED_SHARE, NEAR, NOISE_MARGIN
 
@@ -50,6 +49,8 @@ def determination(
     neighbours of it. `point_noise` is the standard deviation of the noise of each column, `noise`
     the variance that all noise leaves in any prediction.
     """
+    from scipy.spatial import KDTree
+
     varies = np.ptp(points, axis=0) > 0
     spread = points[:, varies].std(axis=0)
     scaled = (points[:, varies] - points[:, varies].mean(axis=0)) / spread

@@ -14,7 +14,7 @@ from ._clock import exact_clock
 from ._dialect import Dialect, is_comment
 from ._format import MARKS, Format
 
-LARGE = 8 << 20  # bytes from which loading Arrow is worth its time
+LARGE = 2 << 20  # bytes from which loading Arrow is worth its time
 _BLOCK = 4 << 20  # bytes of text in memory at a time, for each of a few blocks
 _ENCODINGS = {"utf-8-sig": "utf8", "utf-8": "utf8", "utf8": "utf8", "latin-1": "latin1"}
 

@@ -1,0 +1,108 @@
+"""The suite: every part of a fit, peers and the machine's limits, in one run."""
+
+import sys
+from typing import Any
+
+from .cases import CASES, Case
+from .limits import LIMITS, disk, measure_limit, seconds_at_limit
+from .timing import best, hot_spots
+
+
+def measure() -> dict[str, Any]:
+    """A row for each case. Everything runs in turn in this process, with one thread."""
+    limits = {name: measure_limit(name) for name in LIMITS} | disk()
+    rows = []
+    for case in CASES:
+        print(f"  {case.name}", file=sys.stderr, flush=True)
+        rows.append(measure_case(case))
+    return {"limits": limits, "rows": rows}
+
+
+def measure_case(case: Case) -> dict[str, Any]:
+    work = case.prepare(True)
+    ratio, seconds = times_limit(case, work, case.repeats)
+    spots = hot_spots(work.run) if case.part != "commands" and seconds < _PROFILED else []
+    peers = {}
+    for name, peer in work.peers.items():
+        theirs = peer.times * best(peer.run, repeats=3)
+        peers[name] = {"seconds": theirs, "ratio": theirs / seconds}
+    return {
+        "part": case.part,
+        "case": case.name,
+        "seconds": seconds,
+        "count": case.count,
+        "unit": case.unit,
+        "times_limit": ratio,
+        "is_limit": bool(work.limit),
+        "guarded": case.guarded,
+        "peers": peers,
+        "checked": dict(work.checked()) if work.checked is not None else {},
+        "hot_spots": spots,
+    }
+
+
+def times_limit(case: Case, work: Any, repeats: int) -> tuple[float | None, float]:
+    """CPU seconds over those of the work at the machine's limit, or over those of the yardstick
+    (for 1e9 operations, 1e6 values, ...), both measured now; and the seconds."""
+    seconds = best(work.run, repeats=repeats)
+    least = dict(work.limit)
+    if not least and case.yardstick is not None:
+        least = {case.yardstick: _YARDS[case.yardstick]}
+    return (seconds / seconds_at_limit(least, seconds) if least else None), seconds
+
+
+_PROFILED = 20.0  # seconds of the longest call that is made once more for its profile
+_YARDS = {"gemm": 1e9, "sine": 1e6, "copy": 1e8, "call": 1e4, "start": 1.0}
+
+
+def render(record: dict[str, Any]) -> str:
+    limits = record["limits"]
+    lines = [
+        "## The suite\n",
+        "One thread, CPU seconds (user and system, waiting does not count), the least of several "
+        "calls. Peers do the same work in the same process. The limit is what the work that cannot "
+        "be avoided takes at the rates of this machine, measured beside each case: a share of "
+        "100 % would leave nothing to gain.\n",
+        "| limit of this machine | in a second |\n|---|---|",
+        *(f"| {words} | {_amount(limits[name])} |" for name, (words, _) in LIMITS.items()),
+        f"| bytes written to the disk (by the clock) | {_amount(limits['disk_write'])} |",
+        f"| bytes read back (by the clock) | {_amount(limits['disk_read'])} |",
+    ]
+    for part in dict.fromkeys(row["part"] for row in record["rows"]):
+        lines.append(f"\n### {part.capitalize()}\n")
+        lines.append("| case | CPU time | each | share of limit | peer | peer / orthoreg |")
+        lines.append("|---|---|---|---|---|---|")
+        lines += [_line(row) for row in record["rows"] if row["part"] == part]
+    lines.append("\n### Agreement with peers, and with what is true\n")
+    for row in record["rows"]:
+        for what, value in row["checked"].items():
+            lines.append(f"- {row['case']}: {what} {value:.2g}")
+    lines.append("\n### Where the time goes\n")
+    lines.append("The functions with the largest share of their own (a profile of one call).\n")
+    for row in record["rows"]:
+        if row["hot_spots"]:
+            spots = ", ".join(f"`{spot}`" for spot in row["hot_spots"])
+            lines.append(f"- {row['case']}: {spots}")
+    return "\n".join(lines) + "\n"
+
+
+def _line(row: dict[str, Any]) -> str:
+    each = f"{_time(row['seconds'] / row['count'])} / {row['unit']}" if row["unit"] else ""
+    share = f"{100 / row['times_limit']:.0f} %" if row["is_limit"] else ""
+    peers = "<br>".join(f"{name}: {_time(one['seconds'])}" for name, one in row["peers"].items())
+    ratios = "<br>".join(f"{one['ratio']:.2g}" for one in row["peers"].values())
+    return f"| {row['case']} | {_time(row['seconds'])} | {each} | {share} | {peers} | {ratios} |"
+
+
+def _time(seconds: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def _amount(value: float) -> str:
+    for letter, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= size:
+            return f"{value / size:.3g} {letter}"
+    return f"{value:.3g}"
