@@ -12,7 +12,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import adaptation, beyond, defaults, measurements, residuals, strengths, suite
+from benchmarks import (
+    adaptation,
+    beyond,
+    defaults,
+    knowledge,
+    measurements,
+    residuals,
+    strengths,
+    suite,
+)
 from benchmarks.guard import guard
 
 BENCHMARKS = {
@@ -23,6 +32,7 @@ BENCHMARKS = {
     "defaults": defaults,
     "beyond": beyond,
     "measurements": measurements,
+    "knowledge": knowledge,
 }
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"

@@ -88,11 +88,11 @@ def render(record: dict[str, Any]) -> str:
             f"at revision {case['revision']}" if case.get("revision") else "at an earlier revision"
         )
         page += f"{number}, {case['cpu_seconds']} s of CPU, {when}.\n\n"
-        page += _table(case["lines"], few)
+        page += table(case["lines"], few)
     return page
 
 
-def _table(lines: list[dict[str, Any]], few: bool) -> str:
+def table(lines: list[dict[str, Any]], few: bool) -> str:
     rows = [["", "reached", "target", "met"], ["---"] * 4]
     rows += [[line["what"], _reached(line), _target(line), _met(line, few)] for line in lines]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)

@@ -18,7 +18,7 @@ ABOUT = (
     "equations rational in the cosine of the difference: the library has the first terms of that "
     "series."
 )
-_AUTHORS = (0.002, 0.002, 0.002, 0.013)
+AUTHORS = (0.002, 0.002, 0.002, 0.013)
 _FIRST = 201  # rows: one second
 
 
@@ -28,12 +28,12 @@ def measure(seeds: int) -> list[Line] | None:
         return None
     lines, lag = [], "not noticed"
     for label, rates in (("angles alone", False), ("angles and rates", True)):
-        train, test = _runs(file, "train", rates), _runs(file, "test", rates)
+        train, test = runs_of_pendulum(file, "train", rates), runs_of_pendulum(file, "test", rates)
         names = ("omega1", "omega2") if rates else ("theta1_dot", "theta2_dot")
         model = og.OrthoReg(_library(*names)).fit(train)
         forecasts = model.forecast(test)
         for number, (forecast, run, authors) in enumerate(
-            zip(forecasts, test, _AUTHORS, strict=True), start=1
+            zip(forecasts, test, AUTHORS, strict=True), start=1
         ):
             error = forecast.x[:_FIRST, :2] - run.states[:_FIRST, :2]
             rms = float(np.sqrt(np.mean(error**2)))
@@ -55,7 +55,7 @@ def _library(one: str, two: str) -> str:
     return " + ".join([*parts, *(f"cos{d}^{power}*{part}" for power in (2, 4) for part in parts)])
 
 
-def _runs(file: Path, split: str, with_rates: bool) -> og.Dataset:
+def runs_of_pendulum(file: Path, split: str, with_rates: bool) -> og.Dataset:
     runs: dict[str, list[list[float]]] = {}
     with file.open() as lines:
         for row in csv.reader(lines):

@@ -250,13 +250,16 @@ def test_tables_in_memory_read_alike(kind):
 
 
 @pytest.mark.parametrize("absent", [None, np.nan, pd.NA])
-def test_cells_that_are_absent_from_a_frame_are_left_out_on_request(absent):
+def test_cells_that_are_absent_from_a_frame_are_bridged_on_request(absent):
     frame = FRAME.astype(object)
     frame.loc[2, "x"] = absent
     with pytest.raises(DataError, match="row 2: column 'x' is"):
         read_table(frame, "t", ["x", "v"])
     for one in (frame, frame.convert_dtypes(), pl.from_pandas(frame.convert_dtypes())):
-        assert read_table(one, "t", ["x", "v"], repair=True).times.tolist() == [0, 0.5, 1.5, 2]
+        data = read_table(one, "t", ["x", "v"], repair=True)
+        assert data.times.tolist() == [0, 0.5, 1, 1.5, 2]
+        assert np.argwhere(data.filled).tolist() == [[2, 0]]
+        assert read_table(one, "t", ["x"], repair=True).times.tolist() == [0, 0.5, 1.5, 2]
 
 
 def test_what_is_no_table_is_named():

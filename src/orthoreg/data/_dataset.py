@@ -30,6 +30,7 @@ class Dataset:
     `estimated` names the states that nobody measured, velocities made from their positions.
     `notes` say what was found out or repaired where the runs were read from a table.
     `clock` is the last input where that is the time itself, for equations that time enters.
+    `filled` marks values that nobody measured, where some are missing among others of their row.
 
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 5)
@@ -54,6 +55,7 @@ class Dataset:
     estimated: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     clock: str | None = None
+    filled: Bool[np.ndarray, "N n"] | None = None
 
     def __post_init__(self):
         for name in ("times", "states", "offsets", "inputs", "derivatives"):
@@ -290,6 +292,7 @@ class Dataset:
             states=self.states[rows],
             inputs=None if self.inputs is None else self.inputs[rows],
             derivatives=None if self.derivatives is None else self.derivatives[rows],
+            filled=None if self.filled is None else self.filled[rows],
             offsets=np.cumsum([0, *(int(last - first) for first, last in ends)]),
             labels=tuple(self.labels[r] for r in chosen),
         )
@@ -313,6 +316,7 @@ class Dataset:
             states=self.states[rows],
             inputs=None if self.inputs is None else self.inputs[rows],
             derivatives=None if self.derivatives is None else self.derivatives[rows],
+            filled=None if self.filled is None else self.filled[rows],
             offsets=np.append(begins, len(rows)),
             labels=tuple(self.labels[r] for r in run[begins]),
         )
@@ -386,8 +390,19 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
         states=joined("states"),
         inputs=joined("inputs"),
         derivatives=joined("derivatives"),
+        filled=_joined_marks(parts),
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         labels=tuple(label for part in parts for label in part.labels),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         estimated=tuple(dict.fromkeys(name for part in parts for name in part.estimated)),
     )
+
+
+def _joined_marks(parts: Sequence[Dataset]) -> Bool[np.ndarray, "N n"] | None:
+    """Which values of several datasets nobody measured."""
+    if all(part.filled is None for part in parts):
+        return None
+    return np.concatenate(
+        [np.zeros(one.states.shape, dtype=bool) if one.filled is None else one.filled
+         for one in parts]
+    )  # fmt: skip

@@ -1,6 +1,6 @@
 """Positions whose velocities were not measured: the states of a second-order system."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,19 @@ def second_order(
         "units": _units(data, rates),
         "velocity_of": rates,
         "estimated": estimated,
+        "filled": _filled(data, order),
     }
+
+
+def _filled(data: Any, order: Sequence[str]) -> np.ndarray | None:
+    """The marks of values that nobody measured, in the order of these states."""
+    if data.filled is None:
+        return None
+    found = np.zeros((len(data.filled), len(order)), dtype=bool)
+    for place, name in enumerate(order):
+        if name in data.state_names:
+            found[:, place] = data.filled[:, data.state_names.index(name)]
+    return found
 
 
 def _estimates(

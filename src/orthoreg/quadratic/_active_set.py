@@ -1,8 +1,8 @@
-"""The constrained problem, by a primal active-set method.
+"""The constrained problem, by block pivoting, and where that fails by a primal active-set method.
 
-Coefficients that are given, low = high, move to the right-hand side. With an L1 norm the others are
-split into positive and negative parts, w = p - n, so that the norm is linear and every bound is one
-of a single variable:
+Coefficients that are given, low = high, move to the right-hand side. Step by step, with an L1 norm
+the others are split into positive and negative parts, w = p - n, so that the norm is linear and
+every bound is one of a single variable:
 
     min z'Hz - 2 h'z   subject to   E z = e,  low <= z <= high,   z = w or (p, n).
 
@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float
 
 from .._errors import InputError
 from ._linear import solve_symmetric
+from ._pivoting import pivot
 
 _TOLERANCE = 1e-10
 _ROUNDING = 1e-9
@@ -44,19 +45,39 @@ def minimise_constrained(
             E[:, rest], e - E[:, fixed] @ low[fixed], low[rest], high[rest],
         )  # fmt: skip
         return w
-    unit = 1 / np.sqrt(np.where(np.diag(Q) > 0, np.diag(Q), 1.0))  # every column alike
+    if len(e):
+        size = np.sqrt((E**2).sum(axis=1))
+        if (np.abs(e[size == 0]) > _ROUNDING * np.abs(e).max(initial=1.0)).any():
+            raise _excluded()
+        E, e = E[size > 0] / size[size > 0, None], e[size > 0] / size[size > 0]
+    found = pivot(Q, r, l1, E, e, low, high)
+    if found is not None:
+        return found
+    return _step_by_step(Q, r, l1, E, e, low, high)
+
+
+def _step_by_step(
+    Q: Float[np.ndarray, "K K"],
+    r: Float[np.ndarray, " K"],
+    l1: float,
+    E: Float[np.ndarray, "q K"],
+    e: Float[np.ndarray, " q"],
+    low: Float[np.ndarray, " K"],
+    high: Float[np.ndarray, " K"],
+) -> Float[np.ndarray, " K"]:
+    """The minimiser by a primal active-set method, in units in which all columns are alike."""
+    unit = 1 / np.sqrt(np.where(np.diag(Q) > 0, np.diag(Q), 1.0))
     Q, r, E = Q * np.outer(unit, unit), r * unit, E * unit
     size = np.sqrt((E**2).sum(axis=1))
-    if (np.abs(e[size == 0]) > _ROUNDING * np.abs(e).max(initial=1.0)).any():
-        raise _excluded()
-    E, e = E[size > 0] / size[size > 0, None], e[size > 0] / size[size > 0]
+    E, e = E / size[:, None], e / size
     ends = (low, high)
     low, high = low / unit, high / unit
     if l1 == 0:
         z = _minimise(Q, r, E, e, low, high)
     else:
         z = _with_norm(Q, r, l1 * unit, E, e, low, high)
-    return np.clip(z * unit, *ends)  # scaling rounds
+    found = np.clip(z * unit, *ends)  # scaling rounds
+    return np.where(z <= low, ends[0], np.where(z >= high, ends[1], found))
 
 
 def _with_norm(

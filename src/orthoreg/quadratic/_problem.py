@@ -10,6 +10,7 @@ from .._errors import InputError
 from ._active_set import minimise_constrained
 from ._feature_sign import minimise_l1
 from ._linear import solve_symmetric
+from ._pivoting import pivot
 
 
 @final
@@ -65,7 +66,8 @@ class QuadraticProblem:
             )
         if self.l1 == 0:
             return solve_symmetric(self.Q, self.r)
-        return minimise_l1(self.Q, self.r, self.l1, start)
+        found = pivot(self.Q, self.r, self.l1, *self._equalities(), *self._limits())
+        return minimise_l1(self.Q, self.r, self.l1, start) if found is None else found
 
     def value(self, w: Float[np.ndarray, " K"]) -> float:
         """w'Qw - 2 r'w + l1 |w|_1."""

@@ -77,10 +77,14 @@ class Problem:
 
     @cached_property
     def _relative(self) -> Float[np.ndarray, "N n"] | None:
-        if self.growth is None or not self.growth.any():
-            return None
-        smoothed = smooth_states(self.data)[0] if self.smoothed is None else self.smoothed
-        return np.sqrt(relative_variance(smoothed, self.growth))
+        found = None
+        if self.growth is not None and self.growth.any():
+            smoothed = smooth_states(self.data)[0] if self.smoothed is None else self.smoothed
+            found = np.sqrt(relative_variance(smoothed, self.growth))
+        if self.data.filled is None:
+            return found
+        # a value that nobody measured does not count
+        return np.where(self.data.filled, np.inf, 1.0 if found is None else found)
 
     def evaluator(
         self, segments: Segments, substeps: int, guess: np.ndarray | None = None, stretches: int = 1
@@ -150,13 +154,15 @@ class Problem:
         """The standard deviation of the residuals of each state, infinite where it was not
         measured. A residual beyond `HUBER` of them counts as `HUBER`. `used` unknowns were
         estimated."""
-        apart = (self.states_of(segments) - states) / self.relative(segments)
+        relative = self.relative(segments)
+        apart = (self.states_of(segments) - states) / relative
         r = np.abs(apart)[:, :, sound]
         weight = segments.weight[:, None, sound]
-        count = weight.sum()
-        if not count:
+        if not weight.sum():
             return np.where(self.measured, self.sizes, np.inf)
-        free = max(1 - used / (count * self.measured.sum()), 0.1)
+        counts = np.broadcast_to(np.isfinite(relative), apart.shape)[:, :, sound]
+        count = np.maximum((weight * counts).sum(axis=(0, 2)), 1.0)
+        free = max(1 - used / max(float(count[self.measured].sum()), 1.0), 0.1)
         sigma = np.sqrt((r**2 * weight).sum(axis=(0, 2)) / count)
         for _ in range(30):
             near = np.minimum(r, HUBER * sigma[:, None])

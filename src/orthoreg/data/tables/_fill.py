@@ -14,6 +14,8 @@ from .._notes import Note
 from ._repair import Runs, ordered
 
 _CUBIC = 4  # values from which a cubic spline is drawn
+_MOSTLY = 0.8  # of the rows of a column whose single missing values are bridged
+_NEAR = 3.5  # steps of a column, over which single missing values are bridged
 
 
 def fill(runs: Runs, names: Sequence[str], gap: float | int) -> tuple[Runs, tuple[Note, ...]]:
@@ -34,6 +36,33 @@ def fill(runs: Runs, names: Sequence[str], gap: float | int) -> tuple[Runs, tupl
     )
     told = Note("filled", f"Values filled in along a smooth curve: {words}.", sum(counts), True)
     return replace(runs, values=values), (told,)
+
+
+def bridge(
+    runs: Runs, names: Sequence[str], states: Sequence[int]
+) -> tuple[Runs, tuple[Note, ...]]:
+    """The runs with values in the place of those that are missing in rows where some state was
+    measured, between measured ones close by: up to three in a row. Others stay missing, and all
+    where a column lacks many: its sensor writes at times of its own."""
+    some = np.asarray(np.isfinite(runs.values[:, list(states)]).any(axis=1))
+    share = np.isfinite(runs.values[some]).sum(axis=0) / max(int(some.sum()), 1)
+    if (share == 1).all() or not (share >= _MOSTLY).all():
+        return runs, ()
+    found, told = fill(runs, names, _NEAR)
+    values = np.where(some[:, None], found.values, runs.values)
+    counts = np.sum(np.isfinite(values) & ~np.isfinite(runs.values), axis=0).tolist()
+    if not told or not any(counts):
+        return runs, ()
+    words = ", ".join(
+        f"{count} of '{name}'" for name, count in zip(names, counts, strict=True) if count
+    )
+    note = Note(
+        "bridged",
+        f"Single values that are missing were bridged and do not count as measured: {words}.",
+        sum(counts),
+        True,
+    )
+    return replace(runs, values=values), (note,)
 
 
 def _filled(

@@ -12,7 +12,7 @@ from .._dataset import Dataset
 from .._notes import Note
 from ._choice import Choice
 from ._clock import seconds_of
-from ._fill import fill
+from ._fill import bridge, fill
 from ._format import Format
 from ._layout import RUN, clean_pattern
 from ._numbers import numbers_of
@@ -93,9 +93,19 @@ def dataset_of(
     grouped = many or first.keys is not None
     notes = merged([part.notes for part in parts])
     place_of = _places(parts)
+    measured_at = runs
     if form.fill:
         runs, filled = fill(runs, first.names, form.gap)
         notes += filled
+    if form.repair:
+        states = [first.names.index(name) for name in choice.states]
+        runs, bridged = bridge(runs, first.names, states)
+        notes += bridged
+    added = np.isfinite(runs.values) & ~np.isfinite(measured_at.values)
+    marks = None
+    if added.any():
+        marks = np.empty_like(added)
+        marks[runs.rows] = added  # by the rows of the table, which repairs move
     if form.repair:
         runs, repairs = mend(
             runs, choice.time, first.names, form.gap, grouped=grouped, source=source
@@ -108,6 +118,12 @@ def dataset_of(
         places = [first.names.index(name) for name in names]
         return runs.values[:, places] if names else None
 
+    def unmeasured() -> np.ndarray | None:
+        if marks is None:
+            return None
+        found = marks[runs.rows][:, [first.names.index(name) for name in choice.states]]
+        return found if found.any() else None
+
     def named(names: Sequence[str]) -> tuple[str, ...]:
         return tuple(clean[name] for name in names)
 
@@ -116,6 +132,7 @@ def dataset_of(
         states=columns(choice.states),
         inputs=columns(choice.inputs),
         derivatives=columns(choice.derivatives),
+        filled=unmeasured(),
         lengths=runs.lengths,
         labels=runs.labels,
         derivative_names=choice.derivatives,

@@ -1,0 +1,278 @@
+"""What is stated as known: held exactly, what was left open found, and what it costs."""
+
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import orthoreg as og
+from benchmarks._known_systems import GRAVITY, LENGTH, epidemic, prey, swings
+from benchmarks.measurements import table
+from benchmarks.measurements._line import Line, data_file, rounded
+from benchmarks.measurements.double_pendulum import AUTHORS, runs_of_pendulum
+from orthoreg.diagnostics import normalized_mse
+from orthoreg.quadratic import Bounds, Equalities, QuadraticProblem
+from orthoreg.systems import Duffing, Pendulum, generate
+
+_SEEDS = 6
+_RECORD = Path(__file__).parent / "records" / "knowledge.json"
+_SECOND = 201  # rows of a double pendulum's forecast
+_PENDULUM = og.Physics(
+    equations={"theta": "omega", "omega": "-g/L*sin(theta) + ..."}, values={"g": GRAVITY}
+)
+_MASS_MATRIX = og.Physics(
+    equations=[
+        "J1*theta1'' + c*cos(theta1 - theta2)*theta2'' = -c*sin(theta1 - theta2)*theta2'^2"
+        " + b1*sin(theta1) - k1*theta1' - k2*(theta1' - theta2')",
+        "J2*theta2'' + c*cos(theta1 - theta2)*theta1'' = c*sin(theta1 - theta2)*theta1'^2"
+        " + b2*sin(theta2) + k2*(theta1' - theta2')",
+    ]
+)
+
+
+def length_of_a_pendulum() -> list[Line]:
+    """L where g is given, clean and with 2 % noise; whether the damping is among the terms."""
+    clean = og.OrthoReg(physics=_PENDULUM).fit(swings(0.0, 0))
+    covered, named = 0, 0
+    for seed in range(_SEEDS):
+        model = og.OrthoReg(physics=_PENDULUM).fit(swings(0.02, seed))
+        low, high = model.parameter_intervals_["L"]
+        covered += low <= LENGTH <= high
+        named += "omega" in np.array(model.feature_names_)[model.support_[1]]
+    return [
+        Line("L, clean: error", [100 * abs(clean.parameters_["L"] / LENGTH - 1)], "%", 0.1),
+        Line(f"L, 2 % noise: intervals that cover, of {_SEEDS}", [covered], at_least=_SEEDS - 1),
+        Line(f"2 % noise: damping named, of {_SEEDS}", [named], at_least=_SEEDS),
+    ]
+
+
+def signs_and_sums() -> list[Line]:
+    """A bound that noise would cross, a conserved sum, a relation."""
+    x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    y = np.column_stack([x[:, 1], -x[:, 0] + 0.05 * x[:, 1]])  # noise that seems to drive
+    bounded = og.Physics(required={"x1": ["x1"]}, bounds={("x1", "x1"): (None, 0)})
+    model = og.OrthoReg(og.Polynomial(1), og.Zero(), physics=bounded).fit(x, y)
+    active = "x1" in model.certificate_.equations[1].active_bounds
+    sums = []
+    for extra in (0.0, 3.0):
+        physics = og.Physics(conserved=["S + I + R"])
+        sir = og.OrthoReg(og.Polynomial(2), loss=og.VectorField(), physics=physics)
+        sir.fit(epidemic(extra))
+        rates = sir.predict(np.random.default_rng(1).uniform(0, 1.5, (100, 3)))
+        sums.append(float(np.abs(rates.sum(axis=1)).max() / np.abs(rates).max()))
+    physics = og.Physics(relations=["coef(x, x*y) = -coef(y, x*y)"])
+    species = og.OrthoReg(og.Polynomial(2), og.Zero(), physics=physics).fit(prey())
+    both = species.coefficients_[:, species.feature_names_.index("x*y")]
+    return [
+        Line("bounded coefficient", [float(model.coefficients_[1, 2])], at_most=0.0),
+        Line("the certificate says that the bound is active", text="yes" if active else "no"),
+        Line("SIR: sum of the equations over the largest, with and without residual", sums,
+             at_most=1e-12),
+        Line("Lotka-Volterra: sum of the related coefficients over one of them",
+             [abs(float(both.sum() / both[0]))], at_most=1e-12),
+    ]  # fmt: skip
+
+
+def symmetries() -> list[Line]:
+    """Derivative errors beyond the data (T2), with the symmetry stated and without."""
+    lines = []
+    cases: list[tuple[str, Any, Any, float | None]] = [
+        ("Duffing from one well", Duffing(), og.Odd(), 0.05),
+        ("pendulum, medium", Pendulum.of_difficulty("medium"), og.Periodic("theta"), None),
+        ("pendulum, high", Pendulum.of_difficulty("high"), og.Periodic("theta"), None),
+    ]
+    for label, system, symmetry, most in cases:
+        train, beyond = (generate(system, split, runs=30, seed=0) for split in ("train", "t2"))
+        truth = np.asarray(system(0.0, beyond.states))
+        for name, physics in (("nothing stated", None), (repr(symmetry), symmetry)):
+            known = None if physics is None else og.Physics(symmetry=physics)
+            model = og.OrthoReg(physics=known).fit(train)
+            error = normalized_mse(model.predict(beyond.states), truth)
+            bound = most if physics is not None else None
+            lines.append(Line(f"{label}, T2, {name}", [error], at_most=bound))
+    return lines
+
+
+def double_pendulum() -> list[Line] | None:
+    """Its mass matrix written down, all constants free, from angles alone."""
+    file = data_file("double_pendulum.csv")
+    if file is None:
+        return None
+    train, test = (runs_of_pendulum(file, split, False) for split in ("train", "test"))
+    model = og.OrthoReg(physics=_MASS_MATRIX).fit(train)
+    m1, m2, a1, a2, length, g = 0.0938, 0.1376, 0.1086, 0.1168, 0.1727, 9.8086
+    inertia = 4.375e-4 + m1 * a1**2 + m2 * length**2
+    published = {
+        "c": m2 * length * a2 / inertia,
+        "J2": (1.2688e-3 + m2 * a2**2) / inertia,
+        "b1": (m1 * a1 + m2 * length) * g / inertia,
+        "b2": m2 * a2 * g / inertia,
+    }
+    found = model.parameters_
+    lines = [
+        Line(f"{name}/J1: off the authors'", [100 * abs(found[name] / value - 1)], "%", 1)
+        for name, value in published.items()
+    ]
+    for name, value in (("k1", 2.371e-4), ("k2", 1.0e-5)):
+        low, high = model.parameter_intervals_[name]
+        lines.append(
+            Line(f"friction {name}/J1", text=f"{found[name]:.3g} ({low:.2g} to {high:.2g}), "
+                 f"authors' {value / inertia:.2g}")
+        )  # fmt: skip
+    pieces = zip(model.forecast(test), test, AUTHORS, strict=True)
+    for number, (forecast, run, authors) in enumerate(pieces, start=1):
+        error = forecast.x[:_SECOND, :2] - run.states[:_SECOND, :2]
+        rms = float(np.sqrt(np.mean(error**2)))
+        lines.append(Line(f"forecast of a second, piece {number}", [rms], "rad", 1.5 * authors))
+    return lines
+
+
+def circuit() -> list[Line] | None:
+    """v_c' = i_l/C of the RLC circuit, C free."""
+    file = data_file("rlc_saturating.csv")
+    if file is None:
+        return None
+    rows = np.genfromtxt(file, delimiter=",", names=True)
+    lines = []
+    for kind in ("", "_noisy"):
+        runs = [rows[rows["run"] == number] for number in (0, 1)]
+        data = og.Dataset.from_arrays(
+            [np.column_stack([run[f"v_c{kind}"], run[f"i_l{kind}"]]) for run in runs],
+            [run["t"] for run in runs], [run["v_in"][:, None] for run in runs], ["v_c", "i_l"],
+            input_names=["v_in"],
+        )  # fmt: skip
+        model = og.OrthoReg(physics=og.Physics(equations={"v_c": "i_l/C"})).fit(data)
+        low, high = model.parameter_intervals_["C"]
+        error = 100 * abs(model.parameters_["C"] / 270e-9 - 1)
+        label = "noisy" if kind else "clean"
+        lines.append(Line(f"C, {label}: error", [error], "%", 1))
+        within = low <= 270e-9 <= high
+        lines.append(Line(f"C, {label}: interval", text=f"{1e9 * low:.2f} to {1e9 * high:.2f} nF, "
+                          f"which {'covers' if within else 'does not cover'} 270"))  # fmt: skip
+    return lines
+
+
+def boarding_school() -> list[Line] | None:
+    """SIR with S unobserved, S(0) known: S = S(0) exp(-beta J/N), where J' = I."""
+    file = data_file("boarding_school_flu_1978.csv")
+    if file is None:
+        return None
+    rows = np.genfromtxt(file, delimiter=",", names=True)
+    ill, days = rows["in_bed"], rows["t"]
+    total = np.concatenate([[0.0], np.cumsum((ill[1:] + ill[:-1]) / 2)])
+    data = og.Dataset.from_arrays(np.column_stack([ill, total]), days, names=["I", "J"])
+    physics = og.Physics(
+        equations={"J": "I", "I": "beta*S0/N*exp(-beta*J/N)*I - gamma*I"},
+        values={"N": 763, "S0": 760}, bounds={"beta": (0.1, 10)},
+    )  # fmt: skip
+    found = og.OrthoReg(physics=physics).fit(data).parameters_
+    return [
+        Line(f"{name}, published {value:g}", [found[name]], "", 1.1 * value, 0.9 * value)
+        for name, value in (("beta", 1.79), ("gamma", 0.456))
+    ]
+
+
+def solves() -> list[Line]:
+    """The quadratic problem with constraints over the free one, best of many in one process."""
+    lines = []
+    for l1 in (0.0, 0.1):
+        for size in (10, 30, 100):
+            for label, ties, bounds, at in (
+                ("3 equalities", 3, 0, 0.0), ("5 bounds, none active", 0, 5, -100.0),
+                ("3 equalities, 5 bounds", 3, 5, 0.0),
+            ):  # fmt: skip
+                free, held = _problems(size, l1, ties, bounds, at)
+                one, other = _fastest(free.solve), _fastest(held.solve)
+                what = f"{size} terms, {'L1, ' if l1 else ''}{label}"
+                lines.append(Line(what, text=f"{other / one:.1f} times {1e6 * one:.0f} us"))
+    times = []
+    for physics in (None, _PENDULUM):
+        model, data = og.OrthoReg(physics=physics), swings(0.0, 0)
+        start = time.process_time()
+        model.fit(data)
+        times.append(time.process_time() - start)
+    return [*lines, Line("whole fit of a pendulum, told g and theta' over told nothing",
+                         [times[1] / times[0]], "", 2)]  # fmt: skip
+
+
+CASES: dict[str, tuple[str, Callable[[], list[Line] | None]]] = {
+    "pendulum": ("Pendulum with theta' = omega and g given.", length_of_a_pendulum),
+    "signs": ("Signs, sums, relations.", signs_and_sums),
+    "symmetries": ("Symmetries.", symmetries),
+    "double_pendulum": ("A real double pendulum with its mass matrix.", double_pendulum),
+    "circuit": ("RLC circuit with v_c' = i_l/C.", circuit),
+    "boarding_school": ("An epidemic whose susceptibles nobody counted.", boarding_school),
+    "solves": ("What constraints cost.", solves),
+}
+
+
+def measure() -> dict[str, Any]:
+    """All cases, or those that ORTHOREG_KNOWLEDGE names, beside what is recorded of others."""
+    wanted = [name for name in os.environ.get("ORTHOREG_KNOWLEDGE", "").split(",") if name]
+    if unknown := set(wanted) - set(CASES):
+        sys.exit(f"error: ORTHOREG_KNOWLEDGE names {sorted(unknown)}; known are {list(CASES)}.")
+    known = json.loads(_RECORD.read_text())["cases"] if _RECORD.exists() else {}
+    for name in wanted or CASES:
+        print(f"  {name} ...", file=sys.stderr)
+        start = time.process_time()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            lines = CASES[name][1]()
+        if lines is None:
+            print(f"  {name}: its data are not here; left out", file=sys.stderr)
+            continue
+        known[name] = {
+            "cpu_seconds": rounded(time.process_time() - start),
+            "lines": [line.record() for line in lines],
+        }
+    return {"cases": {name: known[name] for name in CASES if name in known}}
+
+
+def render(record: dict[str, Any]) -> str:
+    page = (
+        "## What is known\n\nEquations, constants, signs, relations and symmetries that are stated "
+        "(`Physics`): what they leave open is found, what they say holds. One thread.\n"
+    )
+    for name, case in record["cases"].items():
+        page += (
+            f"\n**{CASES[name][0]}** {_about(CASES[name][1])} {case['cpu_seconds']:.0f} s of CPU."
+        )
+        page += "\n\n" + table(case["lines"], False)
+    return page
+
+
+def _about(case: Callable[[], Any]) -> str:
+    return " ".join((case.__doc__ or "").split())
+
+
+def _problems(
+    size: int, l1: float, ties: int, bounds: int, at: float
+) -> tuple[QuadraticProblem, QuadraticProblem]:
+    """A random problem without and with constraints."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((4 * size, size))
+    y = X @ rng.standard_normal(size) + 0.3 * rng.standard_normal(4 * size)
+    Q, r = X.T @ X / len(X), X.T @ y / len(X)
+    E = np.zeros((ties, size))
+    for row in E:
+        row[rng.choice(size, 2, replace=False)] = 1, -1
+    low, high = np.full(size, -np.inf), np.full(size, np.inf)
+    low[rng.choice(size, bounds, replace=False)] = at
+    held = QuadraticProblem(Q, r, l1, Equalities(E, np.zeros(ties)), Bounds(low, high))
+    return QuadraticProblem(Q, r, l1), held
+
+
+def _fastest(solve: Callable[[], Any], repeats: int = 60, each: int = 10) -> float:
+    best = np.inf
+    for _ in range(repeats):
+        start = time.perf_counter()
+        for _ in range(each):
+            solve()
+        best = min(best, (time.perf_counter() - start) / each)
+    return float(best)
