@@ -1,5 +1,7 @@
 """The weak form as a loss, and when it is the default."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -134,15 +136,19 @@ def test_windows_at_rest_are_left_out():
 
 
 def test_turning_round_is_no_rest():
-    from orthoreg.losses._weak import at_rest
+    from orthoreg.losses._rest import Rest
+
+    def at_rest(data):
+        data = replace(data, estimated=("v",))
+        return Rest.of(data).rows(data)
 
     times = np.linspace(0, 20, 4001)
     speed = np.cos(2 * times)  # slow for three rows at each turn
     moves = og.Dataset.from_arrays(speed[:, None], times, names=["v"])
-    assert (np.abs(speed) < 0.005).any() and not at_rest(moves, [0]).any()
+    assert (np.abs(speed) < 0.005).any() and not at_rest(moves).any()
     held = (times > 5) & (times < 6)
     stops = og.Dataset.from_arrays(np.where(held, 0.0, speed)[:, None], times, names=["v"])
-    assert (at_rest(stops, [0])[:, 0] == held).mean() > 0.999
+    assert (at_rest(stops)[:, 0] == held).mean() > 0.999
 
 
 def test_an_encoder_is_noisy_where_accelerations_matter():
