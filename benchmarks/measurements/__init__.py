@@ -84,8 +84,11 @@ def render(record: dict[str, Any]) -> str:
         few = case["seeds"] < asked
         number = f"{case['seeds']} of {asked} seeds" if few else f"Seeds: {case['seeds']}"
         page += f"\n**{CASES[name].TITLE}** {CASES[name].ABOUT} "
-        when = f", at revision {case['revision']}" if case.get("revision") else ""
-        page += f"{number}, {case['cpu_seconds']} s of CPU{when}.\n\n" + table(case["lines"], few)
+        when = (
+            f"at revision {case['revision']}" if case.get("revision") else "at an earlier revision"
+        )
+        page += f"{number}, {case['cpu_seconds']} s of CPU, {when}.\n\n"
+        page += table(case["lines"], few)
     return page
 
 

@@ -40,6 +40,19 @@ def test_gaps_and_weights_follow_the_scores(discovery):
     json.dumps(discovery.to_dict())
 
 
+def test_each_model_says_where_it_parts_from_the_best(discovery):
+    assert discovery.models[0].difference is None
+    for one in discovery.models[1:]:
+        apart = one.difference
+        at = np.array([[apart.where["x"]]])
+        pairs = ((discovery.best, apart.best), (one.model, apart.other))
+        for model, value in pairs:
+            assert_allclose(model.predict(at)[0, 0], value, rtol=1e-6, atol=1e-9)
+        assert "parts from the best at x = " in str(one)
+    assert discovery.nothing_to_add == discovery.models[0].is_base
+    assert not discovery.timed_out
+
+
 def test_forecasts_are_averaged(discovery):
     t = np.linspace(0, 5, 20)
     found = discovery.simulate([0.5], t)
@@ -55,6 +68,18 @@ def test_a_model_of_the_list_is_a_model(discovery, tmp_path):
 def test_runs_in_time_are_needed():
     with pytest.raises(InputError, match="runs in time"):
         og.discover(np.zeros((10, 2)))
+
+
+@pytest.mark.parametrize("options, sentence", [
+    ({"tried": 0}, "tried must be a whole number"),
+    ({"minutes": -1}, "minutes must be more than 0"),
+    ({"library": og.Terms(["x/(K + x)"])}, "no constants inside"),
+])  # fmt: skip
+def test_mistakes_are_told_in_a_sentence(options, sentence):
+    t = np.linspace(0, 8, 60)
+    data = og.Dataset.from_arrays(logistic(t, 0.1)[:, None], t, names=["x"])
+    with pytest.raises(InputError, match=sentence):
+        og.discover(data, **options)
 
 
 def test_combinations_come_in_the_order_of_their_sums():
@@ -88,4 +113,4 @@ def test_fit_discovers_on_the_command_line(tmp_path, capsys):
         assert run([*arguments, *option]) == 2
         assert f"knows no {option[0]}" in capsys.readouterr().err
     assert run([*arguments[:-1], "--minutes", "1"]) == 2
-    assert "--minutes limits --discover" in capsys.readouterr().err
+    assert "--minutes belongs to --discover" in capsys.readouterr().err

@@ -71,12 +71,13 @@ def convex_optimum(Phi, Psi, y, mu, lam, lam2, rho) -> float:
     bounds = [(0, None)] * (2 * K) + [(None, None)] * H
     start = np.zeros(2 * K + H)
     options = {"maxiter": 50_000, "maxfun": 200_000, "ftol": 1e-16, "gtol": 1e-12, "maxcor": 40}
+    least = np.inf
     for _ in range(4):  # now and then a line search gives up early: again from there
         found = minimize(
             value_and_slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
         )
-        start = found.x
-    return float(found.fun)
+        start, least = found.x, float(found.fun)
+    return least
 
 
 @given(seeds, weights, weights, st.sampled_from([0.0, 0.3]), st.sampled_from([1e-3, 0.1]))

@@ -64,6 +64,10 @@ class ChunkedRows:
         return self.sums.count
 
     @property
+    def n_points(self) -> int:
+        return self.data.n_samples
+
+    @property
     def n_runs(self) -> int:
         return self.data.n_runs
 

@@ -45,6 +45,10 @@ class Rows:
         return len(self.targets)
 
     @property
+    def n_points(self) -> int:
+        return len(self.points)
+
+    @property
     def n_runs(self) -> int:
         return int(self.run_of_row.max()) + 1
 

@@ -18,10 +18,11 @@ from ._data import Path, Paths, PathStep
 from ._numbers import short
 
 _MOST_STEPS = 14  # of a path
-_MOST_EQUATIONS = 6
+_MOST_EQUATIONS = 4
 _MOST_STATES = 4
 _ROWS = 3_000  # that coefficients are fitted to
-_POINTS = 160  # of a forecast
+_MOST_POINTS = 160  # of a forecast, and of all together
+_NUMBERS = 20_000
 _LEAST = 1e-7  # relative error that is drawn; below it is rounding
 
 
@@ -40,8 +41,9 @@ def paths_of(model: Any, data: Dataset, forecasts: Sequence[Rollout], run: int) 
     variants = {c: _fitted(model, sums, c, found[c]) for c in learned}
     stacked = np.concatenate([variants[c] for c in learned])
     states = _forecast(model, data, run, forecasts, stacked)
-    kept = evenly(states.shape[1], _POINTS)
     shown = list(range(min(data.n_states, _MOST_STATES)))
+    points = int(np.clip(_NUMBERS / (len(stacked) * len(shown)), 60, _MOST_POINTS))
+    kept = evenly(states.shape[1], points)
     measured = data[run]
     # the one rule that fits all rows: what it compares is no error on others
     penalised = isinstance(getattr(model, "selection", None), InformationCriterion)

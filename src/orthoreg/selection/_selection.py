@@ -55,7 +55,7 @@ def select_from_cells(
     extent = rows.extent
     span = np.stack([extent.mean, extent.low, extent.high])
     fewest = _FEWEST_ROWS if rows.times is None else _FEWEST_ROWS_IN_TIME
-    enough = rows.n_runs >= _FEWEST_RUNS or len(rows.points) >= fewest
+    enough = rows.n_runs >= _FEWEST_RUNS or rows.n_points >= fewest
     evidence = Evidence(cells, rule.held_out(cells), caution, task.support, span, enough)
     return replace(chosen, evidence=evidence, library=cells.all)
 

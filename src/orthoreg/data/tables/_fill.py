@@ -44,7 +44,7 @@ def bridge(
     """The runs with values in the place of those that are missing in rows where some state was
     measured, between measured ones close by: up to three in a row. Others stay missing, and all
     where a column lacks many: its sensor writes at times of its own."""
-    some = np.isfinite(runs.values[:, list(states)]).any(axis=1)
+    some = np.asarray(np.isfinite(runs.values[:, list(states)]).any(axis=1))
     share = np.isfinite(runs.values[some]).sum(axis=0) / max(int(some.sum()), 1)
     if (share == 1).all() or not (share >= _MOSTLY).all():
         return runs, ()
