@@ -25,6 +25,7 @@ _BLOCK = 2_000_000  # sensitivities held at a time
 _CHECKED = 40  # segments on which the number of substeps is chosen
 _MOST_SUBSTEPS = 32
 _LEAST_SIGMA = 1e-8  # of a state's spread: what is left of exact data
+_LEAST_SIGMA_WEIGHTS = 1e-5  # the same with a residual: hundreds of weights descend slowly
 TRIFLE = 1e-4
 """Of a state's spread: what integrators and files round away, which no term is needed for."""
 
@@ -167,7 +168,8 @@ class Problem:
         for _ in range(30):
             near = np.minimum(r, HUBER * sigma[:, None])
             sigma = np.sqrt((near**2 * weight).sum(axis=(0, 2)) / count)
-        sigma = np.maximum(sigma / np.sqrt(free), _LEAST_SIGMA * self.sizes)
+        least = _LEAST_SIGMA_WEIGHTS if self.constants.weighted else _LEAST_SIGMA
+        sigma = np.maximum(sigma / np.sqrt(free), least * self.sizes)
         return np.where(self.measured, sigma, np.inf)
 
 
