@@ -124,7 +124,7 @@ def _explain(peers: bool) -> Work:
 def _operon(data: og.Dataset) -> dict[str, Peer]:
     """Symbolic regression of the equation that lacks a term; none where it is not installed."""
     try:
-        from pyoperon.sklearn import SymbolicRegressor
+        from pyoperon.sklearn import SymbolicRegressor  # pyright: ignore[reportMissingImports]
     except ImportError:
         return {}
     slopes = og.VectorField().observe(data).targets[:, 1]

@@ -44,7 +44,7 @@ def operon_model(data: Dataset) -> Slope | None:
     Operon is not installed."""
     if find_spec("pyoperon") is None:
         return None
-    from pyoperon.sklearn import SymbolicRegressor
+    from pyoperon.sklearn import SymbolicRegressor  # pyright: ignore[reportMissingImports]
 
     states, slopes = smooth_states(data)[0], Automatic().slopes(data)
     found: list[Any] = []
