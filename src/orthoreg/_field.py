@@ -102,6 +102,18 @@ class HybridField:
         """The terms that the correction uses, and their coefficients in it."""
         return _nonzero_terms(self.features, np.asarray(self.correction))
 
+    def without_residual(self) -> "HybridField":
+        """The symbolic part alone, within the training data and beyond them."""
+        region = self.region
+        if region is not None and region.held is not None:
+            region = replace(region, held=np.zeros_like(region.held))
+        return replace(
+            self,
+            weights=np.zeros_like(self.weights),
+            correction=np.zeros_like(self.correction),
+            region=region,
+        )
+
     def without_idle_terms(self) -> "HybridField":
         """The same function with only the terms that some equation uses."""
         used = np.any((self.coefficients != 0) | (self.correction != 0), axis=0)

@@ -53,6 +53,13 @@ def test_what_the_library_lacks_is_kept():
     assert forecast_error(model.field_, data, {}) < 0.2 * forecast_error(alone, data, {})
 
 
+def test_a_residual_that_goes_is_not_held_beyond_the_data_either():
+    field = og.OrthoReg("poly(2)").fit(measured(wobbly, [[1, 0], [0.5, 1], [-1, 0.5]])[1]).field_
+    far = np.array([[9.0, -9.0], [-20.0, 3.0]])
+    assert np.abs(field.neural(far)).max() > 0
+    assert not field.without_residual().neural(far).any()
+
+
 def test_terms_that_trajectories_do_not_need_are_left_out(prey, fitted):
     extended = np.array(fitted.coefficients_)
     extended[0, fitted.feature_names_.index("x1**2")] = 0.003

@@ -65,7 +65,7 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: AnyRows, runs: Runs) -> 
     if np.any(np.asarray(field.weights)) and (
         explained or not residual_forecasts(recipe, field, runs, noisy)
     ):
-        field = without_residual(field)
+        field = field.without_residual()
     found: Refinement | None = None
     matched = field if known.systems and smooth else None
     if followed is not None and not np.any(np.asarray(field.weights)):
@@ -105,7 +105,7 @@ def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match |
     """The equations whose trajectories follow the runs best. Where even these leave more than
     noise, those of the fit, which extrapolate better than what imitates a missing term; None where
     much is missing: matching would distort the constants of equations that are right."""
-    alone = without_residual(fit.field)
+    alone = fit.field.without_residual()
     found = choose_structure(
         alone,
         runs.data,
@@ -143,19 +143,10 @@ def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs, noisy: bo
     task = replace(task, features=features, support=support, regularization=strengths)
     solution = recipe.solver.solve_all([task])[0]
     tried = finish(recipe, task, solution, None).field
-    alone = forecast_error(without_residual(tried), unseen, runs.interpolation)
+    alone = forecast_error(tried.without_residual(), unseen, runs.interpolation)
     both = forecast_error(tried, unseen, runs.interpolation)
     most = _BETTER if noisy else _NO_WORSE
     return both <= most * alone or min(both, alone) > _LOST
-
-
-def without_residual(field: HybridField) -> HybridField:
-    """The symbolic part alone."""
-    return replace(
-        field,
-        weights=np.zeros_like(field.weights),
-        correction=np.zeros_like(field.correction),
-    )
 
 
 def _plain_rows(data: Dataset) -> Rows:

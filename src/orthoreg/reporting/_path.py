@@ -162,12 +162,7 @@ def _path(
 def _typeset(model: Any, c: int, coefficients: Float[np.ndarray, "n K"]) -> tuple[str, list[str]]:
     """One equation in pieces of MathML, without the network."""
     field = model.field_
-    alone = replace(
-        field,
-        coefficients=coefficients,
-        weights=np.zeros_like(field.weights),
-        correction=np.zeros_like(field.correction),
-    )
+    alone = replace(field.without_residual(), coefficients=coefficients)
     every = math_equations(
         alone, model.output_names_, 4, model.velocity_of_, model.knowledge().fixed
     )
