@@ -110,3 +110,20 @@ def test_right_terms_stay(noisy_lv):
     field = field_of(LV_TERMS, ["x", "y"], 1.02 * LV_TRUE)
     found = choose_structure(field, noisy_lv, np.ones(LV_TRUE.shape, bool))
     assert_array_equal(np.asarray(found.field.coefficients) != 0, LV_TRUE != 0)
+
+
+def test_a_set_whose_trajectories_run_away_is_not_the_better_for_it():
+    """A dipole, x' = 0.65 x y and y' = y^2 - x^2, at random times: with x*y for x^2 half of the
+    segments run away, and those that are left fit well."""
+    rng = np.random.default_rng(29000)
+    every = np.linspace(0, 10, 512)
+    clean = solve_ivp(
+        lambda _, z: [0.65 * z[0] * z[1], z[1] ** 2 - z[0] ** 2], (0, 10), [3.2, 1.4],
+        t_eval=every, rtol=1e-9, atol=1e-9,
+    ).y.T  # fmt: skip
+    noisy = clean * (1 + 0.02 * rng.standard_normal(clean.shape))
+    keep = np.sort(rng.permutation(512)[:256])
+    data = og.Dataset.from_arrays(noisy[keep], every[keep], names=["x", "y"])
+    model = og.OrthoReg("poly(2)").fit(data)
+    names = np.array(model.feature_names_)
+    assert [list(names[row]) for row in model.support_] == [["x*y"], ["x**2", "y**2"]]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from orthoreg.smoothing import noise_level, smooth
+from orthoreg.smoothing import Smooth, noise_level, smooth
 
 t = np.linspace(0, 20, 1000)
 ONE = np.array([0, len(t)])
@@ -60,3 +60,12 @@ def test_a_short_run_is_smoothed_over_all_of_its_rows():
     assert np.isfinite(found.values).all()
     line = np.polynomial.Polynomial.fit(t[:6], x[:6, 0], 3)(t[:6])
     np.testing.assert_allclose(found.values[:6, 0], line, atol=1e-9)
+
+
+@pytest.mark.parametrize("window, degree", [(5, 3), (7, 3), (13, 5), (61, 3)])
+def test_smoothing_leaves_all_noise_but_its_leverage(window, degree):
+    noise = np.random.default_rng(window).standard_normal((20_000, 1))
+    times, offsets = np.arange(20_000.0), np.array([0, 20_000])
+    found = Smooth(noise, np.ones(1), np.array([window]), np.array([degree]))
+    left = noise - found.like(times, noise, offsets).values
+    np.testing.assert_allclose(np.mean(left**2), 1 - found.leverage[0], rtol=0.03)

@@ -50,7 +50,7 @@ class Ranking:
         noisy = is_noisy(data)
         data = data.some_runs(_MOST_ROWS)
         data = data.only(np.arange(data.n_samples) < _MOST_ROWS)
-        smoothed = smooth_states(data)[0] if noisy else None
+        smoothed = smooth_states(data).values if noisy else None
         growth = None if smoothed is None else noise_growth(data.states, smoothed)
         self._matcher = Matcher(data, interpolation, growth, smoothed, prune=noisy)
         level, is_noise = noise_level(data.times, data.states, data.offsets)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NoReturn, final
+from typing import Any, NamedTuple, NoReturn, final
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -209,17 +209,28 @@ def _cleaned(data: Dataset, columns: Bool[np.ndarray, " m"]) -> Dataset:
     return data if (states == data.states).all() else replace(data, states=states)
 
 
-def smooth_states(data: Dataset) -> tuple[Float[np.ndarray, "N n"], Float[np.ndarray, " n"]]:
-    """The states without most of their noise, and its variance. Velocities that were made from
-    positions are smooth as they are."""
+@final
+class SmoothStates(NamedTuple):
+    """The states without most of their noise, its variance, and what each value counts in its own
+    smoothed one."""
+
+    values: Float[np.ndarray, "N n"]
+    variance: Float[np.ndarray, " n"]
+    leverage: Float[np.ndarray, " n"]
+
+
+def smooth_states(data: Dataset) -> SmoothStates:
+    """The states by sliding polynomials. Velocities that were made from positions are smooth as
+    they are."""
     states = np.array(data.states)
-    variance = np.zeros(data.n_states)
+    variance, leverage = np.zeros(data.n_states), np.zeros(data.n_states)
     measured = np.flatnonzero(data.is_measured)
     usual = without_outliers(data.times, states[:, measured], data.offsets)
     found = smooth(data.times, usual, data.offsets)
     states[:, measured] = found.values
     variance[measured] = found.noise**2
-    return states, variance
+    leverage[measured] = found.leverage
+    return SmoothStates(states, variance, leverage)
 
 
 def weak_targets(
@@ -246,7 +257,7 @@ def best_widths(data: Dataset, loss: Weak) -> tuple[float, ...]:
     some = data.some_runs(_MOST_ROWS)
     step = float(np.median(np.diff(some.times)[np.diff(some.run_of_row) == 0]))
     span = float(np.median(some.step_of_run() * (some.run_lengths - 1)))
-    _, variance = smooth_states(some)
+    variance = smooth_states(some).variance
     given = set(some.given_rates)
     best, most = _NARROWEST * step, -np.inf
     h = best

@@ -82,12 +82,12 @@ class Matcher:
                     break
                 stage = found
                 problem = replace(problem, field=problem.constants.write(problem.field, stage.p))
-                misfits[length] = self._misfit(problem, stage)
+                misfits[length] = _misfit(problem, stage)
                 if not goes_on(length, misfits[length]):
                     return Matched(problem.field, misfits, smooth)
             if stage is not None and self.prune:
                 problem, stage = self._pruned(problem, stage, smooth, bounds, known, effort)
-                misfits[stage.length] = self._misfit(problem, stage)
+                misfits[stage.length] = _misfit(problem, stage)
         return Matched(problem.field, misfits, smooth)
 
     @property
@@ -103,13 +103,6 @@ class Matcher:
             field, constants, self.data, self.interpolation, self.sizes, self.measured,
             growth=self.growth, smoothed=self.smoothed,
         )  # fmt: skip
-
-    def _misfit(self, problem: Problem, stage: Stage) -> Float[np.ndarray, " n"]:
-        """Segments that run away are as far off as the state's spread."""
-        sound = stage.solution.normal.sound
-        sigma = problem.noise(stage.solution.normal.states, stage.segments, sound, 0.0)
-        share = float(sound.mean())
-        return np.where(self.measured, share * sigma**2 + (1 - share) * self.sizes**2, 0.0)
 
     def _pruned(
         self,
@@ -136,6 +129,11 @@ class Matcher:
             problem = replace(smaller, field=smaller.constants.write(smaller.field, stage.p))
             weak = _weakest(problem, stage, least, kept)
         return problem, stage
+
+
+def _misfit(problem: Problem, stage: Stage) -> Float[np.ndarray, " n"]:
+    normal = stage.solution.normal
+    return problem.misfit(normal.states, stage.segments, normal.sound)
 
 
 def _stage(

@@ -80,7 +80,7 @@ class Problem:
     def _relative(self) -> Float[np.ndarray, "N n"] | None:
         found = None
         if self.growth is not None and self.growth.any():
-            smoothed = smooth_states(self.data)[0] if self.smoothed is None else self.smoothed
+            smoothed = smooth_states(self.data).values if self.smoothed is None else self.smoothed
             found = np.sqrt(relative_variance(smoothed, self.growth))
         if self.data.filled is None:
             return found
@@ -171,6 +171,17 @@ class Problem:
         least = _LEAST_SIGMA_WEIGHTS if self.constants.weighted else _LEAST_SIGMA
         sigma = np.maximum(sigma / np.sqrt(free), least * self.sizes)
         return np.where(self.measured, sigma, np.inf)
+
+    def misfit(
+        self, states: Float[np.ndarray, "T n B"], segments: Segments, sound: np.ndarray
+    ) -> Float[np.ndarray, " n"]:
+        """The mean square of each state's residuals, zero where it was not measured. Segments that
+        run away are as far off as the state's spread."""
+        weight = segments.weight
+        share = float(weight[:, sound].sum() / weight.sum())
+        square = self.noise(states, segments, sound, 0.0) ** 2
+        lost = (1 - share) * self.sizes**2
+        return np.where(self.measured, share * np.where(self.measured, square, 0.0) + lost, 0.0)
 
 
 @final

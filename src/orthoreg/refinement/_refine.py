@@ -68,7 +68,7 @@ def refine(
         dict(interpolation or dict.fromkeys(data.input_names, "cubic")),
         np.where(spreads > 0, spreads, 1.0),
         measured,
-        growth=noise_growth(data.states, smooth_states(data)[0]),
+        growth=noise_growth(data.states, smooth_states(data).values),
         expected=noise,
     )
     ends = constants.bounds(field, bounds or {}, knowledge)

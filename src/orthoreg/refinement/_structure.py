@@ -92,11 +92,11 @@ class _Matcher:
         self._bounds, self._known = bounds, known
         self._kept = {*known.complete, *np.flatnonzero(known.related.any(axis=1)).tolist()}
         self._fixed = list(data.given_rates)
-        self.smoothed, _ = smooth_states(data)
+        found = smooth_states(data)
+        self.smoothed, self._leverage = found.values, found.leverage
         self._growth = noise_growth(data.states, self.smoothed)
         self._relative = relative_variance(self.smoothed, self._growth)
-        left = (data.states - self.smoothed) ** 2 / self._relative
-        self._noise = np.maximum(left.mean(axis=0), 1e-300)
+        self._noise = np.maximum(self._left(self.smoothed), 1e-300)
         self._measured = data.is_measured
         self._price = np.array(
             [0.5 * np.log(data.n_samples) + _SYMBOL * complexity(t) for t in field.features.terms]
@@ -182,9 +182,8 @@ class _Matcher:
         """For each equation its integral form without what is given, that, and sets of terms with
         their scores, the best first."""
         data, features = self.data, field.features
-        left = (data.states - smoothed) ** 2 / self._relative
         trifle = np.maximum((TRIFLE * data.states.std(axis=0)) ** 2, 1e-300)
-        variance = self._relative * np.maximum(left.mean(axis=0), trifle)
+        variance = self._relative * np.maximum(self._left(smoothed), trifle)
         for c, equations in integral_form(data, smoothed, features, variance).items():
             if c in self._kept:
                 continue
@@ -198,6 +197,12 @@ class _Matcher:
             )  # fmt: skip
             if sets:
                 yield c, equations, given, sets
+
+    def _left(self, states: Float[np.ndarray, "N n"]) -> Float[np.ndarray, " n"]:
+        """The variance of the noise, if these are the states without it. What was smoothed follows
+        part of it."""
+        left = ((self.data.states - states) ** 2 / self._relative).mean(axis=0)
+        return left / (1 - self._leverage) if states is self.smoothed else left
 
     def _row(
         self, c: int, equations: NormalEquations, given: np.ndarray, support: Support
@@ -257,9 +262,8 @@ class _Matcher:
     def _score(self, problem: Problem, stage: Stage, support: np.ndarray) -> tuple[float, float]:
         """The score of a stage, and its largest misfit in a state's noise variance."""
         normal, m = stage.solution.normal, self._measured
-        sigma = problem.noise(normal.states, stage.segments, normal.sound, 0.0)[m]
-        sigma = np.maximum(sigma, TRIFLE * problem.sizes[m])
-        ratio = sigma**2 / self._noise[m]
+        square = problem.misfit(normal.states, stage.segments, normal.sound)[m]
+        ratio = np.maximum(square, (TRIFLE * problem.sizes[m]) ** 2) / self._noise[m]
         rows = self.data.n_samples
         starts = max(rows / stage.length, self.data.n_runs) * self.data.n_states
         learned = np.delete(support, self._fixed, axis=0)

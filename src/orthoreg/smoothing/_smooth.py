@@ -33,6 +33,17 @@ class Smooth:
     window: Int[np.ndarray, " n"]
     degree: Int[np.ndarray, " n"]
 
+    @property
+    def leverage(self) -> Float[np.ndarray, " n"]:
+        """What a value counts in its own smoothed one, h, in the middle of a window: of the noise's
+        variance 1 - h is in what smoothing takes away."""
+        return np.array(
+            [
+                equal_step_weights(w, d, derivative=0)[w // 2, w // 2] if w > 1 else 0.0
+                for w, d in zip(self.window.tolist(), self.degree.tolist(), strict=True)
+            ]
+        )
+
     def like(
         self,
         times: Float[np.ndarray, " M"],
