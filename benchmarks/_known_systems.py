@@ -35,6 +35,13 @@ def prey() -> og.Dataset:
     return _solved(rate, starts, np.linspace(0, 8, 161), ["x", "y"], 0.01)
 
 
+def lorenz() -> og.Dataset:
+    def rate(x: np.ndarray) -> np.ndarray:
+        return np.stack([10 * (x[1] - x[0]), x[0] * (28 - x[2]) - x[1], x[0] * x[1] - 8 / 3 * x[2]])
+
+    return _solved(rate, [[1, 1, 20]], np.linspace(0, 20, 2001), ["x", "y", "z"])
+
+
 def _solved(
     rate: Callable[[np.ndarray], np.ndarray],
     starts: Any,

@@ -6,18 +6,22 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import orthoreg as og
-from benchmarks._known_systems import GRAVITY, LENGTH, epidemic, prey, swings
+from benchmarks._known_systems import GRAVITY, LENGTH, epidemic, lorenz, prey, swings
 from benchmarks.measurements import table
 from benchmarks.measurements._line import Line, data_file, rounded
 from benchmarks.measurements.double_pendulum import AUTHORS, runs_of_pendulum
+from orthoreg._validation import run_rows
 from orthoreg.diagnostics import normalized_mse
+from orthoreg.fitting import prepare
 from orthoreg.quadratic import Bounds, Equalities, QuadraticProblem
+from orthoreg.solvers._exact import fold_moments
 from orthoreg.systems import Duffing, Pendulum, generate
 
 _SEEDS = 6
@@ -179,8 +183,9 @@ def boarding_school() -> list[Line] | None:
 
 
 def solves() -> list[Line]:
-    """The quadratic problem with constraints over the free one, best of many in one process."""
-    lines = []
+    """`Exact` from moments with knowledge over without, then the bare quadratic problem, whose
+    free form is a single call of LAPACK; best of many in one process."""
+    lines = _solver_lines()
     for l1 in (0.0, 0.1):
         for size in (10, 30, 100):
             for label, ties, bounds, at in (
@@ -210,6 +215,48 @@ CASES: dict[str, tuple[str, Callable[[], list[Line] | None]]] = {
     "boarding_school": ("An epidemic whose susceptibles nobody counted.", boarding_school),
     "solves": ("What constraints cost.", solves),
 }
+
+
+_KNOWN_OF_LORENZ = {
+    "one equation given": og.Physics(equations={"x": "10*(y - x)"}),
+    "a relation": og.Physics(relations=["coef(x, x) = -coef(x, y)"]),
+    "a relation between equations": og.Physics(relations=["coef(y, x*z) = -coef(z, x*y)"]),
+    "bounds, none active": og.Physics(bounds={(c, c): (None, 0) for c in "xyz"}),
+    "bounds, all active": og.Physics(
+        bounds={("x", "x"): (-5, 0), ("y", "y"): (0, None), ("z", "z"): (None, -3)}
+    ),
+}
+
+
+def _solver_lines() -> list[Line]:
+    """20 terms in each of Lorenz' equations, with and without a residual and an L1 norm."""
+    data, solver, lines = lorenz(), og.Exact(normalize=True), []
+    for residual, augmentation in (("", og.Zero()), ("residual, ", og.RandomFeatures(100))):
+        for l1 in (0.0, 0.1):
+            tasks = {}
+            for label, physics in (("nothing", None), *_KNOWN_OF_LORENZ.items()):
+                model = og.OrthoReg(
+                    og.Polynomial(3), augmentation, sparsity=l1, orthogonality=10.0, solver=solver,
+                    physics=physics,
+                )  # fmt: skip
+                recipe = model.recipe()
+                task = prepare(recipe, run_rows(data, recipe.loss)[0])
+                # the pass over the data comes before
+                folds = fold_moments(task, task.linear_rows("Exact()"))
+                tasks[label] = replace(task, folds=folds, library=sum(folds[1:], folds[0]))
+            times = dict.fromkeys(tasks, np.inf)
+            for _ in range(9):  # in turns, so that what else the machine does meets all of them
+                for label, task in tasks.items():
+                    start = time.process_time()
+                    solver.solve_all([task])
+                    times[label] = min(times[label], time.process_time() - start)
+            free = times.pop("nothing")
+            what = f"{residual}{'L1, ' if l1 else ''}"
+            lines += [
+                Line(f"Exact, {what}{label}", [one / free], f"times {1e3 * free:.0f} ms", 2)
+                for label, one in times.items()
+            ]
+    return lines
 
 
 def measure() -> dict[str, Any]:

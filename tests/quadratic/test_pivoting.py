@@ -1,5 +1,7 @@
 """The constrained minimum against an interior-point solver, and by its own conditions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -106,3 +108,42 @@ def test_most_problems_need_no_single_steps(l1):
         found.append(pivot(p.Q, p.r, l1, p.equalities.matrix, p.equalities.values,
                            p.bounds.low, p.bounds.high) is not None)  # fmt: skip
     assert sum(found) >= 24
+
+
+def tied_problem(seed, l1, K=12, pairs=3):
+    """Coefficients in pairs of opposite sign, as a coupling between equations asks for, and
+    bounds at zero: whole pairs end there."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((4 * K, K))
+    y = X @ np.where(rng.random(K) < 0.5, rng.standard_normal(K), 0.0) + rng.standard_normal(4 * K)
+    E = np.zeros((pairs, K))
+    E[np.arange(pairs), np.arange(pairs)] = 1.0
+    E[np.arange(pairs), pairs + np.arange(pairs)] = rng.uniform(0.5, 2.0, pairs)
+    low = np.where(rng.random(K) < 0.4, 0.0, -np.inf)
+    free = Bounds(low, np.full(K, np.inf))
+    return QuadraticProblem(
+        X.T @ X / len(X), X.T @ y / len(X), l1, Equalities(E, E[:, 0] * 0), free
+    )
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.5])
+def test_an_equality_whose_coefficients_are_all_held_needs_no_single_steps(l1):
+    idle = 0
+    for seed in range(12):
+        p = tied_problem(seed, l1)
+        E, e = p.equalities.matrix, p.equalities.values
+        found = pivot(p.Q, p.r, l1, E, e, p.bounds.low, p.bounds.high)
+        assert found is not None
+        assert_allclose(found, reference(p), atol=1e-5)
+        idle += int(((found[:3] == 0) & (found[3:6] == 0)).sum())
+    assert idle >= 5  # which is what is tried here
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+def test_the_solution_of_a_similar_problem_as_a_start_changes_nothing(constrained):
+    for seed in range(8):
+        p = random_problem(seed, 15, 2, 0.2)
+        if not constrained:
+            p = QuadraticProblem(p.Q, p.r, p.l1)
+        nearby = replace(p, l1=0.3).solve()
+        assert_allclose(p.solve(nearby), p.solve(), atol=1e-9)

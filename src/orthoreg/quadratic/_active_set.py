@@ -34,6 +34,7 @@ def minimise_constrained(
     e: Float[np.ndarray, " q"],
     low: Float[np.ndarray, " K"],
     high: Float[np.ndarray, " K"],
+    start: Float[np.ndarray, " K"] | None = None,
 ) -> Float[np.ndarray, " K"]:
     """The minimiser; refuses constraints that nothing meets."""
     fixed = low == high
@@ -43,14 +44,10 @@ def minimise_constrained(
         w[rest] = minimise_constrained(
             Q[np.ix_(rest, rest)], r[rest] - Q[np.ix_(rest, fixed)] @ low[fixed], l1,
             E[:, rest], e - E[:, fixed] @ low[fixed], low[rest], high[rest],
+            None if start is None else start[rest],
         )  # fmt: skip
         return w
-    if len(e):
-        size = np.sqrt((E**2).sum(axis=1))
-        if (np.abs(e[size == 0]) > _ROUNDING * np.abs(e).max(initial=1.0)).any():
-            raise _excluded()
-        E, e = E[size > 0] / size[size > 0, None], e[size > 0] / size[size > 0]
-    found = pivot(Q, r, l1, E, e, low, high)
+    found = pivot(Q, r, l1, E, e, low, high, start)
     if found is not None:
         return found
     return _step_by_step(Q, r, l1, E, e, low, high)
@@ -69,7 +66,9 @@ def _step_by_step(
     unit = 1 / np.sqrt(np.where(np.diag(Q) > 0, np.diag(Q), 1.0))
     Q, r, E = Q * np.outer(unit, unit), r * unit, E * unit
     size = np.sqrt((E**2).sum(axis=1))
-    E, e = E / size[:, None], e / size
+    if (np.abs(e[size == 0]) > _ROUNDING * np.abs(e).max(initial=1.0)).any():
+        raise _excluded()
+    E, e = E[size > 0] / size[size > 0, None], e[size > 0] / size[size > 0]
     ends = (low, high)
     low, high = low / unit, high / unit
     if l1 == 0:

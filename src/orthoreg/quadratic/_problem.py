@@ -62,11 +62,11 @@ class QuadraticProblem:
         """
         if self.equalities is not None or self.bounds is not None:
             return minimise_constrained(
-                self.Q, self.r, self.l1, *self._equalities(), *self._limits()
+                self.Q, self.r, self.l1, *self._equalities(), *self._limits(), start
             )
         if self.l1 == 0:
             return solve_symmetric(self.Q, self.r)
-        found = pivot(self.Q, self.r, self.l1, *self._equalities(), *self._limits())
+        found = pivot(self.Q, self.r, self.l1, *self._equalities(), *self._limits(), start)
         return minimise_l1(self.Q, self.r, self.l1, start) if found is None else found
 
     def value(self, w: Float[np.ndarray, " K"]) -> float:
@@ -103,6 +103,8 @@ class QuadraticProblem:
         low, high = self._limits()
         free = (w > low) & (w < high) & ((w != 0) | (self.l1 == 0))
         matrix, _ = self._equalities()
+        if not len(matrix):
+            return np.eye(len(w))[free]
         _, size, turned = np.linalg.svd(matrix[:, free])
         rank = int((size > 1e-12 * max(float(size.max(initial=0.0)), 1e-300)).sum())
         moves = np.zeros((int(free.sum()) - rank, len(w)))

@@ -59,7 +59,7 @@ class System:
             problem.reduce(spectrum, ridge)
             for problem, ridge in zip(self.problems, ridges, strict=True)
         ]
-        solved, gap, active = self._minimum([problem for _, problem, _ in reduced])
+        solved, gap, active = self._minimum([problem for _, problem, _ in reduced], starts)
         lam = float(self.problems[0].regularization.orthogonality)
         fits = [
             problem.fit(
@@ -107,12 +107,18 @@ class System:
         return self._conserving(fits)
 
     def _minimum(
-        self, problems: list[QuadraticProblem]
+        self,
+        problems: list[QuadraticProblem],
+        starts: Sequence[Float[np.ndarray, " k"]] | None = None,
     ) -> tuple[list[np.ndarray], float, list[tuple[int, ...]]]:
         """The coefficients of each equation's terms, what is left to gain, and the terms that are
         held by a bound."""
         joint = replace(coupled(problems), equalities=self.equalities, bounds=self.bounds)
-        found = joint.solve()
+        start = None
+        if starts is not None:
+            own = zip(self.problems, starts, strict=True)
+            start = np.concatenate([begin[problem.independent] for problem, begin in own])
+        found = joint.solve(start)
         at_bound = joint.active_bounds(found)
         solved, active, first = [], [], 0
         for one in self.problems:
@@ -123,6 +129,8 @@ class System:
             solved.append(w)
             active.append(tuple(held.tolist()))
             first = place.stop
+        for begin, w in zip(starts or (), solved, strict=starts is not None):
+            begin[:] = w
         return solved, joint.duality_gap(found, 0.0), active
 
     def _conserving(self, fits: list[EquationFit]) -> list[EquationFit]:
