@@ -26,10 +26,9 @@ class Difference:
 
     def __str__(self) -> str:
         place = ", ".join(f"{name} = {value:.3g}" for name, value in self.where.items())
-        return (
-            f"parts from the best at {place}: {self.equation}' = {self.other:.3g}, "
-            f"not {self.best:.3g}"
-        )
+        pairs = [(f"{self.other:.{n}g}", f"{self.best:.{n}g}") for n in range(3, 17)]
+        other, best = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
+        return f"parts from the best at {place}: {self.equation}' = {other}, not {best}"
 
 
 @final

@@ -13,16 +13,21 @@ def escape(text: str) -> str:
 
 
 def html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
-    """A table; its first columns are words, the others numbers."""
+    """A table that looks the same in every notebook; its first columns are words, the others
+    numbers."""
+    styles = [f' style="text-align:left;{_CELL}"'] * words  # a notebook would centre them
+    return _table(columns, rows, styles + [f' style="{_NUMBER}"'] * (len(columns) - words))
 
+
+def plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
+    """The same for a page with a style sheet: numbers are of the class `number`."""
+    return _table(columns, rows, [""] * words + [' class="number"'] * (len(columns) - words))
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], looks: Sequence[str]) -> str:
     def cells(tag: str, row: Sequence[str]) -> str:
-        styles = [
-            f"text-align:left;{_CELL}" if i < words else _NUMBER for i in range(len(row))
-        ]  # a notebook would centre them
-        return "".join(
-            f'<{tag} style="{style}">{escape(cell)}</{tag}>'
-            for style, cell in zip(styles, row, strict=True)
-        )
+        pairs = zip(looks, row, strict=True)
+        return "".join(f"<{tag}{look}>{escape(cell)}</{tag}>" for look, cell in pairs)
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     head = f"<thead><tr>{cells('th', columns)}</tr></thead>"

@@ -106,6 +106,20 @@ def test_modelica_predicts_the_same_near_and_far(case):
     assert_allclose(values, expected, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.slow
+def test_a_modelica_compiler_simulates_the_same(case):
+    rumoca = pytest.importorskip(
+        "rumoca", reason="there is no Modelica compiler: pip install rumoca"
+    )
+    model, rows, _, _ = case
+    compiled = rumoca.Session().loads(model.to_modelica(), model="HybridModel")
+    start = dict(zip(compiled.states.names, map(float, rows[0]), strict=True))
+    config = rumoca.SimConfig(rtol=1e-9, atol=1e-11)
+    found = compiled.simulate((0.0, 0.1), dt=0.01, start=start, config=config)
+    expected = model.simulate(rows[0], np.asarray(found.time)).x
+    assert_allclose(np.transpose(found.to_numpy(compiled.states.names)), expected, atol=1e-6)
+
+
 def test_python_predicts_the_same_near_and_far(case):
     model, rows, expected, tolerance = case
     namespace = {}

@@ -144,7 +144,7 @@ def test_names_that_are_code_do_nothing(browser, tmp_path):
 
 def test_paper_gets_light_colours_and_its_own_width(page):
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function("document.documentElement.dataset.theme == 'dark'")
+    page.wait_for_selector("html[data-theme=dark]")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
     boxes = [page.locator(f"#{chart} .main-svg").first.bounding_box() for chart in CHARTS]

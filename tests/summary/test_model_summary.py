@@ -19,6 +19,8 @@ from moving_systems import (
 
 import orthoreg as og
 from orthoreg._errors import InputError
+from orthoreg.simulation import Rollout, Status
+from orthoreg.summary._scores import forecast_scores
 from orthoreg.summary._summary import CODES
 
 ALONE = og.Zero()
@@ -175,3 +177,17 @@ def test_outliers_that_did_not_count_are_counted():
     np.testing.assert_allclose(model.coefficients_, [[0, 0, 1], [0, -1, 0]], atol=0.02)
     (note,) = (note for note in model.summary(data).notes if "Outliers" in note)
     assert note.endswith("were left out: q (2).")
+
+
+def test_an_offset_of_the_states_makes_no_forecast_look_better():
+    t = np.linspace(0, 6, 100)
+    true = np.column_stack([np.sin(t), np.cos(t)])
+    scores = [
+        forecast_scores(
+            [Rollout(t, 0.8 * true + offset, Status.completed, None, None, "", None)],
+            [true + offset],
+        )["forecast_error"]
+        for offset in (0.0, 100.0)
+    ]
+    assert scores[0] == pytest.approx(0.2, rel=0.01)
+    assert scores[1] == pytest.approx(scores[0])

@@ -156,6 +156,19 @@ def test_tables_fit_eighty_columns():
         assert wide == narrow and max(map(len, wide)) <= 80
 
 
+def test_long_names_are_folded_and_numbers_stay_whole():
+    equation, term = "temperature_of_the_room", "temperature_of_the_room*flow_of_water"
+    row = TermRow(equation, term, -0.000151234, -0.000160001, -0.000140001, 0.7)
+    full = replace(
+        SUMMARY, certificate=(replace(ROW, equation=equation),), terms=(row,), orthogonality=0.5
+    )
+    lines = [line for part in renderables(full)[1:] for line in printed(part, 80)]
+    assert max(map(len, lines)) <= 80
+    assert any("-0.0001512  -0.0001600 to -0.0001400         70 %" in line for line in lines)
+    assert f"{equation}'" in lines
+    assert not any("…" in line for line in lines)
+
+
 def test_a_notebook_shows_the_text_with_names_that_run_no_code():
     shown = replace(SUMMARY, equations=("<script>alert(1)</script>' = 0",))._repr_html_()
     assert shown.startswith("<pre>Equations\n&lt;script&gt;")

@@ -31,6 +31,7 @@ from ._text import significant
 _ABOVE = {1: "˙", 2: "¨", 3: "⃛"}
 _FUNCTIONS = {"log": "ln", "heaviside": "H"}
 _MINUS, _APPLY, _TIMES, _THIN = "<mo>−</mo>", "<mo>&#x2061;</mo>", "<mo>⋅</mo>", "0.167em"
+_TALL = ("<mfrac", "<msqrt", "<msup", "<mover")
 _GIVEN = '<mtext class="given">&#xa0;(given)</mtext>'
 
 
@@ -151,18 +152,15 @@ def mathml_name(name: str, derivatives: int = 0) -> str:
     base, dots = _letters(found.base), found.dots + derivatives
     below = "<mo>,</mo>".join(_letters(part) for part in found.below)
     is_word = len(LETTERS.get(found.base, found.base)) > 1
-    if is_word and dots:
-        primes = f"<mo>{'′' * dots}</mo>"
-        return (
-            f"<msubsup>{base}<mrow>{below}</mrow>{primes}</msubsup>" if below
-            else f"<msup>{base}{primes}</msup>"
-        )  # fmt: skip
-    while dots > 0:
+    # text, as primes of fonts without tables for mathematics float above the word
+    primes = "<mtext>" + "'" * dots + "</mtext>" if is_word and dots else ""
+    while dots > 0 and not is_word:
         # the padding keeps the dots off the letter where the font has no tables for mathematics
         mark = f'<mo stretchy="false" style="padding-bottom:.2em">{_ABOVE[min(dots, 3)]}</mo>'
         base = f'<mover accent="true">{base}{mark}</mover>'
         dots -= 3
-    return f"<msub>{base}<mrow>{below}</mrow></msub>" if below else base
+    named = f"<msub>{base}<mrow>{below}</mrow></msub>" if below else base
+    return f"<mrow>{named}{primes}</mrow>" if primes else named
 
 
 def _letters(text: str) -> str:
@@ -233,7 +231,9 @@ def _function(name: str) -> str:
 
 
 def _bracketed(content: str) -> str:
-    return f"<mrow><mo>(</mo>{content}<mo>)</mo></mrow>"
+    # fonts without tables for mathematics stretch brackets around every word
+    flat = "" if any(tall in content for tall in _TALL) else ' stretchy="false"'
+    return f"<mrow><mo{flat}>(</mo>{content}<mo{flat}>)</mo></mrow>"
 
 
 def _fraction(above: str, below: Expression) -> str:

@@ -31,7 +31,7 @@ class Symbol:
 
 def symbol(name: str) -> Symbol:
     """`phi1` is phi with index 1, `theta_dot` theta with a dot, `x_max` x with index max; a name
-    that is no such symbol is words."""
+    that is no such symbol is words, and so is one of several (`speed_of_rotor`)."""
     name = "".join(letter if letter.isprintable() else " " for letter in name)
     name = " ".join(name.split())
     if _SYMBOL.fullmatch(name) is None:
@@ -44,6 +44,8 @@ def symbol(name: str) -> Symbol:
         letters, dots = letters + dots, ""  # a word that happens to end so
     above = [dots, *(part for part in rest if part in _DOTS)]
     below = [number, *(part for part in rest if part not in _DOTS)]
-    return Symbol(
-        letters, sum(_DOTS.get(part, 0) for part in above), tuple(part for part in below if part)
-    )
+    below, n_dots = [part for part in below if part], sum(_DOTS.get(part, 0) for part in above)
+    if len(letters) > 1 and letters not in LETTERS and len(below) > 1:
+        words = [letters + number, *(part for part in rest if part not in _DOTS)]
+        return Symbol("_".join(words), n_dots)
+    return Symbol(letters, n_dots, tuple(below))

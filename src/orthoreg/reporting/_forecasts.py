@@ -28,7 +28,7 @@ from ._numbers import short
 _MOST_RUNS = 8
 _MOST_STATES = 6
 _MOST_INPUTS = 3
-_NUMBERS = 40_000  # in all curves together
+_NUMBERS = 30_000  # in all curves together
 _WIDE = 2.0  # the band, in root mean square errors
 _FEWEST = 3  # other runs that make a band
 _SHORT, _FINE = 60, 8  # rows of a run whose forecast is drawn at so many points a step

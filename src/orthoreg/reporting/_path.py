@@ -22,7 +22,7 @@ _MOST_EQUATIONS = 4
 _MOST_STATES = 4
 _ROWS = 3_000  # that coefficients are fitted to
 _MOST_POINTS = 160  # of a forecast, and of all together
-_NUMBERS = 20_000
+_NUMBERS = 14_000
 _LEAST = 1e-7  # relative error that is drawn; below it is rounding
 
 

@@ -48,7 +48,10 @@ def _facts(data: Dataset) -> tuple[tuple[str, str], ...]:
     steps = steps[inside]
     unit = data.units.get(data.time_name, "")
     facts = [
-        ("Runs", _range(lengths, counted(data.n_runs, "run"), "rows each")),
+        (
+            "Runs",
+            _range(lengths, counted(data.n_runs, "run"), f"rows{' each' * (data.n_runs > 1)}"),
+        ),
         ("Rows", f"{data.n_samples:,}"),
     ]
     if len(steps):

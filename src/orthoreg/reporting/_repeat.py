@@ -1,6 +1,8 @@
 """All that is needed to make a model again."""
 
+import ast
 import platform
+from importlib import import_module
 from typing import Any
 
 from .. import __version__
@@ -36,8 +38,11 @@ def _changed(model: Any) -> dict[str, Any]:
 
 def _code(model: Any, data: Dataset | None) -> str:
     """A script that makes the model and this page again."""
-    lines = ["from orthoreg import *", "", f"data = {_reading(data)}", f"model = {model!r}"]
-    return "\n".join([*lines, "model.fit(data)", "report(model, 'report.html', data=data)"])
+    lines = [f"data = {_reading(data)}", f"model = {model!r}", "model.fit(data)"]
+    text = "\n".join([*lines, "report(model, 'report.html', data=data)"])
+    parts = [part for part in ast.walk(ast.parse(text)) if isinstance(part, ast.Name)]
+    used = sorted({part.id for part in parts} & set(import_module("orthoreg").__all__))
+    return f"from orthoreg import {', '.join(used)}\n\n{text}"
 
 
 def _reading(data: Dataset | None) -> str:
@@ -52,7 +57,8 @@ def _reading(data: Dataset | None) -> str:
             position: None if rate in data.estimated else rate
             for position, rate in data.velocity_of.items()
         }
-        named = f"positions={pairs!r}" + (f", states={rest!r}" if rest else "")
+        positions = pairs if any(pairs.values()) else list(pairs)
+        named = f"positions={positions!r}" + (f", states={rest!r}" if rest else "")
     parts = [repr(data.source), f"time={data.time_name!r}", named]
     inputs = [name for name in data.input_names if name != data.clock]
     parts += [f"inputs={inputs!r}"] if inputs else []

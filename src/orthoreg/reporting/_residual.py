@@ -114,7 +114,9 @@ def _map(
     if region is not None:
         points = np.tile(variables.mean(axis=0), (_GRID * _GRID, 1))
         points[:, [i, j]] = np.stack(np.meshgrid(*fine), axis=-1).reshape(-1, 2)
-        distance = short(np.minimum(region.distance(points), 5.0).reshape(_GRID, _GRID), 3)
+        found = np.minimum(region.distance(points), 5.0).reshape(_GRID, _GRID)
+        if found.min() < 1 < found.max():  # else the edge is not on the map
+            distance = short(found, 3)
     some = evenly(len(variables), _POINTS)
     label = equation_names(model.output_names_, model.velocity_of_)[c]
     return ResidualMap(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .._html import escape, html_table
+from .._html import escape, plain_table
 from ..export import math
 from ..summary._words import percent
 from ._controls import chart, choice, legend, select, slider, switches
@@ -18,6 +18,10 @@ _WORDS = {
     "undecided": ("fair", "Undecided"),
 }
 _DIGEST = 64  # characters
+_PAIRS = 4  # of terms that cannot be told apart; more are folded
+_LINES = 40  # of coefficients in one chart; more are shown equation by equation
+_SHOWN = 6  # equations; of many more, the others are folded
+_LONG = 22  # characters of a term from which on letters are smaller
 _PARTS = {"Model": "whole", "Equations": "equations", "Network": "network"}
 
 
@@ -51,7 +55,13 @@ def _head(data: ReportData) -> str:
 
 
 def _equations(data: ReportData) -> str:
-    rows = "".join(_equation(one) for one in data.equations)
+    rows = [_equation(one) for one in data.equations]
+    shown = "".join(rows[:_SHOWN]) if len(rows) > _SHOWN + 2 else "".join(rows)
+    if len(rows) > _SHOWN + 2:
+        hidden = "".join(rows[_SHOWN:])
+        shown += (
+            f"<details><summary>{len(rows) - _SHOWN} more equations</summary>{hidden}</details>"
+        )
     known = any(term.probability for one in data.equations for term in one.terms)
     key = (
         "Below each term: the 95 % interval of its coefficient, and how often resamples of the "
@@ -68,9 +78,15 @@ def _equations(data: ReportData) -> str:
     if constants:
         constants = f'<p class="quiet">Constants that were estimated:</p><ul>{constants}</ul>'
     return (
-        f'<h2>Equations</h2><div class="card equations">{rows}</div>'
+        f'<h2>Equations</h2><div class="card equations{_long(data)}">{shown}</div>'
         f'<p class="quiet">{key}</p>{constants}'
     )
+
+
+def _long(data: ReportData) -> str:
+    """The class of equations whose terms are long words."""
+    names = [term.name for one in data.equations for term in one.terms]
+    return " long" * any(len(name) > _LONG for name in names)
 
 
 def _equation(one: Equation) -> str:
@@ -106,9 +122,12 @@ def _verdict(data: ReportData) -> str:
     )
     if advice:
         advice = f"<h3>What to try next</h3><ol>{advice}</ol>"
-    pairs = "".join(f"<li>{escape(one.text)}</li>" for one in summary.confounded)
-    if pairs:
-        pairs = f"<h3>Terms that the data cannot tell apart</h3><ul>{pairs}</ul>"
+    items = [f"<li>{escape(one.text)}</li>" for one in summary.confounded]
+    pairs = f"<ul>{''.join(items[:_PAIRS])}</ul>"
+    if len(items) > _PAIRS:
+        more = f"<summary>{len(items) - _PAIRS} more</summary><ul>{''.join(items[_PAIRS:])}</ul>"
+        pairs += f"<details>{more}</details>"
+    pairs = f"<h3>Terms that the data cannot tell apart</h3>{pairs}" if items else ""
     notes = "".join(f"<li>{escape(note)}</li>" for note in summary.notes)
     if notes:
         notes = f"<details><summary>Notes</summary><ul>{notes}</ul></details>"
@@ -196,7 +215,7 @@ def _residual(data: ReportData) -> str:
     switch = switches("residual-show", "Show", shows) if first.y else ""
     keys = [("point", "dot", "measured states")]
     if first.density:
-        keys.append(("density", "line", "half and nine tenths of them"))
+        keys.append(("density", "line", "50 % and 90 % of them lie within"))
     if first.distance is not None:
         keys.append(("edge", "dash", "edge of the training data"))
     return (
@@ -221,8 +240,8 @@ def _paths(data: ReportData) -> str:
         "<h2>How many terms</h2><p>Move along the path from no terms to many: what each further "
         'term brings, and what the equation would then forecast.</p><div class="controls">'
         f"{pick if len(found.equations) > 1 else ''}{slider('path-step', 'Terms')}</div>"
-        '<div class="card equations"><div class="equation" id="path-formula" aria-live="polite">'
-        f"</div></div>{legend(keys)}"
+        f'<div class="card equations{_long(data)}"><div class="equation" id="path-formula" '
+        f'aria-live="polite"></div></div>{legend(keys)}'
         f"{chart('chart-path', 'Error of the equation by its number of terms')}"
         f'<p class="quiet">{escape(run + alone)}.</p>'
         f"{chart('chart-path-forecast', 'Forecast by the equation with so many terms')}"
@@ -236,8 +255,13 @@ def _coefficients(data: ReportData) -> str:
     words = "with their 95 % intervals" if known else "without intervals, which are not known"
     hollow = "; a hollow dot is a term that some resamples choose and the model does not use"
     left_out = any(not used for one in data.coefficients for used in one.used)
+    pick = ""
+    if sum(len(one.names) for one in data.coefficients) > _LINES:
+        names = [one.equation for one in data.coefficients]
+        pick = select("coefficients-equation", "Equation", names)
     return (
         f"<h2>Coefficients</h2><p>Coefficients {words}{hollow if left_out else ''}.</p>"
+        f'<div class="controls">{pick}</div>'
         f"{chart('chart-coefficients', 'Coefficients with intervals')}{_term_table(data)}"
     )
 
@@ -356,7 +380,7 @@ def _repeat(data: ReportData) -> str:
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
     """A table that scrolls by itself where it is wide; its first columns are words."""
-    inside = html_table(columns, rows, words=words)
+    inside = plain_table(columns, rows, words=words)
     return f'<div class="scroll" tabindex="0" role="region" aria-label="Table">{inside}</div>'
 
 

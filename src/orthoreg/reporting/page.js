@@ -55,20 +55,23 @@
     return [a - 0.06 * room, b + 0.06 * room];
   };
 
+  // a name above a panel, where a long one has room
+  const above = (c, text, y) => ({ text: esc(text), x: 0, xref: "paper", y, yref: "paper", xanchor: "left", yanchor: "bottom", yshift: 2, showarrow: false, font: { size: 12.5, color: c.ink } });
+
   // rows of panels below each other that share the horizontal axis
   const rows = (c, panels, title) => {
-    const gap = 26;
-    const top = 14, bottom = 50;
+    const gap = 36;
+    const top = 24, bottom = 50;
     const heights = panels.map((p) => p.height);
     const inner = heights.reduce((a, b) => a + b, 0) + gap * (panels.length - 1);
-    const shape = layout(c, inner + top + bottom, { margin: { l: 62, r: 14, t: top, b: bottom } });
+    const shape = layout(c, inner + top + bottom, { margin: { l: 50, r: 14, t: top, b: bottom }, annotations: [] });
     let from = 0;
     panels.forEach((panel, i) => {
       const key = i ? `yaxis${i + 1}` : "yaxis";
       const begin = 1 - (from + panel.height) / inner;
-      shape[key] = axis(c, panel.title, {
-        domain: [Math.max(begin, 0), Math.min(1 - from / inner, 1)], range: panel.range, nticks: 4, anchor: "x",
-      });
+      const domain = [Math.max(begin, 0), Math.min(1 - from / inner, 1)];
+      shape[key] = axis(c, "", { domain, range: panel.range, nticks: 4, anchor: "x" });
+      shape.annotations.push(above(c, panel.title, domain[1]));
       from += panel.height + gap;
     });
     const last = panels.length > 1 ? `y${panels.length}` : "y";
@@ -224,11 +227,14 @@
 
   // -- coefficients --------------------------------------------------------------------
   const drawCoefficients = () => {
-    const c = palette(), all = report.coefficients, traces = [], gap = 66, top = 30, bottom = 34;
-    const heights = all.map((one) => 34 * one.names.length + 16);
+    const c = palette(), pick = $("coefficients-equation"), traces = [], top = 30, bottom = 50, width = $("chart-coefficients").clientWidth;
+    const all = pick ? [report.coefficients[+pick.value]] : report.coefficients;
+    const longest = Math.max(...all.flatMap((one) => one.names.map((name) => name.length)));
+    const beside = 8 * longest < 0.36 * width;  // else each name stands above its line
+    const line = beside ? 34 : 44, gap = 84;
+    const heights = all.map((one) => line * one.names.length + 16);
     const inner = heights.reduce((a, b) => a + b, 0) + gap * (all.length - 1);
-    const narrow = $("chart-coefficients").clientWidth < 560;
-    const shape = layout(c, inner + top + bottom, { margin: { l: narrow ? 90 : 140, r: 18, t: top, b: bottom }, annotations: [] });
+    const shape = layout(c, inner + top + bottom, { margin: { l: beside ? 24 + 8 * longest : 14, r: 18, t: top, b: bottom }, annotations: [] });
     let from = 0;
     all.forEach((one, i) => {
       const n = i + 1, x = i ? `x${n}` : "x", y = i ? `y${n}` : "y";
@@ -251,13 +257,16 @@
         hovertemplate: "%{customdata[0]:.5g}%{customdata[1]}<extra></extra>",
       });
       const domain = [Math.max(1 - (from + heights[i]) / inner, 0), Math.min(1 - from / inner, 1)];
-      const cut = narrow ? 12 : 20;
       shape[i ? `yaxis${n}` : "yaxis"] = axis(c, "", {
-        domain, anchor: x, range: [-0.7, one.names.length - 0.3], tickmode: "array", tickvals: at, nticks: undefined,
-        ticktext: one.names.map((name) => esc(name.length > cut ? `${name.slice(0, cut - 1)}…` : name)), ticks: "", tickfont: { size: 12.5, color: c.ink }, automargin: false,
+        domain, anchor: x, range: [-0.7, one.names.length - (beside ? 0.3 : 0.1)], tickmode: "array", tickvals: at, nticks: undefined,
+        ticktext: one.names.map((name) => (beside ? esc(name) : "")), ticks: "", tickfont: { size: 12.5, color: c.ink }, automargin: false,
       });
-      shape[i ? `xaxis${n}` : "xaxis"] = axis(c, relative ? "relative to each coefficient's size" : "", { anchor: y, range: around(numbers([one.values.map(value), lines.x]).concat(0)), zeroline: true, zerolinecolor: c.measured, nticks: narrow ? 4 : 7, automargin: false });
-      shape.annotations.push({ text: esc(one.equation), x: 0, xref: "paper", y: domain[1], yref: "paper", xanchor: "left", yanchor: "bottom", yshift: 6, showarrow: false, font: { size: 13, color: c.ink } });
+      shape[i ? `xaxis${n}` : "xaxis"] = axis(c, relative ? "relative to each coefficient's size" : "", { anchor: y, range: around(numbers([one.values.map(value), lines.x]).concat(0)), zeroline: true, zerolinecolor: c.measured, nticks: width < 560 ? 4 : 7, automargin: false });
+      shape.annotations.push({ ...above(c, one.equation, domain[1]), yshift: 6, font: { size: 13.5, color: c.accent } });
+      const fits = Math.floor((width - 36) / 7);
+      if (!beside) one.names.forEach((name, k) => shape.annotations.push({
+        ...above(c, name.length > fits ? `${name.slice(0, fits - 10)}…${name.slice(-9)}` : name, at[k]), yref: y, yshift: 5,
+      }));
       from += heights[i] + gap;
     });
     return draw("chart-coefficients", traces, shape);
@@ -294,7 +303,7 @@
     [report.phase, drawPhase, ["phase-pair", "phase-part"]],
     [report.residual.length, drawResidual, ["residual-equation", "residual-show"]],
     [report.paths, drawPath, ["path-step"]],
-    [report.coefficients.length, drawCoefficients, []],
+    [report.coefficients.length, drawCoefficients, ["coefficients-equation"]],
     [report.diagnostics.length, drawErrors, ["errors-equation"]],
   ].filter(([there]) => there);
   const drawAll = () => Promise.all(charts.map(([, one]) => one()));
@@ -319,6 +328,7 @@
     before = root.dataset.theme;
     root.dataset.theme = "light";
     root.classList.add("printing");
+    document.querySelectorAll(".equations details").forEach((one) => { one.open = true; });
     drawAll();
   });
   addEventListener("afterprint", () => {

@@ -12,6 +12,7 @@ from ._words import counted, number
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDE = 200  # columns of plain text: no table wraps
+_LONGEST_NAMES = 28  # of an equation and a term that stand side by side in 80 columns
 
 
 def renderables(summary: Summary, truth: Sequence[str] | None = None) -> list[Any]:
@@ -102,25 +103,24 @@ def term_table(summary: Summary) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    rows, before = [], None
-    for one in summary.terms:
-        if one.probability is None or not _is_shown(one):
-            continue
-        used = one.coefficient != 0
-        rows.append(
-            (
-                "" if one.equation == before else f"{one.equation}'",
-                one.term,
-                f"{one.coefficient:#.4g}" if used else "left out",
-                _interval(one) if used else "",
-                f"{100 * one.probability:.0f} %",
-            )
-        )
-        before = one.equation
-    if not rows:
+    shown = [one for one in summary.terms if one.probability is not None and _is_shown(one)]
+    if not shown:
         return None
-    columns = ("equation", "term", "coefficient", "95 % interval", "probability")
-    found = table("Terms (probability: bootstrap over runs)", columns, rows, words=2)
+    # names that are too long to stand side by side stand below each other
+    both = [max(len(name) for name in names) for names in zip(*map(_names, shown), strict=True)]
+    apart = sum(both) > _LONGEST_NAMES
+    rows, before = [], None
+    for one in shown:
+        equation, term = _names(one)
+        is_new, before = one.equation != before, one.equation
+        if apart and is_new:
+            rows.append((equation, "", "", ""))
+        names = (f"  {term}",) if apart else (equation if is_new else "", term)
+        rows.append((*names, *_numbers(one)))
+    columns = ("coefficient", "95 % interval", "probability")
+    words = ("equation and term",) if apart else ("equation", "term")
+    title = "Terms (probability: bootstrap over runs)"
+    found = table(title, (*words, *columns), rows, words=len(words))
     return Group(found, *(Text(f"  {pair.text}") for pair in summary.confounded))
 
 
@@ -155,6 +155,17 @@ def sparkline(errors: Sequence[float]) -> str:
     low, high = min(levels), max(levels)
     size = max(high - low, 0.3)  # less than a factor of two looks flat
     return "".join(_BARS[round((level - low) / size * (len(_BARS) - 1))] for level in levels)
+
+
+def _names(row: TermRow) -> tuple[str, str]:
+    return f"{row.equation}'", row.term
+
+
+def _numbers(row: TermRow) -> tuple[str, str, str]:
+    share = f"{100 * (row.probability or 0.0):.0f} %"
+    if not row.coefficient:
+        return "left out", "", share
+    return f"{row.coefficient:#.4g}", _interval(row), share
 
 
 def _interval(row: TermRow) -> str:

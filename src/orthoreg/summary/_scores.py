@@ -51,7 +51,8 @@ def forecast_scores(
     true_states: Sequence[np.ndarray],
     measured: Bool[np.ndarray, " n"] | None = None,
 ) -> dict[str, Any]:
-    """The error over the last rows of completed forecasts, and the number of the others.
+    """The error over the last rows of completed forecasts, relative to how far the states vary
+    about their mean, and the number of the others.
 
     Diverged forecasts are counted, not averaged in. Only states that were `measured` count.
     """
@@ -62,10 +63,10 @@ def forecast_scores(
     error = None
     if done:
         columns = slice(None) if measured is None else measured
-        error = relative_error(
-            np.concatenate([forecasts[i].x[-len(true_states[i]) :, columns] for i in done]),
-            np.concatenate([true_states[i][:, columns] for i in done]),
-        )
+        found = np.concatenate([forecasts[i].x[-len(true_states[i]) :, columns] for i in done])
+        true = np.concatenate([true_states[i][:, columns] for i in done])
+        mean = true.mean(axis=0) * np.any(true != true[0])  # of what never varies, its size counts
+        error = relative_error(found - mean, true - mean)
     return {
         "forecast_error": error,
         "forecasts": len(forecasts),

@@ -97,7 +97,7 @@ def _forecasts(summary: Summary) -> str:
         "do not trust them over whole runs"
         if forecasts_fail(scores)
         else "good over the length of these runs; states that they do not reach were not tested"
-        if scores.forecast_error <= GOOD_FORECAST
+        if scores.forecast_error <= GOOD_FORECAST and not scores.forecasts_failed
         else "rough over whole runs"
     )
     chaotic = any(one.code == "chaotic" for one in summary.advice)

@@ -59,8 +59,8 @@ def as_curves(data: Dataset, forecasts: Any) -> list[Curve]:
 def curve_errors(
     data: Dataset, curves: list[Curve]
 ) -> tuple[Float[np.ndarray, " R"], Float[np.ndarray, " n"]]:
-    """Of each run |forecast - measured| / |measured|, infinite where it stopped, over the states
-    that were measured; of each state the root mean square error over its standard deviation."""
+    """Of each run the root mean square error, infinite where it stopped, over how far the states
+    that were measured vary; of each state the same over its standard deviation."""
     parts = []
     for run, curve in enumerate(curves):
         times = data.times[data.offsets[run] : data.offsets[run + 1]]
@@ -77,10 +77,10 @@ def curve_errors(
         first = data.offsets[:-1]
         measured = data.is_measured
         error = np.add.reduceat(squares[:, measured].sum(axis=1), first)
-        known_squares = is_known * np.square(data.states)
-        size = np.add.reduceat(known_squares[:, measured].sum(axis=1), first)
-        by_run = np.sqrt(error / np.where(size > 0, size, 1.0))
+        known = np.add.reduceat(is_known.all(axis=1).astype(float), first)
         spread = data.states.std(axis=0)
+        size = np.square(spread[measured]).sum() or np.square(data.states[:, measured]).mean() or 1
+        by_run = np.sqrt(error / (np.maximum(known, 1.0) * size))
         by_state = np.sqrt(squares.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     stopped = np.array([curve.ended is not None for curve in curves])
     return np.where(stopped, np.inf, by_run), by_state

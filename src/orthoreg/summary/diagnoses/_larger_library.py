@@ -22,7 +22,7 @@ from .._held_out import beyond_noise, held_out_errors
 from .._observations import FOLDS, Observations
 from .._summary import Advice
 from .._thresholds import CLEARLY, NOISE_MARGIN, ROWS_PER_TERM, VISIBLY
-from .._words import percent
+from .._words import number, percent
 
 _MOST_TERMS = 150  # of a library that is tried
 _MOST_CONFIRMED = 40  # of one whose terms are chosen as a fit would
@@ -75,10 +75,13 @@ def larger_library(
     if not clear or new > VISIBLY * old:
         return None
     name = seen.labels[c]
+    errors = percent(new), percent(old)
+    if errors[0] == errors[1]:
+        errors = number(new), number(old)
     advice = Advice(
         "larger-library",
         f"Try the library {text}: with the best of its terms the held-out error of {name}' is "
-        f"{percent(new)}, with those of the present library {percent(old)}.",
+        f"{errors[0]}, with the best of the present library {errors[1]}.",
     )
     return LargerLibrary(text, c, old, new, left, advice)
 
