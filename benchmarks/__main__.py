@@ -1,7 +1,8 @@
 """Runs the benchmarks, writes their records and the page made from them.
 
 `python -m benchmarks` runs all, `python -m benchmarks suite` the speed of all parts (under ten
-minutes), `python -m benchmarks guard` compares that with its record.
+minutes), `python -m benchmarks guard` compares that with its record, `python -m benchmarks pages`
+writes the pages from the records as they are.
 """
 
 import json
@@ -44,6 +45,8 @@ PAGE = DOCS / "benchmarks.md"
 def main(names: list[str]) -> None:
     if names == ["guard"]:
         sys.exit("\n".join(guard(RECORDS / "suite.json")) or 0)
+    if names == ["pages"]:
+        return write_pages()
     unknown = set(names) - set(BENCHMARKS)
     if unknown:
         sys.exit(f"error: unknown benchmark {sorted(unknown)}; known are {sorted(BENCHMARKS)}.")
@@ -53,6 +56,12 @@ def main(names: list[str]) -> None:
         record = {"machine": f"{platform.machine()}, Python {platform.python_version()}"}
         record |= BENCHMARKS[name].measure()
         (RECORDS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
+    write_pages()
+    print(PAGE.read_text())
+
+
+def write_pages() -> None:
+    """What is made of the records."""
     page = "# Benchmarks\n\nWritten by `python -m benchmarks` from `benchmarks/records/`. "
     page += "Ratios were measured side by side in one run; seconds are those of a shared machine.\n"
     for name, benchmark in BENCHMARKS.items():
@@ -60,7 +69,6 @@ def main(names: list[str]) -> None:
         if file.exists():
             page += "\n" + benchmark.render(json.loads(file.read_text()))
     PAGE.write_text(page)
-    print(page)
     write_tables("strengths", strengths.strengths_table)
     write_tables("residuals", residuals.residuals_table)
     write_tables("defaults", defaults.defaults_tables)
