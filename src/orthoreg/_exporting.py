@@ -34,18 +34,75 @@ class AbstractExports(abc.ABC):
         """One SymPy expression per equation. A residual stands in it as a function of all
         variables, `residual_<name>(...)`; with `residual=False` it is left out.
 
-        `sympy.lambdify(symbols, expression, [{"residual_v": f}, "numpy"])` gives it a value."""
+        `sympy.lambdify(symbols, expression, [{"residual_v": f}, "numpy"])` gives it a value.
+
+        Parameters
+        ----------
+        residual
+            whether it stands in the expressions.
+
+        Returns
+        -------
+        expressions
+            in the order of `output_names_`.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> round(float(model.to_sympy()[0].diff("x0")), 3)
+        -1.0
+        """
         check_is_fitted(self)
         return export.to_sympy(self.field_, self.output_names_, residual=residual)
 
     def to_latex(self, precision: int = 4) -> list[str]:
-        """One line of LaTeX per equation; a residual is a function r of all variables."""
+        r"""One line of LaTeX per equation; a residual is a function r of all variables.
+
+        Parameters
+        ----------
+        precision
+            significant digits of coefficients.
+
+        Returns
+        -------
+        lines
+            in the order of `output_names_`; one for an equation of second order.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> print(*model.to_latex())
+        \dot{x}_{0} = -1.000\,x_{0}
+        """
         check_is_fitted(self)
         given = self.knowledge().fixed
         return export.to_latex(self.field_, self.output_names_, precision, self.velocity_of_, given)
 
     def to_mathml(self, precision: int = 4) -> list[str]:
-        """One MathML element per equation, for pages and notebooks; a residual is a function r."""
+        """One MathML element per equation, for pages and notebooks; a residual is a function r.
+
+        Parameters
+        ----------
+        precision
+            significant digits of coefficients.
+
+        Returns
+        -------
+        elements
+            as text, in the order of `to_latex`.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> model.to_mathml()[0][:5]
+        '<math'
+        """
         check_is_fitted(self)
         given = self.knowledge().fixed
         return export.to_mathml(
@@ -53,31 +110,108 @@ class AbstractExports(abc.ABC):
         )
 
     def to_python(self) -> str:
-        """Source of a NumPy function `vector_field(variables)`, the residual included."""
+        """Source of a NumPy function `vector_field(variables)`, the residual included.
+
+        Returns
+        -------
+        source
+            which needs NumPy alone.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> names = {}
+        >>> exec(model.to_python(), names)
+        >>> names["vector_field"](np.array([[2.0]])).round(3).tolist()
+        [[-2.0]]
+        """
         check_is_fitted(self)
         return export.to_python(self.field_, self.output_names_)
 
     def to_c(self) -> str:
         """Source of a C99 function `void vector_field(const double *z, double *dxdt)`, the
-        residual included; `z` holds the states, then the inputs."""
+        residual included; `z` holds the states, then the inputs.
+
+        Returns
+        -------
+        source
+            text of one file.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> "void vector_field(const double *z, double *dxdt)" in model.to_c()
+        True
+        """
         check_is_fitted(self)
         return export.to_c(self.field_, self.output_names_)
 
     def to_julia(self) -> str:
         """Source of a Julia function `vector_field(z)`, the residual included; `z` holds the
-        states, then the inputs. It needs no package."""
+        states, then the inputs. It needs no package.
+
+        Returns
+        -------
+        source
+            text of one file.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> "function vector_field(" in model.to_julia()
+        True
+        """
         check_is_fitted(self)
         return export.to_julia(self.field_, self.output_names_, len(self.state_names_))
 
     def to_matlab(self) -> str:
         """Source of the file vector_field.m for MATLAB and GNU Octave, the residual included: a
-        function of the column of states, then inputs."""
+        function of the column of states, then inputs.
+
+        Returns
+        -------
+        source
+            text of one file.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> "function dxdt = vector_field(" in model.to_matlab()
+        True
+        """
         check_is_fitted(self)
         return export.to_matlab(self.field_, self.output_names_, len(self.state_names_))
 
     def to_modelica(self, name: str = "HybridModel") -> str:
         """Source of a Modelica model of this name, the residual included: one variable per state,
-        which starts in the middle of the training data, and one input per input."""
+        which starts in the middle of the training data, and one input per input.
+
+        Parameters
+        ----------
+        name
+            of the model.
+
+        Returns
+        -------
+        source
+            text of one file.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> model.to_modelica("Decay").splitlines()[0]
+        'model Decay "Written by orthoreg"'
+        """
         return export.to_modelica(
             self.field_, self.output_names_, self._starts(name), model=name, clock=self.clock_
         )
@@ -86,7 +220,22 @@ class AbstractExports(abc.ABC):
         """Writes a Functional Mock-up Unit (FMI 2.0, model exchange), the residual included, which
         simulators of many makers import. It is compiled here, for this machine, and holds the C
         source for others. States are its outputs, and start in the middle of the training data;
-        jumps of `sign` and `heaviside` are no events in it."""
+        jumps of `sign` and `heaviside` are no events in it.
+
+        Parameters
+        ----------
+        path
+            the file to write.
+        name
+            of the model.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> model.to_fmu("decay.fmu", "Decay")  # doctest: +SKIP
+        """
         contents = export.to_fmu(
             self.field_, self.output_names_, self._starts(name), name=name, clock=self.clock_
         )
@@ -108,6 +257,13 @@ class AbstractExports(abc.ABC):
         """The model as a pure JAX function f(t, x, parameters, u), with its `.parameters`: for
         diffrax, `ODETerm(model.to_jax())`; for optax, gradients with respect to the parameters.
 
+        Returns
+        -------
+        field
+            a function of time, state, parameters and inputs.
+
+        Examples
+        --------
         >>> import diffrax, jax.numpy as jnp, numpy as np, orthoreg as og
         >>> x = np.random.default_rng(0).uniform(-1, 1, (100, 1))
         >>> field = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(x, -x).to_jax()
@@ -122,7 +278,21 @@ class AbstractExports(abc.ABC):
 
     def to_pysindy(self) -> Any:
         """A fitted `pysindy.SINDy` that predicts the same. Its library has one function for each
-        term in use, and one for the residual of an equation that has one, with coefficient 1."""
+        term in use, and one for the residual of an equation that has one, with coefficient 1.
+
+        Returns
+        -------
+        model
+            a `pysindy.SINDy`, which needs the extra of that name.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> model.to_pysindy().predict(np.array([[2.0]])).round(3).tolist()  # doctest: +SKIP
+        [[-2.0]]
+        """
         check_is_fitted(self)
         self._check_equations()
         return export.to_pysindy(self.field_, self.output_names_)

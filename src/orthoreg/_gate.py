@@ -177,6 +177,17 @@ class Gate:
     since their terms grow and what is held does not; but an equation that is all residual would
     stand still if that vanished.
 
+    Parameters
+    ----------
+    fade
+        how far beyond the edge the residual goes on, in distances.
+    landmarks
+        their number at most.
+    hold
+        whether the residual keeps, further out, what it is at the nearest landmarks.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> circle = np.linspace(0, 20 * np.pi, 1000)  # ten times round
     >>> region = og.Gate()(np.column_stack([np.cos(circle), np.sin(circle)]))

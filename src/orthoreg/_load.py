@@ -23,6 +23,17 @@ def load(path: str | os.PathLike[str]) -> AbstractModel:
     -------
     model
         as it was saved; `predict` gives the same bits.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/decay.orthoreg")
+    ...     og.load(f"{folder}/decay.orthoreg").predict([[2.0]]) == model.predict([[2.0]])
+    array([[ True]])
     """
     manifest, arrays = read_model(path)
     try:

@@ -303,7 +303,21 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         self.n_features_in_ = len(self.state_names_)
 
     def knowledge(self) -> Knowledge:
-        """What is known of the coefficients beside the data, as constraints."""
+        """What is known of the coefficients beside the data, as constraints.
+
+        Returns
+        -------
+        knowledge
+            `.fixed` and `.values`: which coefficients were given, and as what.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> bool(model.knowledge().fixed.any())
+        False
+        """
         given = {
             self.output_names_.index(position): self.state_names_.index(velocity)
             for position, velocity in self.velocity_of_.items()
@@ -355,6 +369,14 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         -------
         derivatives
             (N, n), in the order of `output_names_`.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> model.predict([[2.0], [3.0]]).round(3).tolist()
+        [[-2.0], [-3.0]]
         """
         if not hasattr(self, "field_"):
             check_is_fitted(self)  # costs more than the prediction of one row
@@ -363,10 +385,24 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
     def decompose(self, X: Any, u: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """The two parts of `predict(X, u)`.
 
+        Parameters
+        ----------
+        X, u
+            states and inputs, as for `predict`.
+
         Returns
         -------
         symbolic, neural
             what the equations and what the residual contribute, (N, n) each.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> symbolic, neural = model.decompose([[2.0]])
+        >>> symbolic.round(3).tolist(), neural.tolist()
+        ([[-2.0]], [[0.0]])
         """
         check_is_fitted(self)
         variables = self._variables(X, u)
@@ -374,7 +410,26 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         return self._shaped(field.symbolic(variables)), self._shaped(field.neural(variables))
 
     def distance(self, X: Any, u: Any = None) -> np.ndarray:
-        """How far each state is from the training data, as `Gate` measures it: 1 is their edge."""
+        """How far each state is from the training data, as `Gate` measures it.
+
+        Parameters
+        ----------
+        X, u
+            states and inputs, as for `predict`.
+
+        Returns
+        -------
+        distance
+            (N,): 1 at the edge of the training data, less inside.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)").fit(np.exp(-t)[:, None], t=t)
+        >>> (model.distance([[0.5], [5.0]]) > 1).tolist()
+        [False, True]
+        """
         check_is_fitted(self)
         if self.field_.region is None:
             raise InputError("The model has no gate, which is what measures distance; fit one "
@@ -390,7 +445,28 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, t: Any = None, u: Any = None
     ) -> float:
-        """R^2 of the predicted derivatives, the mean over equations that were learned."""
+        """R^2 of the predicted derivatives, the mean over equations that were learned.
+
+        Parameters
+        ----------
+        X, y, t, u
+            data, as for `fit`.
+        sample_weight
+            of rows; for `X` and `y` alone.
+
+        Returns
+        -------
+        r2
+            1 for a perfect model, 0 for one that is no better than the mean.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> round(model.score(3 * np.exp(-t)[:, None], t=t), 3)
+        1.0
+        """
         from sklearn.metrics import r2_score
 
         check_is_fitted(self)
@@ -404,7 +480,27 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         return float(r2_score(y, self.predict(X, u), sample_weight=sample_weight))
 
     def target_derivatives(self, data: Dataset) -> np.ndarray:
-        """The derivatives at the rows of a dataset that the model's loss measures it against."""
+        """The derivatives at the rows of a dataset that the model's loss measures it against.
+
+        Parameters
+        ----------
+        data
+            the runs.
+
+        Returns
+        -------
+        derivatives
+            (N, n): measured ones, or estimates.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> data = og.Dataset.from_arrays(np.exp(-t)[:, None], t)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(data)
+        >>> bool(abs(model.target_derivatives(data) + data.states).max() < 1e-3)
+        True
+        """
         check_is_fitted(self)
         loss = self.recipe().loss
         return loss.derivatives(in_states_of(self, data), self.field_.values)
@@ -445,6 +541,15 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
             ended, `.stopped_at` when, and `.message` where and which term dominated there. With a
             gate, `.left_at` is the first of the times `t` at which the state is outside the
             training data.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> forecast = model.simulate([2.0], [0.0, 1.0, 2.0])
+        >>> forecast.status, forecast.x[:, 0].round(3).tolist(), forecast.left_at
+        (<Status.completed: 'completed'>, [2.0, 0.736, 0.271], 0.0)
         """
         check_is_fitted(self)
         self._check_equations()
@@ -474,6 +579,15 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         -------
         rollouts
             one for each run.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> data = og.Dataset.from_arrays([np.exp(-t)[:, None], 2 * np.exp(-t)[:, None]], t)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(data)
+        >>> [round(float(one.x[20, 0]), 3) for one in model.forecast(data)]
+        [0.368, 0.736]
         """
         check_is_fitted(self)
         self._check_equations()
@@ -517,6 +631,14 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
             one per equation; '+ residual' where the network adds something, '(given)' after what
             was, '(told: ...)' where a network was drawn towards a known equation. One of second
             order is one line: "theta'' = -1.000 sin(theta)".
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> model.equations(), model.equations(2)
+        (["x0' = -1.000 x0"], ["x0' = -1.0 x0"])
         """
         check_is_fitted(self)
         known = self.knowledge()
@@ -616,7 +738,22 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         return found
 
     def learned_equations(self) -> list[int]:
-        """The places of the equations that were not given; of those that were, if all were."""
+        """The places of the equations that were not given; of those that were, if all were.
+
+        Returns
+        -------
+        places
+            in the order of `output_names_`.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> physics = og.Physics(equations={"x0": "x1"})
+        >>> states = np.column_stack([np.sin(t), np.cos(t)])
+        >>> og.OrthoReg("poly(1)", og.Zero(), physics=physics).fit(states, t=t).learned_equations()
+        [1]
+        """
         given = self.given_
         learned = export.learned_equations(self.output_names_, self.velocity_of_)
         return [c for c in learned if self.output_names_[c] not in given] or learned
@@ -692,6 +829,17 @@ class AbstractModel(AbstractExports, RegressorMixin, BaseEstimator):
         ----------
         path
             the file, which is replaced if it exists. `orthoreg.load` reads it.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/decay.orthoreg")
+        ...     og.load(f"{folder}/decay.orthoreg").equations()
+        ["x0' = -1.000 x0"]
         """
         check_is_fitted(self)
         write_model(path, *model_parts(self, self._term_evidence()))
@@ -735,6 +883,14 @@ def fit_together(
     -------
     models
         the same, fitted.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> models = [og.OrthoReg("x0", og.Zero(), sparsity=mu, solver=og.Exact()) for mu in (0, 9)]
+    >>> [m.equations() for m in og.fit_together(models, np.exp(-t)[:, None], t=t)]
+    [["x0' = -1.000 x0"], ["x0' = 0"]]
     """
     if not models:
         raise InputError("fit_together needs at least one model; the list is empty.")

@@ -23,6 +23,18 @@ def cluster(target: Any) -> Iterator[Any]:
     the address of a scheduler ("tcp://10.0.0.1:8786"), or a `distributed.Client`. What it made
     itself it closes again.
 
+    Parameters
+    ----------
+    target
+        a number, an address or a client; None for no cluster.
+
+    Returns
+    -------
+    context
+        for `with`.
+
+    Examples
+    --------
     >>> import orthoreg as og
     >>> with og.cluster(None):  # None: everything runs in this process
     ...     pass

@@ -43,7 +43,16 @@ class AbstractAugmentation(abc.ABC):
 @final
 @dataclass(frozen=True)
 class Zero(AbstractAugmentation):
-    """No residual: the purely symbolic model."""
+    """No residual: the purely symbolic model.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+    >>> model.equations()
+    ["x0' = -1.000 x0"]
+    """
 
     ridge: float | None = field(default=0.0, init=False, repr=False)
     learns_hidden = False
@@ -143,6 +152,12 @@ class MLP(AbstractAugmentation):
     ridge
         rho, the weight of the squared output weights; None leaves it to held-out data, and is zero
         for a gradient solver.
+
+    Examples
+    --------
+    >>> import orthoreg as og
+    >>> og.OrthoReg(augmentation=og.MLP(64, 2), solver=og.Adam(normalize=True)).augmentation.width
+    64
     """
 
     width: int = 128

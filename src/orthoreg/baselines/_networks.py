@@ -25,6 +25,15 @@ class UniversalODE(AbstractModel):
         `Adam(normalize=True)` if None.
     seed
         of the weights that training starts from.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> solver = og.Adam(epochs=5)
+    >>> model = og.UniversalODE(width=8, depth=1, solver=solver)
+    >>> model.fit(np.exp(-t)[:, None], t=t).predict([[0.5]]).shape
+    (1, 1)
     """
 
     def __init__(
@@ -70,6 +79,15 @@ class PINN(AbstractModel):
         `Adam(normalize=True)` if None.
     seed
         of the weights that training starts from.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> solver = og.Adam(epochs=5)
+    >>> model = og.PINN({"x0": "-x0"}, width=8, depth=1, solver=solver)
+    >>> model.fit(np.exp(-t)[:, None], t=t).predict([[0.5]]).shape
+    (1, 1)
     """
 
     def __init__(

@@ -27,6 +27,24 @@ class ChunkedDataset:
     `read` makes a `Dataset` of each of the `keys`; `lengths` are the rows of the runs in each
     chunk. `sample` holds some whole runs, 131,072 rows or little more: what needs runs at hand,
     such as forecasts, pictures and a summary, works on these and says so.
+
+    Parameters
+    ----------
+    read, keys
+        what reads a chunk, and what it is given for each.
+    lengths
+        rows of the runs in each chunk.
+    sample
+        some whole runs.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> runs = np.exp(-t)[None, :, None].repeat(9, axis=0)
+    >>> data = og.ChunkedDataset.from_arrays(runs, t, rows=400)
+    >>> og.OrthoReg("poly(1)", og.Zero()).fit(data).equations()
+    ["x0' = -1.000 x0"]
     """
 
     read: Callable[[Any], Dataset]
@@ -68,7 +86,29 @@ class ChunkedDataset:
         """Runs of equal length in an array (runs, times, states) that need not fit into memory: a
         memory-mapped file, an array of zarr or h5py, or one of Dask, whose chunks along the runs
         are taken. `t` holds the times, of all runs (times,) or of each (runs, times); `u` the
-        inputs, as `x` does the states."""
+        inputs, as `x` does the states.
+
+        Parameters
+        ----------
+        x, t, u
+            states, times and inputs.
+        names, input_names
+            of states and inputs; x0, x1, ... and u0, u1, ... if None.
+        rows
+            of a chunk, about.
+
+        Returns
+        -------
+        data
+            read when it is needed.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> data = og.ChunkedDataset.from_arrays(np.ones((6, 50, 2)), np.arange(50.0), rows=100)
+        >>> len(data.keys)
+        3
+        """
         from ._sources import from_arrays
 
         return from_arrays(x, t, u, names, input_names=input_names, rows=rows)
@@ -79,7 +119,30 @@ class ChunkedDataset:
     ) -> "ChunkedDataset":
         """Runs that come one by one: each a `Dataset`, or arrays (x, t) or (x, t, u), from any
         iterable or a Dask bag. Those of an iterable are written to `folder`, since every pass
-        needs them again: a temporary one, which goes with the data, unless one is named."""
+        needs them again: a temporary one, which goes with the data, unless one is named.
+
+        Parameters
+        ----------
+        runs
+            an iterable or a Dask bag.
+        rows
+            of a chunk, about.
+        folder
+            for the chunks.
+
+        Returns
+        -------
+        data
+            read when it is needed.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> runs = ((np.full((50, 1), float(i)), np.arange(50.0)) for i in range(6))
+        >>> data = og.ChunkedDataset.from_runs(runs, rows=100)
+        >>> len(data.keys)
+        3
+        """
         from ._sources import from_runs
 
         return from_runs(runs, rows=rows, folder=folder)

@@ -32,6 +32,19 @@ class Dataset:
     `clock` is the last input where that is the time itself, for equations that time enters.
     `filled` marks values that nobody measured, where some are missing among others of their row.
 
+    Parameters
+    ----------
+    times, states, inputs, derivatives
+        of all runs, one after the other.
+    offsets, labels
+        where each run begins, and what it is called.
+    state_names, input_names, time_name, group_name, units, source
+        of columns, and of the table that they came from.
+    velocity_of, estimated, notes, clock, filled
+        as above.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 5)
     >>> data = Dataset.from_arrays(np.column_stack([np.sin(t), np.cos(t)]), t, names=["x", "v"])
@@ -99,6 +112,14 @@ class Dataset:
         -------
         data
             a checked copy of the numbers.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> short, long = np.exp(-t[:50])[:, None], np.exp(-t)[:, None]
+        >>> og.Dataset.from_arrays([short, long], [t[:50], t], names=["x"]).n_samples
+        171
         """
         return cls._checked(**from_arrays(x, t, u, names, derivatives, input_names, units))
 

@@ -24,6 +24,14 @@ class Automatic(AbstractDifferentiator):
     fitted on their true times. Runs of three or four points, and samples in such bursts that
     no polynomial can be fitted, get `FiniteDifference`; they do not bind the others. States that
     were estimated from others, as velocities are, do not take part in the choice.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero(), loss=og.VectorField(og.Automatic()))
+    >>> model.fit(np.exp(-t)[:, None], t=t).equations(2)
+    ["x0' = -1.0 x0"]
     """
 
     @property

@@ -19,7 +19,16 @@ from ._local_polynomial import LocalPolynomial, check_window
 @dataclass(frozen=True)
 class FiniteDifference(AbstractDifferentiator):
     """Second-order differences for equal and unequal steps: the slope of the parabola through
-    three neighbours, one-sided at the ends of a run."""
+    three neighbours, one-sided at the ends of a run.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero(), loss=og.VectorField(og.FiniteDifference()))
+    >>> model.fit(np.exp(-t)[:, None], t=t).equations(2)
+    ["x0' = -1.0 x0"]
+    """
 
     @property
     def min_points(self) -> int:
@@ -49,6 +58,15 @@ class SmoothedFiniteDifference(AbstractDifferentiator):
         points of the smoother, as in the paper.
     degree
         of its polynomial, PySINDy's default.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> loss = og.VectorField(og.SmoothedFiniteDifference())
+    >>> model = og.OrthoReg("poly(1)", og.Zero(), loss=loss)
+    >>> model.fit(np.exp(-t)[:, None], t=t).equations(2)
+    ["x0' = -1.0 x0"]
     """
 
     window: int = 5

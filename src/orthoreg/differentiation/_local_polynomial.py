@@ -28,6 +28,14 @@ class SavitzkyGolay(AbstractDifferentiator):
         points of a window, an odd number.
     degree
         of the polynomial.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero(), loss=og.VectorField(og.SavitzkyGolay(7, 3)))
+    >>> model.fit(np.exp(-t)[:, None], t=t).equations(2)
+    ["x0' = -1.0 x0"]
     """
 
     window: int
@@ -63,6 +71,14 @@ class LocalPolynomial(AbstractDifferentiator):
         points of a window, an odd number.
     degree
         of the polynomial.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero(), loss=og.VectorField(og.LocalPolynomial(7, 3)))
+    >>> model.fit(np.exp(-t)[:, None], t=t).equations(2)
+    ["x0' = -1.0 x0"]
     """
 
     window: int

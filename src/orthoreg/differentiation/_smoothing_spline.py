@@ -29,6 +29,14 @@ class SmoothingSpline(AbstractDifferentiator):
     smoothing
         the strength; with None each state gets, on each time grid, the one that best predicts
         held-out points.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero(), loss=og.VectorField(og.SmoothingSpline()))
+    >>> model.fit(np.exp(-t)[:, None], t=t).equations(2)
+    ["x0' = -1.0 x0"]
     """
 
     smoothing: float | None = None

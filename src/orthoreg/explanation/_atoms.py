@@ -29,6 +29,13 @@ class Atom:
         of these names. Other words are variables of the data, or inner parameters.
     bounds
         of each inner parameter, by its name: `Atom("exp(-p*z)*w", p=(0, 10))`.
+
+    Examples
+    --------
+    >>> import orthoreg as og
+    >>> atom = og.Atom("exp(-p*z)*w", p=(0, 10))
+    >>> atom.formula, atom.bounds
+    ('exp(-p*z)*w', (('p', (0.0, 10.0)),))
     """
 
     formula: str

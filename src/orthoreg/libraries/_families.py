@@ -196,6 +196,15 @@ class PerState(AbstractLibrary):
         the library of each equation, or its text: {"omega": Fourier(1), "theta": "poly(1)"}.
     default
         of the equations without an entry.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> states = np.column_stack([np.sin(t), np.cos(t)])
+    >>> library = og.PerState({"x0": "x1", "x1": "poly(1)"})
+    >>> og.OrthoReg(library, og.Zero()).fit(states, t=t).equations(2)
+    ["x0' = 1.0 x1", "x1' = -1.0 x0"]
     """
 
     by_state: tuple[tuple[str, AbstractLibrary], ...]

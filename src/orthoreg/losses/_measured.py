@@ -29,7 +29,16 @@ class Measured(AbstractLoss):
     """`VectorField()` where the data are clean, or come with derivatives; `Weak()` where they are
     noisy or far apart: where noise is more than a thousandth of the standard deviation of some
     state, or would be more than a tenth of an acceleration in its plain second differences, or
-    where estimated derivatives are off by more than a five-hundredth and runs hold many windows."""
+    where estimated derivatives are off by more than a five-hundredth and runs hold many windows.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero(), loss=og.Measured())
+    >>> model.fit(np.exp(-t)[:, None], t=t).equations(2)
+    ["x0' = -1.0 x0"]
+    """
 
     def rule(self, data: Dataset) -> AbstractLoss:
         long = data.n_runs and np.median(data.run_lengths) >= _LONG

@@ -33,6 +33,12 @@ class OneStep(AbstractLoss):
     ----------
     method
         the one-step solver Psi: "rk4" or "euler".
+
+    Examples
+    --------
+    >>> import orthoreg as og
+    >>> og.OrthoReg(loss=og.OneStep(), solver=og.Adam(normalize=True)).loss
+    OneStep(method='rk4')
     """
 
     method: str = "rk4"
@@ -80,6 +86,12 @@ class MultiStep(AbstractLoss):
         steps in a window.
     method
         the one-step solver, "rk4" or "euler".
+
+    Examples
+    --------
+    >>> import orthoreg as og
+    >>> og.OrthoReg(loss=og.MultiStep(5), solver=og.Adam(normalize=True)).loss.steps
+    5
     """
 
     window: int = 10

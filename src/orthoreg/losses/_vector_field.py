@@ -29,6 +29,14 @@ class VectorField(AbstractLoss):
     ----------
     differentiation
         makes the estimates; the default lets the data choose a sliding polynomial.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero(), loss=og.VectorField())
+    >>> model.fit(np.exp(-t)[:, None], t=t).equations(2)
+    ["x0' = -1.0 x0"]
     """
 
     differentiation: AbstractDifferentiator = field(default_factory=Automatic)

@@ -51,6 +51,14 @@ class Weak(AbstractLoss):
         of it.
     order
         p in phi = (1 - s^2)^p.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero(), loss=og.Weak())
+    >>> model.fit(np.exp(-t)[:, None], t=t).equations(2)
+    ["x0' = -1.0 x0"]
     """
 
     widths: tuple[float, ...] | float | int | None = None

@@ -49,6 +49,8 @@ class Physics:
 
     Coefficients that this leaves open are chosen and estimated as ever; all of it holds exactly.
 
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og
     >>> t = np.linspace(0, 6, 200)
     >>> x = np.column_stack([np.cos(2 * t), -2 * np.sin(2 * t)])

@@ -46,7 +46,17 @@ def _named(names: tuple[str, ...], who: str) -> None:
 @final
 @dataclass(frozen=True)
 class Odd(AbstractSymmetry):
-    """f(-z) = -f(z): when all states and inputs change sign, so do all right-hand sides."""
+    """f(-z) = -f(z): when all states and inputs change sign, so do all right-hand sides.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> states = np.column_stack([np.sin(t), np.cos(t)])
+    >>> physics = og.Physics(symmetry=og.Odd())
+    >>> og.OrthoReg("poly(2)", og.Zero(), physics=physics).fit(states, t=t).equations(2)
+    ["x0' = 1.0 x1", "x1' = -1.0 x0"]
+    """
 
     def names(self) -> tuple[str, ...]:
         return ()
@@ -67,6 +77,15 @@ class Even(AbstractSymmetry):
         the variables.
     of
         further ones, as a list.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> physics = og.Physics(symmetry=og.Even("x0"))
+    >>> model = og.OrthoReg("poly(2)", og.Zero(), physics=physics)
+    >>> model.fit(np.tanh(t - 3)[:, None], t=t).equations(2)  # 1 - x0**2
+    ["x0' = 1.0 - 1.0 x0**2"]
     """
 
     of: tuple[str, ...]
@@ -100,6 +119,15 @@ class Reflection(AbstractSymmetry):
         the states.
     of
         further ones, as a list.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> states = np.column_stack([np.sin(t), np.cos(t)])
+    >>> physics = og.Physics(symmetry=og.Reflection("x0", "x1"))
+    >>> og.OrthoReg("poly(2)", og.Zero(), physics=physics).fit(states, t=t).equations(2)
+    ["x0' = 1.0 x1", "x1' = -1.0 x0"]
     """
 
     of: tuple[str, ...]
@@ -134,6 +162,12 @@ class Periodic(AbstractSymmetry):
         the variable.
     period
         of it; one turn in radians if not given.
+
+    Examples
+    --------
+    >>> import orthoreg as og
+    >>> og.Physics(symmetry=og.Periodic("theta")).symmetry[0]
+    Periodic(name='theta', period=6.283185307179586)
     """
 
     name: str

@@ -46,6 +46,26 @@ def report(
     the charts that need data are left out. What `model.explain` and `discover` found is shown if
     it is handed over, and so are a `summary` and `forecasts` that are there already.
 
+    Parameters
+    ----------
+    model
+        a fitted model.
+    path
+        the file to write.
+    data, t, u
+        measurements to show it on, as for `fit`.
+    explanation, discovery, summary, forecasts
+        what was found before.
+    title, command
+        the heading, and the command line that a reader may repeat.
+
+    Returns
+    -------
+    path
+        of the file.
+
+    Examples
+    --------
     >>> import numpy as np, orthoreg as og, tempfile
     >>> t = np.linspace(0, 6, 120)
     >>> model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(np.exp(-t)[:, None], t=t)

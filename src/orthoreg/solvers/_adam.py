@@ -62,6 +62,13 @@ class Adam(AbstractSolver):
     polish
         instead solves coefficients and output layer exactly, for the hidden layers as trained. A
         network whose `ridge` is None has none here; with noisy data a polished one wants some.
+
+    Examples
+    --------
+    >>> import orthoreg as og
+    >>> model = og.OrthoReg(augmentation=og.MLP(64, 2), solver=og.Adam(epochs=500, normalize=True))
+    >>> model.solver.epochs
+    500
     """
 
     epochs: int = 2000

@@ -43,6 +43,14 @@ class Exact(AbstractSolver):
         terms alone leave nothing to explain it is not even looked at, and of more rows than these
         an even share of every run is taken. Coefficients come from all rows in any case, and the
         residual is made orthogonal to the terms on all of them.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero(), sparsity=0.01, solver=og.Exact())
+    >>> model.fit(np.exp(-t)[:, None], t=t).equations(2)
+    ["x0' = -0.0071 - 0.93 x0"]
     """
 
     normalize: bool = False
