@@ -90,7 +90,7 @@ class MultiStep(AbstractLoss):
     Examples
     --------
     >>> import orthoreg as og
-    >>> og.OrthoReg(loss=og.MultiStep(5), solver=og.Adam(normalize=True)).loss.steps
+    >>> og.OrthoReg(loss=og.MultiStep(5), solver=og.Adam(normalize=True)).loss.window
     5
     """
 
