@@ -5,14 +5,16 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import orthoreg as og
 from orthoreg._errors import InputError
 from orthoreg.data import folds
+from orthoreg.fitting import prepare
 from orthoreg.moments import gather
 from orthoreg.selection import regularization_path
-from orthoreg.solvers import Regularization, TwoStage
+from orthoreg.solvers import Regularization, TwoStage, systems
 
 LAMBDAS, MUS, FOLDS = (0.1, 3.0, math.inf), (0.01, 0.1, 0.4), 4
 
@@ -156,8 +158,75 @@ def test_an_infinite_ridge_leaves_the_equations_alone(pendulum_runs):
         model.field_.features, model.field_.basis, rows, folds=3, fold_of_row=folds(rows, 3)
     )
     grid = {"orthogonalities": [1.0], "sparsities": [0.1]}
-    path = regularization_path(parts, model.field_.features.mask, **grid, ridges=[math.inf] * 2)
+    total = sum(parts[1:], start=parts[0])
+    one = (np.ones(total.n_features), np.ones(2))
+    mask, weights = model.field_.features.mask, Regularization(0.0, 0.0, 0.0)
+    groups = systems(total, mask, weights, one, None)
+    path = regularization_path(parts, groups, **grid, ridges=[math.inf] * 2)
     alone = og.tune(
         og.OrthoReg(augmentation=og.Zero(), solver=og.Exact()), pendulum_runs, folds=3, **grid
     )
     assert_allclose(path.errors, alone.path.errors, rtol=1e-9)
+
+
+def swings(noise=0.0):
+    t = np.linspace(0, 6, 151)
+    rng = np.random.default_rng(3)
+    runs = [
+        solve_ivp(lambda _, z: [z[1], -9.81 / 1.4 * np.sin(z[0]) - 0.3 * z[1]], (0, 6),
+                  rng.uniform(-1.5, 1.5, 2), t_eval=t, rtol=1e-9, atol=1e-9).y.T
+        for _ in range(5)
+    ]  # fmt: skip
+    noisy = [run + noise * rng.standard_normal(run.shape) for run in runs]
+    return og.Dataset.from_arrays(noisy, t, names=["theta", "omega"])
+
+
+GRID = {"orthogonalities": [0.1, math.inf], "sparsities": [1e-6, 1e-3, 0.1], "folds": 3}
+
+
+@pytest.mark.parametrize("residual", [og.Zero(), og.RandomFeatures(15, ridge=1e-2)])
+def test_what_is_known_holds_in_the_tuned_model(residual):
+    physics = og.Physics(
+        equations={"theta": "omega", "omega": "-g/L*sin(theta) + ..."}, values={"g": 9.81},
+        bounds={("omega", "omega"): (-0.2, 0)},
+    )  # fmt: skip
+    model = og.OrthoReg(
+        og.Polynomial(2), residual, physics=physics, solver=og.Exact(normalize=True)
+    )
+    tuned = og.tune(model, swings(), **GRID).model
+    assert tuned.equations()[0] == "theta' = omega (given)"
+    omega = tuned.feature_names_.index("omega")
+    assert tuned.coefficients_[1, omega] == -0.2  # the truth, -0.3, is beyond
+    assert tuned.parameters_["L"] == pytest.approx(1.4, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "physics",
+    [
+        og.Physics(relations=["coef(theta, omega) = -coef(omega, theta)"]),
+        og.Physics(conserved=["theta + omega"]),
+        og.Physics(symmetry=og.Odd()),
+    ],
+)
+def test_the_path_has_the_errors_of_constrained_fits_to_the_other_runs(physics):
+    data = swings(0.02)
+    model = og.OrthoReg(
+        og.Polynomial(2), og.RandomFeatures(8, ridge=0.1), physics=physics, solver=og.Exact(),
+        loss=og.VectorField(),
+    )  # fmt: skip
+    path = og.tune(model, data, **GRID).path
+    rows = og.VectorField().observe(data)
+    task, fold_of_row = prepare(model.recipe(), rows), folds(rows, GRID["folds"])
+    for f in range(GRID["folds"]):
+        moments = gather(task.features, task.basis, rows.only(fold_of_row != f))
+        test = rows.only(fold_of_row == f)
+        for i, lam in enumerate(path.orthogonalities):
+            for j, mu in enumerate(path.sparsities):
+                one = og.Exact().solve(
+                    moments, task.support, Regularization(mu, lam, 0.0), 0.1,
+                    knowledge=task.knowledge, basis_of=task.basis_of,
+                )  # fmt: skip
+                predicted = task.features(test.variables) @ one.coefficients.T
+                predicted = predicted + task.basis(test.variables) @ one.weights
+                error = np.mean(np.sum((predicted - test.targets) ** 2, axis=1))
+                assert_allclose(path.errors[i, j, f], error, rtol=1e-6)

@@ -12,10 +12,10 @@ from ._estimator import OrthoReg
 from ._scikit import clone
 from ._validation import given_runs, run_rows, training_rows
 from .data import fold_rule
-from .fitting import finish, prepare
+from .fitting import choose_terms, finish, prepare, warn_of_contradictions
 from .moments import gather
 from .selection import RegularizationPath, regularization_path
-from .solvers import Exact, Regularization, Solution
+from .solvers import Exact, FitResult, Regularization, Solution, systems
 
 _GRID = 50
 _ORTHOGONALITIES = (*np.logspace(-4, 4, _GRID - 1), math.inf)
@@ -101,29 +101,37 @@ def tune(
         observed, names = training_rows(copy, recipe.loss, X, y, t, u)
     else:
         observed, names = run_rows(runs, recipe.loss)
-    task = prepare(recipe, observed)
-    task.check_free("tune")
+    task, _ = choose_terms(recipe, prepare(recipe, observed))
     rows = task.linear_rows("Exact()")
     if len(rows) < folds:
         raise InputError(f"folds={folds} is more than the {len(rows)} samples.")
     parts = gather(task.features, task.basis, rows, folds=folds, fold_of_row=fold_rule(rows, folds))
-    start = solver.solve(parts, task.support, task.regularization, task.ridge, rows.target_mse)
-    scaled = [part.scaled(start.feature_scale, start.target_scale) for part in parts]
+
+    def solve(regularization: Regularization) -> FitResult:
+        return solver.solve(
+            parts, task.support, regularization, task.ridge, rows.target_mse,
+            knowledge=task.known, basis_of=task.basis_of,
+        )  # fmt: skip
+
+    start = solve(task.regularization)
+    sizes = (start.feature_scale, start.target_scale)
     if sparsities is None:
         largest = 2 * max(float(np.abs(start.moments.a).max(initial=0.0)), 1e-300)
         sparsities = tuple(largest * np.logspace(-6, 0, _GRID))
+    settled = set(task.known.given_equations)
+    groups = systems(start.moments, task.support, task.regularization, sizes, task.known)
     path = regularization_path(
-        scaled,
-        task.support,
+        [part.scaled(*sizes) for part in parts],
+        [system for system in groups if not settled.issuperset(system.equations)],
         lams,
         sparsities,
-        magnitude=float(model.magnitude),
         ridges=[equation.ridge for equation in start.equations],
-        given=task.given,
+        functions=None if task.basis_of is None else list(task.basis_of),
     )
     lam, mu = path.best
     copy.set_params(orthogonality=lam, sparsity=mu)
     best = copy.recipe()
-    result = solver.solve(parts, task.support, best.regularization, task.ridge, rows.target_mse)
-    fit = finish(best, task, Solution.of(result, task.basis), None)
+    solution = Solution.of(solve(best.regularization), task.basis)
+    warn_of_contradictions(task, solution)
+    fit = finish(best, task, solution, None)
     return Tuning(copy._learn(fit, names), path)

@@ -2,6 +2,7 @@
 
 from ._adapt import adapt as adapt
 from ._adapt import describe as describe
+from ._contradictions import warn_of_contradictions as warn_of_contradictions
 from ._recipe import Recipe as Recipe
 from ._recipe import needs_rows as needs_rows
 from ._route import Fit as Fit

@@ -1,20 +1,20 @@
 """lam and mu by the prediction loss on held-out runs, over a whole grid, from moments.
 
 For one lam the best residual is affine in the coefficients, v = v_0 + V w, so that the held-out
-error is a quadratic form in w. It is set up once for each lam; every mu then costs K^2.
+error is a quadratic form in w. It is set up once for each lam; every mu then costs K^2. Equations
+of which something is known are solved and judged one pair at a time.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from .._progress import track
-from .._typing import Mask
 from ..moments import Moments
-from ..solvers import Reduction, Spectrum, exact_path
+from ..solvers import EquationProblem, Reduction, Spectrum, System, exact_path, squared_error
 
 
 @final
@@ -39,34 +39,83 @@ class RegularizationPath:
 
 def regularization_path(
     folds: Sequence[Moments],
-    mask: Mask,
+    groups: Sequence[System],
     orthogonalities: Sequence[float],
     sparsities: Sequence[float],
     *,
-    magnitude: float = 0.0,
     ridges: Sequence[float],
-    given: Collection[int] = (),
+    functions: Sequence[Bool[np.ndarray, " H"]] | None = None,
 ) -> RegularizationPath:
     """Errors on each fold of the exact solutions for all the others; one rho for each equation.
-    Those that are `given` do not count."""
+    `groups` are the equations that count, those that constraints couple together, and `functions`
+    says which of the basis each equation's residual is made of."""
     total = sum(folds[1:], start=folds[0])
     errors = np.zeros((len(orthogonalities), len(sparsities), len(folds)))
+    strengths = (orthogonalities, sparsities)
     for f, fold in enumerate(track(folds, "Validating strengths")):
-        spectrum = Spectrum.of(total - fold)
-        rotated = _Rotated.of(fold, spectrum)
-        for c, (allowed, ridge) in enumerate(zip(mask, ridges, strict=True)):
-            if c in given:
-                continue
-            alone = np.zeros_like(mask)
-            alone[c] = allowed
-            w = exact_path(
-                spectrum, alone, orthogonalities, sparsities, magnitude=magnitude, ridge=ridge
-            )[:, :, c]
-            reduction = Reduction.of(spectrum, c, np.flatnonzero(allowed), magnitude, ridge)
-            for i, lam in enumerate(orthogonalities):
-                errors[i, :, f] += rotated.errors(reduction, float(lam), w[i], c)
+        whole = (Spectrum.of(total - fold), fold) if functions is None else None
+        for system in groups:
+            train, test = whole or _own(total - fold, fold, system, functions)
+            own = [ridges[c] for c in system.equations]
+            if system.equalities is None and system.kept is None:
+                errors[:, :, f] += _free_errors(train, test, system.problems[0], own[0], *strengths)
+            else:
+                errors[:, :, f] += _held_errors(train, test, system, own, *strengths)
     return RegularizationPath(
         tuple(float(lam) for lam in orthogonalities), tuple(float(mu) for mu in sparsities), errors
+    )
+
+
+def _own(
+    train: Moments, test: Moments, system: System, functions: Any
+) -> tuple[Spectrum, Moments]:
+    """Both parts with the functions that the residuals of a system are made of."""
+    own = np.logical_and.reduce([functions[c] for c in system.equations])
+    return Spectrum.of(train.only_basis(own)), test.only_basis(own)
+
+
+def _free_errors(
+    train: Spectrum,
+    test: Moments,
+    problem: EquationProblem,
+    ridge: float,
+    orthogonalities: Sequence[float],
+    sparsities: Sequence[float],
+) -> Float[np.ndarray, "L M"]:
+    """Of one equation without constraints."""
+    c, terms = problem.equation, problem.terms
+    magnitude = float(problem.regularization.magnitude)
+    alone = np.zeros((test.n_targets, test.n_features), dtype=bool)
+    alone[c, terms] = True
+    w = exact_path(train, alone, orthogonalities, sparsities, magnitude=magnitude, ridge=ridge)
+    reduction = Reduction.of(train, c, terms, magnitude, ridge)
+    rotated = _Rotated.of(test, train)
+    return np.stack(
+        [rotated.errors(reduction, float(lam), w[i, :, c], c)
+         for i, lam in enumerate(orthogonalities)]
+    )  # fmt: skip
+
+
+def _held_errors(
+    train: Spectrum,
+    test: Moments,
+    system: System,
+    ridges: Sequence[float],
+    orthogonalities: Sequence[float],
+    sparsities: Sequence[float],
+) -> Float[np.ndarray, "L M"]:
+    """Of equations that are solved under constraints, together."""
+    return np.array(
+        [
+            [
+                sum(
+                    squared_error(test, c, fit.w, fit.v)
+                    for c, fit in zip(system.equations, fits, strict=True)
+                )
+                for fits in system.along(train, ridges, float(lam), sparsities)
+            ]
+            for lam in orthogonalities
+        ]
     )
 
 

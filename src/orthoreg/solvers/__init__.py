@@ -23,4 +23,6 @@ from ._solver import AbstractSolver as AbstractSolver
 from ._solver import Solution as Solution
 from ._solver import Task as Task
 from ._solver import Training as Training
+from ._system import System as System
+from ._system import systems as systems
 from ._two_stage import TwoStage as TwoStage

@@ -71,6 +71,25 @@ class System:
         ]
         return self._conserving(fits)
 
+    def along(
+        self,
+        spectrum: Spectrum,
+        ridges: Sequence[float],
+        orthogonality: float,
+        sparsities: Sequence[float],
+    ) -> list[list[EquationFit]]:
+        """The minimisers for one lam and every mu; each starts the search for the next smaller."""
+        found: list[list[EquationFit]] = [[]] * len(sparsities)
+        starts = [np.zeros(len(problem.terms)) for problem in self.problems]
+        for j in np.argsort(sparsities)[::-1]:
+            strengths = replace(
+                self.problems[0].regularization,
+                orthogonality=float(orthogonality), sparsity=float(sparsities[j]),
+            )  # fmt: skip
+            problems = tuple(replace(one, regularization=strengths) for one in self.problems)
+            found[j] = replace(self, problems=problems).solve(spectrum, ridges, starts)
+        return found
+
     def symbolic(self, moments: Moments, sparsity: float) -> list[EquationFit]:
         """The minimiser without a residual, or with one that is orthogonal to the terms."""
         problems = []
