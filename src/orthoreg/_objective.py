@@ -46,7 +46,47 @@ class Weights:
         return jnp.stack([jnp.ones_like(self.mu), self.mu, self.lam, self.lam2, self.rho])
 
 
-@pytree(meta=["features", "loss", "counted", "given"])
+@pytree()
+@final
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What is known of the parameters: given coefficients have their `values`, the others lie
+    between `low` and `high` and meet `matrix` vec(w) = `right`, which leaves given ones out; `pull`
+    is the pseudo-inverse of the matrix. `mixing` maps output layers to such as conserve what they
+    must, without any in equations that have no residual; `functions` are those of the basis that
+    each may use."""
+
+    given: Bool[Arrays, "K c"]
+    values: Float[Arrays, "K c"]
+    low: Float[Arrays, "K c"]
+    high: Float[Arrays, "K c"]
+    matrix: Float[Arrays, "q Kc"]
+    right: Float[Arrays, " q"]
+    pull: Float[Arrays, "Kc q"]
+    mixing: Float[Arrays, "c c"]
+    functions: Bool[Arrays, "H c"]
+
+    def coefficients(self, w: Float[Arrays, "K c"], xp: Any) -> Float[Arrays, "K c"]:
+        """Coefficients that meet what is given and related. What is minimised over w goes through
+        here: Adam weighs each coordinate of a gradient differently, and one that does not lie
+        within the relations would then lead past the minimum under them."""
+        if self.matrix.shape[0]:
+            moved = self.pull @ (self.matrix @ w.reshape(-1) - self.right)
+            w = w - moved.reshape(w.shape)
+        return xp.where(self.given, self.values, w)
+
+    def weights(self, v: Float[Arrays, "H c"], xp: Any) -> Float[Arrays, "H c"]:
+        return xp.where(self.functions, v, 0.0) @ self.mixing.T
+
+    def nearest(self, w: Float[Arrays, "K c"], xp: Any) -> Float[Arrays, "K c"]:
+        """Coefficients within the bounds that nearly meet the relations too, by projections in
+        turn."""
+        for _ in range(3 if self.matrix.shape[0] else 0):
+            w = xp.clip(self.coefficients(w, xp), self.low, self.high)
+        return xp.clip(w, self.low, self.high)
+
+
+@pytree(meta=["features", "loss", "counted"])
 @final
 @dataclass(frozen=True, eq=False)
 class Objective:
@@ -55,8 +95,8 @@ class Objective:
     Features are divided by `feature_scale`, the field is `target_scale` times what the parameters
     say, and errors are divided by `error_scale`; all are one unless the problem is normalised.
     `whitening` is there for the exact projection: the network then loses what the library can
-    represent before it is used. Parts that are not `counted` are not computed. `given` are pairs
-    of an equation and the term that it is: it counts, and nothing of it is learned.
+    represent before it is used. Parts that are not `counted` are not computed. What is `held`
+    counts, and is not learned.
     """
 
     features: FeatureMap
@@ -68,7 +108,7 @@ class Objective:
     whitening: Float[Arrays, "c K K"] | None
     counted: tuple[bool, ...] = (True,) * len(PARTS)
     term_parameters: Float[Arrays, " q"] | None = None
-    given: tuple[tuple[int, int], ...] = ()
+    held: Held | None = None
 
     def library(self, variables: Float[Arrays, "N V"]) -> Float[Arrays, "N K"]:
         """The scaled features, traced by JAX."""
@@ -97,13 +137,12 @@ class Objective:
             return None
         points = segments.points.reshape(theta.shape[0], -1)
         values: Any = parameters.basis(points, jnp) if psi is None else psi
-        return self._projected(theta, values @ self._free(parameters.weights))[1]
+        return self._projected(theta, values @ self._weights(parameters.weights))[1]
 
-    def _free(self, values: Any) -> Any:
-        """The columns of equations, with zeros for those that are given."""
-        for equation, _ in self.given:
-            values = values.at[:, equation].set(0.0)
-        return values
+    def _weights(self, v: Any) -> Any:
+        import jax.numpy as jnp
+
+        return v if self.held is None else self.held.weights(v, jnp)
 
     def _projected(
         self, theta: Float[Arrays, "N K"], network: Float[Arrays, "N c"]
@@ -135,11 +174,10 @@ class Objective:
 
         B, P, _ = segments.points.shape
         points = segments.points.reshape(B * P, -1)
-        free = self._free(jnp.where(self.allowed.T, parameters.coefficients, 0.0))
-        w = free
-        for c, term in self.given:
-            w = w.at[term, c].set(self.feature_scale[term] / self.target_scale[c])
-        v, basis = self._free(parameters.weights), parameters.basis
+        w = free = jnp.where(self.allowed.T, parameters.coefficients, 0.0)
+        if self.held is not None:
+            w, free = self.held.coefficients(free, jnp), jnp.where(self.held.given, 0.0, free)
+        v, basis = self._weights(parameters.weights), parameters.basis
         symbolic = theta @ w
 
         residual = (basis(points, jnp) if psi is None else psi) @ v

@@ -28,15 +28,18 @@ def warn_of_contradictions(task: Task, solution: Solution) -> None:
         if c in task.given or size <= 0:
             continue
         free = _unexplained(library, terms, c) / size
+        moments, fit = solution.result.moments, solution.result.equations[c]
+        # of a training that is not at its end yet, nothing that more of it would explain
+        untrained = 0.0 if solution.training is None else fit.duality_gap / float(moments.yy[c])
         if c in known.complete:
             w = known.low[c] if c in known.given_equations else solution.coefficients[c]
-            left = squared_error(library, c, np.asarray(w), np.zeros(0)) / size
+            left = squared_error(library, c, np.asarray(w), np.zeros(0)) / size - untrained
             if left > _FAR and free < _BETTER * left:
                 _warn(f"the given equation of '{name}'", name, left, free,
                       "Check its signs and units.")  # fmt: skip
         elif symmetric:
-            moments, fit = solution.result.moments, solution.result.equations[c]
             left = squared_error(moments, c, fit.w - fit.p, fit.v) / float(moments.yy[c])
+            left -= untrained
             noise = float(task.observed.target_mse[c]) / size
             if left > max(_SEEN, 4 * noise) and free < _BETTER * left:
                 _warn("the symmetry", name, left, free, "Leave it out, or check the columns.")

@@ -66,9 +66,7 @@ def regularization_path(
     )
 
 
-def _own(
-    train: Moments, test: Moments, system: System, functions: Any
-) -> tuple[Spectrum, Moments]:
+def _own(train: Moments, test: Moments, system: System, functions: Any) -> tuple[Spectrum, Moments]:
     """Both parts with the functions that the residuals of a system are made of."""
     own = np.logical_and.reduce([functions[c] for c in system.equations])
     return Spectrum.of(train.only_basis(own)), test.only_basis(own)

@@ -18,10 +18,12 @@ from ..data import Rows, held_out_rows
 from ..losses import Segments
 from ..moments import Moments, gather, no_basis
 from ..penalties import whitening
-from ._equation import EquationProblem, objective
+from ._equation import objective
+from ._holding import active_terms, held_by, orthogonal_to, settle, with_known_terms
 from ._reduction import Spectrum
 from ._result import EquationFit, FitResult, dependences, scales
 from ._solver import AbstractSolver, Solution, Task, Training
+from ._system import Sizes, System, systems
 
 if TYPE_CHECKING:
     from ._training import Loop
@@ -113,8 +115,7 @@ class Adam(AbstractSolver):
 
     def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
         """Tasks that differ in strengths, seed and starting values alone train in one batch."""
-        for task in tasks:
-            task.check_free("solver=Adam()")
+        tasks = [with_known_terms(task) for task in tasks]
         solutions: dict[int, Solution] = {}
         # all checks come before the first training
         groups = [(group, self.prepared([tasks[i] for i in group])) for group in _alike(tasks)]
@@ -239,21 +240,19 @@ class Adam(AbstractSolver):
     ) -> Solution:
         """The fit in double precision, from the moments of the trained network."""
         mask = task.features.mask
+        sizes = (np.asarray(setting.feature_scale), np.asarray(setting.target_scale))
+        held = held_by(task, sizes)
         w = np.where(mask, np.asarray(parameters.coefficients, np.float64).T, 0.0)
-        w = np.where(np.abs(w) > self.threshold, w, 0.0)
+        w = settle(held, task, w, self.threshold)
         if task.fixed is not None:
-            w = task.fixed * setting.feature_scale / setting.target_scale[:, None]
-        v = np.array(parameters.weights, np.float64)
-        for c, term in task.given.items():
-            w[c], v[:, c] = 0.0, 0.0
-            w[c, term] = setting.feature_scale[term] / setting.target_scale[c]
+            w = task.fixed * sizes[0] / sizes[1][:, None]
+        v = np.asarray(held.weights(np.array(parameters.weights, np.float64), np))
         basis = task.basis
         if task.learns_hidden:
             layers: Any = parameters.basis
             found = (layers.weights, layers.biases)
             weights, biases = (tuple(np.asarray(a, np.float64) for a in part) for part in found)
             basis = replace(basis, weights=weights, biases=biases)  # type: ignore[call-arg]
-        sizes = (np.asarray(setting.feature_scale), np.asarray(setting.target_scale))
         in_units = sizes[1][:, None] / sizes[0]
         field = HybridField(
             task.features, w * in_units, basis, v * setting.target_scale, np.zeros_like(w)
@@ -264,7 +263,7 @@ class Adam(AbstractSolver):
         projects = task.regularization.projects
         p = np.zeros_like(w)
         if projects:
-            allowed = enumerate(task.support)
+            allowed = enumerate(orthogonal_to(task))
             p = np.stack([_projection(moments, row) @ v[:, c] for c, row in allowed])
         if task.linear is None:
             field = replace(field, correction=p * in_units)
@@ -272,8 +271,20 @@ class Adam(AbstractSolver):
             observed = implied.at(task.loss.segment_rows(rows))
             (moments,) = gather(task.features, basis, observed)
             moments = moments.scaled(*sizes)
+        trained = []
+        for c, allowed in enumerate(orthogonal_to(task)):
+            terms, no_residual = np.flatnonzero(allowed), c in task.known.complete
+            trained.append(
+                EquationFit(
+                    terms=terms, w=w[c], v=v[:, c], p=p[c],
+                    sparsity=float(task.regularization.sparsity),
+                    ridge=math.inf if no_residual else float(task.ridge or 0.0),
+                    duality_gap=math.nan, dependences=dependences(moments, terms),
+                    active=active_terms(held, w[c], c),
+                )
+            )  # fmt: skip
         equations = tuple(
-            self._equation(task, moments, c, w[c], v[:, c], p[c]) for c in range(len(mask))
+            trained if task.linear is None else self._judged(task, moments, trained, sizes)
         )
         objectives = None
         if task.linear is not None:
@@ -283,39 +294,49 @@ class Adam(AbstractSolver):
         result = FitResult(moments, mask, task.regularization, *sizes, equations, objectives)
         return Solution.of(result, basis, training)
 
-    def _equation(
-        self, task: Task, moments: Moments, c: int, w: np.ndarray, v: np.ndarray, p: np.ndarray
-    ) -> EquationFit:
-        """One equation as trained, with its distance from the optimum for these hidden layers."""
-        terms = np.flatnonzero(task.support[c])
-        ridge = float(task.ridge or 0.0)
-        trained = EquationFit(
-            terms=terms, w=w, v=v, p=p, sparsity=float(task.regularization.sparsity), ridge=ridge,
-            duality_gap=math.nan, dependences=dependences(moments, terms),
-        )  # fmt: skip
-        if task.linear is None:
-            return trained
-        projects = task.regularization.projects
-        M = _projection(moments, task.support[c]) if projects else None
-        spectrum = Spectrum.of(moments if M is None else moments.with_basis_minus(M))
-        # what is left of the network has no overlap, so that its penalty is nothing
-        weights = task.regularization
-        weights = replace(weights, orthogonality=0.0) if projects else weights
-        problem = EquationProblem.of(moments, c, task.support[c], weights)
-        exact = (
-            problem.solve(spectrum, ridge)
-            if task.fixed is None
-            else problem.residual(spectrum, ridge, w)
-        )
-        exact = replace(
-            exact, dependences=trained.dependences, p=p * 0 if M is None else M @ exact.v
-        )
-        reached, optimum = (
-            objective(moments, c, fit, task.regularization) for fit in (trained, exact)
-        )
-        if self.polish and optimum <= reached:
-            return exact
-        return replace(trained, duality_gap=max(reached - optimum, 0.0) + exact.duality_gap)
+    def _judged(
+        self, task: Task, moments: Moments, trained: list[EquationFit], sizes: Sizes
+    ) -> list[EquationFit]:
+        """The equations with their distance from the optimum for these hidden layers, or, if they
+        are to be polished, that optimum. Equations that constraints couple have one distance."""
+        found = list(trained)
+        for system in systems(moments, task.support, task.regularization, sizes, task.known):
+            best = self._optimum(task, moments, system, [trained[c] for c in system.equations])
+            gap = sum(
+                objective(moments, c, trained[c], task.regularization)
+                - objective(moments, c, fit, task.regularization)
+                for c, fit in zip(system.equations, best, strict=True)
+            )
+            for c, fit in zip(system.equations, best, strict=True):
+                if self.polish and gap >= 0:
+                    found[c] = replace(fit, dependences=trained[c].dependences)
+                else:
+                    found[c] = replace(trained[c], duality_gap=max(gap, 0.0) + fit.duality_gap)
+        return found
+
+    def _optimum(
+        self, task: Task, moments: Moments, system: System, trained: list[EquationFit]
+    ) -> list[EquationFit]:
+        """The best coefficients and output layers for the hidden layers as they are."""
+        ridges = [fit.ridge for fit in trained]
+        given = np.stack([fit.w for fit in trained])
+        if not task.regularization.projects:
+            spectrum = Spectrum.of(moments)
+            if task.fixed is None:
+                return system.solve(spectrum, ridges)
+            return system.residual(spectrum, ridges, given)
+        # what is left of the network has no overlap: the coefficients are those without it
+        alone = system.symbolic(moments, float(task.regularization.sparsity))
+        known = trained if task.fixed is not None else alone
+        best = []
+        for one, fit, ridge in zip(system.problems, known, ridges, strict=True):
+            M = _projection(moments, orthogonal_to(task)[one.equation])
+            weights = replace(one.regularization, orthogonality=0.0)
+            spectrum = Spectrum.of(moments.with_basis_minus(M))
+            v = replace(one, regularization=weights).residual(spectrum, ridge, fit.w).v
+            gap = 0.0 if task.fixed is not None else fit.duality_gap
+            best.append(replace(fit, v=v, p=M @ v, ridge=ridge, duality_gap=gap))
+        return system.conserving(best)
 
 
 def _alike(tasks: Sequence[Task]) -> list[list[int]]:
@@ -326,10 +347,19 @@ def _alike(tasks: Sequence[Task]) -> list[list[int]]:
         key = (
             id(task.observed), task.features, task.loss, task.learns_hidden, shapes,
             task.regularization.projects, task.fixed is None,
-            task.support.tobytes(), tuple(task.given.items()),
+            task.support.tobytes(), _key(task),
         )  # fmt: skip
         groups.setdefault(key, []).append(i)
     return list(groups.values())
+
+
+def _key(task: Task) -> tuple:
+    """What is known, such that equal knowledge has equal keys; empty if nothing is."""
+    known = task.known
+    if not known.beyond(()):
+        return ()
+    arrays = (known.low, known.high, known.required, known.relations, known.values, known.conserved)
+    return (known.complete, *(array.tobytes() for array in arrays))
 
 
 def objective_of(tasks: list[Task], rows: Rows, normalize: bool) -> Objective:
@@ -346,16 +376,17 @@ def objective_of(tasks: list[Task], rows: Rows, normalize: bool) -> Objective:
     weights = np.array([[getattr(_weights(one), name) for name in ("mu", "lam", "lam2", "rho")]
                         for one in tasks])  # fmt: skip
     projects = task.regularization.projects
+    allowed = orthogonal_to(task)
     return Objective(
         features=task.features,
         loss=task.loss,
         feature_scale=feature_scale,
         target_scale=target_scale,
         error_scale=target_scale * reach,
-        allowed=task.support,
-        whitening=whitening(scaled.A, task.support, least=_LEAST) if projects else None,
+        allowed=allowed,
+        whitening=whitening(scaled.A, allowed, least=_LEAST) if projects else None,
         counted=(True, *np.any(weights > 0, axis=0).tolist()),
-        given=tuple(task.given.items()),
+        held=held_by(task, (feature_scale, target_scale)) if _key(task) else None,
         term_parameters=np.array(task.features.values),
     )
 
@@ -394,6 +425,8 @@ def _start(task: Task, setting: Objective) -> Parameters:
     w = np.zeros((len(setting.target_scale), len(setting.feature_scale)))
     if task.fixed is not None:
         w = task.fixed * setting.feature_scale / setting.target_scale[:, None]
+    elif setting.held is not None:
+        w = settle(setting.held, task, w, 0.0)
     return Parameters(w.T, task.basis, weights)
 
 

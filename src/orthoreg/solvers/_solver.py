@@ -57,14 +57,6 @@ class Task:
         shape = (len(self.features.allowed), len(self.features.terms))
         return self.knowledge or Knowledge.none(shape)
 
-    def check_free(self, who: str) -> None:
-        """Refuses what is known beside given rates, for a solver that cannot hold it."""
-        if self.known.beyond(self.given):
-            raise InputError(
-                f"physics=... is held exactly by solver=Exact() alone; {who} cannot hold it. Leave "
-                f"one of them out."
-            )
-
     def linear_rows(self, who: str) -> AnyRows:
         """The rows of the linear problem, which `who` cannot do without."""
         if self.linear is None:

@@ -54,7 +54,7 @@ class System:
                 problem.solve(spectrum, ridge, start)
                 for problem, ridge, start in zip(self.problems, ridges, begin, strict=True)
             ]
-            return self._conserving(fits)
+            return self.conserving(fits)
         reduced = [
             problem.reduce(spectrum, ridge)
             for problem, ridge in zip(self.problems, ridges, strict=True)
@@ -69,7 +69,7 @@ class System:
                 self.problems, ridges, solved, reduced, active, strict=True
             )
         ]
-        return self._conserving(fits)
+        return self.conserving(fits)
 
     def along(
         self,
@@ -123,7 +123,7 @@ class System:
             problem.residual(spectrum, ridge, w)
             for problem, ridge, w in zip(self.problems, ridges, given, strict=True)
         ]
-        return self._conserving(fits)
+        return self.conserving(fits)
 
     def _minimum(
         self,
@@ -152,11 +152,12 @@ class System:
             begin[:] = w
         return solved, joint.duality_gap(found, 0.0), active
 
-    def _conserving(self, fits: list[EquationFit]) -> list[EquationFit]:
+    def conserving(self, fits: list[EquationFit]) -> list[EquationFit]:
+        """The fits with residuals that conserve what they must."""
         if self.kept is None:
             return fits
-        v = np.stack([fit.v for fit in fits], axis=1) @ self.kept.T
-        return [replace(fit, v=v[:, i]) for i, fit in enumerate(fits)]
+        v, p = (np.stack([getattr(fit, of) for fit in fits], axis=1) @ self.kept.T for of in "vp")
+        return [replace(fit, v=v[:, i], p=p[:, i]) for i, fit in enumerate(fits)]
 
 
 def systems(
@@ -194,7 +195,7 @@ def _system(
 ) -> System:
     rows = list(equations)
     complete = tuple(i for i, c in enumerate(rows) if c in knowledge.complete)
-    kept = _conserving(knowledge.conserved[:, rows], sizes[1][rows], complete)
+    kept = conserving(knowledge.conserved[:, rows], sizes[1][rows], complete)
     own = support[rows]
     low, high = knowledge.low[rows].copy(), knowledge.high[rows].copy()
     if kept is not None:  # residuals that are orthogonal to the same terms
@@ -220,7 +221,7 @@ def _system(
     )
 
 
-def _conserving(
+def conserving(
     conserved: Float[np.ndarray, "m g"], scale: Float[np.ndarray, " g"], complete: Sequence[int]
 ) -> Float[np.ndarray, "g g"] | None:
     """The projection of residuals, in units of `scale`, on those with N v = 0 and none in complete

@@ -265,6 +265,14 @@ class _Model:
     def parameters(self, flat: Any) -> Parameters:
         return _rebuilt(self.start, self.unravel(flat), self.schedule)
 
+    def feasible(self, flat: Any) -> Any:
+        """The vector with coefficients that meet what is known of them."""
+        held = self.objective.held
+        if held is None or not self.schedule.learns_coefficients:
+            return flat
+        weights, w, *hidden = self.unravel(flat)
+        return ravel_pytree((weights, held.nearest(w, jnp), *hidden))[0]
+
     def total(self, flat: Any, *batch: Any) -> tuple[Any, Any]:
         """J and its weighted parts on a batch: segments, features, second batch, psi."""
         parts = self.objective.parts(self.parameters(flat), *batch)
@@ -317,7 +325,7 @@ class _Model:
         if self.schedule.batch:
             flat, moments = self.batches(epoch, state, rate)
         else:
-            flat, moments = _adam_step(state.flat, state.moments, gradient, rate)
+            flat, moments = self.step(state.flat, state.moments, gradient, rate)
         go = (state.code == RUNNING) & (epoch < pace.epochs)
         return replace(
             state,
@@ -347,16 +355,15 @@ class _Model:
                 second = (other.points.reshape(-1, other.points.shape[-1]), features)
             psi = None if self.psi is None else rows_of(self.psi, rows)
             gradient, _ = jax.grad(self.total, has_aux=True)(carry[0], *chosen(rows), second, psi)
-            return _adam_step(*carry, gradient, rate), None
+            return self.step(*carry, gradient, rate), None
 
         rows = order.reshape(-1, size)
         keys = jax.random.split(second_key, len(rows))
         return jax.lax.scan(step, (state.flat, state.moments), (rows, keys))[0]
 
-
-def _adam_step(flat: Any, moments: Any, gradient: Any, rate: Any) -> tuple[Any, Any]:
-    update, moments = _ADAM.update(gradient, moments)
-    return flat - rate * update, moments
+    def step(self, flat: Any, moments: Any, gradient: Any, rate: Any) -> tuple[Any, Any]:
+        update, moments = _ADAM.update(gradient, moments)
+        return self.feasible(flat - rate * update), moments
 
 
 def ending(code: int, stopped_at: int) -> str:
