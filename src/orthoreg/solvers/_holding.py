@@ -82,9 +82,11 @@ def settle(
     if not len(held.right):
         return np.clip(w, low, high)
     found = QuadraticProblem(
-        np.eye(w.size), w.T.ravel(), equalities=Equalities(np.asarray(held.matrix), np.asarray(held.right)),
+        np.eye(w.size),
+        w.T.ravel(),
+        equalities=Equalities(np.asarray(held.matrix), np.asarray(held.right)),
         bounds=Bounds(low.T.ravel(), high.T.ravel()),
-    ).solve()  # fmt: skip
+    ).solve()
     return found.reshape(w.T.shape).T
 
 
