@@ -54,13 +54,13 @@ def explain(
     from ._work import runs_for
 
     page = report or model.with_name("explained.html")
-    check_file(page, "report.html", "--report")
     if (out is None) != (accept is None):
         raise InputError("--accept and --out belong together: which proposal, and where to.")
     if out is not None:
         check_file(out, "model.orthoreg")
     with collected_warnings() as notes:
         fitted = load(model)
+        check_file(page, "report.html", "--report")
         runs = runs_for(fitted, data, time, group, reading)
         with working("Searching"):
             found = fitted.explain(runs, minutes=minutes, functions_of_time=functions_of_time)

@@ -112,9 +112,9 @@ def constants(found: Candidate) -> tuple[Constant, ...]:
     """The coefficients of new terms and the parameters inside them."""
     errors = found.standard_errors()
     result = []
-    for k in found.new:
+    for k, text in zip(found.new, short_terms(found), strict=True):
         shape, values = found.fit.shapes[k], found.fit.values[k]
-        text, w = to_text(found.terms[k]), float(found.fit.coefficients[k])
+        w = float(found.fit.coefficients[k])
         result.append(_interval(f"coefficient of {text}", w, float(errors[k])))
         for i, (name, value) in enumerate(zip(shape.parameters, values, strict=True)):
             label = f"{name} in {to_text(shape.expression)}"
