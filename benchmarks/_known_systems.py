@@ -8,6 +8,9 @@ import numpy as np
 import orthoreg as og
 
 LENGTH, GRAVITY, DAMPING = 0.8, 9.81, 0.15
+KNOWN_OF_PENDULUM = og.Physics(
+    equations={"theta": "omega", "omega": "-g/L*sin(theta) + ..."}, values={"g": GRAVITY}
+)
 
 
 def swings(noise: float, seed: int) -> og.Dataset:

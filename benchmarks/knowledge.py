@@ -6,30 +6,24 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import orthoreg as og
-from benchmarks._known_systems import GRAVITY, LENGTH, epidemic, lorenz, prey, swings
+from benchmarks._constraint_cost import solves
+from benchmarks._known_systems import KNOWN_OF_PENDULUM, LENGTH, epidemic, prey, swings
+from benchmarks._large_tables import reading
 from benchmarks.measurements import table
 from benchmarks.measurements._line import Line, data_file, rounded
 from benchmarks.measurements.double_pendulum import AUTHORS, runs_of_pendulum
-from orthoreg._validation import run_rows
 from orthoreg.diagnostics import normalized_mse
-from orthoreg.fitting import prepare
-from orthoreg.quadratic import Bounds, Equalities, QuadraticProblem
-from orthoreg.solvers._exact import fold_moments
 from orthoreg.systems import Duffing, Pendulum, generate
 
 _SEEDS = 6
 _RECORD = Path(__file__).parent / "records" / "knowledge.json"
 _SECOND = 201  # rows of a double pendulum's forecast
-_PENDULUM = og.Physics(
-    equations={"theta": "omega", "omega": "-g/L*sin(theta) + ..."}, values={"g": GRAVITY}
-)
 _MASS_MATRIX = og.Physics(
     equations=[
         "J1*theta1'' + c*cos(theta1 - theta2)*theta2'' = -c*sin(theta1 - theta2)*theta2'^2"
@@ -42,10 +36,10 @@ _MASS_MATRIX = og.Physics(
 
 def length_of_a_pendulum() -> list[Line]:
     """L where g is given, clean and with 2 % noise; whether the damping is among the terms."""
-    clean = og.OrthoReg(physics=_PENDULUM).fit(swings(0.0, 0))
+    clean = og.OrthoReg(physics=KNOWN_OF_PENDULUM).fit(swings(0.0, 0))
     covered, named = 0, 0
     for seed in range(_SEEDS):
-        model = og.OrthoReg(physics=_PENDULUM).fit(swings(0.02, seed))
+        model = og.OrthoReg(physics=KNOWN_OF_PENDULUM).fit(swings(0.02, seed))
         low, high = model.parameter_intervals_["L"]
         covered += low <= LENGTH <= high
         named += "omega" in np.array(model.feature_names_)[model.support_[1]]
@@ -182,30 +176,6 @@ def boarding_school() -> list[Line] | None:
     ]
 
 
-def solves() -> list[Line]:
-    """`Exact` from moments with knowledge over without, then the bare quadratic problem, whose
-    free form is a single call of LAPACK; best of many in one process."""
-    lines = _solver_lines()
-    for l1 in (0.0, 0.1):
-        for size in (10, 30, 100):
-            for label, ties, bounds, at in (
-                ("3 equalities", 3, 0, 0.0), ("5 bounds, none active", 0, 5, -100.0),
-                ("3 equalities, 5 bounds", 3, 5, 0.0),
-            ):  # fmt: skip
-                free, held = _problems(size, l1, ties, bounds, at)
-                one, other = _fastest(free.solve), _fastest(held.solve)
-                what = f"{size} terms, {'L1, ' if l1 else ''}{label}"
-                lines.append(Line(what, text=f"{other / one:.1f} times {1e6 * one:.0f} us"))
-    times = []
-    for physics in (None, _PENDULUM):
-        model, data = og.OrthoReg(physics=physics), swings(0.0, 0)
-        start = time.process_time()
-        model.fit(data)
-        times.append(time.process_time() - start)
-    return [*lines, Line("whole fit of a pendulum, told g and theta' over told nothing",
-                         [times[1] / times[0]], "", 2)]  # fmt: skip
-
-
 CASES: dict[str, tuple[str, Callable[[], list[Line] | None]]] = {
     "pendulum": ("Pendulum with theta' = omega and g given.", length_of_a_pendulum),
     "signs": ("Signs, sums, relations.", signs_and_sums),
@@ -214,49 +184,8 @@ CASES: dict[str, tuple[str, Callable[[], list[Line] | None]]] = {
     "circuit": ("RLC circuit with v_c' = i_l/C.", circuit),
     "boarding_school": ("An epidemic whose susceptibles nobody counted.", boarding_school),
     "solves": ("What constraints cost.", solves),
+    "reading": ("Large tables.", reading),
 }
-
-
-_KNOWN_OF_LORENZ = {
-    "one equation given": og.Physics(equations={"x": "10*(y - x)"}),
-    "a relation": og.Physics(relations=["coef(x, x) = -coef(x, y)"]),
-    "a relation between equations": og.Physics(relations=["coef(y, x*z) = -coef(z, x*y)"]),
-    "bounds, none active": og.Physics(bounds={(c, c): (None, 0) for c in "xyz"}),
-    "bounds, all active": og.Physics(
-        bounds={("x", "x"): (-5, 0), ("y", "y"): (0, None), ("z", "z"): (None, -3)}
-    ),
-}
-
-
-def _solver_lines() -> list[Line]:
-    """20 terms in each of Lorenz' equations, with and without a residual and an L1 norm."""
-    data, solver, lines = lorenz(), og.Exact(normalize=True), []
-    for residual, augmentation in (("", og.Zero()), ("residual, ", og.RandomFeatures(100))):
-        for l1 in (0.0, 0.1):
-            tasks = {}
-            for label, physics in (("nothing", None), *_KNOWN_OF_LORENZ.items()):
-                model = og.OrthoReg(
-                    og.Polynomial(3), augmentation, sparsity=l1, orthogonality=10.0, solver=solver,
-                    physics=physics,
-                )  # fmt: skip
-                recipe = model.recipe()
-                task = prepare(recipe, run_rows(data, recipe.loss)[0])
-                # the pass over the data comes before
-                folds = fold_moments(task, task.linear_rows("Exact()"))
-                tasks[label] = replace(task, folds=folds, library=sum(folds[1:], folds[0]))
-            times = dict.fromkeys(tasks, np.inf)
-            for _ in range(9):  # in turns, so that what else the machine does meets all of them
-                for label, task in tasks.items():
-                    start = time.process_time()
-                    solver.solve_all([task])
-                    times[label] = min(times[label], time.process_time() - start)
-            free = times.pop("nothing")
-            what = f"{residual}{'L1, ' if l1 else ''}"
-            lines += [
-                Line(f"Exact, {what}{label}", [one / free], f"times {1e3 * free:.0f} ms", 2)
-                for label, one in times.items()
-            ]
-    return lines
 
 
 def measure() -> dict[str, Any]:
@@ -296,30 +225,3 @@ def render(record: dict[str, Any]) -> str:
 
 def _about(case: Callable[[], Any]) -> str:
     return " ".join((case.__doc__ or "").split())
-
-
-def _problems(
-    size: int, l1: float, ties: int, bounds: int, at: float
-) -> tuple[QuadraticProblem, QuadraticProblem]:
-    """A random problem without and with constraints."""
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((4 * size, size))
-    y = X @ rng.standard_normal(size) + 0.3 * rng.standard_normal(4 * size)
-    Q, r = X.T @ X / len(X), X.T @ y / len(X)
-    E = np.zeros((ties, size))
-    for row in E:
-        row[rng.choice(size, 2, replace=False)] = 1, -1
-    low, high = np.full(size, -np.inf), np.full(size, np.inf)
-    low[rng.choice(size, bounds, replace=False)] = at
-    held = QuadraticProblem(Q, r, l1, Equalities(E, np.zeros(ties)), Bounds(low, high))
-    return QuadraticProblem(Q, r, l1), held
-
-
-def _fastest(solve: Callable[[], Any], repeats: int = 60, each: int = 10) -> float:
-    best = np.inf
-    for _ in range(repeats):
-        start = time.perf_counter()
-        for _ in range(each):
-            solve()
-        best = min(best, (time.perf_counter() - start) / each)
-    return float(best)

@@ -1,0 +1,65 @@
+"""Reading CSV files of up to 1e7 rows."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measurements._line import Line
+
+_READ = """
+import json, resource, sys, time
+import orthoreg as og
+og.read_table(sys.argv[2], "t", ["theta", "omega"], group="run")
+start = time.process_time()
+data = og.read_table(sys.argv[1], "t", ["theta", "omega"], group="run")
+seconds = time.process_time() - start
+peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps([seconds, peak, data.n_samples, data.n_runs]))
+"""
+
+
+def reading() -> list[Line]:
+    """CSV files of runs of 1,000 rows (run, t, theta, omega), each read in a process of its own
+    after a small one of the same kind; CPU seconds, all threads, and the peak of the process."""
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        small = _table(Path(folder) / "small.csv", 10_000)
+        for rows in (1_000_000, 10_000_000):
+            file = _table(Path(folder) / "runs.csv", rows)
+            done = subprocess.run(
+                [sys.executable, "-c", _READ, str(file), str(small)],
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            seconds, peak, samples, runs = json.loads(done.stdout)
+            if (samples, runs) != (rows, rows // 1000):
+                sys.exit(f"error: {samples} rows in {runs} runs were read of {rows}.")
+            what = f"{rows:.0e} rows, {file.stat().st_size / 1e6:.0f} MB"
+            lines.append(Line(f"{what}: time a row", [1e6 * seconds / rows], "us"))
+            lines.append(
+                Line(f"{what}: peak of the process, its numbers are {24e-6 * rows:.0f} MB",
+                     [peak / 1e6], "MB")
+            )  # fmt: skip
+    return lines
+
+
+def _table(file: Path, rows: int) -> Path:
+    """A table of so many rows, written in parts."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with file.open("wb") as out:
+        out.write(b"run,t,theta,omega\n")
+        for first in range(0, rows, 1_000_000):
+            place = np.arange(first, min(first + 1_000_000, rows))
+            run, t = place // 1000, place % 1000 * 0.01
+            phase = t + 0.1 * run
+            part = pa.table(
+                {"run": run, "t": t, "theta": np.round(np.sin(phase), 9),
+                 "omega": np.round(np.cos(phase), 9)}
+            )  # fmt: skip
+            csv.write_csv(part, out, csv.WriteOptions(include_header=False))
+    return file
