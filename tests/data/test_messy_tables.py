@@ -67,6 +67,18 @@ TEXTS = {
         with_times(dates("%m/%d/%Y %H:%M:%S.%f", datetime(2024, 3, 30, tzinfo=UTC))), {},
         {"delimiter", "dates"},
     ),
+    "morning and evening": (
+        with_times(dates("%m/%d/%Y %I:%M:%S.%f %p", datetime(2024, 3, 30, 11, 59, 59, tzinfo=UTC))),
+        {}, {"delimiter", "dates"},
+    ),
+    "names of months": (
+        with_times(dates("%d-%b-%Y %H:%M:%S.%f")), {}, {"delimiter", "dates"},
+    ),
+    "typeset minus": (CSV.replace("-", "\u2212"), {}, set()),
+    "all at once": (
+        "\ufeff" + comma("t,x,v\ns,m,m/s\n" + ROWS), {},
+        {"delimiter", "decimal", "unit-row", "units"},
+    ),
     "own dates": (
         with_times(dates("%d/%m/%y %H-%M-%S.%f")), {"date_format": "%d/%m/%y %H-%M-%S.%f"},
         {"delimiter", "dates"},

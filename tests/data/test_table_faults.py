@@ -150,3 +150,27 @@ def test_what_cannot_be_read_is_named_with_what_helps(tmp_path, kind):
 def test_a_wrong_option_is_named(tmp_path, options):
     with pytest.raises(DataError, match=f"^{next(iter(options))} must"):
         read_table(written(tmp_path, CSV), "t", ["x"], **options)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("t,x\n0,1.5 mm\n", "line 2: column 'x' holds '1.5 mm', which is not a number. Write "
+                              "numbers alone into the cells, and a unit into the header: 'x ["),
+        ("t,x\n0,15%\n", "a unit into the header"),
+        ("t,x\n0,1.5D-3\n", "Write exponents with E"),
+        ("t,x\n0,1\n1,2\nTotal,3\n", "line 4: column 't' holds 'Total', which is not a number. "
+                                      "Remove the line if it is no measurement, or pass "
+                                      "missing='Total' and repair=True"),
+        ("t,x\nMarch 5th 10:00,1\n", "line 2: column 't' holds 'March 5th 10:00', a time that is "
+                                     "written in a way of its own. Pass date_format=..."),
+        ("t,x\n3/14/2024 13:00:00 PM,1\n", "Pass date_format=..."),
+        ("t,x,x\n0,1,2\n", "more than one column named 'x'. Give them different names"),
+        ("<!DOCTYPE html><html></html>", "is a web page, not a table"),
+        ('{"t": [0, 1]}', "is JSON, not a table of lines"),
+    ],
+)  # fmt: skip
+def test_what_is_no_table_of_numbers_is_said_with_what_would_help(tmp_path, content, words):
+    with pytest.raises(DataError) as caught:
+        read_table(written(tmp_path, content), "t", ["x"])
+    assert words in str(caught.value)

@@ -55,6 +55,17 @@ def unpacked(file: Path) -> Iterator[IO[bytes]]:
 
 def encoding_of(opening: bytes, source: str) -> tuple[str, Note | None]:
     """The encoding of a text by how it begins, and a word on it where it is not UTF-8."""
+    begin = opening.removeprefix(b"\xef\xbb\xbf").lstrip()[:14].lower()
+    if begin.startswith((b"<!doctype html", b"<html")):
+        raise DataError(
+            f"{source} is a web page, not a table: perhaps what a browser showed was saved in its "
+            f"place. Download the table itself."
+        )
+    if begin.startswith((b'{"', b"[{", b"[[", b'{ "')):
+        raise DataError(
+            f"{source} is JSON, not a table of lines. Save it as CSV; in Python, read it and pass "
+            f"a dict of columns."
+        )
     if opening.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16", Note("encoding", "The text is in UTF-16.")
     if opening.startswith(b"\xef\xbb\xbf") or b"\0" not in opening:

@@ -147,7 +147,10 @@ class Choice:
             if "*" in name:
                 found |= {known[place]: place for place in places}
             elif len(places) > 1:
-                raise DataError(f"{source} has more than one column named '{name}'.")
+                raise DataError(
+                    f"{source} has more than one column named '{name}'. Give them different names "
+                    f"in its header, or remove one."
+                )
             else:
                 found[name] = places[0]
         return found

@@ -22,8 +22,12 @@ _PERIOD = re.compile(
     r"([+-]?)P(?=.)(?:(\d+)W)?(?:(\d+)D)?(?:T(?=.)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?)?"
 )
 _BY_DAY = re.compile(
-    r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?:[ T](\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?))?"
+    r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})"
+    r"(?:[ T](\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?)(?: ?([AaPp])\.?[Mm]\.?)?)?"
 )
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_BY_MONTH = re.compile(rf"(\d{{1,2}})([- ])({'|'.join(_MONTHS)})[a-z]*\2(\d{{4}})", re.IGNORECASE)
+_LIKE_TIME = re.compile(r"\d:\d\d|\d[-/.]\d+[-/.]\d")
 _SECOND = 1_000_000_000  # nanoseconds
 _DAY = 86_400
 _YEARS = (946_684_800, 4_102_444_800)  # of 2000 and 2100, in seconds since 1970
@@ -168,8 +172,9 @@ def _nanoseconds(found: re.Match[str]) -> int:
 
 
 def _dates_by_day(cells: list[str]) -> np.ndarray | None:
-    """Dates such as 31.12.2024 10:00, or 12/31/2024 where some day shows which is the month."""
-    matches = [_BY_DAY.fullmatch(cell) for cell in cells]
+    """Dates such as 31.12.2024 10:00, 31-Dec-2024, or 12/31/2024 10:00 PM where some day shows
+    which is the month."""
+    matches = [_BY_DAY.fullmatch(_BY_MONTH.sub(_with_number, cell)) for cell in cells]
     if not all(matches):
         return None
     parts = [found.groups() for found in matches if found]
@@ -177,11 +182,19 @@ def _dates_by_day(cells: list[str]) -> np.ndarray | None:
     if day_first is None:
         return None
     texts = []
-    for one, _, two, year, clock in parts:
+    for one, _, two, year, clock, half in parts:
         day, month = (one, two) if day_first else (two, one)
         hour, _, rest = (clock or "0:00").replace(",", ".").partition(":")
+        if half and not 1 <= int(hour) <= 12:
+            return None
+        if half:
+            hour = int(hour) % 12 + 12 * (half in "Pp")
         texts.append(f"{year}-{int(month):02}-{int(day):02}T{int(hour):02}:{rest}")
     return _iso_dates(texts)
+
+
+def _with_number(found: re.Match[str]) -> str:
+    return f"{found[1]}.{_MONTHS.index(found[3].lower()) + 1}.{found[4]}"
 
 
 def _day_first(parts: Sequence[Any]) -> bool | None:
@@ -218,7 +231,8 @@ def _refuse(table: Table, name: str, cells: list[str], form: Format) -> None:
             f"'{text}' above it is: both must be dates, with a time zone or without, or durations. "
             f"Correct it, or pass date_format=... if all are written alike."
         )
-    if _BY_DAY.fullmatch(text):
+    by_day = _BY_DAY.fullmatch(text)
+    if by_day and _day_first([by_day.groups()]) is None:
         raise DataError(
             f"{table.at(row)}: column '{name}' holds '{text}', where day and month cannot be told "
             f"apart. Pass date_format='%d/%m/%Y %H:%M:%S', or what it is."
@@ -227,6 +241,11 @@ def _refuse(table: Table, name: str, cells: list[str], form: Format) -> None:
         raise DataError(
             f"{table.at(row)}: column '{name}' holds '{text}', which may be hours and minutes or "
             f"minutes and seconds. Pass date_format='%H:%M' or date_format='%M:%S'."
+        )
+    if _LIKE_TIME.search(text):
+        raise DataError(
+            f"{table.at(row)}: column '{name}' holds '{text}', a time that is written in a way of "
+            f"its own. Pass date_format=..., such as '%b %d, %Y %H:%M:%S'."
         )
 
 

@@ -12,6 +12,10 @@ from ._table import Table, text_of
 
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
+_WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)? ?(?=[^\W\d]|[%°])\D.{0,9}")
+_TOTAL = re.compile(
+    r"(grand )?(total|sum|mean|average|avg|min|max|std|count|summe|mittelwert)\b.*", re.IGNORECASE
+)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,' ]\d{3})+([.,]\d+)?")
 
 
@@ -49,7 +53,7 @@ def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[
         raise DataError(
             f"{table.at(0)}: column '{name}' holds dates or durations, which only time=... may."
         )
-    cells = [text_of(cell) for cell in column.tolist()]
+    cells = [text_of(cell).replace("\u2212", "-") for cell in column.tolist()]  # a typeset minus
     found = plain_numbers(cells, table.decimal) if cells else np.zeros(0)
     if found is not None:
         return _without_marks(found, table, name, form, group)
@@ -119,5 +123,14 @@ def _advice(text: str, name: str, decimal: str) -> str:
         return " Write decimals with a point, or pass decimal=',' if this is one."
     if _THOUSANDS.fullmatch(text):
         return " Write numbers without a sign between thousands."
+    if re.fullmatch(r".*\d[dD][+-]?\d+", text) and is_number(re.sub("[dD]", "e", text)):
+        return " Write exponents with E, as in 1.5E-3."
+    if _WITH_UNIT.fullmatch(text):
+        return f" Write numbers alone into the cells, and a unit into the header: '{name} [unit]'."
+    if _TOTAL.fullmatch(text):
+        return (
+            f" Remove the line if it is no measurement, or pass missing='{text}' and repair=True "
+            f"to leave it out."
+        )
     short = f" If it stands for a missing value, pass missing='{text}'." if len(text) < 20 else ""
     return short
