@@ -4,7 +4,7 @@ BIN := .venv/bin
 # one thread per test process: the processes share the cores. Compiled Python is kept between runs
 TEST_ENV := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0"
 
-.PHONY: demo test slow lint format bench guard reproduction readme docs pages notebooks dist clean
+.PHONY: demo test slow lint format bench guard reproduction readme pictures docs pages notebooks dist clean
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -48,6 +48,10 @@ reproduction: .venv/ready
 
 readme: .venv/ready
 	$(BIN)/python docs/update_readme.py
+
+# the pictures of reports in README and docs; needs Chromium
+pictures: demo
+	$(BIN)/python docs/update_pictures.py demo
 
 # the static site, in site/
 docs: .venv/ready

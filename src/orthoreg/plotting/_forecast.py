@@ -38,7 +38,7 @@ from ._style import SMALL, as_written, tidy
 
 _MOST_STATES = 6
 _MOST_INPUTS = 3
-_MEANING = "error of a run: |forecast − measured| / |measured|"
+_MEANING = "error of a run: root mean square, relative to how far the states vary"
 _POINTS = 800  # of a curve in one panel
 _WIDTHS = {1: 5.4, 2: 3.6, 3: 2.75}  # inches of a panel, by the number of runs
 
@@ -165,7 +165,7 @@ def _set_range(
     for axes, run in zip(row, runs, strict=True):
         curve = curves[run]
         axes.set_ylim(low, high)
-        axes.set_ylabel(variable_label(data, state, 18))
+        axes.set_ylabel(variable_label(data, state, 16))
         good = np.flatnonzero(np.isfinite(curve.x[:, state]))
         if curve.ended is not None and good.size:
             ended = float(curve.x[good[-1], state])

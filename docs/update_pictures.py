@@ -1,0 +1,64 @@
+"""Photographs reports in Chromium for README and docs: the demo's, and the pelts' on a phone.
+
+python docs/update_pictures.py [FOLDER]     # of a demo that was run, such as demo/
+"""
+
+import io
+import os
+import runpy
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+import orthoreg as og
+
+ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / "docs" / "images"
+WIDTH, HEIGHT = 1120, 900
+PHONE = (390, 844)
+GAP = 20
+
+
+def main(demo: Path) -> None:
+    chromium = os.environ.get("ORTHOREG_CHROMIUM") or shutil.which("chromium")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        pelts = runpy.run_path(str(ROOT / "examples" / "pelts.py"))
+        model, data = pelts["model"], pelts["data"]
+        phone = og.report(model, Path(folder) / "pelts.html", data=data, title="Hare and lynx")
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = opened(browser, demo / "report.html", (WIDTH, HEIGHT), "light")
+        page.screenshot(path=PICTURES / "report-equations.png")
+        page = opened(browser, demo / "report.html", (WIDTH, HEIGHT), "dark")
+        page.locator("#residual").screenshot(path=PICTURES / "report-residual.png")
+        page = opened(browser, phone, PHONE, "light")
+        screens = [screen(page, section) for section in ("summary", "forecasts", "flow")]
+        browser.close()
+    strip = Image.new("RGB", (len(screens) * (PHONE[0] + GAP) - GAP, PHONE[1]), "white")
+    for place, one in enumerate(screens):
+        strip.paste(one, (place * (PHONE[0] + GAP), 0))
+    strip.save(PICTURES / "report-phone.webp", quality=85)
+
+
+def opened(browser: Browser, path: Path, size: tuple[int, int], colours: str) -> Page:
+    """The report with all its charts drawn."""
+    shape = {"width": size[0], "height": size[1]}
+    page = browser.new_page(viewport=shape, color_scheme=colours)
+    page.goto(path.resolve().as_uri())
+    page.wait_for_selector("html[data-drawn]")
+    page.wait_for_timeout(500)
+    return page
+
+
+def screen(page: Page, section: str) -> Image.Image:
+    """What a reader sees who goes to a section."""
+    page.evaluate(f"document.getElementById('{section}').scrollIntoView({{behavior: 'instant'}})")
+    page.wait_for_timeout(300)
+    return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "demo"))
