@@ -60,7 +60,7 @@ class Reader:
         for left in open_:
             raise InputError(
                 f"An equation with several derivatives must be complete: '{left} = ...' has '...' "
-                f"in it. Name what is missing as a term with a constant before it."
+                f"in it, and what is found would be no sum of terms once it is solved. Name what is missing as a term with a constant before it."
             )
         return Known(found, self._systems(mixed, found))
 
@@ -78,9 +78,14 @@ class Reader:
             if is_open:
                 raise InputError(f"The left side of an equation cannot hold '...'; got '{left}'.")
         else:
+            similar = suggestion(left, self.outputs)
+            hidden = (
+                f" If '{left}' is a state that was not measured, write it as a function of columns "
+                f"that were (docs/recipes/known.md)."
+            )
             raise InputError(
-                f"Physics(equations=...) names '{left}', which is no equation."
-                f"{suggestion(left, self.outputs)} The equations are {quoted(self.outputs)}."
+                f"Physics(equations=...) names '{left}', which is no equation.{similar} "
+                f"The equations are {quoted(self.outputs)}.{'' if similar else hidden}"
             )
         other, is_open = read_side(self._plain(right), self.variables, self.values, self.names)
         found = Equation(side, other, self.width)
