@@ -196,6 +196,8 @@ def test_forbidden_terms_by_name_and_pattern():
         ({"equations": {"z": "x"}}, "names 'z', which is no equation"),
         ({"equations": {"x": "yy + k"}}, "unknown variable 'yy'. Did you mean 'y'"),
         ({"bounds": {"k": (0, 1)}}, "names 'k', which is no constant"),
+        ({"equations": {"x": "k*y"}, "values": {"kk": 2.0}}, "gives 'kk', which no equation"),
+        ({"forbidden": {"x": ["sin(*)"]}}, "A pattern is written with '...', as in 'sin(...)'"),
         ({"bounds": {("x", "x**3"): (0, 1)}}, "which the equation cannot have"),
         ({"relations": ["coef(x, x*y)**2 = 1"]}, "must be linear"),
         ({"relations": ["x = 1 = 2"]}, "must be such as"),

@@ -6,6 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
+from orthoreg.fitting import prepare
+from orthoreg.selection import short_sines
 
 FORCED = og.Physics(equations={"x": "v", "v": "F*cos(w*t) + ..."})
 
@@ -88,3 +90,14 @@ def test_a_mass_that_differs_from_run_to_run_is_a_column():
     physics = og.Physics(equations={"x": "v", "v": "-k*x/m"})
     model = og.OrthoReg(og.Polynomial(1), physics=physics).fit(data)
     assert model.parameters_["k"] == pytest.approx(2.0, rel=1e-3)
+
+
+def test_a_frequency_to_be_found_is_no_short_sine_of_the_default_library(forced):
+    features = prepare(
+        og.OrthoReg(physics=og.Physics(equations={"v": "F*cos(w*t) + ..."})).recipe(),
+        og.VectorField().observe(forced.with_clock()),
+    ).features
+    extent = np.tile([[0.0], [1e-3]], (1, len(features.variables)))
+    left_out = short_sines(features, extent)
+    assert not left_out[features.names.index("cos(t*w)")]
+    assert left_out[features.names.index("sin(x)")]

@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from .._errors import InputError, quoted, suggestion
+from .._errors import FormulaError, InputError, quoted, suggestion
 from ..libraries import (
     AbstractLibrary,
     Expression,
@@ -139,6 +139,7 @@ class _Binding:
             self.names,
         )
         found = reader.read(self.physics.equations)
+        self._check_values_are_used()
         used = frozenset().union(
             *(parameters_of(part) for one in found.statements.values() for part in one.parts)
         )
@@ -149,6 +150,20 @@ class _Binding:
                 f"('x', 'x*y')."
             )
         return found
+
+    def _check_values_are_used(self) -> None:
+        """Refuses a constant that nothing names: its equation would have it estimated."""
+        physics = self.physics
+        texts = [*(text for pair in physics.equations for text in pair)]
+        texts += [*physics.relations, *physics.conserved]
+        texts += [text for _, some in (*physics.required, *physics.forbidden) for text in some]
+        words = set(re.findall(r"[^\W\d]\w*", " ".join(texts))) | set(self.base.parameters)
+        for name, _ in physics.values:
+            if name not in words:
+                raise InputError(
+                    f"Physics(values=...) gives '{name}', which no equation or relation names."
+                    f"{suggestion(name, words)}"
+                )
 
     def _equation(self, key: str, field: str) -> int:
         name = self.aliases.get(key, key)
@@ -304,7 +319,13 @@ class _Binding:
     def _matches(self, text: str, features: FeatureMap) -> np.ndarray:
         """The terms that a name, or a pattern with '...', stands for."""
         if _ANY not in text:
-            wanted = self._term(text, "forbidden")
+            try:
+                wanted = self._term(text, "forbidden")
+            except FormulaError as error:
+                raise InputError(
+                    f"Physics(forbidden=...): {error} A pattern is written with '...', as in "
+                    f"'sin(...)'."
+                ) from None
             return np.array([term == wanted for term in features.terms], dtype=bool)
         pattern = re.compile(".*".join(re.escape(part) for part in text.split(_ANY)), re.DOTALL)
         return np.array([pattern.fullmatch(to_text(term)) is not None for term in features.terms])

@@ -60,7 +60,8 @@ class Reader:
         for left in open_:
             raise InputError(
                 f"An equation with several derivatives must be complete: '{left} = ...' has '...' "
-                f"in it, and what is found would be no sum of terms once it is solved. Name what is missing as a term with a constant before it."
+                f"in it, and what is found would be no sum of terms once it is solved. Name what "
+                f"is missing as a term with a constant before it."
             )
         return Known(found, self._systems(mixed, found))
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..libraries import evaluate, sine_argument
+from ..libraries import evaluate, parameters_of, sine_argument
 
 LEAST_PERIOD = 0.25
 """The share of a period that a column must cover for its sine and cosine to be candidates."""
@@ -18,12 +18,13 @@ def short_sines(
     """The sines and cosines whose argument covers less than `share` of a period on the data.
 
     There sin(x) is x and a little of x**3, and the data say next to nothing of an angle. The
-    families' arguments are multiples of one variable, which `range_of` gives the ends of.
+    families' arguments are multiples of one variable, which `range_of` gives the ends of. A term
+    with a parameter was written down by somebody, and stays.
     """
     short = np.zeros(len(features.terms), dtype=bool)
     for k, term in enumerate(features.terms):
         argument = sine_argument(term)
-        if argument is not None:
+        if argument is not None and not parameters_of(argument):
             with np.errstate(all="ignore"):
                 ends = evaluate(argument, range_of.T, np)
             short[k] = np.ptp(ends) < share * 2 * math.pi
