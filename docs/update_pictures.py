@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -43,10 +44,11 @@ def main(demo: Path) -> None:
     strip.save(PICTURES / "report-phone.webp", quality=85)
 
 
-def opened(browser: Browser, path: Path, size: tuple[int, int], colours: str) -> Page:
+def opened(
+    browser: Browser, path: Path, size: tuple[int, int], colours: Literal["light", "dark"]
+) -> Page:
     """The report with all its charts drawn."""
-    shape = {"width": size[0], "height": size[1]}
-    page = browser.new_page(viewport=shape, color_scheme=colours)
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme=colours)
     page.goto(path.resolve().as_uri())
     page.wait_for_selector("html[data-drawn]")
     page.wait_for_timeout(500)

@@ -149,3 +149,25 @@ def test_what_searches_found_is_shown_with_its_evidence():
     assert "lacks sin(3*q)" in page and f"{best.gain:.0f} nats" in page
     enough = collect(model, data, explanation=model.explain(data.with_derivatives(-x)))
     assert enough.proposals == () and "Nothing to add" in render(enough)
+
+
+def test_many_equations_are_folded_and_their_coefficients_shown_one_by_one():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (300, 12))
+    names = [f"temperature_of_the_room_{i}" for i in range(12)]
+    slopes = x @ rng.uniform(0.5, 1, (12, 12))
+    data = og.Dataset.from_arrays(x, 1.0, names=names, derivatives=slopes)
+    model = og.OrthoReg("poly(1)", og.Zero(), sparsity=0.0).fit(data)
+    page = render(collect(model, data))
+    assert len(page) < 6e6
+    assert "<summary>6 more equations</summary>" in page
+    assert 'class="card equations long"' in page
+    assert page.count("<option") >= 12 and 'id="coefficients-equation"' in page
+    few = render(collect(*_line()))
+    assert "more equations" not in few and "coefficients-equation" not in few.split("<script>")[0]
+
+
+def _line():
+    t = np.linspace(0, 6, 120)
+    data = og.Dataset.from_arrays(np.exp(-t)[:, None], t, names=["x"])
+    return og.OrthoReg("poly(1)", og.Zero()).fit(data), data

@@ -1,12 +1,11 @@
 """The sections of a report as HTML. Every name and sentence is escaped here."""
 
-from collections.abc import Sequence
-
-from .._html import escape, plain_table
+from .._html import escape
 from ..export import math
-from ..summary._words import percent
 from ._controls import chart, choice, legend, select, slider, switches
 from ._data import Equation, ReportData
+from ._findings import proposals_section, quality_section, ranking_section, repeat_section
+from ._pieces import known_percent, quiet, table
 
 _WORDS = {
     "explained": ("good", "Explained"),
@@ -17,7 +16,6 @@ _WORDS = {
     "not-explained": ("poor", "Not explained"),
     "undecided": ("fair", "Undecided"),
 }
-_DIGEST = 64  # characters
 _PAIRS = 4  # of terms that cannot be told apart; more are folded
 _LINES = 40  # of coefficients in one chart; more are shown equation by equation
 _SHOWN = 6  # equations; of many more, the others are folded
@@ -37,10 +35,10 @@ def sections(data: ReportData) -> list[tuple[str, str, str]]:
         ("terms", "Terms", _paths(data)),
         ("coefficients", "Coefficients", _coefficients(data)),
         ("errors", "Errors", _diagnostics(data)),
-        ("proposals", "Proposals", _proposals(data)),
-        ("models", "Models", _ranking(data)),
-        ("data", "Data", _quality(data)),
-        ("repeat", "Repeat", _repeat(data)),
+        ("proposals", "Proposals", proposals_section(data)),
+        ("models", "Models", ranking_section(data)),
+        ("data", "Data", quality_section(data)),
+        ("repeat", "Repeat", repeat_section(data)),
     ]
     return [one for one in every if one[2]]
 
@@ -157,7 +155,7 @@ def _forecasts(data: ReportData) -> str:
     if found is None:
         return ""
     names = [
-        f"{run.label} · error {_percent(run.error)}" if run.error is not None
+        f"{run.label} · error {known_percent(run.error)}" if run.error is not None
         else f"{run.label} · ends early"
         for run in found.runs
     ]  # fmt: skip
@@ -171,7 +169,7 @@ def _forecasts(data: ReportData) -> str:
         "<h2>Forecasts against data</h2><p>Each run from its first row, by the model alone.</p>"
         f'<div class="controls">{pick}</div>{legend(keys)}'
         f"{chart('chart-forecast', 'Forecast and measured values of each state over time')}"
-        f"{_note(found.note)}"
+        f"{quiet(found.note)}"
     )
 
 
@@ -198,13 +196,13 @@ def _phase(data: ReportData) -> str:
         words = "Where the model moves from each state, under the runs that were measured."
     return (
         f'<h2>{head}</h2><p>{words}</p><div class="controls">{pick}{switch}</div>{legend(keys)}'
-        f"{chart('chart-phase', head)}{_note(found.note)}"
+        f"{chart('chart-phase', head)}{quiet(found.note)}"
     )
 
 
 def _residual(data: ReportData) -> str:
     if not data.residual:
-        return f"<h2>Residual map</h2>{_note(data.residual_note)}" if data.residual_note else ""
+        return f"<h2>Residual map</h2>{quiet(data.residual_note)}" if data.residual_note else ""
     first = data.residual[0]
     pick = select("residual-equation", "Equation", [one.equation for one in data.residual])
     shows = {"Data": "points"}
@@ -222,7 +220,7 @@ def _residual(data: ReportData) -> str:
         f"<h2>Residual map</h2><p>Colour: {escape(first.what)}, over the two variables that tell "
         f'most of it.</p><div class="controls">{pick if len(data.residual) > 1 else ""}{switch}'
         f"</div>{legend(keys) if first.y else ''}"
-        f"{chart('chart-residual', 'Residual over state space')}{_note(data.residual_note)}"
+        f"{chart('chart-residual', 'Residual over state space')}{quiet(data.residual_note)}"
     )
 
 
@@ -287,7 +285,7 @@ def _term_table(data: ReportData) -> str:
 def _diagnostics(data: ReportData) -> str:
     if not data.diagnostics:
         note = data.diagnostics_note
-        return f"<h2>What is left</h2>{_note(note)}" if note else ""
+        return f"<h2>What is left</h2>{quiet(note)}" if note else ""
     names = [one.equation for one in data.diagnostics]
     pick = select("errors-equation", "Equation", names) if len(names) > 1 else ""
     bars = [
@@ -300,104 +298,5 @@ def _diagnostics(data: ReportData) -> str:
         f'noise, over time and over every variable.</p><div class="controls">{pick}</div>'
         f"{legend(bars)}{chart('chart-correlation', 'Autocorrelation of the errors')}{legend(keys)}"
         f"{chart('chart-errors', 'Errors against each state and input')}"
-        f"{_note(data.diagnostics_note)}"
+        f"{quiet(data.diagnostics_note)}"
     )
-
-
-def _proposals(data: ReportData) -> str:
-    if data.proposals is None:
-        return ""
-    if not data.proposals:
-        return (
-            "<h2>What the library lacks</h2><p>Nothing to add: no formula that was tried explains "
-            "what the library leaves.</p>"
-        )
-    cards = []
-    for one in data.proposals:
-        facts = [
-            ("gain", f"{one.gain:.0f} nats"),
-            ("explains of what is left", _percent(one.inside)),
-            ("on the outer shell", _percent(one.outside)),
-            ("of resamples prefer it", _percent(one.probability)),
-        ]
-        evidence = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in facts)
-        lists = "".join(
-            f"<p class='quiet'><b>{head}</b> {escape('; '.join(items))}</p>"
-            for head, items in (
-                ("Constants:", one.constants),
-                ("What it would change:", one.changes),
-                ("Cannot be told apart from:", one.alternatives),
-            )
-            if items
-        )
-        cards.append(
-            f'<div class="card proposal"><h3>{escape(one.equation)} lacks '
-            f"{escape(one.formula)}</h3><div class='scroll'>{one.math}</div>"
-            f'<dl class="facts">{evidence}</dl>{lists}</div>'
-        )
-    return f"<h2>What the library lacks</h2>{''.join(cards)}"
-
-
-def _ranking(data: ReportData) -> str:
-    if not data.ranking:
-        return ""
-    cards = "".join(
-        f'<div class="card"><h3>{"Best" if not place else f"{one.gap:.1f} nats behind"}'
-        f"{' · base library' if one.is_base else ''}</h3>"
-        + "".join(f"<div class='scroll'>{line}</div>" for line in one.equations)
-        + f"{_note(one.difference)}</div>"
-        for place, one in enumerate(data.ranking)
-    )
-    words = "Whole models, ranked by how their trajectories follow the runs."
-    return f"<h2>Other models of these data</h2><p>{words}</p>{cards}"
-
-
-def _quality(data: ReportData) -> str:
-    found = data.quality
-    if found is None:
-        return ""
-    lists = "".join(
-        f"<h3>{head}</h3><ul>{''.join(f'<li>{escape(note)}</li>' for note in notes)}</ul>"
-        for head, notes in (("Repairs", found.repairs), ("Notes on reading", found.notes))
-        if notes
-    )
-    none = "" if found.repairs else '<p class="quiet">No measurement was changed or left out.</p>'
-    values = table(found.columns, found.rows, words=1 + ("unit" in found.columns))
-    return f"<h2>Data</h2>{_facts(found.facts)}{values}{none}{lists}"
-
-
-def _repeat(data: ReportData) -> str:
-    found = data.repeat
-    command = f"<h3>Command</h3><pre>{escape(found.command)}</pre>" if found.command else ""
-    return (
-        f"<h2>How to repeat it</h2>{_facts(found.facts)}{command}"
-        f"<h3>In Python</h3><pre>{escape(found.code)}</pre>"
-    )
-
-
-# -- pieces --------------------------------------------------------------------------------
-
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
-    """A table that scrolls by itself where it is wide; its first columns are words."""
-    inside = plain_table(columns, rows, words=words)
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="Table">{inside}</div>'
-
-
-def _facts(pairs: Sequence[tuple[str, str]]) -> str:
-    def kind(text: str) -> str:
-        return ' class="digest"' if len(text) == _DIGEST and text.isalnum() else ""
-
-    inside = "".join(
-        f"<div><dt>{escape(word)}</dt><dd{kind(text)}>{escape(text)}</dd></div>"
-        for word, text in pairs
-    )
-    return f'<dl class="facts">{inside}</dl>'
-
-
-def _note(text: str) -> str:
-    return f'<p class="quiet">{escape(text)}</p>' if text else ""
-
-
-def _percent(share: float | None) -> str:
-    return "–" if share is None else percent(share)
