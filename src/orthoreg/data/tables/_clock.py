@@ -25,7 +25,7 @@ _BY_DAY = re.compile(
     r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})"
     r"(?:[ T](\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?)(?: ?([AaPp])\.?[Mm]\.?)?)?"
 )
-_MONTHS: list[str] = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTHS: tuple[str, ...] = tuple("jan feb mar apr may jun jul aug sep oct nov dec".split())
 _BY_MONTH = re.compile(rf"(\d{{1,2}})([- ])({'|'.join(_MONTHS)})[a-z]*\2(\d{{4}})", re.IGNORECASE)
 _LIKE_TIME = re.compile(r"\d:\d\d|\d[-/.]\d+[-/.]\d")
 _SECOND = 1_000_000_000  # nanoseconds
