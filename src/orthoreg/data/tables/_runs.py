@@ -22,13 +22,22 @@ from ._table import Table, text_of
 
 @final
 @dataclass(frozen=True, eq=False)
+class Stretches:
+    """The label of each row's run, once for every stretch of rows that have the same."""
+
+    labels: tuple[str, ...]
+    lengths: Int[np.ndarray, " S"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class Measured:
-    """Numbers of one source: times, the columns of `names`, and the label of each row's run."""
+    """Numbers of one source: times, the columns of `names`, and the labels of the rows' runs."""
 
     times: Float[np.ndarray, " N"]
     values: Float[np.ndarray, "N k"]
     names: tuple[str, ...]
-    keys: np.ndarray | None
+    keys: Stretches | None
     table: Table
     units: dict[str, str]
     notes: tuple[Note, ...]
@@ -59,21 +68,21 @@ def measured(table: Table, choice: Choice, form: Format) -> Measured:
     return Measured(np.array(times), values, names, keys, table, units, notes)
 
 
-def _keys(table: Table, group: str) -> np.ndarray:
-    """The label of each row's run, which no row may lack."""
-    keys = table.columns[group]
-    if keys.dtype.kind == "O":
-        keys = np.array([text_of(key) for key in keys.tolist()], dtype=str)
-    elif keys.dtype.kind in "UT":
-        keys = np.strings.strip(keys.astype(str))
-    is_text = keys.dtype.kind == "U"
-    missing = keys == "" if is_text else np.array([not text_of(key) for key in keys.tolist()])
-    if missing.any():
+def _keys(table: Table, group: str) -> Stretches:
+    """The labels of runs by stretches of rows, which none may lack."""
+    cells = table.columns[group]
+    if cells.dtype.kind == "O":
+        cells = np.array([text_of(cell) for cell in cells.tolist()], dtype=str)
+    first = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]])[: len(cells)])
+    own = cells[first]
+    texts = np.where(own == own, np.strings.strip(own.astype(str)), "")  # NaN is not itself
+    if not (texts != "").all():
+        row = int(first[np.argmin(texts != "")])
         raise DataError(
-            f"{table.at(int(np.argmax(missing)))}: column '{group}' is empty; every row must say "
-            f"which run it belongs to."
+            f"{table.at(row)}: column '{group}' is empty; every row must say which run it "
+            f"belongs to."
         )
-    return keys.astype(str)
+    return Stretches(tuple(texts.tolist()), np.diff(first, append=len(cells)))
 
 
 def dataset_of(
@@ -160,29 +169,35 @@ def _joined(parts: Sequence[Measured], labels: Sequence[str]) -> Runs:
     """The runs of all sources; of a single one without a copy of its numbers."""
     if len(parts) == 1:
         return sort_into_runs(parts[0].times, parts[0].values, parts[0].keys)
-    keys = [
-        np.full(len(part.times), label)
-        if part.keys is None
-        else np.array([f"{label}/{key}" for key in part.keys])
-        for part, label in zip(parts, labels, strict=True)
+    names: list[str] = []
+    for part, label in zip(parts, labels, strict=True):
+        names += [label] if part.keys is None else [f"{label}/{key}" for key in part.keys.labels]
+    lengths = [
+        np.array([len(part.times)]) if part.keys is None else part.keys.lengths for part in parts
     ]
-    times, values = np.concatenate([part.times for part in parts]), [part.values for part in parts]
-    return sort_into_runs(times, np.concatenate(values), np.concatenate(keys))
+    return sort_into_runs(
+        np.concatenate([part.times for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        Stretches(tuple(names), np.concatenate(lengths)),
+    )
 
 
 def sort_into_runs(
-    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N k"], keys: np.ndarray | None
+    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N k"], keys: Stretches | None
 ) -> Runs:
-    """Rows with the same label are a run; runs come in the order of their first rows."""
+    """Rows with the same label are a run; runs come in the order of their first rows. Nothing is
+    copied where the rows of each lie together."""
+    rows = np.arange(len(times))
     if keys is None:
-        return Runs(times, values, np.arange(len(times)), np.array([len(times)]), ("0",))
-    unique, first, rank = np.unique(keys, return_index=True, return_inverse=True)
-    by_appearance = np.argsort(first)
-    place = np.empty_like(by_appearance)
-    place[by_appearance] = np.arange(len(unique))
-    order = np.argsort(place[rank], kind="stable")
-    labels = tuple(str(key) for key in unique[by_appearance])
-    return Runs(times[order], values[order], order, np.bincount(place[rank]), labels)
+        return Runs(times, values, rows, np.array([len(times)]), ("0",))
+    place: dict[str, int] = {}
+    rank = np.array([place.setdefault(label, len(place)) for label in keys.labels], dtype=np.int64)
+    labels = tuple(place)
+    if len(labels) == len(rank):
+        return Runs(times, values, rows, keys.lengths, labels)
+    run = np.repeat(rank, keys.lengths)
+    order = np.argsort(run, kind="stable")
+    return Runs(times[order], values[order], order, np.bincount(run), labels)
 
 
 def merged(notes: Sequence[tuple[Note, ...]]) -> tuple[Note, ...]:
