@@ -21,7 +21,7 @@ SEARCHED = 20_000
 """The rows among which landmarks are sought."""
 SHARPNESS = 4.0  # of the choice among landmarks whose residual is held, per unit of distance
 _MOST_IN_TREE = 12  # variables
-_FEW_PAIRS = 2**20
+_FEW_POINTS, _FEW_PAIRS = 256, 2**20  # that need no tree
 FARTHEST = 1e6  # distances along one variable that are told apart
 _BLOCK = 1024
 
@@ -272,19 +272,20 @@ def _gap(rows: Float[np.ndarray, "N V"], parts: Int[np.ndarray, " N"]) -> float:
 def _nearest_distances(
     points: Float[np.ndarray, "M V"], rows: Float[np.ndarray, "N V"]
 ) -> Float[np.ndarray, " N"]:
-    """The distance of each row from the nearest of the points. A tree finds it among few variables;
-    among many it looks at all pairs, which a matrix product does faster. So does that for few
-    pairs, and loads nothing."""
-    if rows.shape[1] <= _MOST_IN_TREE and len(points) * len(rows) > _FEW_PAIRS:
+    """The distance of each row from the nearest of the points. A tree finds it among many points in
+    few variables; else all pairs are looked at, which a matrix product does faster."""
+    many = len(points) > _FEW_POINTS and len(points) * len(rows) > _FEW_PAIRS
+    if many and rows.shape[1] <= _MOST_IN_TREE:
         from scipy.spatial import KDTree
 
         return KDTree(points).query(rows)[0]
     centre = points.mean(axis=0)
     points, rows = points - centre, rows - centre
-    lengths = np.vecdot(points, points)[:, None]
-    found = np.empty(len(rows))
+    both = np.hstack([-2 * points, np.vecdot(points, points)[:, None]])
+    columns = np.vstack([rows.T, np.ones(len(rows))])
+    pairs, found = np.empty((len(points), _BLOCK)), np.vecdot(rows, rows)
     for first in range(0, len(rows), _BLOCK):
-        block = rows[first : first + _BLOCK]
-        squares = np.vecdot(block, block) + (lengths - 2 * (points @ block.T)).min(axis=0)
-        found[first : first + _BLOCK] = np.sqrt(np.maximum(squares, 0.0))
-    return found
+        block = columns[:, first : first + _BLOCK]
+        squares = np.matmul(both, block, out=pairs[:, : block.shape[1]])
+        found[first : first + _BLOCK] += squares.min(axis=0)
+    return np.sqrt(np.maximum(found, 0.0))

@@ -13,6 +13,9 @@ from ._dataset import Dataset
 from ._extent import Extent
 from ._rows import Rows, thinned
 
+_USUAL = (5_000, 20_000, 2**15)
+"""Sizes of samples that fits ask for, which the first pass takes along; others cost a pass each."""
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -23,11 +26,16 @@ class RowSums:
     error: Float[np.ndarray, " c"]
     extent: Extent
     point_extent: Extent | None
+    samples: Mapping[int, Rows]
 
     @classmethod
-    def of(cls, rows: Rows) -> "RowSums":
+    def of(cls, rows: Rows, expected: int | None) -> "RowSums":
+        """Those of a chunk; its share of usual samples where it is known how many rows there
+        will be in all."""
         about_points = None if rows.windows is None else rows.point_extent
-        return cls(len(rows), len(rows) * rows.target_mse, rows.extent, about_points)
+        error = len(rows) * rows.target_mse
+        samples = {} if expected is None else {n: _share(rows, n, expected) for n in _USUAL}
+        return cls(len(rows), error, rows.extent, about_points, samples)
 
     def __add__(self, other: "RowSums") -> "RowSums":
         mine, its = self.point_extent, other.point_extent
@@ -36,6 +44,7 @@ class RowSums:
             self.error + other.error,
             self.extent + other.extent,
             None if mine is None or its is None else mine + its,
+            {n: stacked([one, other.samples[n]]) for n, one in self.samples.items()},
         )
 
 
@@ -57,8 +66,12 @@ class ChunkedRows:
     @classmethod
     def of(cls, data: ChunkedDataset, observe: Callable[[Dataset], Rows]) -> "ChunkedRows":
         """The rows, after a first pass over them."""
-        sums = data.total(partial(_on_rows, observe, RowSums.of), "Measuring the data")
-        return cls(data, observe, sums, observe(data.sample))
+        first = observe(data.sample)
+        expected = data.n_samples if len(first) == data.sample.n_samples else None
+        measure = partial(_on_rows, observe, partial(RowSums.of, expected=expected))
+        sums = data.total(measure, "Measuring the data")
+        samples = dict(sums.samples) if sums.count == expected else {}
+        return cls(data, observe, replace(sums, samples={}), first, samples)
 
     def __len__(self) -> int:
         return self.sums.count
