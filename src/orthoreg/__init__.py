@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .differentiation import SmoothingSpline as SmoothingSpline
     from .explanation import Atom as Atom
     from .libraries import Fourier as Fourier
+    from .libraries import Neighbors as Neighbors
     from .libraries import PerState as PerState
     from .libraries import Polynomial as Polynomial
     from .libraries import Terms as Terms
@@ -88,7 +89,7 @@ _NAMES = {
         "SmoothedFiniteDifference", "SmoothingSpline",
     ),
     ".explanation": ("Atom",),
-    ".libraries": ("Fourier", "PerState", "Polynomial", "Terms"),
+    ".libraries": ("Fourier", "Neighbors", "PerState", "Polynomial", "Terms"),
     ".losses": ("Measured", "MultiStep", "OneStep", "VectorField", "Weak"),
     ".physics": ("Even", "Odd", "Periodic", "Physics", "Reflection"),
     ".reporting": ("report",),

@@ -283,9 +283,10 @@ def _nearest_distances(
     points, rows = points - centre, rows - centre
     both = np.hstack([-2 * points, np.vecdot(points, points)[:, None]])
     columns = np.vstack([rows.T, np.ones(len(rows))])
-    pairs, found = np.empty((len(points), _BLOCK)), np.vecdot(rows, rows)
+    tiles = [both[i : i + _FEW_POINTS] for i in range(0, len(both), _FEW_POINTS)]
+    found = np.vecdot(rows, rows)
     for first in range(0, len(rows), _BLOCK):
         block = columns[:, first : first + _BLOCK]
-        squares = np.matmul(both, block, out=pairs[:, : block.shape[1]])
-        found[first : first + _BLOCK] += squares.min(axis=0)
+        least = [(tile @ block).min(axis=0) for tile in tiles]  # of pairs that fit into the cache
+        found[first : first + _BLOCK] += np.min(least, axis=0)
     return np.sqrt(np.maximum(found, 0.0))

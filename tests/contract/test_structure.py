@@ -15,7 +15,7 @@ FRONT_DOOR = {
     "ChunkedDataset", "Dataset", "Even", "Exact", "Extrapolation", "FiniteDifference", "Fourier",
     "Gate",
     "InformationCriterion", "InputError", "LocalPolynomial", "Measured", "ModelFileError",
-    "MultiStep", "Odd", "Reflection",
+    "MultiStep", "Neighbors", "Odd", "Reflection",
     "OneStep", "OrthoReg", "OrthoregError", "PerState", "Periodic", "Physics",
     "Polynomial", "RandomFeatures",
     "SavitzkyGolay", "SimulationError", "SmoothedFiniteDifference", "SmoothingSpline",

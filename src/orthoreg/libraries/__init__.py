@@ -36,6 +36,7 @@ from ._formula import parse as parse
 from ._library import AbstractLibrary as AbstractLibrary
 from ._library import Joined as Joined
 from ._library import Products as Products
+from ._neighbors import Neighbors as Neighbors
 from ._spec import as_library as as_library
 from ._spec import parse_library as parse_library
 from ._structure import complexity as complexity

@@ -296,17 +296,22 @@ def run(
 
 def rename(item: Expression, names: Sequence[str]) -> Expression:
     """The formula with the variables' names replaced, by their places."""
+    return replace_variables(item, [Variable(place, name) for place, name in enumerate(names)])
+
+
+def replace_variables(item: Expression, variables: Sequence[Expression]) -> Expression:
+    """The formula with its variables replaced, by their places."""
     match item:
         case Variable(index, _):
-            return Variable(index, names[index])
+            return variables[index]
         case Sum(terms):
-            return add(*(rename(term, names) for term in terms))
+            return add(*(replace_variables(term, variables) for term in terms))
         case Product(factors):
-            return multiply(*(rename(factor, names) for factor in factors))
+            return multiply(*(replace_variables(factor, variables) for factor in factors))
         case Power(base, exponent):
-            return power(rename(base, names), rename(exponent, names))
+            return power(replace_variables(base, variables), replace_variables(exponent, variables))
         case Call(function, argument):
-            return call(function, rename(argument, names))
+            return call(function, replace_variables(argument, variables))
         case _:
             return item
 

@@ -14,6 +14,7 @@ from ._expression import Expression, Number, Program, Variable, compiled, run, t
 from ._families import MOST_TERMS, Empty, PerState, Terms
 from ._formula import parse
 from ._library import AbstractLibrary, distinct
+from ._neighbors import Neighbors
 from ._structure import parameters_of, substitute, variables_of
 
 
@@ -119,17 +120,22 @@ def bind(
     n_chosen = len(terms)
     terms = distinct([*terms, *rates.values()])
     allowed = []
-    differs = any(isinstance(part, PerState) for part in _parts(library))
+    differs = any(isinstance(part, PerState | Neighbors) for part in _parts(library))
+    place = {term: k for k, term in enumerate(terms[:n_chosen])}
     for c, equation in enumerate(equations):
         if c in rates:
             allowed.append(tuple(term == rates[c] for term in terms))
             continue
-        own = set(library.terms_of(equation, names) if differs else terms[:n_chosen])
+        own = library.terms_of(equation, names) if differs else terms[:n_chosen]
         if not own and not isinstance(library, Empty):
             raise InputError(
                 f"PerState gives no library for '{equation}'. Add an entry or a default."
             )
-        allowed.append(tuple(k < n_chosen and term in own for k, term in enumerate(terms)))
+        row = [False] * len(terms)
+        for term in own:
+            if term in place:  # not one with the clock
+                row[place[term]] = True
+        allowed.append(tuple(row))
     parameters = sorted(frozenset().union(*(parameters_of(term) for term in terms)))
     return FeatureMap(names, terms, tuple(allowed), tuple(parameters))
 

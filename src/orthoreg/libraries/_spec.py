@@ -6,9 +6,11 @@ from typing import Any
 from .._errors import FormulaError, suggestion
 from ._families import Fourier, Polynomial, Terms
 from ._library import AbstractLibrary
+from ._neighbors import Neighbors
 
 _FAMILIES = {"poly": Polynomial, "polynomial": Polynomial, "fourier": Fourier}
 _CALL = re.compile(r"\s*([A-Za-z]\w*)\s*\(([^()]*)\)\s*")
+_NEAR = re.compile(r"\s*near\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
 _WHOLE_NUMBER = re.compile(r"\s*\d{1,3}\s*", re.ASCII)
 _MENTION = re.compile(rf"(?<![\w`])({'|'.join(_FAMILIES)})\s*\(", re.IGNORECASE)
 _EXPONENT = re.compile(r"(?<![\w`])(\d+\.?\d*|\.\d+)[eE]$")
@@ -22,8 +24,8 @@ def as_library(library: Any) -> Any:
 def parse_library(text: str) -> AbstractLibrary:
     """The library that the text writes: families joined by + and *, and formulas.
 
-    `poly(d)` and `fourier(k)` are families; any other part is a formula and becomes a term of
-    its own.
+    `poly(d)` and `fourier(k)` are families, and `near(poly(2), 1)` has the terms of one in the
+    variables near each equation; any other part is a formula and becomes a term of its own.
     """
     parts = [_part(part) for part in _split(text, "+")]
     library = parts[0]
@@ -59,7 +61,20 @@ def _term(text: str) -> AbstractLibrary:
     return Terms([text])
 
 
+def _near(inner: str) -> AbstractLibrary:
+    """`Neighbors`, of the text between its brackets: a library, and how far neighbours may be."""
+    library, *reach = _split(inner, ",")
+    if len(reach) > 1 or (reach and not _WHOLE_NUMBER.fullmatch(reach[0])):
+        raise FormulaError(
+            f"near takes a library and how many places away neighbours may be, such as "
+            f"near(poly(2), 1); got 'near({inner})'."
+        )
+    return Neighbors(parse_library(library), *(int(number) for number in reach))
+
+
 def _family(text: str) -> AbstractLibrary | None:
+    if (near := _NEAR.fullmatch(text)) and _MENTION.search(near[1]):
+        return _near(near[1])
     match = _CALL.fullmatch(text)
     if match is None:
         return None
