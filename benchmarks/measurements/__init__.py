@@ -2,12 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 import time
 import warnings
 from pathlib import Path
 from typing import Any
+
+from benchmarks.revision import revision
 
 from . import (
     aphynity,
@@ -55,21 +56,12 @@ def measure() -> dict[str, Any]:
             continue
         spent = round(time.process_time() - start)
         known[name] = {
-            "revision": _revision(),
+            "revision": revision(),
             "seeds": seeds,
             "cpu_seconds": spent,
             "lines": [line.record() for line in lines],
         }
     return {"cases": {name: known[name] for name in CASES if name in known}}
-
-
-def _revision() -> str:
-    """The commit that is measured, with a plus where files differ from it."""
-    found = subprocess.run(
-        ["git", "describe", "--always", "--dirty=+", "--exclude=*"],
-        cwd=_RECORD.parent, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return found.stdout.strip()
 
 
 def render(record: dict[str, Any]) -> str:

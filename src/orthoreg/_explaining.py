@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from time import monotonic
+from time import time
 from typing import Any, final
 
 import numpy as np
@@ -241,8 +241,8 @@ def until(minutes: float | None) -> Any:
         return lambda: True
     if not minutes > 0:
         raise InputError(f"minutes must be more than 0; got {minutes!r}.")
-    end = monotonic() + 60 * minutes
-    return lambda: monotonic() < end
+    end = time() + 60 * minutes  # of the day, which workers elsewhere know too
+    return lambda: time() < end
 
 
 def _proposal(model: Any, gap: Gap, found: Candidate) -> Proposal:

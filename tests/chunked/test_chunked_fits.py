@@ -186,3 +186,20 @@ def test_a_state_that_never_changes_is_told_of_all_chunks(small_samples):
         og.OrthoReg(og.Polynomial(1), og.Zero()).fit(chunked(still, 100))
     with pytest.raises(og.InputError, match="carries its own times"):
         og.OrthoReg().fit(chunked(data, 100), t=0.1)
+
+
+def test_a_default_fit_passes_over_the_data_four_times(monkeypatch):
+    """Where they lie, how far out runs go, moments, the edge of the gate; samples come along."""
+    passes = []
+    for name in ("total", "each"):
+        own = getattr(og.ChunkedDataset, name)
+
+        def counted(self, function, words, own=own):
+            passes.append(words)
+            return own(self, function, words)
+
+        monkeypatch.setattr(og.ChunkedDataset, name, counted)
+    t = np.linspace(0, 6, 100)
+    x = np.stack([np.column_stack([a * np.cos(t), -a * np.sin(t)]) for a in np.linspace(1, 2, 9)])
+    og.OrthoReg(og.Polynomial(2)).fit(og.ChunkedDataset.from_arrays(x, t, rows=250))
+    assert len(passes) == 4, passes

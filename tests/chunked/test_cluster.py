@@ -88,3 +88,29 @@ def test_faults_of_workers():
         address = client.scheduler.address
         with og.cluster(address):
             assert map_in_order(_slow, [2, 1], "")[0][0] == 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_tuning_resamples_and_searches_on_a_cluster():
+    t = np.linspace(0, 6, 120)
+    x = np.stack([np.column_stack([a * np.cos(t), -a * np.sin(t)]) for a in (0.5, 1.0, 1.5, 2.0)])
+    data, parts = og.Dataset.from_arrays(x, t), og.ChunkedDataset.from_arrays(x, t, rows=150)
+    exact = og.OrthoReg(og.Polynomial(2), og.Zero(), solver=og.Exact())
+
+    def all_of_it() -> list[np.ndarray]:
+        model = og.OrthoReg(og.Polynomial(2)).fit(parts)
+        found = og.discover(data)
+        return [
+            og.tune(exact, parts, folds=2).path.errors,
+            og.bootstrap(model).interval,
+            np.array([one.score for one in found.models]),
+            found.best.coefficients_,
+        ]
+
+    here = all_of_it()
+    with og.cluster(2) as client:
+        before = client.run(os.getpid)
+        for there, alone in zip(all_of_it(), here, strict=True):
+            assert_array_equal(there, alone)
+        assert len(before) == 2

@@ -136,8 +136,8 @@ def test_cuts_along_single_variables_go_where_cells_would_not_fit():
     rng = np.random.default_rng(0)
     outer = rng.random((500, 6)) < 0.5
     partition = Partition(np.arange(500) % 7, outer, ("shell", "a", "b", "c", "runs", "tail"))
-    assert _fewer_cuts(partition, 1000) is partition
-    fewer = _fewer_cuts(partition, 1400)
+    assert _fewer_cuts(partition, 512) is partition
+    fewer = _fewer_cuts(partition, 2800)
     assert fewer.cuts == ("shell", "runs", "tail")
     assert (fewer.outer == outer[:, [0, 4, 5]]).all() and (fewer.group == partition.group).all()
     assert _fewer_cuts(partition, 5000).cuts == ("shell", "tail")

@@ -156,13 +156,18 @@ class PartitionRule:
             outer[f"above {self.names[axis]}"] = variables[:, axis] > high
             outer[f"below {self.names[axis]}"] = variables[:, axis] < low
         if self.of_run is not None:
-            outer["runs"] = (self.of_run > np.quantile(self.of_run, self.inner))[chunk.run]
+            outer["runs"] = self._is_outer_run[chunk.run]
         if chunk.times is not None:
             outer["tail"] = place_in_run(run) >= self.inner * np.bincount(run)[run]
         mean, far = self.extent.mean, None
         if self.reach is not None:
             far = mean + self.reach * (variables - mean)
         return Partition(group, np.column_stack(list(outer.values())), tuple(outer), far)
+
+    @cached_property
+    def _is_outer_run(self) -> Bool[np.ndarray, " R"]:
+        assert self.of_run is not None
+        return self.of_run > np.quantile(self.of_run, self.inner)
 
     @cached_property
     def _group_of_run(self) -> Int[np.ndarray, " R"]:

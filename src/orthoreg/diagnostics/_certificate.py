@@ -11,6 +11,7 @@ from ..quadratic import Dependence, QuadraticProblem, independent_terms
 from ..solvers import (
     EquationFit,
     FitResult,
+    quadratic_form,
     residual_overlaps,
     residual_square,
     squared_error,
@@ -237,7 +238,7 @@ def _split(result: FitResult, c: int) -> ErrorSplit:
     difference[terms] = replace(problem, l1=0.0).solve()
     inside = difference.copy()
     difference = difference - fit.w
-    symbolic = max(float(difference @ moments.A @ difference), 0.0)
+    symbolic = max(quadratic_form(moments.A, difference), 0.0)
     neural = squared_error(moments, c, inside - fit.p, fit.v)
     total = squared_error(moments, c, fit.w - fit.p, fit.v)
     return ErrorSplit(total, symbolic, neural, total - symbolic - neural)

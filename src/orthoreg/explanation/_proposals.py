@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from .._errors import InputError
+from .._parallel import has_cluster, map_in_order
 from .._progress import progress
 from ..libraries import Expression, FeatureMap, parameters_of, to_text, variables_of
 from ..physics import Knowledge
@@ -18,7 +19,7 @@ from ._dictionary import Dictionary, dictionary
 from ._equation import Equation
 from ._limits import limits_of, without_given
 from ._measurements import Measurements
-from ._search import FAMILIES, search
+from ._search import FAMILIES, Found, search
 from ._shapes import Shape
 from ._symmetries import symmetric
 
@@ -69,38 +70,44 @@ def explain_rows(
     is given is subtracted, and candidates have what is required, the symmetries, and no
     coefficient beyond its bounds.
     """
-    gaps = []
     shapes = new_shapes(rows, atoms)
     features = features.resolved() if features.values else features
     known = Knowledge.none(features.mask.shape) if knowledge is None else knowledge
+
+    def gap_of(c: int, told: Callable[[int, str], None] = lambda part, what: None) -> Gap:
+        begun = without_given(rows, features, known, c)
+        library = known_shapes(features, c, is_expected, ~known.given[c])
+        offered = [*library, *symmetric(shapes, known.symmetries, c)]
+        elsewhere = (shared or {}).get(c, frozenset())
+        offered = [_marked(one, elsewhere) for one in offered]
+        limits = limits_of(features, known, c)
+
+        def searched(rows: Measurements) -> tuple[Equation, Found]:
+            terms = dictionary(offered, rows)
+            equation = Equation(rows, terms, c, known.symmetries)
+            return equation, search(
+                equation,
+                _columns(terms, features, (supports or {}).get(c, ())),
+                required=_columns(terms, features, np.flatnonzero(known.required[c]).tolist()),
+                allow=limits.allow, goes_on=goes_on, told=told, most=most,
+            )  # fmt: skip
+
+        equation, found = searched(begun)
+        if _jumps(found.candidates[0], begun):
+            equation, found = searched(begun.without_turns())
+        return Gap(equation, found.base, found.candidates)
+
     learned = [c for c in rows.learned if c not in known.complete]
+    if has_cluster():
+        return map_in_order(gap_of, learned, "Searching")
+    gaps = []
     with progress("Searching", float(len(learned))) as show:
         for done, c in enumerate(learned):
-            begun, share = without_given(rows, features, known, c), len(FAMILIES) + 1
 
-            def told(part: int, what: str, done: int = done, c: int = c, share=share) -> None:
-                show(done + part / share, f"{rows.outputs[c]}': {what}")
+            def told(part: int, what: str, done: int = done, c: int = c) -> None:
+                show(done + part / (len(FAMILIES) + 1), f"{rows.outputs[c]}': {what}")
 
-            library = known_shapes(features, c, is_expected, ~known.given[c])
-            offered = [*library, *symmetric(shapes, known.symmetries, c)]
-            elsewhere = (shared or {}).get(c, frozenset())
-            offered = [_marked(one, elsewhere) for one in offered]
-            limits = limits_of(features, known, c)
-
-            def searched(rows: Measurements, c=c, offered=offered, limits=limits, told=told):
-                terms = dictionary(offered, rows)
-                equation = Equation(rows, terms, c, known.symmetries)
-                return equation, search(
-                    equation,
-                    _columns(terms, features, (supports or {}).get(c, ())),
-                    required=_columns(terms, features, np.flatnonzero(known.required[c]).tolist()),
-                    allow=limits.allow, goes_on=goes_on, told=told, most=most,
-                )  # fmt: skip
-
-            equation, found = searched(begun)
-            if _jumps(found.candidates[0], begun):
-                equation, found = searched(begun.without_turns())
-            gaps.append(Gap(equation, found.base, found.candidates))
+            gaps.append(gap_of(c, told))
     return gaps
 
 

@@ -2,11 +2,12 @@
 
 import itertools
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from ..libraries import Expression, monomial, variables_of
 
@@ -40,7 +41,7 @@ class CenteredTerms:
         mean = rows.mean(axis=0)
         expansions = [_expanded(term, mean) for term in features.terms]
         parts = list(dict.fromkeys(part for weights in expansions for part in weights))
-        expansion = np.array([[each.get(part, 0.0) for part in parts] for each in expansions])
+        expansion = _filled(expansions, parts)
         own = dict(zip(features.terms, features(rows).T, strict=True))
         values = np.array([_values(part, rows - mean, own) for part in parts])
         values = values.reshape(len(parts), len(rows))
@@ -50,10 +51,9 @@ class CenteredTerms:
         standard = (values - values.mean(axis=1, keepdims=True)) / unit
         uses = [_uses(part) for part in parts]
         groups = list(dict.fromkeys(uses))
-        member = np.array([[use == group for group in groups] for use in uses], dtype=float)
-        member = member.reshape(len(parts), len(groups))
+        member = _filled([{use: 1.0} for use in uses], groups)
         return cls(
-            expansion.reshape(len(expansions), len(parts)) * spread,
+            expansion * spread,
             (standard @ standard.T / len(rows)) * (member @ member.T),
             member,
         )
@@ -61,6 +61,17 @@ class CenteredTerms:
     def scaled(self, scale: Float[np.ndarray, " K"]) -> "CenteredTerms":
         """Those of the terms divided by `scale`."""
         return replace(self, expansion=self.expansion / scale[:, None])
+
+    def only(self, terms: Int[np.ndarray, " k"]) -> "CenteredTerms":
+        """Those of these terms alone."""
+        expansion = self.expansion[terms]
+        used = (expansion != 0).any(axis=0)
+        member = self.member[used]
+        return CenteredTerms(
+            expansion[:, used],
+            self.correlation[np.ix_(used, used)],
+            member[:, member.any(axis=0)],
+        )
 
     def combined(self, maps: Float[np.ndarray, "g K J"]) -> "CenteredTerms":
         """Those of combinations of terms in several equations, which are kept apart."""
@@ -82,6 +93,18 @@ class CenteredTerms:
         squares = (weights * (weights @ self.correlation)) @ self.member
         sums = np.sqrt(np.maximum(squares, np.maximum(size[:, None], 1e-150) ** 2))
         return (np.abs(weights) @ self.member / sums).max(axis=1, initial=0.0)
+
+
+def _filled(
+    rows: Sequence[Mapping[Any, float]], columns: Sequence[Any]
+) -> Float[np.ndarray, "R C"]:
+    """A matrix with the values of each row under their columns, zero elsewhere."""
+    place = {column: number for number, column in enumerate(columns)}
+    found = np.zeros((len(rows), len(columns)))
+    for row, values in zip(found, rows, strict=True):
+        for column, value in values.items():
+            row[place[column]] = value
+    return found
 
 
 def _expanded(term: Expression, mean: Float[np.ndarray, " V"]) -> dict[Part, float]:

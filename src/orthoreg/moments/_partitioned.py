@@ -14,7 +14,7 @@ from ._moments import Moments, not_finite
 
 _BLOCK = 16384
 _MOST_NUMBERS = 2**24  # of all cells together; groups are merged until they fit
-_MANY = 1000  # columns from which on cuts are left out
+_MANY, _MOST_IN_CUTS = 512, 2**26  # columns from which on cuts are left out until cells fit this
 _FEWEST_CELLS = 4  # however many columns there are
 _ROOM = 2**23  # numbers of a block of rows
 _LARGEST = 1e100
@@ -130,6 +130,19 @@ class PartitionedMoments:
         )
         return cells, terms, targets
 
+    def only(self, terms: Int[np.ndarray, " k"], target: int) -> "PartitionedMoments":
+        """The moments of these terms and one target alone."""
+        columns = np.append(terms, self.n_features + target)
+        return replace(
+            self,
+            total=self.total[:, columns[:, None], columns],
+            extrapolation_gram=self.extrapolation_gram[np.ix_(terms, terms)],
+            target_mse=self.target_mse[[target]],
+            centered=self.centered.only(terms),
+            required=None if self.required is None else self.required[terms],
+            bounds=None if self.bounds is None else self.bounds[:, terms],
+        )
+
     def combined(
         self,
         maps: Float[np.ndarray, "g P Q"],
@@ -212,7 +225,7 @@ def _fewer_cuts(partition: Partition, size: int) -> Partition:
     and the last few. Says the same for every chunk."""
     if size <= _MANY:
         return partition
-    most = int(np.log2(max(_MOST_NUMBERS // size**2, _FEWEST_CELLS)))
+    most = int(np.log2(max(_MOST_IN_CUTS // size**2, _FEWEST_CELLS)))
     width = partition.outer.shape[1]
     if width <= most:
         return partition

@@ -1,6 +1,6 @@
 """What a selection found: the terms of every equation, and the whole path that led to them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -38,6 +38,16 @@ class EquationPath:
     def best(self) -> int:
         """The place of the least outer error."""
         return int(np.argmin(self.outer))
+
+    def among(self, terms: Int[np.ndarray, " k"], count: int) -> "EquationPath":
+        """The path, whose terms are these of so many."""
+
+        def placed(masks: Bool[np.ndarray, "M k"]) -> Bool[np.ndarray, "M K"]:
+            found = np.zeros((len(masks), count), dtype=bool)
+            found[:, terms] = masks
+            return found
+
+        return replace(self, supports=placed(self.supports), contenders=placed(self.contenders))
 
 
 @final

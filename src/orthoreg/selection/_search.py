@@ -89,8 +89,7 @@ def shortlist(
     """
     if len(terms) <= _SHORTLIST:
         return terms
-    A, slope = moments.A[np.ix_(terms, terms)], moments.a[terms, equation]
-    left = A.diagonal().copy()
+    slope, left = moments.a[terms, equation], moments.total.diagonal()[terms] / moments.count
     smallest = 1e-12 * left
     rows = np.zeros((_SHORTLIST, len(terms)))
     chosen: list[int] = []
@@ -100,7 +99,8 @@ def shortlist(
         k = int(np.argmax(gain))
         if gain[k] <= 0:
             break
-        row[:] = (A[k] - rows[:step, k] @ rows[:step]) / np.sqrt(left[k])
+        products = moments.total[terms[k], terms] / moments.count
+        row[:] = (products - rows[:step, k] @ rows[:step]) / np.sqrt(left[k])
         slope = slope - row * (slope[k] / row[k])
         left = left - row * row
         chosen.append(k)

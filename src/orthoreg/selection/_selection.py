@@ -16,11 +16,12 @@ from ..physics import Group
 from ..quadratic import independent_terms
 from ..solvers import Task
 from ._result import EquationPath, Evidence, SelectionResult
-from ._search import Candidates, contenders, search
+from ._search import Candidates, contenders, search, shortlist
 from ._splits import Splits, as_mask
 
 TIE = 0.1  # errors that differ by less, relatively, are as good as each other
 NEGLIGIBLE = 1e-8  # of the mean square of the target: not a reason for a term
+_MANY_TERMS = 300  # from which on each equation has a problem of its own
 _FEWEST_RUNS = 8  # whose differences tell an interval,
 _FEWEST_ROWS, _FEWEST_ROWS_IN_TIME = 20, 40  # or so many rows: neighbours in time err alike
 
@@ -65,13 +66,13 @@ def _chosen(rule: AbstractCellRule, cells: PartitionedMoments, task: Task) -> Se
     atoms of their group: what is given is subtracted, what is tied enters together, what is
     required is always in, and bounds hold."""
     if task.knowledge is None:
-        return rule.choose(cells, task.support)
+        return _separately(rule, cells, task.support)
     allowed = task.knowledge.with_support(task.support) & _independent(cells.all, task)
     groups = task.knowledge.groups(allowed)
     known = [c for group in groups for c in group.equations]
     alone = task.support.copy()
     alone[known] = False
-    chosen = rule.choose(cells, alone)
+    chosen = _separately(rule, cells, alone)
     paths, found = list(chosen.paths), []
     for group in groups:
         own = group_cells(cells, group)
@@ -85,6 +86,22 @@ def _chosen(rule: AbstractCellRule, cells: PartitionedMoments, task: Task) -> Se
                 contenders=group.support(one.contenders)[:, place],
             )
     return replace(SelectionResult.of(paths), groups=tuple(found))
+
+
+def _separately(
+    rule: AbstractCellRule, cells: PartitionedMoments, allowed: Mask
+) -> SelectionResult:
+    """The terms of each equation. Of very many terms each equation chooses among its shortlist, so
+    that no matrix of all terms is made again."""
+    if cells.n_features <= _MANY_TERMS:
+        return rule.choose(cells, allowed)
+    paths = []
+    for equation, row in enumerate(allowed):
+        terms = shortlist(cells.all, np.flatnonzero(row), equation)
+        own = np.ones((1, len(terms)), dtype=bool)
+        (path,) = rule.choose(cells.only(terms, equation), own).paths
+        paths.append(path.among(terms, cells.n_features))
+    return SelectionResult.of(paths)
 
 
 def group_cells(cells: PartitionedMoments, group: Group) -> PartitionedMoments:

@@ -3,6 +3,7 @@
 from ._adam import Adam as Adam
 from ._equation import EquationProblem as EquationProblem
 from ._equation import objective as objective
+from ._equation import quadratic_form as quadratic_form
 from ._equation import residual_overlaps as residual_overlaps
 from ._equation import residual_square as residual_square
 from ._equation import squared_error as squared_error

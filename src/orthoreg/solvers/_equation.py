@@ -111,7 +111,7 @@ def squared_error(
     error = (
         moments.yy[equation]
         - 2 * (moments.a[:, equation] @ w + moments.d[:, equation] @ v)
-        + w @ moments.A @ w
+        + quadratic_form(moments.A, w)
         + 2 * w @ moments.B @ v
         + v @ moments.D @ v
     )
@@ -120,13 +120,20 @@ def squared_error(
 
 def residual_overlaps(moments: Moments, fit: EquationFit) -> Float[np.ndarray, " K"]:
     """<f_aug, theta_k>_D for every feature, from moments."""
-    return moments.B @ fit.v - moments.A @ fit.p
+    used = np.flatnonzero(fit.p)
+    return moments.B @ fit.v - moments.A[:, used] @ fit.p[used]
 
 
 def residual_square(moments: Moments, fit: EquationFit) -> float:
     """|f_aug|^2_D from moments."""
-    square = fit.v @ moments.D @ fit.v - 2 * fit.p @ moments.B @ fit.v + fit.p @ moments.A @ fit.p
-    return max(float(square), 0.0)
+    square = fit.v @ moments.D @ fit.v - 2 * fit.p @ moments.B @ fit.v
+    return max(float(square + quadratic_form(moments.A, fit.p)), 0.0)
+
+
+def quadratic_form(A: Float[np.ndarray, "K K"], w: Float[np.ndarray, " K"]) -> float:
+    """w'Aw, of the few terms that w has."""
+    used = np.flatnonzero(w)
+    return float(w[used] @ A[np.ix_(used, used)] @ w[used])
 
 
 def objective(

@@ -1,0 +1,73 @@
+"""Fits of tables that do not fit into memory: time and memory by rows, two workers against one, a
+worker that is killed, wide problems, and from these what 1e9 and 1e11 rows would cost.
+
+`ORTHOREG_SCALE` names the pieces that are measured (all if it is not given); the others stay as
+they are recorded, each with its revision, and each is written as soon as it is done. The tables are
+made in `ORTHOREG_SCALE_FOLDER` and removed after: 1e8 rows take 10 GB there.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.revision import revision
+
+from . import _cost
+from ._page import page as page
+from ._page import render as render
+from ._tables import difference, fitted, in_process, size_of, tables
+from ._wide import WIDE
+
+_RECORD = Path(__file__).parents[1] / "records" / "scale.json"
+_SHARED = 10**7  # rows that two workers share
+
+
+def measure() -> dict[str, Any]:
+    """All pieces, or those that ORTHOREG_SCALE names, beside what is recorded of others."""
+    wanted = [name for name in os.environ.get("ORTHOREG_SCALE", "").split(",") if name]
+    unknown = set(wanted) - set(PIECES)
+    if unknown:
+        sys.exit(f"error: ORTHOREG_SCALE names {sorted(unknown)}; known are {list(PIECES)}.")
+    known = json.loads(_RECORD.read_text())["pieces"] if _RECORD.exists() else {}
+    measured = revision()  # before records change
+    for name in wanted or PIECES:
+        print(f"  {name} ...", file=sys.stderr)
+        known[name] = {"revision": measured, **PIECES[name]()}
+        record = {"pieces": {name: known[name] for name in PIECES if name in known}}
+        _RECORD.write_text(json.dumps(record, indent=1) + "\n")
+    return record
+
+
+def _rows(count: int) -> dict[str, Any]:
+    with tables(count) as folder:
+        return {"bytes": size_of(folder), **fitted(folder, count)}
+
+
+def _workers() -> dict[str, Any]:
+    """One and two of them, and two of which one is killed, beside a fit in one process."""
+    with tables(_SHARED) as folder:
+        plain = fitted(folder, _SHARED)
+        one, two = (fitted(folder, _SHARED, workers=count) for count in (1, 2))
+        killed = fitted(folder, _SHARED, workers=2, kill=0.4 * two["wall"])
+    return {
+        "rows": _SHARED, "one": one, "two": two, "killed": killed,
+        "difference": max(difference(fit, plain) for fit in (one, two)),
+        "killed_difference": difference(killed, plain),
+    }  # fmt: skip
+
+
+def _wide() -> dict[str, Any]:
+    return {"cases": {name: in_process("benchmarks.scale._one_wide", name) for name in WIDE}}
+
+
+PIECES: dict[str, Callable[[], dict[str, Any]]] = {
+    **{f"rows_1e{power}": partial(_rows, 10**power) for power in (5, 6, 7, 8)},
+    "workers": _workers,
+    "moments": partial(in_process, "benchmarks.scale._rates"),
+    "wide": _wide,
+    "cluster": _cost.measure,
+}

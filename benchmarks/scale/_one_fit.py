@@ -1,0 +1,78 @@
+"""One fit in a process of its own: `python -m benchmarks.scale._one_fit FOLDER ROWS WORKERS KILL`.
+
+Prints what it took as one line of JSON.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import orthoreg as og
+from orthoreg.data import ChunkedDataset
+
+from ._tables import FILE_ROWS, GROUP_ROWS
+
+
+def main(folder: str, rows: str, workers: str, kill: str) -> None:
+    """Reads so many rows in chunks and fits the default model, with one of the workers ended after
+    `kill` seconds where that is not 0."""
+    passes: dict[str, list[float]] = {}
+    for name in ("total", "each"):
+        setattr(ChunkedDataset, name, _timed(getattr(ChunkedDataset, name), passes))
+    files = sorted(Path(folder).glob("*.parquet"))[: max(1, int(rows) // FILE_ROWS)]
+    with og.cluster(int(workers) or None) as client:
+        if float(kill):
+            threading.Thread(target=_end_one, args=(client, float(kill)), daemon=True).start()
+        before = _worker_cpu(client)
+        start, cpu = time.perf_counter(), time.process_time()
+        data = og.read_table(files, "t", ["theta", "omega"], group="run", chunks=GROUP_ROWS)
+        indexed = time.perf_counter()
+        model = og.OrthoReg().fit(data)
+        found: dict[str, Any] = {
+            "wall": time.perf_counter() - start,
+            "index": indexed - start,
+            "cpu": time.process_time() - cpu,
+        }
+        after = _worker_cpu(client)
+        # a worker that was ended took its seconds along
+        found["worker_cpu"] = sum(after.values()) - sum(before.get(k, 0.0) for k in after)
+        found["worker_memory"] = max(client.run(_memory).values()) if client else 0.0
+    print(json.dumps(found | {
+        "rows": data.n_samples, "runs": data.n_runs, "chunks": data.n_chunks, "memory": _memory(),
+        "passes": passes, "equations": model.equations(),
+        "coefficients": model.coefficients_.tolist(),
+    }))  # fmt: skip
+
+
+def _timed(method: Any, passes: dict[str, list[float]]) -> Any:
+    def call(self: Any, function: Any, words: str) -> Any:
+        start = time.perf_counter()
+        found = method(self, function, words)
+        passes.setdefault(words, []).append(time.perf_counter() - start)
+        return found
+
+    return call
+
+
+def _end_one(client: Any, after: float) -> None:
+    time.sleep(after)
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+
+def _worker_cpu(client: Any) -> dict[str, float]:
+    return {} if client is None else client.run(time.process_time)
+
+
+def _memory() -> float:
+    """The most that this process has held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

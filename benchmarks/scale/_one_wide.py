@@ -1,0 +1,35 @@
+"""One wide fit in a process of its own: `python -m benchmarks.scale._one_wide NAME`."""
+
+import json
+import resource
+import sys
+import time
+
+import numpy as np
+
+import orthoreg as og
+from benchmarks import flows
+
+from ._wide import WIDE
+
+
+def main(name: str) -> None:
+    one = WIDE[name]
+    states, times = flows.runs(one.runs, 100, one.slope, one.states)
+    data = og.Dataset.from_arrays(states, times)
+    del states
+    start = time.process_time()
+    model = og.OrthoReg(one.library).fit(data)
+    cpu = time.process_time() - start
+    expected = np.zeros_like(model.support_)
+    places = [model.feature_names_.index(name) for name in data.state_names]
+    expected[:, places] = one.support(one.states)
+    print(json.dumps({
+        "states": one.states, "terms": len(model.feature_names_), "rows": data.n_samples,
+        "cpu": cpu, "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "wrong_terms": int((model.support_ != expected).sum()),
+    }))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,65 @@
+"""How much of the rate of a matrix product the pass that gathers moments reaches, in one process
+of one thread: `python -m benchmarks.scale._rates`."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import orthoreg as og
+from benchmarks import flows
+from orthoreg.data import extrapolation_rule
+from orthoreg.libraries import bind
+from orthoreg.moments import gather, gather_partitioned
+
+_SIZE, _TRIES = 1024, 3
+
+
+def main() -> None:
+    matrix = np.random.default_rng(0).standard_normal((_SIZE, _SIZE))
+    pendulum, chain = _rows(flows.pendulum, 2, 2500), _rows(flows.chain, 200, 500)
+    small = bind(og.Polynomial(2) + og.Fourier(1), pendulum.names, pendulum.outputs)
+    large = bind(og.Polynomial(1), chain.names, chain.outputs)
+    basis = og.RandomFeatures(400).init(
+        pendulum.extent.mean, pendulum.extent.spread, rng=np.random.default_rng(0)
+    )
+    found = []
+    for words, rows, features, network in (
+        ("selection, pendulum", pendulum, small, None),
+        ("selection, 200 states", chain, large, None),
+        ("residual of 400 units, pendulum", pendulum, small, basis),
+    ):
+        terms, others = len(features.names), rows.targets.shape[1]
+        if network is None:
+            rule = extrapolation_rule(rows, 0.5, 2.0)
+            least = _least(lambda: gather_partitioned(features, rows, rule))  # noqa: B023
+            columns = terms + others
+            flops = len(rows) * (columns**2 + terms**2)  # here, and beyond the data
+        else:
+            least = _least(lambda: gather(features, network, rows))  # noqa: B023
+            columns = terms + network.size + others
+            flops = len(rows) * columns**2
+        rate = 2 * _SIZE**3 / _least(lambda: matrix @ matrix)
+        found.append({"words": words, "columns": columns, "seconds": least, "rows": len(rows),
+                      "gemm": rate, "share": flops / least / rate})  # fmt: skip
+    print(json.dumps({"moments": found}))
+
+
+def _rows(slope: Callable[[np.ndarray], np.ndarray], dimension: int, runs: int) -> Any:
+    states, times = flows.runs(runs, 100, slope, dimension)
+    return og.VectorField(og.FiniteDifference()).observe(og.Dataset.from_arrays(states, times))
+
+
+def _least(call: Callable[[], Any]) -> float:
+    spent = []
+    for _ in range(_TRIES):
+        start = time.process_time()
+        call()
+        spent.append(time.process_time() - start)
+    return min(spent)
+
+
+if __name__ == "__main__":
+    main()
