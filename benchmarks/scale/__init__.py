@@ -37,9 +37,12 @@ def measure() -> dict[str, Any]:
     for name in wanted or PIECES:
         print(f"  {name} ...", file=sys.stderr)
         known[name] = {"revision": measured, **PIECES[name]()}
-        record = {"pieces": {name: known[name] for name in PIECES if name in known}}
-        _RECORD.write_text(json.dumps(record, indent=1) + "\n")
-    return record
+        _RECORD.write_text(json.dumps(_ordered(known), indent=1) + "\n")
+    return _ordered(known)
+
+
+def _ordered(known: dict[str, Any]) -> dict[str, Any]:
+    return {"pieces": {name: known[name] for name in PIECES if name in known}}
 
 
 def _rows(count: int) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def _near(inner: str) -> AbstractLibrary:
             f"near takes a library and how many places away neighbours may be, such as "
             f"near(poly(2), 1); got 'near({inner})'."
         )
-    return Neighbors(parse_library(library), *(int(number) for number in reach))
+    return Neighbors(parse_library(library), int(reach[0]) if reach else 1)
 
 
 def _family(text: str) -> AbstractLibrary | None:
