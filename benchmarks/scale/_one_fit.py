@@ -5,7 +5,6 @@ Prints what it took as one line of JSON.
 
 import json
 import os
-import resource
 import signal
 import sys
 import threading
@@ -16,6 +15,7 @@ from typing import Any
 import orthoreg as og
 from orthoreg.data import ChunkedDataset
 
+from ._memory import peak_memory
 from ._tables import FILE_ROWS, GROUP_ROWS
 
 
@@ -42,9 +42,9 @@ def main(folder: str, rows: str, workers: str, kill: str) -> None:
         after = _worker_cpu(client)
         # a worker that was ended took its seconds along
         found["worker_cpu"] = sum(after.values()) - sum(before.get(k, 0.0) for k in after)
-        found["worker_memory"] = max(client.run(_memory).values()) if client else 0.0
+        found["worker_memory"] = max(client.run(peak_memory).values()) if client else 0.0
     print(json.dumps(found | {
-        "rows": data.n_samples, "runs": data.n_runs, "chunks": data.n_chunks, "memory": _memory(),
+        "rows": data.n_samples, "runs": data.n_runs, "chunks": data.n_chunks, "memory": peak_memory(),
         "passes": passes, "equations": model.equations(),
         "coefficients": model.coefficients_.tolist(),
     }))  # fmt: skip
@@ -67,11 +67,6 @@ def _end_one(client: Any, after: float) -> None:
 
 def _worker_cpu(client: Any) -> dict[str, float]:
     return {} if client is None else client.run(time.process_time)
-
-
-def _memory() -> float:
-    """The most that this process has held, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """One wide fit in a process of its own: `python -m benchmarks.scale._one_wide NAME`."""
 
 import json
-import resource
 import sys
 import time
 
@@ -10,6 +9,7 @@ import numpy as np
 import orthoreg as og
 from benchmarks import flows
 
+from ._memory import peak_memory
 from ._wide import WIDE
 
 
@@ -26,7 +26,7 @@ def main(name: str) -> None:
     expected[:, places] = one.support(one.states)
     print(json.dumps({
         "states": one.states, "terms": len(model.feature_names_), "rows": data.n_samples,
-        "cpu": cpu, "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "cpu": cpu, "memory": peak_memory(),
         "wrong_terms": int((model.support_ != expected).sum()),
     }))  # fmt: skip
 
