@@ -44,8 +44,8 @@ def main(folder: str, rows: str, workers: str, kill: str) -> None:
         found["worker_cpu"] = sum(after.values()) - sum(before.get(k, 0.0) for k in after)
         found["worker_memory"] = max(client.run(peak_memory).values()) if client else 0.0
     print(json.dumps(found | {
-        "rows": data.n_samples, "runs": data.n_runs, "chunks": data.n_chunks, "memory": peak_memory(),
-        "passes": passes, "equations": model.equations(),
+        "rows": data.n_samples, "runs": data.n_runs, "chunks": data.n_chunks,
+        "memory": peak_memory(), "passes": passes, "equations": model.equations(),
         "coefficients": model.coefficients_.tolist(),
     }))  # fmt: skip
 
