@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from . import _cost
-from ._tables import GROUP_ROWS
+from ._tables import GROUP_ROWS, RUN_ROWS
 from ._wide import WIDE
 
 _ABOUT = (
@@ -148,8 +148,10 @@ def _paper(pieces: dict[str, Any]) -> str:
         text += (
             f"\nIt stops scaling where the scheduler hands out chunks more slowly than workers "
             f"finish them: at about {most:,.0f} workers with chunks of {GROUP_ROWS:,} rows, and at "
-            f"proportionally more with larger ones, until memory ends that. With fewer rows the "
-            f"part that the client does alone decides.\n"
+            f"proportionally more with larger ones, until memory ends that. Scheduler, workers and "
+            f"tree share one process here, so this is a lower bound. With fewer rows the part that "
+            f"the client does alone decides. The client and every worker hold eight bytes for each "
+            f"run: {8e11 / RUN_ROWS / 1e9:.0f} GB for 1e11 rows in runs of {RUN_ROWS}.\n"
         )
     text += (
         "\nWorkers that sleep 0.2 s a chunk and hand on 1 MB, on the real scheduler and tree, in "
