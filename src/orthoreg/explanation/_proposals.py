@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -74,29 +75,18 @@ def explain_rows(
     features = features.resolved() if features.values else features
     known = Knowledge.none(features.mask.shape) if knowledge is None else knowledge
 
-    def gap_of(c: int, told: Callable[[int, str], None] = lambda part, what: None) -> Gap:
-        begun = without_given(rows, features, known, c)
-        library = known_shapes(features, c, is_expected, ~known.given[c])
-        offered = [*library, *symmetric(shapes, known.symmetries, c)]
-        elsewhere = (shared or {}).get(c, frozenset())
-        offered = [_marked(one, elsewhere) for one in offered]
-        limits = limits_of(features, known, c)
-
-        def searched(rows: Measurements) -> tuple[Equation, Found]:
-            terms = dictionary(offered, rows)
-            equation = Equation(rows, terms, c, known.symmetries)
-            return equation, search(
-                equation,
-                _columns(terms, features, (supports or {}).get(c, ())),
-                required=_columns(terms, features, np.flatnonzero(known.required[c]).tolist()),
-                allow=limits.allow, goes_on=goes_on, told=told, most=most,
-            )  # fmt: skip
-
-        equation, found = searched(begun)
-        if _jumps(found.candidates[0], begun):
-            equation, found = searched(begun.without_turns())
-        return Gap(equation, found.base, found.candidates)
-
+    gap_of = partial(
+        _gap,
+        rows,
+        features,
+        shapes,
+        known,
+        supports or {},
+        shared or {},
+        is_expected,
+        goes_on,
+        most,
+    )
     learned = [c for c in rows.learned if c not in known.complete]
     if has_cluster():
         return map_in_order(gap_of, learned, "Searching")
@@ -109,6 +99,42 @@ def explain_rows(
 
             gaps.append(gap_of(c, told))
     return gaps
+
+
+def _gap(
+    rows: Measurements,
+    features: FeatureMap,
+    shapes: Sequence[Shape],
+    known: Knowledge,
+    supports: Mapping[int, Sequence[int]],
+    shared: Mapping[int, Set[Expression]],
+    is_expected: bool,
+    goes_on: Callable[[], bool],
+    most: int,
+    c: int,
+    told: Callable[[int, str], None] = lambda part, what: None,
+) -> Gap:
+    """The gap of one equation."""
+    begun = without_given(rows, features, known, c)
+    library = known_shapes(features, c, is_expected, ~known.given[c])
+    offered = [*library, *symmetric(shapes, known.symmetries, c)]
+    offered = [_marked(one, shared.get(c, frozenset())) for one in offered]
+    limits = limits_of(features, known, c)
+
+    def searched(rows: Measurements) -> tuple[Equation, Found]:
+        terms = dictionary(offered, rows)
+        equation = Equation(rows, terms, c, known.symmetries)
+        return equation, search(
+            equation,
+            _columns(terms, features, supports.get(c, ())),
+            required=_columns(terms, features, np.flatnonzero(known.required[c]).tolist()),
+            allow=limits.allow, goes_on=goes_on, told=told, most=most,
+        )  # fmt: skip
+
+    equation, found = searched(begun)
+    if _jumps(found.candidates[0], begun):
+        equation, found = searched(begun.without_turns())
+    return Gap(equation, found.base, found.candidates)
 
 
 def _jumps(found: Candidate, rows: Measurements) -> bool:
