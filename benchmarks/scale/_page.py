@@ -10,7 +10,8 @@ from ._wide import WIDE
 
 _ABOUT = (
     "The default fit of a pendulum's runs of 100 rows in Parquet files of a million, read in "
-    "chunks of 250,000 rows; one thread, peak memory of the process with all libraries."
+    "chunks of 250,000 rows; one thread, peak memory of the process with all libraries. Processes "
+    "have loaded what they need when time begins."
 )
 
 
