@@ -36,7 +36,7 @@ def measure(seeds: int) -> list[Line] | None:
     lacking = [og.OrthoReg("sin(theta)", _GENTLE, seed=seed).fit(train) for seed in range(seeds)]
     refined = [model.refine(train) for model in lacking]
     default = og.OrthoReg("sin(theta)", og.RandomFeatures(100)).fit(train).refine(train)
-    held_out = [100 * model.refinement_.error_after for model in (refined[0], default)]
+    held_out = [_held_out_error(model) for model in (refined[0], default)]
     return [
         *lines,
         Line("omega withheld", [_score(model, test) for model in lacking]),
@@ -47,6 +47,12 @@ def measure(seeds: int) -> list[Line] | None:
             text="gentle units {:.2g} %, default ones {:.2g} %".format(*held_out),
         ),
     ]
+
+
+def _held_out_error(model: og.OrthoReg) -> float:
+    """In percent."""
+    assert model.refinement_ is not None
+    return 100 * model.refinement_.error_after
 
 
 def _score(model: og.OrthoReg, test: og.Dataset) -> float:
