@@ -1,6 +1,6 @@
 """A circuit whose inductance saturates, in volts, amperes and seconds."""
 
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
@@ -22,8 +22,7 @@ def measure(seeds: int) -> list[Line] | None:
     file = data_file("rlc_saturating.csv")
     if file is None:
         return None
-    table = np.genfromtxt(file, delimiter=",", names=True)
-    train, test = _runs(table, (0, 1), "_noisy"), _runs(table, (2,), "")
+    train, test = runs_of_circuit(file, (0, 1), "_noisy"), runs_of_circuit(file, (2,), "")
     lines = _scores("without residual", [og.OrthoReg("poly(1)", og.Zero())], train, test)
     if not seeds:
         return [*lines, Line("with residual", text="not run")]
@@ -48,7 +47,9 @@ def _scores(
     ]
 
 
-def _runs(table: Any, numbers: tuple[int, ...], kind: str) -> og.Dataset:
+def runs_of_circuit(file: Path, numbers: tuple[int, ...], kind: str) -> og.Dataset:
+    """Runs of these numbers, from columns of that kind."""
+    table = np.genfromtxt(file, delimiter=",", names=True)
     rows = [table[table["run"] == number] for number in numbers]
     states = [np.column_stack([run[f"v_c{kind}"], run[f"i_l{kind}"]]) for run in rows]
     return og.Dataset.from_arrays(

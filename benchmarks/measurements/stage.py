@@ -37,27 +37,40 @@ def measure(seeds: int) -> list[Line]:
     ]  # fmt: skip
 
 
-def _fit(seed: int) -> dict[str, float]:
-    times = _STEP * np.arange(_ROWS)
+def measured(seed: int) -> og.Dataset:
+    """Encoder and force."""
     position, force = motion(seed)
     encoder = _ENCODER * np.round(position / _ENCODER)
-    data = og.Dataset.from_positions(encoder[:, None], times, force[:, None], ["x"], ["F"])
+    return og.Dataset.from_positions(
+        encoder[:, None], _STEP * np.arange(_ROWS), force[:, None], ["x"], ["F"]
+    )
+
+
+def errors(found: dict[str, float]) -> dict[str, float]:
+    """Of the constants that the coefficients mean, in percent."""
+    gain = found.get("F", np.inf)
+    return {
+        "mass": 100 * abs(1 / gain / MASS - 1),
+        "viscous": 100 * abs(-found.get("x_dot", 0.0) / gain / VISCOUS - 1),
+        "dry": 100 * abs(-found.get("sign(x_dot)", 0.0) / gain / DRY - 1),
+        "offset": 100 * abs(-found.get("1", 0.0) / gain / OFFSET - 1),
+    }
+
+
+def _fit(seed: int) -> dict[str, float]:
+    data = measured(seed)
     start = time.process_time()
     model = og.OrthoReg("poly(1) + sign(x_dot)").fit(data)
     fitted = time.process_time()
     found = coefficients(model, 1)
     fresh, force = motion(1000 + seed)
     begun = time.process_time()
-    rollout = model.simulate([fresh[0], 0.0], times, force[:, None])
+    rollout = model.simulate([fresh[0], 0.0], _STEP * np.arange(_ROWS), force[:, None])
     spent = time.process_time() - begun
     error = np.abs(rollout.x[:, 0] - fresh).max() / np.ptp(fresh)
-    gain = found.get("F", np.inf)
     return {
+        **errors(found),
         "terms": float(found.keys() == {"1", "x_dot", "sign(x_dot)", "F"}),
-        "mass": 100 * abs(1 / gain / MASS - 1),
-        "viscous": 100 * abs(-found.get("x_dot", 0.0) / gain / VISCOUS - 1),
-        "dry": 100 * abs(-found.get("sign(x_dot)", 0.0) / gain / DRY - 1),
-        "offset": 100 * abs(-found.get("1", 0.0) / gain / OFFSET - 1),
         "simulation": 100 * float(error),
         "seconds": spent,
         "fit": fitted - start,
