@@ -240,16 +240,6 @@ def test_data_that_refute_a_symmetry_are_named_and_others_are_not():
     model.fit(x[x[:, 0] > 0], y[x[:, 0] > 0])  # on one side nothing can be told
 
 
-def test_a_gradient_solver_refuses_what_it_cannot_hold():
-    x = np.random.default_rng(0).uniform(-1, 1, (50, 2))
-    model = og.OrthoReg(
-        og.Polynomial(1), og.Zero(), sparsity=0.0, solver=og.Adam(),
-        physics=og.Physics(equations={"x0": "x1"}),
-    )  # fmt: skip
-    with pytest.raises(og.InputError, match="physics=... is held exactly"):
-        model.fit(x, x)
-
-
 @pytest.mark.parametrize(
     "selection",
     [
