@@ -21,10 +21,13 @@ from .explanation import (
     Candidate,
     Combination,
     Gap,
+    Measurements,
     Ranked,
     Ranking,
     best_combinations,
     combine,
+    couple,
+    coupled_systems,
     explain_rows,
     measurements,
     points_around,
@@ -36,6 +39,7 @@ from .physics import Bound, Physics, bind_physics
 from .selection import Chosen
 
 _TRIED = 24  # combinations whose trajectories are matched
+_TRIED_BESIDE = 3  # the same beside coupled equations that are clearly better
 _SHARPENED = 3  # models whose constants are matched as well as they can be
 _FARTHEST = 60.0  # nats behind the best candidate of an equation
 _SHARING = 3  # models whose terms may be in other equations too
@@ -136,12 +140,17 @@ class _Search:
         self.ranking = Ranking(data, self._names["input_interpolation_"])
 
     def run(self, tried: int) -> None:
-        """Searches and ranks; twice where there is noise."""
-        self._rank(self._gaps(None, {}), tried)
+        """Searches and ranks; twice where there is noise, unless equations with several
+        accelerations explain what others do not."""
+        rows = self._measured(None)
+        gaps = self._gaps(rows, {})
+        is_coupled = self._rank_coupled(rows, gaps)
+        self._rank(gaps, min(tried, _TRIED_BESIDE) if is_coupled else tried)
         found = self.ranking.ranked()
-        if self.ranking.is_noisy and self._goes_on():
+        if self.ranking.is_noisy and self._goes_on() and not is_coupled:
             states = found[0].states if len(found[0].states) == self._data.n_samples else None
-            self._rank(self._gaps(states, self._shared(found[:_SHARING])), tried)
+            rows = self._measured(states)
+            self._rank(self._gaps(rows, self._shared(found[:_SHARING])), tried)
 
     def result(self) -> Discovery:
         """The models, best first, with where each parts from the best."""
@@ -168,18 +177,19 @@ class _Search:
         ]
         return Discovery(tuple(models), timed_out=not self._goes_on())
 
-    def _bind(self, library: AbstractLibrary) -> Bound:
+    def _bind(self, library: AbstractLibrary, physics: Physics | None = None) -> Bound:
         data = self._data
         return bind_physics(
-            self._physics, library, data.variable_names, data.state_names,
+            physics or self._physics, library, data.variable_names, data.state_names,
             dict(data.given_rates), data.clock_place,
         )  # fmt: skip
 
-    def _gaps(
-        self, states: Float[np.ndarray, "N n"] | None, shared: dict[int, set[Expression]]
-    ) -> list[Gap]:
+    def _measured(self, states: Float[np.ndarray, "N n"] | None) -> Measurements:
+        return measurements(Measured(), self._data, states=states)
+
+    def _gaps(self, rows: Measurements, shared: dict[int, set[Expression]]) -> list[Gap]:
         return explain_rows(
-            measurements(Measured(), self._data, states=states),
+            rows,
             self._bound.features,
             self._atoms,
             knowledge=self._bound.knowledge,
@@ -205,9 +215,24 @@ class _Search:
                 show(float(done), "; ".join(equation_text("", one)[4:] for one in candidates))
                 self.ranking.add(self._combined(candidates))
 
+    def _rank_coupled(self, rows: Measurements, gaps: Sequence[Gap]) -> bool:
+        """Matches systems in which several accelerations stand together, unless something is given
+        that they might contradict; whether there are any."""
+        if self._physics is not None:
+            return False
+        systems = coupled_systems(rows, gaps, self._goes_on)
+        with progress("Matching coupled equations", float(len(systems))) as show:
+            for done, system in enumerate(systems):
+                show(float(done), "several accelerations in one equation")
+                if done == 0 or self._goes_on():
+                    self.ranking.add(couple(system, self._bind, rows))
+        return bool(systems)
+
     def _combined(self, candidates: Sequence[Candidate]) -> Combination:
         data = self._data
-        return combine(candidates, self._bind, data.state_names, float(data.n_samples))
+        return combine(
+            candidates, self._bind, data.state_names, float(data.n_samples), self._physics
+        )
 
     def _shared(self, found: Sequence[Ranked]) -> dict[int, set[Expression]]:
         """For each equation the terms that others have in these models."""
@@ -224,8 +249,9 @@ class _Search:
         result = describe(field, self._rows)
         certificate = certify(result, self._rows.outputs, field.features.names, normalized=True)
         fit = Fit(field, certificate, None, None, self._rows.extent.range)
-        terms = {name: one.library_terms(name) for name, _ in one.library.by_state}
-        model = OrthoReg(one.library, Zero(), selection=Chosen(terms), physics=self._physics)
+        model = OrthoReg(
+            one.library, Zero(), selection=Chosen(one.library_terms), physics=one.physics
+        )
         return model._learn(fit, self._names)
 
     def _difference(

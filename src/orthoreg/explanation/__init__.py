@@ -5,6 +5,8 @@ from ._candidates import Candidate as Candidate
 from ._combinations import Combination as Combination
 from ._combinations import best_combinations as best_combinations
 from ._combinations import combine as combine
+from ._coupling import couple as couple
+from ._coupling import coupled_systems as coupled_systems
 from ._evidence import Alternative as Alternative
 from ._evidence import Constant as Constant
 from ._evidence import Evidence as Evidence

@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
+from jaxtyping import Float
 
 from ..data import Extent
 from ..libraries import (
@@ -117,7 +118,7 @@ def _pair(text: str, z: Variable, w: Variable) -> Shape:
     return Shape(substitute(_parsed(text), {"z": z, "w": w}), "trig")
 
 
-def _coarse(grid: Grid) -> Grid:
+def _coarse(grid: Grid) -> Float[np.ndarray, "few q"]:
     """Some rows of the grid, evenly chosen."""
     if len(grid) <= _FEW:
         return grid

@@ -10,8 +10,16 @@ from jaxtyping import Bool, Float
 
 from .._field import HybridField
 from ..augmentations import TanhLayers
-from ..libraries import AbstractLibrary, Expression, FeatureMap, PerState, Terms, parse
-from ..physics import Bound, Knowledge
+from ..libraries import (
+    AbstractLibrary,
+    Expression,
+    FeatureMap,
+    PerState,
+    Terms,
+    parameter_bounds,
+    parse,
+)
+from ..physics import Bound, Knowledge, Physics
 from ._candidates import Candidate, term_prices
 
 
@@ -20,10 +28,11 @@ from ._candidates import Candidate, term_prices
 class Combination:
     """A candidate for each learned equation. `library` has exactly their terms, `prices` what each
     of them costs, and `is_new` which the base library lacks, like the field's coefficients;
-    `knowledge` is what is known of these."""
+    `physics` is what is given, and `knowledge` what that says of these."""
 
     candidates: tuple[Candidate, ...]
-    library: PerState
+    library: AbstractLibrary
+    physics: Physics | None
     field: HybridField
     prices: Float[np.ndarray, "c K"]
     is_new: Bool[np.ndarray, "c K"]
@@ -34,10 +43,21 @@ class Combination:
         """By rows alone."""
         return sum(one.score for one in self.candidates)
 
-    def library_terms(self, equation: str) -> tuple[str, ...]:
-        """The terms of one equation, as its library writes them."""
-        own = self.library.of(equation)
-        return tuple(own.formulas) if isinstance(own, Terms) else ()
+    @property
+    def parameter_bounds(self) -> dict[str, tuple[float, float]]:
+        """Between which ends numbers inside the terms lie."""
+        return parameter_bounds(self.library) | self.knowledge.parameter_bounds
+
+    @property
+    def library_terms(self) -> dict[str, tuple[str, ...]]:
+        """The terms of each equation, as its library writes them."""
+        if not isinstance(self.library, PerState):
+            return {}
+        parts = dict(self.library.by_state)
+        return {
+            name: tuple(own.formulas) if isinstance(own, Terms) else ()
+            for name, own in parts.items()
+        }
 
 
 def best_combinations(lists: Sequence[Sequence[Any]], most: int) -> list[tuple[Any, ...]]:
@@ -63,6 +83,7 @@ def combine(
     bind: Callable[[AbstractLibrary], Bound],
     outputs: Sequence[str],
     count: float,
+    physics: Physics | None = None,
 ) -> Combination:
     """The field that these candidates are together with what is known, for so many rows; a term
     that two equations have costs less in the second."""
@@ -93,15 +114,18 @@ def combine(
             coefficients[one.output, place] += w
             prices[one.output, place] = price
             is_new[one.output, place] = not shape.known
-    field = _field(features.with_values(values[name] for name in features.parameters), coefficients)
-    return Combination(tuple(candidates), whole, field, prices, is_new, known)
+    field = field_of(
+        features.with_values(values[name] for name in features.parameters), coefficients
+    )
+    return Combination(tuple(candidates), whole, physics, field, prices, is_new, known)
 
 
 def _place(features: FeatureMap, text: str) -> int:
     return features.terms.index(parse(text, features.variables, features.parameters, free=True))
 
 
-def _field(features: FeatureMap, coefficients: np.ndarray) -> HybridField:
+def field_of(features: FeatureMap, coefficients: np.ndarray) -> HybridField:
+    """The terms with these coefficients, and no residual."""
     none = np.zeros(len(features.variables))
     outputs = len(coefficients)
     return HybridField(

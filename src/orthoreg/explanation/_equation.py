@@ -32,7 +32,7 @@ class Equation:
         output: int,
         symmetries: Symmetries | None = None,
     ):
-        self.rows, self.output, self._symmetries = rows, output, symmetries
+        self.rows, self.output, self.symmetries = rows, output, symmetries
         self.weight = 1 / rows.noise[:, output]
         self.target = rows.targets[:, output] * self.weight
         self.count = rows.count
@@ -72,7 +72,7 @@ class Equation:
 
     def offer(self, shape: Shape) -> None:
         """A new shape, if it has the symmetries, with a column for each start of its parameters."""
-        for one in symmetric([shape], self._symmetries, self.output):
+        for one in symmetric([shape], self.symmetries, self.output):
             self.shapes.append(one)
             for values in one.grid:
                 self.add(len(self.shapes) - 1, tuple(values.tolist()))

@@ -1,6 +1,7 @@
 """What the search fits: rows of each equation, each in units of its own noise."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
@@ -30,7 +31,7 @@ class Measurements:
     rows count as independent of each other; `group` are runs or stretches of these. `slopes` are
     derivatives at the points, where these were estimated; `clock` is the variable that is time.
     `turns` are the windows in which a velocity that was not measured, one of `speeds`, changes its
-    sign.
+    sign. `given` maps an equation to the variable that it is: that of a position to its velocity.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -48,6 +49,7 @@ class Measurements:
     clock: int | None = None
     turns: Bool[np.ndarray, " R"] | None = None
     speeds: frozenset[int] = frozenset()
+    given: Mapping[int, int] = field(default_factory=dict)
 
     def without_turns(self) -> "Measurements":
         """With turns as unsure as their targets are large: what jumps there cannot be judged."""
@@ -181,6 +183,7 @@ def _joined(
         first.clock,
         None if turns is None
         else np.concatenate([one[mask] for one, mask in zip(turns, marked, strict=True)]),
+        given=dict(first.given),
     )  # fmt: skip
 
 

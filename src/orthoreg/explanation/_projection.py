@@ -215,4 +215,5 @@ def _covariance(
     size = np.sqrt(np.vecdot(joint.T, joint.T))
     size = np.where(size > 0, size, 1.0)
     inner = np.linalg.pinv((joint / size).T @ (joint / size), hermitian=True)
-    return inner / np.outer(size, size)
+    with np.errstate(over="ignore"):  # of a column that is nearly zero nothing is known
+        return inner / size / size[:, None]

@@ -20,7 +20,8 @@ from ._dictionary import Dictionary, dictionary
 from ._equation import Equation
 from ._limits import limits_of, without_given
 from ._measurements import Measurements
-from ._search import FAMILIES, Found, search
+from ._roles import in_other_roles
+from ._search import FAMILIES, Found, compare, search
 from ._shapes import Shape
 from ._symmetries import symmetric
 
@@ -89,7 +90,8 @@ def explain_rows(
     )
     learned = [c for c in rows.learned if c not in known.complete]
     if has_cluster():
-        return map_in_order(gap_of, learned, "Searching")
+        gaps = map_in_order(gap_of, learned, "Searching")
+        return _exchanged(gaps, features, known, goes_on, most)
     gaps = []
     with progress("Searching", float(len(learned))) as show:
         for done, c in enumerate(learned):
@@ -98,7 +100,25 @@ def explain_rows(
                 show(done + part / (len(FAMILIES) + 1), f"{rows.outputs[c]}': {what}")
 
             gaps.append(gap_of(c, told))
-    return gaps
+    return _exchanged(gaps, features, known, goes_on, most)
+
+
+def _exchanged(
+    gaps: Sequence[Gap],
+    features: FeatureMap,
+    known: Knowledge,
+    goes_on: Callable[[], bool],
+    most: int,
+) -> list[Gap]:
+    """The gaps with what each equation gains from the structures of the others."""
+    found = []
+    for gap in gaps:
+        others = [other.candidates for other in gaps if other is not gap]
+        more = in_other_roles(gap.equation, others, goes_on)
+        allow = limits_of(features, known, gap.equation.output).allow
+        judged = compare(gap.equation, [*gap.candidates, gap.base, *more], allow, most)
+        found.append(Gap(gap.equation, judged.base, judged.candidates) if more else gap)
+    return found
 
 
 def _gap(

@@ -9,7 +9,6 @@ from jaxtyping import Float
 
 from .._field import HybridField
 from ..data import Dataset
-from ..libraries import parameter_bounds
 from ..losses import is_noisy, smooth_states
 from ..refinement import FULL, Matched, Matcher
 from ..smoothing import noise_growth, noise_level
@@ -72,14 +71,15 @@ class Ranking:
             least = self._least(length, misfit)
             return self._score(misfit, least, price) < self._best(length, least) + _HOPELESS
 
-        bounds = parameter_bounds(one.library)
-        matched = self._matcher.match(one.field, bounds, one.knowledge, goes_on=goes_on)
+        matched = self._matcher.match(
+            one.field, one.parameter_bounds, one.knowledge, goes_on=goes_on
+        )
         self._found.append((one, matched))
 
     def sharpened(self, one: Ranked) -> HybridField:
         """The field with its constants matched as well as they can be."""
         whole = one.combination
-        bounds = parameter_bounds(whole.library)
+        bounds = whole.parameter_bounds
         return self._matcher.match(one.field, bounds, whole.knowledge, effort=FULL).field
 
     def ranked(self) -> list[Ranked]:

@@ -50,7 +50,6 @@ class Found:
 
     base: Candidate
     candidates: tuple[Candidate, ...]
-    noise: float
 
 
 def search(
@@ -89,18 +88,20 @@ def search(
             supports = _in_family(equation, names, begun)
             everything += supports
             chosen += best_of(equation, supports, _EACH)
-    equation.noise = _left(equation, [(one.rss, len(one.columns)) for one in everything])
+    equation.noise = least_left(equation, [(one.rss, len(one.columns)) for one in everything])
     columns = {frozenset(one.columns): one.columns for one in chosen}
     polished = [polish(equation, one) for one in columns.values()]
-    found = [one for one in polished if one is not None]
-    least = _left(equation, [(one.fit.rss, len(one.fit.covariance)) for one in found])
-    if least < _MUCH_LESS * equation.noise:
-        equation.noise = least
-        found = [prune(equation, rescored(equation, one)) for one in found]
-    ordered = _distinct(equation, found)
+    return compare(equation, [one for one in polished if one is not None], allow, most)
+
+
+def compare(
+    equation: Equation, found: Sequence[Candidate], allow: Callable[[Candidate], bool], most: int
+) -> Found:
+    """The candidates that are allowed, best first, by what the best of them leaves."""
+    ordered = in_order(equation, found)
     allowed = [one for one in ordered if allow(one)]
     known_alone = [one for one in (*allowed, *ordered) if not one.new]
-    return Found(known_alone[0], tuple(allowed[:most]) or (known_alone[0],), equation.noise)
+    return Found(known_alone[0], tuple(allowed[:most]) or (known_alone[0],))
 
 
 def _seed(equation: Equation, known: Sequence[Support]) -> None:
@@ -133,7 +134,7 @@ def _paired(equation: Equation, known: Sequence[Support]) -> list[tuple[int, ...
     return starts
 
 
-def _left(equation: Equation, fits: Sequence[tuple[float, int]]) -> float:
+def least_left(equation: Equation, fits: Sequence[tuple[float, int]]) -> float:
     """The least variance that any of the fits leaves, no less than that of the noise."""
     rows = len(equation.target)
     return max(1.0, min(rss / max(rows - 2 * size, 1) for rss, size in fits))
@@ -180,8 +181,13 @@ def _allowed(equation: Equation, names: Sequence[str]) -> Bool[np.ndarray, " K"]
     return chosen[equation.shape] | equation.known
 
 
-def _distinct(equation: Equation, found: Sequence[Candidate]) -> list[Candidate]:
-    """The best of each structure, with readable constants, best first."""
+def in_order(equation: Equation, found: Sequence[Candidate]) -> list[Candidate]:
+    """The best of each structure, with readable constants, best first. Where one leaves much less
+    than was thought to be noise, all are judged by that."""
+    least = least_left(equation, [(one.fit.rss, len(one.fit.covariance)) for one in found])
+    if least < _MUCH_LESS * equation.noise:
+        equation.noise = least
+        found = [prune(equation, rescored(equation, one)) for one in found]
     best: dict[frozenset[str], Candidate] = {}
     for one in found:
         old = best.get(one.structure)

@@ -19,6 +19,7 @@ from ._expression import multiply as multiply
 from ._expression import power as power
 from ._expression import quote_name as quote_name
 from ._expression import rename as rename
+from ._expression import replace_variables as replace_variables
 from ._expression import run as run
 from ._expression import split_number as split_number
 from ._expression import to_text as to_text

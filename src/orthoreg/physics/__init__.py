@@ -12,6 +12,7 @@ from ._constants import Constant as Constant
 from ._constants import constant_intervals as constant_intervals
 from ._constants import constant_values as constant_values
 from ._group import Group as Group
+from ._implicit import MOST_COUPLED as MOST_COUPLED
 from ._implicit import Implicit as Implicit
 from ._knowledge import Knowledge as Knowledge
 from ._physics import Physics as Physics

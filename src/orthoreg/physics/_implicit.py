@@ -28,7 +28,8 @@ from ..libraries import (
 )
 from ._statement import Part, split, summands
 
-MOST = 4  # derivatives that are solved for together
+MOST_COUPLED = 4
+"""Derivatives that are solved for together."""
 _ZERO, _ONE, _MINUS = Number(0.0), Number(1.0), Number(-1.0)
 
 
@@ -209,10 +210,10 @@ def coupled(equations: Sequence[Equation], outputs: Sequence[str]) -> list[Impli
                 f"Physics(equations=...) gives {len(group)} equations for the derivatives {shown}; "
                 f"{len(rates)} are needed to solve for them."
             )
-        if len(group) > MOST:
+        if len(group) > MOST_COUPLED:
             raise InputError(
-                f"Physics(equations=...) couples the derivatives {shown}; at most {MOST} are "
-                f"solved for together."
+                f"Physics(equations=...) couples the derivatives {shown}; at most "
+                f"{MOST_COUPLED} are solved for together."
             )
         for one in group:
             if any(p >= one.width for rate in rates for p in variables_of(one.factor(rate))):
