@@ -207,7 +207,8 @@ class _Search:
 
     def _combined(self, candidates: Sequence[Candidate]) -> Combination:
         data = self._data
-        return combine(candidates, self._bind, data.state_names, float(data.n_samples))
+        count = float(data.n_samples)
+        return combine(candidates, self._bind, data.state_names, count, dict(data.given_rates))
 
     def _shared(self, found: Sequence[Ranked]) -> dict[int, set[Expression]]:
         """For each equation the terms that others have in these models."""

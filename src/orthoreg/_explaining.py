@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import time
 from typing import Any, final
 
@@ -11,6 +12,7 @@ from ._errors import InputError
 from ._html import html_lines, html_sentences, html_table
 from ._scikit import clone
 from ._validation import in_states_of, known_dataset, training_rows
+from .data import Dataset
 from .explanation import (
     Alternative,
     Atom,
@@ -22,9 +24,11 @@ from .explanation import (
     measurements,
     rows_as_measurements,
     short_terms,
+    tell_apart,
 )
 from .export import equation_mathml, equation_names, significant
-from .libraries import PerState, Terms, as_library, to_text
+from .libraries import AbstractLibrary, PerState, Polynomial, Terms, as_library, to_text
+from .physics import Bound, bind_physics
 from .selection import Chosen
 
 _MOST_PROPOSALS = 8
@@ -207,7 +211,7 @@ def explanation_of(
     """The proposals for a fitted model on these data."""
     goes_on = until(minutes)
     loss = model.recipe().loss
-    data = known_dataset(model, X, y, t, u)
+    data, timed = known_dataset(model, X, y, t, u), None
     if data is None:
         if functions_of_time:
             raise InputError("Functions of time need runs in time: a Dataset, or X with t=....")
@@ -227,12 +231,22 @@ def explanation_of(
         knowledge=model.knowledge(),
         goes_on=goes_on,
     )
+    bind = None if timed is None else partial(_bound, model, timed)
+    if timed is not None and bind is not None and not bind(Polynomial(1)).features.parameters:
+        gaps = tell_apart(gaps, timed, model.input_interpolation_, bind, goes_on)
     found = [_proposal(model, gap, one) for gap in gaps for one in gap.proposals]
     found = sorted(found, key=lambda one: -one.gain)[:_MOST_PROPOSALS]
     result = Explanation(model, given, tuple(found))
     for one in found:
         one._explanation.append(result)
     return result
+
+
+def _bound(model: Any, data: Dataset, library: AbstractLibrary) -> Bound:
+    return bind_physics(
+        model.recipe().physics, library, data.variable_names, data.state_names,
+        dict(data.given_rates), data.clock_place,
+    )  # fmt: skip
 
 
 def until(minutes: float | None) -> Any:
