@@ -104,11 +104,13 @@ class Proposal:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """What a fitted model lacks: `proposals`, best first; none where the library is enough."""
+    """What a fitted model lacks: `proposals`, best first; none where the library is enough.
+    `timed_out` says that the search was ended before all was tried."""
 
     model: Any
     data: Any
     proposals: tuple[Proposal, ...]
+    timed_out: bool = False
 
     def accept(self, *which: "int | Proposal") -> Any:
         """A new model with the terms of these proposals in its library, fitted to the same data;
@@ -141,7 +143,10 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return {"proposals": [one.to_dict() for one in self.proposals]}
+        return {
+            "proposals": [one.to_dict() for one in self.proposals],
+            "timed_out": self.timed_out,
+        }
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the equations that are proposed, each with its evidence."""
@@ -159,13 +164,16 @@ class Explanation:
         return best + html_table(columns, rows, words=2)
 
     def __repr__(self) -> str:
+        late = ["The time was up before everything was tried."] if self.timed_out else []
         if not self.proposals:
-            return "Nothing to add: no formula that was tried explains what the library leaves."
+            nothing = "no formula that was tried explains what the library leaves."
+            return " ".join([f"Nothing to add: {nothing}", *late])
         first = {one.equation: one for one in reversed(self.proposals)}
-        return "\n".join(
+        lines = [
             f"[{i}] {describe_proposal(one, in_full=first[one.equation] is one)}"
             for i, one in enumerate(self.proposals)
-        )
+        ]
+        return "\n".join([*lines, *late])
 
 
 def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
@@ -236,7 +244,7 @@ def explanation_of(
         gaps = tell_apart(gaps, timed, model.input_interpolation_, bind, goes_on)
     found = [_proposal(model, gap, one) for gap in gaps for one in gap.proposals]
     found = sorted(found, key=lambda one: -one.gain)[:_MOST_PROPOSALS]
-    result = Explanation(model, given, tuple(found))
+    result = Explanation(model, given, tuple(found), timed_out=not goes_on())
     for one in found:
         one._explanation.append(result)
     return result
