@@ -230,9 +230,8 @@ class _Search:
 
     def _combined(self, candidates: Sequence[Candidate]) -> Combination:
         data = self._data
-        return combine(
-            candidates, self._bind, data.state_names, float(data.n_samples), self._physics
-        )
+        count, given = float(data.n_samples), dict(data.given_rates)
+        return combine(candidates, self._bind, data.state_names, count, given, self._physics)
 
     def _shared(self, found: Sequence[Ranked]) -> dict[int, set[Expression]]:
         """For each equation the terms that others have in these models."""

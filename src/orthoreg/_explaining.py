@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import time
 from typing import Any, final
 
@@ -11,6 +12,7 @@ from ._errors import InputError
 from ._html import html_lines, html_sentences, html_table
 from ._scikit import clone
 from ._validation import in_states_of, known_dataset, training_rows
+from .data import Dataset
 from .explanation import (
     Alternative,
     Atom,
@@ -22,9 +24,11 @@ from .explanation import (
     measurements,
     rows_as_measurements,
     short_terms,
+    tell_apart,
 )
 from .export import equation_mathml, equation_names, significant
-from .libraries import PerState, Terms, as_library, to_text
+from .libraries import AbstractLibrary, PerState, Terms, as_library, to_text
+from .physics import Bound, bind_physics
 from .selection import Chosen
 
 _MOST_PROPOSALS = 8
@@ -100,11 +104,13 @@ class Proposal:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """What a fitted model lacks: `proposals`, best first; none where the library is enough."""
+    """What a fitted model lacks: `proposals`, best first; none where the library is enough.
+    `timed_out` says that the search was ended before all was tried."""
 
     model: Any
     data: Any
     proposals: tuple[Proposal, ...]
+    timed_out: bool = False
 
     def accept(self, *which: "int | Proposal") -> Any:
         """A new model with the terms of these proposals in its library, fitted to the same data;
@@ -137,7 +143,10 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return {"proposals": [one.to_dict() for one in self.proposals]}
+        return {
+            "proposals": [one.to_dict() for one in self.proposals],
+            "timed_out": self.timed_out,
+        }
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the equations that are proposed, each with its evidence."""
@@ -155,13 +164,16 @@ class Explanation:
         return best + html_table(columns, rows, words=2)
 
     def __repr__(self) -> str:
+        late = ["The time was up before everything was tried."] if self.timed_out else []
         if not self.proposals:
-            return "Nothing to add: no formula that was tried explains what the library leaves."
+            nothing = "no formula that was tried explains what the library leaves."
+            return " ".join([f"Nothing to add: {nothing}", *late])
         first = {one.equation: one for one in reversed(self.proposals)}
-        return "\n".join(
+        lines = [
             f"[{i}] {describe_proposal(one, in_full=first[one.equation] is one)}"
             for i, one in enumerate(self.proposals)
-        )
+        ]
+        return "\n".join([*lines, *late])
 
 
 def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
@@ -207,7 +219,7 @@ def explanation_of(
     """The proposals for a fitted model on these data."""
     goes_on = until(minutes)
     loss = model.recipe().loss
-    data = known_dataset(model, X, y, t, u)
+    data, timed = known_dataset(model, X, y, t, u), None
     if data is None:
         if functions_of_time:
             raise InputError("Functions of time need runs in time: a Dataset, or X with t=....")
@@ -227,12 +239,22 @@ def explanation_of(
         knowledge=model.knowledge(),
         goes_on=goes_on,
     )
+    if timed is not None and not model.field_.features.parameters:
+        bind = partial(_bound, model, timed)
+        gaps = tell_apart(gaps, timed, model.input_interpolation_, bind, goes_on)
     found = [_proposal(model, gap, one) for gap in gaps for one in gap.proposals]
     found = sorted(found, key=lambda one: -one.gain)[:_MOST_PROPOSALS]
-    result = Explanation(model, given, tuple(found))
+    result = Explanation(model, given, tuple(found), timed_out=not goes_on())
     for one in found:
         one._explanation.append(result)
     return result
+
+
+def _bound(model: Any, data: Dataset, library: AbstractLibrary) -> Bound:
+    return bind_physics(
+        model.recipe().physics, library, data.variable_names, data.state_names,
+        dict(data.given_rates), data.clock_place,
+    )  # fmt: skip
 
 
 def until(minutes: float | None) -> Any:

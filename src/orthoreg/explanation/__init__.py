@@ -20,3 +20,4 @@ from ._proposals import Gap as Gap
 from ._proposals import explain_rows as explain_rows
 from ._ranking import Ranked as Ranked
 from ._ranking import Ranking as Ranking
+from ._rivals import tell_apart as tell_apart

@@ -28,7 +28,8 @@ _MOST_PAIRS = 8  # terms, above which pairs are not tried
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """One equation as a sum of terms, with what it costs in nats: the misfit, a price for each
-    term, and the excess of terms that cancel. `snapped` are the estimates and standard errors of
+    term, the excess of terms that cancel, and by how much its trajectories are `behind` those of
+    a rival that rows cannot tell it apart from. `snapped` are the estimates and standard errors of
     parameters that simple numbers took the place of."""
 
     output: int
@@ -38,6 +39,7 @@ class Candidate:
     excess: float
     mse: float
     snapped: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+    behind: float = 0.0
 
     @property
     def price(self) -> float:
@@ -45,7 +47,7 @@ class Candidate:
 
     @property
     def score(self) -> float:
-        return self.nats + self.price
+        return self.nats + self.price + self.behind
 
     @cached_property
     def terms(self) -> tuple[Expression, ...]:
@@ -143,7 +145,7 @@ def prune(equation: Equation, found: Candidate) -> Candidate:
             smaller += [_without(equation, found, set(pair)) for pair in pairs]
         best = min((one for one in smaller if one), key=lambda one: one.score, default=None)
         if best is None or best.score >= found.score:
-            return found
+            break
         again = candidate(
             equation, project(equation, best.fit.shapes, best.fit.values, best.fit.held)
         )

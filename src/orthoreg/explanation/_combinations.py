@@ -1,7 +1,7 @@
 """Whole models from the candidates of each equation, as fields that trajectories can judge."""
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -83,10 +83,12 @@ def combine(
     bind: Callable[[AbstractLibrary], Bound],
     outputs: Sequence[str],
     count: float,
+    given: Collection[int] = (),
     physics: Physics | None = None,
 ) -> Combination:
     """The field that these candidates are together with what is known, for so many rows; a term
-    that two equations have costs less in the second."""
+    that two equations have costs less in the second. `given` are the equations that the data
+    give; those without a term here are otherwise what is known of them."""
     written, values, library = {}, {}, {}
     for one in candidates:
         formulas, bounds = [], {}
@@ -98,7 +100,9 @@ def combine(
         written[one.output] = formulas
         ordered = sorted(formulas, key=lambda text: (len(text), text))  # short ones first
         library[outputs[one.output]] = Terms(ordered, bounds)
-    whole = PerState(library)
+    empty = {name for c, name in enumerate(outputs) if not written.get(c) and c not in given}
+    filled = {name: own for name, own in library.items() if name not in empty}
+    whole = PerState(filled, Terms(["1"]) if empty else None)  # every equation needs some term
     bound = bind(whole)
     features, known = bound.features, bound.knowledge
     coefficients = np.where(known.given, known.low, 0.0)

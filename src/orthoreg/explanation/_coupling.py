@@ -80,6 +80,7 @@ def coupled_systems(
         points=np.hstack([rows.points, rows.slopes]),
         centres=np.hstack([rows.centres, rows.targets]),
         names=(*rows.names, *further),
+        sides=None if rows.sides is None else np.hstack([rows.sides, np.ones_like(rows.slopes)]),
     )
     problems, lists, gain = [], [], 0.0
     for gap in gaps:

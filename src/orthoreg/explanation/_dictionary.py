@@ -51,7 +51,7 @@ def dictionary(shapes: Sequence[Shape], rows: Measurements) -> Dictionary:
             sound &= (size.max(axis=0) <= _LARGEST * middle) & (size.max(axis=0) > 0)
         if not sound.any():
             continue
-        columns.append(rows.at_rows(found[:, sound]))
+        columns.append(rows.term_at_rows(found[:, sound], one.expression))
         shape += [place] * int(sound.sum())
         values += [tuple(row) for row in one.grid[sound].tolist()]
     phi = np.concatenate(columns, axis=1)

@@ -63,12 +63,15 @@ class Equation:
             column = shape.columns(self.rows.points, np.array([values]).reshape(1, -1))
             if len(self._columns) > _MOST_KEPT:
                 self._columns.clear()
-            self._columns[key] = self.rows.at_rows(column)[:, 0] * self.weight
+            self._columns[key] = (
+                self.rows.term_at_rows(column, shape.expression)[:, 0] * self.weight
+            )
         return self._columns[key]
 
     def slopes(self, shape: Shape, values: Sequence[float]) -> Float[np.ndarray, "R q"]:
         """The derivatives of a column by its parameters, likewise."""
-        return self.rows.at_rows(shape.gradient(self.rows.points, values)) * self.weight[:, None]
+        gradient = shape.gradient(self.rows.points, values)
+        return self.rows.term_at_rows(gradient, shape.expression) * self.weight[:, None]
 
     def offer(self, shape: Shape) -> None:
         """A new shape, if it has the symmetries, with a column for each start of its parameters."""

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset, Extent, Rows, grouping, thinned
 from ..differentiation import Automatic
+from ..libraries import Call, Expression, Product, Variable
 from ..losses import AbstractLoss, Weak, best_widths, is_noisy, moving
 from ..smoothing import bump_windows, noise_growth, relative_variance, smooth
 
@@ -32,6 +33,8 @@ class Measurements:
     derivatives at the points, where these were estimated; `clock` is the variable that is time.
     `turns` are the windows in which a velocity that was not measured, one of `speeds`, changes its
     sign. `given` maps an equation to the variable that it is: that of a position to its velocity.
+    `sides` says for each point and variable which share of the step around the point has the sign
+    of the point, less that which has the other.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -50,6 +53,7 @@ class Measurements:
     turns: Bool[np.ndarray, " R"] | None = None
     speeds: frozenset[int] = frozenset()
     given: Mapping[int, int] = field(default_factory=dict)
+    sides: Float[np.ndarray, "M V"] | None = None
 
     def without_turns(self) -> "Measurements":
         """With turns as unsure as their targets are large: what jumps there cannot be judged."""
@@ -57,6 +61,15 @@ class Measurements:
             return self
         size = np.sqrt(np.mean(self.targets**2, axis=0))
         return replace(self, noise=self.noise + np.outer(self.turns, size), turns=None)
+
+    def term_at_rows(
+        self, values: Float[np.ndarray, "M k"], term: Expression
+    ) -> Float[np.ndarray, "R k"]:
+        """Values of a term at points as they count in the rows: a factor sign(z) that jumps within
+        a step counts on both sides."""
+        if self.sides is not None and (jumping := _signs(term)):
+            values = values * self.sides[:, jumping].prod(axis=1, keepdims=True)
+        return self.at_rows(values)
 
     def at_rows(self, values: Float[np.ndarray, "M k"]) -> Float[np.ndarray, "R k"]:
         """Functions at points as they count in the rows."""
@@ -99,9 +112,35 @@ def measurements(
         one + _UNSURE * np.outer(turn, np.sqrt(np.mean(rows.targets**2, axis=0)))
         for one, turn, rows in zip(noise, turns, parts, strict=True)
     ]
-    found = _joined(parts, data.n_samples, most, noise, Automatic().slopes(data), turns)
+    sides = _sides(parts[0].points, data) if len(parts[0].points) == data.n_samples else None
+    found = _joined(parts, data.n_samples, most, noise, Automatic().slopes(data), turns, sides)
     speeds = [data.state_names.index(name) for name in data.estimated]
     return replace(found, speeds=frozenset(speeds))
+
+
+def _signs(term: Expression) -> list[int]:
+    """The variables whose signs are factors of a term."""
+    found = []
+    for factor in term.factors if isinstance(term, Product) else (term,):
+        match factor:
+            case Call("sign", Variable(v, _)):
+                found.append(v)
+            case _:
+                pass
+    return found
+
+
+def _sides(points: Float[np.ndarray, "N V"], data: Dataset) -> Float[np.ndarray, "N V"]:
+    """By how much the step around each point is on its side of zero, if variables go straight from
+    point to point. Velocities that were not measured are left as they are."""
+    step = np.diff(points, axis=0)
+    crosses = (points[:-1] * points[1:] < 0) & (np.diff(data.run_of_row) == 0)[:, None]
+    crosses[:, [data.state_names.index(name) for name in data.estimated]] = False
+    safe = np.where(crosses, np.abs(step), 1.0)
+    sides = np.ones_like(points)
+    for near, own in ((points[:-1], sides[:-1]), (points[1:], sides[1:])):
+        own -= np.where(crosses, np.maximum(1 - 2 * np.abs(near) / safe, 0.0), 0.0)
+    return sides
 
 
 def _at_turns(data: Dataset, rows: Rows) -> Bool[np.ndarray, " R"]:
@@ -149,6 +188,7 @@ def _joined(
     noises: list[np.ndarray] | None = None,
     slopes: Float[np.ndarray, "N c"] | None = None,
     turns: list[np.ndarray] | None = None,
+    sides: Float[np.ndarray, "N V"] | None = None,
 ) -> Measurements:
     total = sum(map(len, parts))
     marked = [_thinned(rows, max(most * len(rows) // total, 1)) for rows in parts]
@@ -166,6 +206,7 @@ def _joined(
         used = np.unique(stacked.indices)
         windows, points = stacked[:, used], first.points[used]
         slopes = None if slopes is None else slopes[used]
+        sides = None if sides is None else sides[used]
     rows_kept = sum(map(len, kept))
     return Measurements(
         points,
@@ -184,6 +225,7 @@ def _joined(
         None if turns is None
         else np.concatenate([one[mask] for one, mask in zip(turns, marked, strict=True)]),
         given=dict(first.given),
+        sides=None if windows is None else sides,
     )  # fmt: skip
 
 

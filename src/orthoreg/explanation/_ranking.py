@@ -14,6 +14,7 @@ from ..refinement import FULL, Matched, Matcher
 from ..smoothing import noise_growth, noise_level
 from ._combinations import Combination
 
+_LONGEST = 1000  # steps of a segment
 _MOST_ROWS = 3000  # whose trajectories are looked at
 _CLEAN = 2e-4  # of a state's standard deviation: less noise than this is none
 _LEAST = 0.5  # of the noise that differences show: trajectories cannot leave less
@@ -43,15 +44,15 @@ class Ranked:
 @final
 class Ranking:
     """Matches combinations to runs, and remembers how well each does on segments of each length:
-    one that is far behind is not followed further."""
+    one that is far behind is not followed further. Segments have at most `longest` steps."""
 
-    def __init__(self, data: Dataset, interpolation: Mapping[str, str]):
+    def __init__(self, data: Dataset, interpolation: Mapping[str, str], *, longest: int = _LONGEST):
         noisy = is_noisy(data)
         data = data.some_runs(_MOST_ROWS)
         data = data.only(np.arange(data.n_samples) < _MOST_ROWS)
         smoothed = smooth_states(data).values if noisy else None
         growth = None if smoothed is None else noise_growth(data.states, smoothed)
-        self._matcher = Matcher(data, interpolation, growth, smoothed, prune=noisy)
+        self._matcher = Matcher(data, interpolation, growth, smoothed, prune=noisy, longest=longest)
         level, is_noise = noise_level(data.times, data.states, data.offsets)
         floor = np.maximum(_CLEAN * data.states.std(axis=0), 1e-300)
         self._noise = np.where(is_noise, np.maximum(level, floor), floor)

@@ -42,13 +42,14 @@ class Matched(NamedTuple):
 class Matcher:
     """The data that fields are matched to. `growth` says how far the noise of each state grows
     with it, `smoothed` are the states without noise; terms nearer to zero than sqrt(log N)
-    standard errors are left out if `prune`."""
+    standard errors are left out if `prune`. Segments have at most `longest` steps."""
 
     data: Dataset
     interpolation: Mapping[str, str]
     growth: Float[np.ndarray, " n"] | None = None
     smoothed: Float[np.ndarray, "N n"] | None = None
     prune: bool = True
+    longest: int = _LONGEST
     sizes: Float[np.ndarray, " n"] = field(init=False)
     measured: Bool[np.ndarray, " n"] = field(init=False)
 
@@ -93,7 +94,7 @@ class Matcher:
     @property
     def lengths(self) -> list[int]:
         """Steps of the segments."""
-        last = min(int(self.data.run_lengths.max()) - 1, _LONGEST)
+        last = min(int(self.data.run_lengths.max()) - 1, self.longest)
         return [*(length for length in _LENGTHS if length < 0.7 * last), last]
 
     def _problem(self, field: HybridField, known: Knowledge | None) -> Problem:
