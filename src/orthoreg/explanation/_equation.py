@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from ..physics import Symmetries
 from ._dictionary import Dictionary, price_of
 from ._measurements import Measurements
 from ._score import misfit_nats
 from ._shapes import Shape
-from ._symmetries import symmetric
+from ._symmetries import symmetric, symmetric_values
 
 _MOST_KEPT = 2000  # columns that were asked for, in case they are again
 
@@ -69,6 +69,10 @@ class Equation:
     def slopes(self, shape: Shape, values: Sequence[float]) -> Float[np.ndarray, "R q"]:
         """The derivatives of a column by its parameters, likewise."""
         return self.rows.at_rows(shape.gradient(self.rows.points, values)) * self.weight[:, None]
+
+    def allows(self, shape: Shape) -> Bool[np.ndarray, " g"]:
+        """With which rows of its grid a shape has the symmetries."""
+        return symmetric_values(shape, self._symmetries, self.output)
 
     def offer(self, shape: Shape) -> None:
         """A new shape, if it has the symmetries, with a column for each start of its parameters."""

@@ -7,11 +7,13 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool
 
-from ._beam import Support, added_gains, beam, best_of, exchange
+from ._beam import Support, added_gains, beam, best_of, exchange, measured
 from ._candidates import Candidate, make_readable, polish, prune, rescored
 from ._denominators import add_denominators
+from ._dictionary import PER_SYMBOL
 from ._equation import Equation
 from ._pairs import best_pairs
+from ._products import add_products
 from ._projection import project
 
 FAMILIES = (
@@ -20,7 +22,7 @@ FAMILIES = (
     ("poly", "trig"),
     ("poly", "rational", "power"),
     ("poly", "exp"),
-    ("poly", "time", "trig", "rational", "power", "exp", "own"),
+    ("poly", "time", "trig", "rational", "power", "exp", "product", "own"),
 )
 _LABELS = {
     "poly": "polynomials",
@@ -40,6 +42,10 @@ _SEEDS = 8  # functions whose parameters are estimated beside a known support
 _STARTS = 2  # known supports of a size, that pairs are added to
 _LARGEST_START = 4
 _PAIRS = 4  # at each temperature
+_PRODUCT_CONSTANTS = 3  # of a usual product: its coefficient and a parameter in each factor
+_PRODUCT_SYMBOLS = 8
+_CLEARLY = 10.0  # nats by which a product should be able to be better, or it is not sought
+_MOST_BESIDE = 30  # known terms that products are sought beside at once
 _MUCH_LESS = 0.7  # of the noise: what polishing may show
 
 
@@ -89,6 +95,12 @@ def search(
             supports = _in_family(equation, names, begun)
             everything += supports
             chosen += best_of(equation, supports, _EACH)
+    if goes_on() and _has_room(equation, everything):
+        told(len(FAMILIES), "products of two functions")
+        begun = add_products(equation, _beside(equation, known, everything), goes_on)
+        supports = _in_family(equation, FAMILIES[-1], [*starts, *begun]) if begun else []
+        everything += supports
+        chosen += best_of(equation, supports, _EACH)
     equation.noise = _left(equation, [(one.rss, len(one.columns)) for one in everything])
     columns = {frozenset(one.columns): one.columns for one in chosen}
     polished = [polish(equation, one) for one in columns.values()]
@@ -131,6 +143,32 @@ def _paired(equation: Equation, known: Sequence[Support]) -> list[tuple[int, ...
             pairs = best_pairs(equation, one, _allowed(equation, FAMILIES[-1]), _PAIRS)
             starts += [pair.columns for pair in pairs]
     return starts
+
+
+def _has_room(equation: Equation, supports: Sequence[Support]) -> bool:
+    """Whether the best support misses so much, or pays so much for functions that the library
+    lacks, that the right product could be clearly better."""
+    scores = [float(equation.nats(one.rss)) + one.price for one in supports]
+    best = supports[int(np.argmin(scores))]
+    kept = sum(float(equation.price[k]) for k in best.columns if equation.known[k])
+    half = 0.5 * np.log(max(equation.count, 2.0))
+    least = _PRODUCT_CONSTANTS * half + _PRODUCT_SYMBOLS * PER_SYMBOL
+    return min(scores) - float(equation.nats(len(equation.target))) - kept > least + _CLEARLY
+
+
+def _beside(
+    equation: Equation, known: Sequence[Support], everything: Sequence[Support]
+) -> list[Support]:
+    """Supports that products are sought beside: all known terms, the best of them of each small
+    size, and the best of all."""
+    found = [*best_of(equation, known, 1), *best_of(equation, everything, 1)]
+    for size in range(_LARGEST_START + 1):
+        same = [one for one in known if len(one.columns) == size]
+        found += sorted(same, key=lambda one: one.rss)[:_STARTS]
+    whole = tuple(np.flatnonzero(equation.known).tolist())
+    if len(whole) <= _MOST_BESIDE:
+        found.append(measured(equation, whole))
+    return list({frozenset(one.columns): one for one in found}.values())
 
 
 def _left(equation: Equation, fits: Sequence[tuple[float, int]]) -> float:

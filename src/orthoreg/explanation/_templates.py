@@ -186,6 +186,11 @@ TEMPLATES = (
     Template("log(z)", "power", _plain(lambda span: span.positive)),
     Template("z**p", "power", _exponents, own=False),
 )
+PLAIN_FACTORS = (
+    Template("z**2", "poly", _plain(_always)),
+    Template("z*abs(z)", "power", _plain(lambda span: span.changes_sign)),
+)
+"""Of products with a template of another variable, beside the templates themselves."""
 TIME_TEMPLATES = (
     Template("sin(p*z)", "time", _cycles),
     Template("cos(p*z)", "time", _cycles),
