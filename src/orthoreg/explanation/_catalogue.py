@@ -93,7 +93,7 @@ def with_templates(
         if offer is None:
             continue
         grid, low, high = offer
-        expression = substitute(_parsed(template.text), {"z": z})
+        expression = substitute(parsed(template.text), {"z": z})
         names = tuple(name for name in ("p", "c") if name in _letters(template.text))
         # simple numbers on a grid may lie beyond what the scale of the data suggests
         low = tuple(min(end, *(0.5 * grid[:, i])) for i, end in enumerate(low))
@@ -115,7 +115,7 @@ def _pairs(variables: dict[int, Variable], spans: dict[int, Span]) -> list[Shape
 
 
 def _pair(text: str, z: Variable, w: Variable) -> Shape:
-    return Shape(substitute(_parsed(text), {"z": z, "w": w}), "trig")
+    return Shape(substitute(parsed(text), {"z": z, "w": w}), "trig")
 
 
 def coarse(grid: Grid, most: int = _FEW) -> Grid:
@@ -126,9 +126,10 @@ def coarse(grid: Grid, most: int = _FEW) -> Grid:
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> Expression:
+def parsed(text: str) -> Expression:
+    """A template's text."""
     return parse(text, (), ("z", "w", "p", "c"))
 
 
 def _letters(text: str) -> frozenset[str]:
-    return parameters_of(_parsed(text))
+    return parameters_of(parsed(text))

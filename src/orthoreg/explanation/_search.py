@@ -15,6 +15,7 @@ from ._equation import Equation
 from ._pairs import best_pairs
 from ._products import add_products
 from ._projection import project
+from ._steps import with_steps
 
 FAMILIES = (
     ("poly",),
@@ -45,6 +46,7 @@ _PAIRS = 4  # at each temperature
 _PRODUCT_CONSTANTS = 3  # of a usual product: its coefficient and a parameter in each factor
 _PRODUCT_SYMBOLS = 8
 _CLEARLY = 10.0  # nats by which a product should be able to be better, or it is not sought
+_LEAST_SHARE = 1e-5  # of the squared target
 _MOST_BESIDE = 30  # known terms that products are sought beside at once
 _MUCH_LESS = 0.7  # of the noise: what polishing may show
 
@@ -105,6 +107,7 @@ def search(
     columns = {frozenset(one.columns): one.columns for one in chosen}
     polished = [polish(equation, one) for one in columns.values()]
     found = [one for one in polished if one is not None]
+    found += [one for smooth in found for one in with_steps(equation, smooth)]
     least = _left(equation, [(one.fit.rss, len(one.fit.covariance)) for one in found])
     if least < _MUCH_LESS * equation.noise:
         equation.noise = least
@@ -147,7 +150,11 @@ def _paired(equation: Equation, known: Sequence[Support]) -> list[tuple[int, ...
 
 def _has_room(equation: Equation, supports: Sequence[Support]) -> bool:
     """Whether the best support misses so much, or pays so much for functions that the library
-    lacks, that the right product could be clearly better."""
+    lacks, that the right product could be clearly better, and the library leaves more than what
+    sums over windows miss."""
+    known = [one.rss for one in supports if equation.known[list(one.columns)].all()]
+    if min(known) < _LEAST_SHARE * equation.square:
+        return False
     scores = [float(equation.nats(one.rss)) + one.price for one in supports]
     best = supports[int(np.argmin(scores))]
     kept = sum(float(equation.price[k]) for k in best.columns if equation.known[k])

@@ -38,7 +38,9 @@ def symmetric_values(
 def held(one: Shape, values: Sequence[float]) -> Shape:
     """The shape with these numbers in the place of its parameters."""
     none = np.zeros((1, 0))
-    return replace(one, expression=one.at(values), parameters=(), grid=none, low=(), high=())
+    return replace(
+        one, expression=one.at(values), parameters=(), grid=none, low=(), high=(), widths=()
+    )
 
 
 def _has(one: Shape, symmetries: Symmetries, output: int) -> Bool[np.ndarray, " g"]:
