@@ -16,7 +16,7 @@ from ._equation import Equation
 from ._projection import Projection, project
 from ._shapes import Shape
 from ._symmetries import held
-from ._templates import PLAIN_FACTORS, TEMPLATES, Grid
+from ._templates import PLAIN_FACTORS, TEMPLATES
 
 FAMILY = "product"
 _MOST_COLUMNS = 12_000  # products of all pairs of variables
@@ -84,7 +84,7 @@ def orthonormal(columns: Float[np.ndarray, "R k"]) -> Float[np.ndarray, "R r"]:
 
 def product_gains(
     equation: Equation,
-    bases: Sequence[Float[np.ndarray, "R r"]],
+    bases: Sequence[Float[np.ndarray, "R _"]],
     first: Float[np.ndarray, "M g"],
     second: Float[np.ndarray, "M h"],
 ) -> Float[np.ndarray, "s g h"]:
@@ -152,19 +152,16 @@ def _not_too_many(
     shapes: dict[int, list[Shape]], pairs: Sequence[tuple[int, int]]
 ) -> dict[int, list[Shape]]:
     """The factors of each variable with so many values that all products have room."""
-    for most in (None, *_VALUES):
-        tried = {
-            v: [replace(one, grid=_some(one.grid, most)) for one in mine]
+    found = shapes
+    for most in _VALUES:
+        count = {v: sum(len(one.grid) for one in mine) for v, mine in found.items()}
+        if sum(count[i] * count[j] for i, j in pairs) <= _MOST_COLUMNS:
+            break
+        found = {
+            v: [replace(one, grid=coarse(one.grid, most)) for one in mine]
             for v, mine in shapes.items()
         }
-        count = {v: sum(len(one.grid) for one in mine) for v, mine in tried.items()}
-        if sum(count[i] * count[j] for i, j in pairs) <= _MOST_COLUMNS:
-            return tried
-    return tried
-
-
-def _some(grid: Grid, most: int | None) -> Grid:
-    return grid if most is None else coarse(grid, most)
+    return found
 
 
 def _factors(shapes: Sequence[Shape], points: Float[np.ndarray, "M V"]) -> Factors:

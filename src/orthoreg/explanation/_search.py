@@ -43,8 +43,7 @@ _SEEDS = 8  # functions whose parameters are estimated beside a known support
 _STARTS = 2  # known supports of a size, that pairs are added to
 _LARGEST_START = 4
 _PAIRS = 4  # at each temperature
-_PRODUCT_CONSTANTS = 3  # of a usual product: its coefficient and a parameter in each factor
-_PRODUCT_SYMBOLS = 8
+_PRODUCT_SYMBOLS = 8  # of a usual product, whose only constant may be its coefficient
 _CLEARLY = 10.0  # nats by which a product should be able to be better, or it is not sought
 _LEAST_SHARE = 1e-5  # of the squared target
 _MOST_BESIDE = 30  # known terms that products are sought beside at once
@@ -158,9 +157,9 @@ def _has_room(equation: Equation, supports: Sequence[Support]) -> bool:
     scores = [float(equation.nats(one.rss)) + one.price for one in supports]
     best = supports[int(np.argmin(scores))]
     kept = sum(float(equation.price[k]) for k in best.columns if equation.known[k])
-    half = 0.5 * np.log(max(equation.count, 2.0))
-    least = _PRODUCT_CONSTANTS * half + _PRODUCT_SYMBOLS * PER_SYMBOL
-    return min(scores) - float(equation.nats(len(equation.target))) - kept > least + _CLEARLY
+    least = 0.5 * np.log(max(equation.count, 2.0)) + _PRODUCT_SYMBOLS * PER_SYMBOL
+    paid = min(scores) - float(equation.nats(len(equation.target))) - kept
+    return bool(paid > least + _CLEARLY)
 
 
 def _beside(
