@@ -47,26 +47,26 @@ def catalogue(names: Sequence[str], extent: Extent, clock: int | None = None) ->
     spans = {v: span_of(extent, v) for v in places}
     variables = {v: Variable(v, names[v]) for v in places}
     plain = list(_monomials(names, places))
-    plain += [one for v in places for _, one in _with_templates(variables[v], spans[v])]
+    plain += [one for v in places for _, one in with_templates(variables[v], spans[v])]
     plain += _pairs(variables, spans)
     if clock is not None and extent.varies[clock]:
         time = Variable(clock, names[clock])
         plain += [Shape(time, "time")]
-        plain += [one for _, one in _with_templates(time, span_of(extent, clock), TIME_TEMPLATES)]
+        plain += [one for _, one in with_templates(time, span_of(extent, clock), TIME_TEMPLATES)]
     factors = [
         (one, variables[v], template)
         for z in places
-        for template, one in _with_templates(variables[z], spans[z])
+        for template, one in with_templates(variables[z], spans[z])
         for v in places
         if v != z or template.own
     ]
     room = _MOST_COLUMNS - sum(len(one.grid) for one in plain)
-    coarse = sum(len(one.grid) for one, _, _ in factors) > room
+    is_coarse = sum(len(one.grid) for one, _, _ in factors) > room
     return plain + [
         replace(
             one,
             expression=multiply(w, one.expression),
-            grid=_coarse(one.grid) if coarse else one.grid,
+            grid=coarse(one.grid) if is_coarse else one.grid,
         )
         for one, w, _ in factors
     ]
@@ -85,15 +85,16 @@ def _monomials(names: Sequence[str], places: Sequence[int]) -> Iterator[Shape]:
             yield Shape(term, "poly")
 
 
-def _with_templates(
+def with_templates(
     z: Variable, span: Span, templates: Sequence[Template] = TEMPLATES
 ) -> Iterator[tuple[Template, Shape]]:
+    """The templates that one variable may be in, each with its shape."""
     for template in templates:
         offer = template.offer(span)
         if offer is None:
             continue
         grid, low, high = offer
-        expression = substitute(_parsed(template.text), {"z": z})
+        expression = substitute(parsed(template.text), {"z": z})
         names = tuple(name for name in ("p", "c") if name in _letters(template.text))
         # simple numbers on a grid may lie beyond what the scale of the data suggests
         low = tuple(min(end, *(0.5 * grid[:, i])) for i, end in enumerate(low))
@@ -115,20 +116,21 @@ def _pairs(variables: dict[int, Variable], spans: dict[int, Span]) -> list[Shape
 
 
 def _pair(text: str, z: Variable, w: Variable) -> Shape:
-    return Shape(substitute(_parsed(text), {"z": z, "w": w}), "trig")
+    return Shape(substitute(parsed(text), {"z": z, "w": w}), "trig")
 
 
-def _coarse(grid: Grid) -> Float[np.ndarray, "few q"]:
+def coarse(grid: Grid, most: int = _FEW) -> Float[np.ndarray, "few q"]:
     """Some rows of the grid, evenly chosen."""
-    if len(grid) <= _FEW:
+    if len(grid) <= most:
         return grid
-    return grid[np.unique(np.linspace(0, len(grid) - 1, _FEW).round().astype(int))]
+    return grid[np.unique(np.linspace(0, len(grid) - 1, most).round().astype(int))]
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> Expression:
+def parsed(text: str) -> Expression:
+    """A template's text."""
     return parse(text, (), ("z", "w", "p", "c"))
 
 
 def _letters(text: str) -> frozenset[str]:
-    return parameters_of(_parsed(text))
+    return parameters_of(parsed(text))

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from ..physics import Symmetries
 from ._dictionary import Dictionary, price_of
 from ._measurements import Measurements
 from ._score import misfit_nats
 from ._shapes import Shape
-from ._symmetries import symmetric
+from ._symmetries import symmetric, symmetric_values
 
 _MOST_KEPT = 2000  # columns that were asked for, in case they are again
 
@@ -72,6 +72,10 @@ class Equation:
         """The derivatives of a column by its parameters, likewise."""
         gradient = shape.gradient(self.rows.points, values)
         return self.rows.term_at_rows(gradient, shape.expression) * self.weight[:, None]
+
+    def allows(self, shape: Shape) -> Bool[np.ndarray, " g"]:
+        """With which rows of its grid a shape has the symmetries."""
+        return symmetric_values(shape, self.symmetries, self.output)
 
     def offer(self, shape: Shape) -> None:
         """A new shape, if it has the symmetries, with a column for each start of its parameters."""

@@ -13,7 +13,6 @@ from ._equation import Equation
 from ._measurements import Measurements
 from ._projection import project
 from ._shapes import Shape
-from ._symmetries import symmetric
 
 _TAKEN = 3  # candidates of each equation, best first
 _ALL_ORDERS = 3  # units of which every order is tried; of more, pairs and rings
@@ -76,7 +75,7 @@ def _in_role(equation: Equation, one: Candidate, renaming: Renaming) -> Candidat
     pairs = zip(shapes, one.fit.values, strict=True)
     if not all(_is_defined(shape, values, equation.rows) for shape, values in pairs):
         return None
-    if symmetric(shapes, equation.symmetries, equation.output) != shapes:
+    if not all(equation.allows(shape).all() for shape in shapes):
         return None
     fit = project(equation, shapes, one.fit.values)
     found = candidate(equation, fit)

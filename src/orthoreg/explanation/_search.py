@@ -7,12 +7,15 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool
 
-from ._beam import Support, added_gains, beam, best_of, exchange
+from ._beam import Support, added_gains, beam, best_of, exchange, measured
 from ._candidates import Candidate, make_readable, polish, prune, rescored
 from ._denominators import add_denominators
+from ._dictionary import PER_SYMBOL
 from ._equation import Equation
 from ._pairs import best_pairs
+from ._products import add_products
 from ._projection import project
+from ._steps import with_steps
 
 FAMILIES = (
     ("poly",),
@@ -20,7 +23,7 @@ FAMILIES = (
     ("poly", "trig"),
     ("poly", "rational", "power"),
     ("poly", "exp"),
-    ("poly", "time", "trig", "rational", "power", "exp", "own"),
+    ("poly", "time", "trig", "rational", "power", "exp", "product", "own"),
 )
 _LABELS = {
     "poly": "polynomials",
@@ -40,6 +43,10 @@ _SEEDS = 8  # functions whose parameters are estimated beside a known support
 _STARTS = 2  # known supports of a size, that pairs are added to
 _LARGEST_START = 4
 _PAIRS = 4  # at each temperature
+_PRODUCT_SYMBOLS = 8  # of a usual product, whose only constant may be its coefficient
+_CLEARLY = 10.0  # nats by which a product should be able to be better, or it is not sought
+_LEAST_SHARE = 1e-5  # of the squared target
+_MOST_BESIDE = 30  # known terms that products are sought beside at once
 _MUCH_LESS = 0.7  # of the noise: what polishing may show
 
 
@@ -88,10 +95,18 @@ def search(
             supports = _in_family(equation, names, begun)
             everything += supports
             chosen += best_of(equation, supports, _EACH)
+    if goes_on() and _has_room(equation, everything):
+        told(len(FAMILIES), "products of two functions")
+        begun = add_products(equation, _beside(equation, known, everything), goes_on)
+        supports = _in_family(equation, FAMILIES[-1], [*starts, *begun]) if begun else []
+        everything += supports
+        chosen += best_of(equation, supports, _EACH)
     equation.noise = least_left(equation, [(one.rss, len(one.columns)) for one in everything])
     columns = {frozenset(one.columns): one.columns for one in chosen}
     polished = [polish(equation, one) for one in columns.values()]
-    return compare(equation, [one for one in polished if one is not None], allow, most)
+    found = [one for one in polished if one is not None]
+    found += [one for smooth in found for one in with_steps(equation, smooth)]
+    return compare(equation, found, allow, most)
 
 
 def compare(
@@ -132,6 +147,36 @@ def _paired(equation: Equation, known: Sequence[Support]) -> list[tuple[int, ...
             pairs = best_pairs(equation, one, _allowed(equation, FAMILIES[-1]), _PAIRS)
             starts += [pair.columns for pair in pairs]
     return starts
+
+
+def _has_room(equation: Equation, supports: Sequence[Support]) -> bool:
+    """Whether the best support misses so much, or pays so much for functions that the library
+    lacks, that the right product could be clearly better, and the library leaves more than what
+    sums over windows miss."""
+    known = [one.rss for one in supports if equation.known[list(one.columns)].all()]
+    if min(known) < _LEAST_SHARE * equation.square:
+        return False
+    scores = [float(equation.nats(one.rss)) + one.price for one in supports]
+    best = supports[int(np.argmin(scores))]
+    kept = sum(float(equation.price[k]) for k in best.columns if equation.known[k])
+    least = 0.5 * np.log(max(equation.count, 2.0)) + _PRODUCT_SYMBOLS * PER_SYMBOL
+    paid = min(scores) - float(equation.nats(len(equation.target))) - kept
+    return bool(paid > least + _CLEARLY)
+
+
+def _beside(
+    equation: Equation, known: Sequence[Support], everything: Sequence[Support]
+) -> list[Support]:
+    """Supports that products are sought beside: all known terms, the best of them of each small
+    size, and the best of all."""
+    found = [*best_of(equation, known, 1), *best_of(equation, everything, 1)]
+    for size in range(_LARGEST_START + 1):
+        same = [one for one in known if len(one.columns) == size]
+        found += sorted(same, key=lambda one: one.rss)[:_STARTS]
+    whole = tuple(np.flatnonzero(equation.known).tolist())
+    if len(whole) <= _MOST_BESIDE:
+        found.append(measured(equation, whole))
+    return list({frozenset(one.columns): one for one in found}.values())
 
 
 def least_left(equation: Equation, fits: Sequence[tuple[float, int]]) -> float:

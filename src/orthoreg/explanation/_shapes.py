@@ -35,7 +35,9 @@ class Shape:
     is the kind of function; terms of the library are `known`, `written_as` the library has them,
     and `is_expected`, hence cheap, where a user chose that library; so is a shape that another
     equation has, which `is_shared`. A shape with a `numerator` is
-    that over a denominator, which terms of one equation share, parameters included.
+    that over a denominator, which terms of one equation share, parameters included. A formula
+    that jumps at a parameter has no derivative by it: where `widths` is not zero, differences over
+    so much to either side take its place, as a jump moves through the rows that are near.
     """
 
     expression: Expression
@@ -49,6 +51,7 @@ class Shape:
     is_shared: bool = False
     written_as: str = ""
     numerator: Expression | None = None
+    widths: tuple[float, ...] = ()
 
     @cached_property
     def program(self) -> Program:
@@ -75,7 +78,12 @@ class Shape:
         """The derivatives by the parameters at points."""
         named = dict(zip(self.parameters, values, strict=True))
         with np.errstate(all="ignore"):
-            parts = run(self.slopes, list(points.T), np, named)
+            parts = list(run(self.slopes, list(points.T), np, named))
+        for i, width in enumerate(self.widths):
+            if width:
+                ends = np.array([values, values], dtype=float)
+                ends[:, i] += (-width, width)
+                parts[i] = np.diff(self.columns(points, ends), axis=1)[:, 0] / (2 * width)
         return np.column_stack([np.broadcast_to(part, len(points)) for part in parts])
 
     def at(self, values: Sequence[float]) -> Expression:

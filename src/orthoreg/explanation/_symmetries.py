@@ -17,22 +17,30 @@ _SAME = 1e-9
 def symmetric(shapes: Sequence[Shape], symmetries: Symmetries | None, output: int) -> list[Shape]:
     """The shapes that have the symmetries; where only certain values of the parameters have them,
     as whole frequencies have a period, these are held."""
-    if symmetries is None or not symmetries.any:
-        return list(shapes)
     found: list[Shape] = []
     for one in shapes:
-        sound = _has(one, symmetries, output)
-        if sound.all():
-            found.append(one)
-        elif not symmetries.periods.any():
-            continue
-        else:
-            found += [
-                replace(one, expression=one.at(values), parameters=(), grid=np.zeros((1, 0)),
-                        low=(), high=())
-                for values in one.grid[sound].tolist()
-            ]  # fmt: skip
+        sound = symmetric_values(one, symmetries, output)
+        found += [one] if sound.all() else [held(one, row) for row in one.grid[sound].tolist()]
     return found
+
+
+def symmetric_values(
+    one: Shape, symmetries: Symmetries | None, output: int
+) -> Bool[np.ndarray, " g"]:
+    """With which rows of its grid a shape has the symmetries: all or none where these are mirrors
+    alone, which no number inside a formula makes."""
+    if symmetries is None or not symmetries.any:
+        return np.ones(len(one.grid), dtype=bool)
+    sound = _has(one, symmetries, output)
+    return sound if sound.all() or symmetries.periods.any() else np.zeros_like(sound)
+
+
+def held(one: Shape, values: Sequence[float]) -> Shape:
+    """The shape with these numbers in the place of its parameters."""
+    none = np.zeros((1, 0))
+    return replace(
+        one, expression=one.at(values), parameters=(), grid=none, low=(), high=(), widths=()
+    )
 
 
 def _has(one: Shape, symmetries: Symmetries, output: int) -> Bool[np.ndarray, " g"]:

@@ -148,6 +148,15 @@ def _exponents(span: Span) -> Offer | None:
     return _column([-2.0, -1.5, -0.5, 1.5, 2.5]), (-6.0,), (6.0,)
 
 
+def _hill(span: Span) -> Offer | None:
+    """Of c + z**p for exponents beside one and two."""
+    if not span.positive:
+        return None
+    pairs = [(p, (k * span.size) ** p) for p in (3.0, 4.0) for k in (0.5, 1.2)]
+    most = max(4.0 * span.size, 4.0)
+    return np.array(pairs), (0.5, 1e-6 * min(span.size, 1.0) ** 8), (8.0, most**8)
+
+
 def tangent(text: str) -> Callable[[Span], Offer | None]:
     """tan, or its inverse: no pole and no zero within the range and its margin."""
 
@@ -164,6 +173,8 @@ def _always(span: Span) -> bool:
     return True
 
 
+SIGMOID = "1/(1 + exp(p*z - c))"
+"""Steep ones stand in for steps."""
 TEMPLATES = (
     Template("sin(p*z)", "trig", _frequencies),
     Template("cos(p*z)", "trig", _frequencies),
@@ -173,19 +184,26 @@ TEMPLATES = (
     Template("exp(-p*z**2)", "exp", _widths),
     Template("exp(-p*(z - c)**2)", "exp", _bumps),
     Template("tanh(p*z)", "exp", _steepness),
-    Template("1/(1 + exp(p*z - c))", "exp", _logistic),
+    Template(SIGMOID, "exp", _logistic),
     Template("1/z", "rational", _plain(lambda span: span.apart_from_zero), own=False),
     Template("z/(c + z)", "rational", _constants(1, lambda span: span.not_negative)),
     Template("1/(c + z)", "rational", _constants(1, lambda span: span.not_negative), own=False),
     Template("z**2/(c + z**2)", "rational", _constants(2, _always)),
     Template("1/(c + z**2)", "rational", _constants(2, _always), own=False),
     Template("z/(c + z**2)", "rational", _constants(2, _always), own=False),
+    Template("z**p/(c + z**p)", "rational", _hill, own=False),
+    Template("1/(c + z**p)", "rational", _hill, own=False),
     Template("abs(z)", "power", _plain(lambda span: span.changes_sign)),
     Template("sign(z)", "power", _plain(lambda span: span.changes_sign), own=False),
     Template("sqrt(z)", "power", _plain(lambda span: span.not_negative)),
     Template("log(z)", "power", _plain(lambda span: span.positive)),
     Template("z**p", "power", _exponents, own=False),
 )
+PLAIN_FACTORS = (
+    Template("z**2", "poly", _plain(_always)),
+    Template("z*abs(z)", "power", _plain(lambda span: span.changes_sign)),
+)
+"""Of products with a template of another variable, beside the templates themselves."""
 TIME_TEMPLATES = (
     Template("sin(p*z)", "time", _cycles),
     Template("cos(p*z)", "time", _cycles),
