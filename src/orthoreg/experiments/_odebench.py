@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..libraries import evaluate, parse
+
 _MOST_SLOPES = 20_000
 _FARTHEST = 1e9
 
@@ -27,6 +29,15 @@ def odebench_runs(folder: Path) -> dict[int, tuple[np.ndarray, np.ndarray]]:
     known: list[dict[str, Any]] = json.loads(file.read_text())
     numbers = [int(one["id"]) for one in known]
     return {n: (np.array(rows[n, 0]), np.array(rows[n, 1])) for n in numbers}
+
+
+def odebench_truth(folder: Path, number: int) -> Callable[[np.ndarray], np.ndarray]:
+    """The right-hand side of a system as it was published."""
+    known: list[dict[str, Any]] = json.loads((folder / "odebench_odd.json").read_text())
+    texts: list[str] = next(one["substituted"] for one in known if int(one["id"]) == number)
+    names = tuple(f"x_{c}" for c in range(len(texts)))
+    sides = [parse(f"{text}".replace("cot(", "1/tan("), names) for text in texts]
+    return lambda x: np.array([float(evaluate(side, list(x), np)) for side in sides])
 
 
 def forecast(

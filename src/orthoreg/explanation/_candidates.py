@@ -96,17 +96,19 @@ def candidate(equation: Equation, fit: Projection | None) -> Candidate | None:
 
 
 def term_prices(
-    fit: Projection, count: float, elsewhere: Set[Expression] = frozenset()
+    fit: Projection, count: float, elsewhere: Set[Expression] | None = None
 ) -> tuple[float, ...]:
-    """What each term costs; a denominator that terms share is paid for once, and symbols of terms
-    that are `elsewhere` already cost little."""
+    """What each term costs; a denominator that terms share is paid for once. Symbols of terms, or
+    of formulas, that are `elsewhere` already cost little; those of shared ones where that is not
+    known yet."""
     prices, paid = [], False
     for shape, values in zip(fit.shapes, fit.values, strict=True):
         if shape.numerator is not None and paid:
             shape, values = Shape(shape.numerator, shape.family), ()
         paid |= shape.numerator is not None
-        if shape.at(values) in elsewhere:
-            shape = replace(shape, is_shared=True)
+        if elsewhere is not None:
+            forms = {shape.at(values), shape.expression, shape.copy_of}
+            shape = replace(shape, is_shared=not forms.isdisjoint(elsewhere))
         prices.append(price_of(shape, values, count))
     return tuple(prices)
 

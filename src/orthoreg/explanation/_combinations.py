@@ -107,10 +107,11 @@ def combine(
     features, known = bound.features, bound.knowledge
     coefficients = np.where(known.given, known.low, 0.0)
     prices, is_new = np.zeros_like(coefficients), np.zeros(coefficients.shape, dtype=bool)
-    elsewhere: set[Expression] = set()
+    elsewhere: set[Expression] = set()  # terms, and formulas whatever their numbers
     for one in candidates:
         paid = term_prices(one.fit, count, elsewhere)
         elsewhere |= set(one.terms)
+        elsewhere |= {form for s in one.fit.shapes for form in (s.expression, s.copy_of) if form}
         for text, w, price, shape in zip(
             written[one.output], one.fit.coefficients, paid, one.fit.shapes, strict=True
         ):

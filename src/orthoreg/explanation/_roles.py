@@ -91,6 +91,7 @@ def _renamed(
     top = shape.numerator
     return replace(
         shape, expression=expression, known=False, written_as="", is_shared=True,
+        copy_of=shape.expression,
         family="own" if shape.known else shape.family,
         numerator=None if top is None else replace_variables(top, variables),
     )  # fmt: skip

@@ -34,7 +34,8 @@ class Shape:
     `grid` holds a row for each start of its `parameters`, `low` and `high` their bounds. `family`
     is the kind of function; terms of the library are `known`, `written_as` the library has them,
     and `is_expected`, hence cheap, where a user chose that library; so is a shape that another
-    equation has, which `is_shared`. A shape with a `numerator` is
+    equation has, which `is_shared`, if with the roles of variables exchanged a `copy_of` its
+    formula there. A shape with a `numerator` is
     that over a denominator, which terms of one equation share, parameters included. A formula
     that jumps at a parameter has no derivative by it: where `widths` is not zero, differences over
     so much to either side take its place, as a jump moves through the rows that are near.
@@ -51,6 +52,7 @@ class Shape:
     is_shared: bool = False
     written_as: str = ""
     numerator: Expression | None = None
+    copy_of: Expression | None = None
     widths: tuple[float, ...] = ()
 
     @cached_property
