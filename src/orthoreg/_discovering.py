@@ -32,6 +32,7 @@ from .explanation import (
     measurements,
     points_around,
 )
+from .export import equation_names
 from .fitting import Fit, describe
 from .libraries import AbstractLibrary, Expression, Fourier, Polynomial, as_library
 from .losses import Measured
@@ -267,4 +268,5 @@ class _Search:
             dict(zip(self._data.variable_names, points[place].tolist(), strict=True)),
             float(values[0][place, c]),
             float(values[1][place, c]),
+            f"{equation_names(self._rows.outputs, self._data.velocity_of)[c]}'",
         )

@@ -16,19 +16,20 @@ _LEAST_WEIGHT = 1e-3  # of a model that counts in averages
 @dataclass(frozen=True)
 class Difference:
     """Where two models part most, within one and a half times the range of the data: the equation,
-    the states and inputs, and what either model has for the derivative there. A measurement near
-    this place would tell them apart."""
+    the states and inputs, and what either model has for the derivative there, which is written
+    `derivative`. A measurement near this place would tell them apart."""
 
     equation: str
     where: dict[str, float]
     best: float
     other: float
+    derivative: str
 
     def __str__(self) -> str:
         place = ", ".join(f"{name} = {value:.3g}" for name, value in self.where.items())
         pairs = [(f"{self.other:.{n}g}", f"{self.best:.{n}g}") for n in range(3, 17)]
         other, best = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
-        return f"parts from the best at {place}: {self.equation}' = {other}, not {best}"
+        return f"parts from the best at {place}: {self.derivative} = {other}, not {best}"
 
 
 @final

@@ -25,6 +25,7 @@ class AbstractExports(abc.ABC):
     velocity_of_: dict[str, str]
     state_range_: np.ndarray
     clock_: str
+    parameters_: dict[str, float]
 
     @abc.abstractmethod
     def knowledge(self) -> Knowledge:
@@ -106,8 +107,18 @@ class AbstractExports(abc.ABC):
         check_is_fitted(self)
         given = self.knowledge().fixed
         return export.to_mathml(
-            self.field_, self.output_names_, precision, self.velocity_of_, given
-        )
+            self.field_, self.output_names_, precision, self.velocity_of_, given,
+            self._relations(precision),
+        )  # fmt: skip
+
+    def _relations(self, precision: int) -> list[export.MathEquation]:
+        """Equations with several derivatives, typeset as they were written."""
+        variables, outputs = self.field_.features.variables, self.output_names_
+        return [
+            export.math_relation(rate, sides, variables, outputs, self.velocity_of_)
+            for system in self.knowledge().systems
+            for rate, sides in system.sides(self.parameters_, precision).items()
+        ]
 
     def to_python(self) -> str:
         """Source of a NumPy function `vector_field(variables)`, the residual included.

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import export
 from ._exporting import AbstractExports
-from ._html import escape, html_lines
+from ._html import html_lines
 from ._refining import evidence_of_trajectories, matched_for_intervals, shows_noise
 from ._scikit import check_is_fitted
 from .fitting import Recipe, Runs
@@ -98,8 +98,6 @@ class AbstractReading(AbstractExports):
         from sklearn.utils import estimator_html_repr
 
         lines = self.to_mathml() if hasattr(self, "field_") else []
-        if lines and self.knowledge().systems:  # which read better as they were written
-            lines = [escape(line) for line in self.equations()]
         return html_lines(lines) + estimator_html_repr(self)
 
     def learned_equations(self) -> list[int]:

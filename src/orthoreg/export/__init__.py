@@ -10,6 +10,7 @@ from ._mathml import MathEquation as MathEquation
 from ._mathml import equation_mathml as equation_mathml
 from ._mathml import math as math
 from ._mathml import math_equations as math_equations
+from ._mathml import math_relation as math_relation
 from ._mathml import mathml_formula as mathml_formula
 from ._mathml import mathml_name as mathml_name
 from ._mathml import to_mathml as to_mathml

@@ -22,6 +22,7 @@ from ..libraries import (
     Variable,
     multiply,
     power,
+    rename,
 )
 from ._orders import implied
 from ._printed import PrintedTerm, absolute, is_inverse, is_negative, printed
@@ -82,10 +83,33 @@ def to_mathml(
     precision: int = 4,
     velocity_of: Mapping[str, str] | None = None,
     known: Mask | None = None,
+    relations: Sequence[MathEquation] = (),
 ) -> list[str]:
-    """One `<math>` element per equation, as `to_latex` writes them."""
+    """One `<math>` element per equation, as `to_latex` writes them, or as one of the relations
+    that take its place."""
     found = math_equations(field, outputs, precision, velocity_of, known)
-    return [one.whole for one in found]
+    written = {one.place: one for one in relations}
+    return [written.get(one.place, one).whole for one in found]
+
+
+def math_relation(
+    place: int,
+    sides: tuple[Expression, Expression],
+    variables: Sequence[str],
+    outputs: Sequence[str],
+    velocity_of: Mapping[str, str],
+) -> MathEquation:
+    """left = right in pieces, where the variables behind the first ones are derivatives of
+    outputs."""
+    position = implied(velocity_of)
+    rates = [f"{position[n]}_ddot" if n in position else f"{n}_dot" for n in outputs]
+    left, right = (rename(side, [*variables, *rates]) for side in sides)
+    terms = []
+    for term in right.terms if isinstance(right, Sum) else (right,):
+        body = mathml_formula(absolute(term), 2)
+        sign = _MINUS if is_negative(term) else "<mo>+</mo>" if terms else ""
+        terms.append(MathTerm(body, sign + body, None))
+    return MathEquation(place, mathml_formula(left), tuple(terms), False)
 
 
 def math_equations(

@@ -167,15 +167,25 @@ class Implicit:
     ) -> dict[int, str]:
         """The equations with these constants, as text, by the state whose place each takes;
         `names` are those of variables and derivatives."""
+        return {
+            rate: " = ".join(to_text(side, names=names) for side in sides)
+            for rate, sides in self.sides(values, digits).items()
+        }
+
+    def sides(
+        self, values: Mapping[str, float], digits: int
+    ) -> dict[int, tuple[Expression, Expression]]:
+        """Both sides of each equation with these constants, rounded, by the state whose place it
+        takes."""
         known: dict[str, Expression] = {name: Number(value) for name, value in values.items()}
         found = {}
         for rate, one in zip(self.rates, self.equations, strict=True):
             one = one.with_values(known)
             left, right = (
-                to_text(add(*(_shown(part, digits) for part in summands(side))), names=names)
+                add(*(_shown(part, digits) for part in summands(side)))
                 for side in (one.left, one.right)
             )
-            found[rate] = f"{left} = {right}"
+            found[rate] = left, right
         return found
 
 

@@ -28,15 +28,13 @@ class Term:
 @final
 @dataclass(frozen=True)
 class Equation:
-    """A typeset equation in pieces, and the unit of its left side; or as it was written, `text`,
-    where it holds several derivatives."""
+    """A typeset equation in pieces, and the unit of its left side."""
 
     left: str
     terms: tuple[Term, ...]
     label: str
     unit: str = ""
     is_given: bool = False
-    text: str = ""
 
 
 @final

@@ -16,11 +16,13 @@ def equations_of(model: Any) -> tuple[Equation, ...]:
     labels = equation_names(model.output_names_, model.velocity_of_)
     evidence = model._term_evidence()
     shares = {one.equation: one.residual_share for one in model.certificate_.equations}
-    written = model._written(model.knowledge(), 4)
+    written = {one.place: one for one in model._relations(4)}
     result = []
     for one in typeset(model):
         if one.place in written:
-            result.append(Equation("", (), labels[one.place], text=written[one.place]))
+            relation = written[one.place]
+            pieces = tuple(Term(term.signed, "learned", "", "", "") for term in relation.terms)
+            result.append(Equation(relation.left, pieces, labels[one.place]))
             continue
         terms = []
         for term in one.terms:

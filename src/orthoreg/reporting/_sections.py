@@ -88,8 +88,6 @@ def _long(data: ReportData) -> str:
 
 
 def _equation(one: Equation) -> str:
-    if one.text:
-        return f'<div class="equation written">{escape(one.text)}</div>'
     unit = f'<small class="unit">{escape(one.unit)}</small>' if one.unit else ""
     left = f'<span class="left">{math(one.left + "<mo>=</mo>")}{unit}</span>'
     terms = []
