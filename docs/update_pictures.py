@@ -1,4 +1,5 @@
-"""Photographs reports in Chromium for README and docs: the demo's, and the pelts' on a phone.
+"""Photographs reports in Chromium for README and docs: the demo's, the pelts' on a phone, and the
+double pendulum's where its table is (ORTHOREG_DATA).
 
 python docs/update_pictures.py [FOLDER]     # of a demo that was run, such as demo/
 """
@@ -36,6 +37,14 @@ def main(demo: Path) -> None:
         page = opened(browser, demo / "report.html", (WIDTH, HEIGHT), "dark")
         page.locator("#residual").screenshot(path=PICTURES / "report-residual.png")
         page = opened(browser, phone, PHONE, "light")
+        if os.environ.get("ORTHOREG_DATA"):
+            swings = runpy.run_path(str(ROOT / "examples" / "double_pendulum.py"))
+            best, data = swings["found"].best, swings["train"]
+            path = Path(folder) / "swings.html"
+            og.report(best, path, data=data, title="A double pendulum from its angles alone")
+            opened(browser, path, (WIDTH, HEIGHT), "light").screenshot(
+                path=PICTURES / "report-double-pendulum.png"
+            )
         screens = [screen(page, section) for section in ("summary", "forecasts", "flow")]
         browser.close()
     strip = Image.new("RGB", (len(screens) * (PHONE[0] + GAP) - GAP, PHONE[1]), "white")
