@@ -6,6 +6,8 @@ from numpy.testing import assert_allclose
 
 import orthoreg as og
 from orthoreg._errors import InputError
+from orthoreg.explanation import measurements, points_around
+from orthoreg.losses import Measured
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +121,13 @@ def test_a_formula_of_the_library_may_name_time():
     assert model.clock_ == "t"
     assert_allclose(model.parameters_["w"], 2, rtol=1e-3)
     assert not any("t" in name for name in model.feature_names_ if "cos" not in name)
+
+
+def test_where_candidates_differ_most_is_a_place_that_can_be():
+    """Amounts are not negative, whatever the range."""
+    t = np.linspace(0, 6, 200)
+    amounts = np.column_stack([np.exp(-t), -1 - np.sin(t) ** 2])
+    rows = measurements(Measured(), og.Dataset.from_arrays(amounts, t, names=["a", "b"]))
+    points = points_around(rows.extent)
+    assert points[:, 0].min() >= 0 and points[:, 1].max() <= 0
+    assert points[:, 0].max() > rows.extent.high[0] and points[:, 1].min() < rows.extent.low[1]

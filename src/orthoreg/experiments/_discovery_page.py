@@ -1,12 +1,14 @@
 """The page on naming what a library lacks: targets and counts, written from records."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from ._discovery_systems import BENCHMARKS
 from ._peers import EVALUATIONS
-from .discovery import LABELS
+from .discovery import LABELS, SEED_STRIDE
 
 _OPENING = f"""\
 # Naming what a library lacks
@@ -116,7 +118,29 @@ def discovery_page(records: Sequence[Mapping[str, Any]], n_cases: Mapping[str, i
         for one in COUNTS
         if (line := _line(one, records, n_cases.get(one.setting, 1))) is not None
     ]
-    return "\n".join([_OPENING.format(all_cases=wanted), *lines, "", _NOTES])
+    return "\n".join([_OPENING.format(all_cases=wanted), *lines, "", *_misses(records), _NOTES])
+
+
+def _misses(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Which systems are missed in how many of their seeds, for each count that has a target."""
+    lines = ["**Misses**, with the number of seeds in which each is missed:", ""]
+    for one in COUNTS:
+        if one.least is None or not one.setting.endswith("%"):
+            continue
+        missed = Counter(
+            _system(one.setting, int(record["seed"]) % SEED_STRIDE)
+            for record in records
+            if (record["setting"], record["method"], record["metric"])
+            == (one.setting, one.method, one.metric)
+            and not record["value"]
+        )
+        shown = ", ".join(f"{name} ({count})" for name, count in missed.items()) or "none"
+        lines.append(f"- {LABELS[one.setting]}, {one.words}: {shown}.")
+    return [*lines, ""]
+
+
+def _system(setting: str, place: int) -> str:
+    return str(place) if "odebench" in setting else list(BENCHMARKS)[place]
 
 
 def _line(one: Count, records: Sequence[Mapping[str, Any]], whole: int) -> str | None:

@@ -193,11 +193,12 @@ def _changes(base: Candidate, found: Candidate) -> dict[str, tuple[float, float]
 
 
 def points_around(extent: Extent) -> Float[np.ndarray, "P V"]:
-    """Points drawn within one and a half times the range of the data."""
+    """Points drawn within one and a half times the range of the data; what has one sign keeps it."""
     middle, half = (extent.high + extent.low) / 2, (extent.high - extent.low) / 2
-    rng = np.random.default_rng(0)
-    drawn = rng.uniform(-_REACH, _REACH, (_POINTS, len(middle)))
-    return middle + drawn * half
+    low, high = middle - _REACH * half, middle + _REACH * half
+    low = np.where(extent.low >= 0, np.maximum(low, 0.0), low)
+    high = np.where(extent.high <= 0, np.minimum(high, 0.0), high)
+    return np.random.default_rng(0).uniform(low, high, (_POINTS, len(middle)))
 
 
 def _alternative(
