@@ -193,7 +193,8 @@ def _changes(base: Candidate, found: Candidate) -> dict[str, tuple[float, float]
 
 
 def points_around(extent: Extent) -> Float[np.ndarray, "P V"]:
-    """Points drawn within one and a half times the range of the data; what has one sign keeps it."""
+    """Points drawn within one and a half times the range of the data; a variable of one sign keeps
+    it."""
     middle, half = (extent.high + extent.low) / 2, (extent.high - extent.low) / 2
     low, high = middle - _REACH * half, middle + _REACH * half
     low = np.where(extent.low >= 0, np.maximum(low, 0.0), low)

@@ -1,6 +1,7 @@
 """Advice in order of promise, each item only where the data show it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,9 @@ def advise(
     few = None if data is None else few_rows(data, len(field.features.terms), period)
     if seen is None or len(seen.samples.targets) < FEWEST_ROWS:
         return () if few is None else (few,)
+    features = field.features
+    values = features.values if field.parameters is None else np.asarray(field.parameters).tolist()
+    seen = replace(seen, constants=dict(zip(features.parameters, values, strict=True)))
     places = range(len(scores.equations)) if places is None else places
     excess = {
         c: _excess(one)

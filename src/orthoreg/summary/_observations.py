@@ -1,6 +1,7 @@
 """The rows that verdict and advice are decided on: few enough to be quick, with their noise."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
@@ -8,6 +9,7 @@ from jaxtyping import Bool, Float
 
 from ..data import Rows
 from ..export import equation_names
+from ..libraries import AbstractLibrary, FeatureMap, bind
 from ._motion import Motion
 from ._neighbours import Determination, determination
 
@@ -24,7 +26,8 @@ class Observations:
     `noise` is what noise leaves in any prediction of a derivative from the variables. The last
     three are there for runs in time: the motion they are from, its second derivatives with their
     noise, and which rows are away from the ends of a run. `labels` name what each equation is the
-    derivative of, theta' where it is one of second order.
+    derivative of, theta' where it is one of second order. `constants` are those inside the terms
+    of the library, as the model has them.
     """
 
     samples: Rows
@@ -34,6 +37,18 @@ class Observations:
     curvature_noise: Float[np.ndarray, " c"] | None = None
     inner: Bool[np.ndarray, " N"] | None = None
     labels: tuple[str, ...] = ()
+    constants: Mapping[str, float] = field(default_factory=dict)
+
+    def bind(
+        self,
+        library: AbstractLibrary,
+        names: Sequence[str],
+        outputs: Sequence[str],
+        given: Mapping[int, int] | None = None,
+    ) -> FeatureMap:
+        """The terms of a library for these columns, with the model's constants inside them."""
+        found = bind(library, names, outputs, given)
+        return found.with_values(self.constants[name] for name in found.parameters)
 
     @property
     def size(self) -> Float[np.ndarray, " c"]:

@@ -14,7 +14,6 @@ from ...libraries import (
     Polynomial,
     Products,
     Terms,
-    bind,
 )
 from ...moments import gather_partitioned
 from ...selection import CrossValidation
@@ -138,7 +137,8 @@ def _terms(library: AbstractLibrary, seen: Observations) -> np.ndarray | None:
     samples = seen.samples
     if len(library.terms(samples.names)) > _MOST_TERMS:
         return None
-    values = bind(library, samples.names, samples.outputs, samples.given)(samples.variables)
+    features = seen.bind(library, samples.names, samples.outputs, samples.given)
+    values = features(samples.variables)
     return values if np.isfinite(values).all() else None
 
 
@@ -156,7 +156,7 @@ def _chosen_errors(
     )
     errors = []
     for library in (present, larger):
-        features = bind(library, alone.names, alone.outputs)
+        features = seen.bind(library, alone.names, alone.outputs)
         if len(features.terms) > _MOST_CONFIRMED:
             terms = features(alone.variables)
             errors.append(float(held_out_errors(terms, alone.targets, folds(alone, FOLDS))[0]))

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ...data import folds
-from ...libraries import AbstractLibrary, bind
+from ...libraries import AbstractLibrary
 from .._held_out import held_out_errors
 from .._neighbours import Determination
 from .._observations import FOLDS, Observations
@@ -87,7 +87,7 @@ def _share(
     unknown = np.full(targets.shape[1], np.nan)
     if len(targets) < ROWS_PER_TERM * len(library.terms(names)):
         return unknown
-    terms = bind(library, names, seen.samples.outputs, seen.samples.given)(points)
+    terms = seen.bind(library, names, seen.samples.outputs, seen.samples.given)(points)
     if not np.isfinite(terms).all():
         return unknown
     size = np.mean(targets**2, axis=0)
