@@ -106,3 +106,12 @@ def test_frequencies_end_where_they_would_follow_noise():
 )
 def test_symbols_are_counted(text, count):
     assert symbols(parse(text, NAMES)) == count
+
+
+def test_an_input_that_never_moves_is_one_value_whatever_windows_round():
+    t = np.linspace(0, 6, 200)
+    x = np.exp(-t) + 0.001 * np.random.default_rng(0).standard_normal(200)
+    data = og.Dataset.from_arrays(x[:, None], t, u=np.full((200, 1), 0.7), input_names=["zone"])
+    model = og.OrthoReg("poly(1)", og.Zero()).fit(data)
+    with pytest.raises(InputError, match="'zone' has one distinct value in the data, 0.7"):
+        model.explain(data, atoms=[og.Atom("tanh(p*zone)", p=(0, 2))])

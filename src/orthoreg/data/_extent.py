@@ -11,6 +11,7 @@ from jaxtyping import Float, UInt64
 _BLOCK = 65_536
 _SAMPLED = 2**17  # rows that are kept as a sample: all of them where they are fewer
 _FLAT = 1e-8  # a direction with less of the largest variance has no extent
+_ROUNDING = 1e-12  # of a variable's size
 
 
 @final
@@ -75,8 +76,9 @@ class Extent:
 
     @property
     def varies(self) -> np.ndarray:
-        """Which variables have more than one value."""
-        return (self.high > self.low) & (np.diag(self.square) > 0)
+        """Which variables have more than one value, rounding aside: means over windows round."""
+        size = np.maximum(np.abs(self.high), np.abs(self.low))
+        return (self.high - self.low > _ROUNDING * size) & (np.diag(self.square) > 0)
 
     @property
     def spread(self) -> Float[np.ndarray, " V"]:
