@@ -1,6 +1,7 @@
 """Equations of motion with several accelerations, found from positions alone."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,13 +11,20 @@ from scipy.integrate import solve_ivp
 import orthoreg as og
 from orthoreg.explanation import Measurements, measurements
 from orthoreg.explanation._candidates import polish
-from orthoreg.explanation._coupling import Coupled, coupled_systems, mass_matrix, written
+from orthoreg.explanation._coupling import (
+    Coupled,
+    couple,
+    coupled_systems,
+    mass_matrix,
+    written,
+)
 from orthoreg.explanation._dictionary import dictionary
 from orthoreg.explanation._equation import Equation
 from orthoreg.explanation._proposals import Gap
 from orthoreg.explanation._shapes import Shape
-from orthoreg.libraries import Number, to_text
+from orthoreg.libraries import AbstractLibrary, Number, parse, to_text
 from orthoreg.losses import Measured
+from orthoreg.physics import Bound, bind_physics
 
 Force = Callable[[float, int], float]
 
@@ -150,6 +158,48 @@ def test_equations_of_their_own_are_not_coupled():
     found = og.discover(runs(springs, BENT), "poly(3)", tried=2)
     assert all(one.model.physics is None for one in found.models)
     assert coupled_systems(rows, [], lambda: True) == []
+
+
+def test_an_equation_with_one_acceleration_beside_one_with_two():
+    """A heavy cart moves as it likes, and its pole follows."""
+
+    def heavy(q: np.ndarray, v: np.ndarray, force: float) -> np.ndarray:
+        own = -4 * q[0] - 0.1 * v[0]
+        return np.array([own, 19.62 * np.sin(q[1]) - 0.1 * v[1] - 2 * np.cos(q[1]) * own])
+
+    data = runs(heavy, SWINGS + [1.0, 0, 0, 0])
+    rows = measurements(Measured(), data)
+    wide = replace(
+        rows,
+        points=np.hstack([rows.points, rows.slopes]),  # type: ignore[list-item]
+        centres=np.hstack([rows.centres, rows.targets]),
+        names=(*rows.names, "x_dot'", "a_dot'", "x_ddot'", "a_ddot'"),
+        sides=None,
+    )
+    texts = (("x", "x_dot"), ("sin(a)", "a_dot", "cos(a)*`x_ddot'`"))
+    found = []
+    for c, terms in zip(rows.learned, texts, strict=True):
+        shapes = [Shape(parse(text, wide.names), "poly") for text in terms]
+        found.append(polish(Equation(wide, dictionary(shapes, wide), c), range(len(shapes))))
+    system = Coupled(tuple(found), len(rows.names))
+
+    def bind(library: AbstractLibrary, physics: og.Physics) -> Bound:
+        return bind_physics(
+            physics, library, data.variable_names, data.state_names, dict(data.given_rates)
+        )
+
+    field = couple(system, bind, rows).field
+    x = rows.extent.sample[:50]
+    truth = np.array([heavy(row[:2], row[2:], 0.0) for row in x])
+    assert_allclose(field.values(x)[:, 2:], truth, atol=0.05)
+
+
+def test_constants_are_no_columns(cart: tuple[Measurements, list[Coupled]]):
+    rows, systems = cart
+    named = replace(rows, names=("k1_1", *rows.names[1:]))
+    texts, values = written(systems[0], named)
+    assert all(name.startswith("kk") for name in values)
+    assert all(name in "".join(texts) for name in values)
 
 
 @pytest.mark.slow

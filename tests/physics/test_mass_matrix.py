@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
 
 import orthoreg as og
 from orthoreg.physics import bind_physics, parse_equation, read_physics
@@ -157,3 +158,18 @@ def test_positions_alone_give_the_constants_with_intervals_of_trajectories():
             low, high = model.parameter_intervals_[name]
             assert low - 0.5 * (high - low) < value < high + 0.5 * (high - low)
     assert "x'' + " in model.equations()[0] and "a''*cos(a)" in model.equations()[0]
+
+
+def test_a_constant_of_an_equation_with_one_derivative_keeps_its_value_in_others():
+    """x'' is written into the equation of a'', where k would otherwise be undetermined."""
+
+    def slope(_: float, z: np.ndarray) -> list[float]:
+        own = -4 * z[0]
+        return [z[2], z[3], own, -9 * np.sin(z[1]) - 2 * np.cos(z[1]) * own]
+
+    times = np.linspace(0, 5, 300)
+    path = solve_ivp(slope, (0, 5), [1, 0.5, 0, 0], t_eval=times, rtol=1e-9, atol=1e-9).y.T
+    data = og.Dataset.from_positions(path[:, :2], times, names=["x", "a"])
+    physics = og.Physics(equations=["x'' = -k*x", "a'' + c*cos(a)*x'' = -g*sin(a)"])
+    model = og.OrthoReg(physics=physics).fit(data)
+    assert model.parameters_ == pytest.approx({"k": 4.0, "c": 2.0, "g": 9.0}, rel=0.01)

@@ -265,6 +265,9 @@ def couple(
     bound = bind(library, physics)
     features, known = bound.features, bound.knowledge
     coefficients = np.where(known.given, known.low, 0.0)
+    for one in known.constants:  # of equations that hold one acceleration alone
+        powers = [values[name] ** exponent for name, exponent in one.powers]
+        coefficients[one.equation, one.term] = one.number * np.prod(powers)
     prices = np.zeros_like(coefficients)
     for one in system.candidates:
         place = int(np.flatnonzero(coefficients[one.output])[0])
@@ -277,7 +280,11 @@ def couple(
 
 
 def written(system: Coupled, rows: Measurements) -> tuple[list[str], dict[str, float]]:
-    """The equations as text, accelerations on the left, and the values of their constants."""
+    """The equations as text, accelerations on the left, and the values of their constants, whose
+    names are no columns."""
+    letter = "k"
+    while any(name.startswith(letter) for name in rows.names):
+        letter += "k"
     position = {v: rows.outputs[p] for p, v in rows.given.items()}
     rates = [f"{quote_name(position.get(c, name))}''" for c, name in enumerate(rows.outputs)]
     names = [*(quote_name(name) for name in rows.names), *rates]
@@ -288,7 +295,7 @@ def written(system: Coupled, rows: Measurements) -> tuple[list[str], dict[str, f
         right: list[Expression] = []
         for k, (term, w) in enumerate(zip(one.terms, one.fit.coefficients, strict=True), start=1):
             is_inertia = any(place >= system.width for place in variables_of(term))
-            name = f"k{e}_{k}"
+            name = f"{letter}{e}_{k}"
             values[name] = -float(w) if is_inertia else float(w)
             (left if is_inertia else right).append(multiply(Parameter(name), term))
         sides = [to_text(add(*parts), names=names) for parts in (left, right)]

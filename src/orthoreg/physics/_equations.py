@@ -5,7 +5,17 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, final
 
 from .._errors import InputError, quoted, suggestion
-from ..libraries import Expression, Number, Variable, add, multiply, power, quote_name, variables_of
+from ..libraries import (
+    Expression,
+    Number,
+    Variable,
+    add,
+    multiply,
+    parameters_of,
+    power,
+    quote_name,
+    variables_of,
+)
 from ._implicit import Equation, Implicit, coupled
 from ._statement import Statement, read_side, statement, summands
 
@@ -128,9 +138,9 @@ class Reader:
             self.outputs.index(position): Variable(self.variables.index(velocity), velocity)
             for position, velocity in self.rates.items()
         }
-        systems = tuple(
-            one.scaled() for one in coupled([one.replacing(written) for one in mixed], self.outputs)
-        )
+        alone = frozenset().union(*(parameters_of(side) for side in written.values()))
+        together = coupled([one.replacing(written) for one in mixed], self.outputs)
+        systems = tuple(one.scaled(alone) for one in together)
         for system in systems:
             for c, side in system.solved().items():
                 if c in found:

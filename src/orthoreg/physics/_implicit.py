@@ -1,6 +1,6 @@
 """Equations that hold several derivatives, or one with a factor that changes: a mass matrix."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -135,8 +135,9 @@ class Implicit:
                     found |= parameters_of(split(item, frozenset()).term)
         return found
 
-    def scaled(self) -> "Implicit":
-        """The same with as many constants set to one as the equations leave undetermined.
+    def scaled(self, elsewhere: Collection[str] = ()) -> "Implicit":
+        """The same with as many constants set to one as the equations leave undetermined; none of
+        those that are also `elsewhere`, where they are determined.
 
         p_i -> s**a_i p_i multiplies every summand of an equation e alike, by s**b_e, where
         sum_i n_i a_i = b_e for the exponents n_i of each summand.
@@ -148,12 +149,12 @@ class Implicit:
             for name, exponent in one.part.powers:
                 row[names.index(name)] = exponent
             row[len(names) + one.equation] = -1.0
+        holds = np.eye(rows.shape[1])[: len(names)]
+        rows = np.concatenate([rows, holds[[name in elsewhere for name in names]]])
         fixed: list[str] = []
         for name in names:
             free = rows.shape[1] - np.linalg.matrix_rank(rows)
-            hold = np.zeros((1, rows.shape[1]))
-            hold[0, names.index(name)] = 1.0
-            held = np.concatenate([rows, hold])
+            held = np.concatenate([rows, holds[[names.index(name)]]])
             if free and rows.shape[1] - np.linalg.matrix_rank(held) < free:
                 rows = held
                 fixed.append(name)
