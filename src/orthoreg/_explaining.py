@@ -242,8 +242,12 @@ def explanation_of(
     if timed is not None and not model.field_.features.parameters:
         bind = partial(_bound, model, timed)
         gaps = tell_apart(gaps, timed, model.input_interpolation_, bind, goes_on)
-    found = [_proposal(model, gap, one) for gap in gaps for one in gap.proposals]
-    found = sorted(found, key=lambda one: -one.gain)[:_MOST_PROPOSALS]
+    found = [
+        _proposal(model, gap, one)
+        for gap, shown in zip(gaps, _shown([gap.proposals for gap in gaps]), strict=True)
+        for one in shown
+    ]
+    found = sorted(found, key=lambda one: -one.gain)
     result = Explanation(model, given, tuple(found), timed_out=not goes_on())
     for one in found:
         one._explanation.append(result)
@@ -255,6 +259,13 @@ def _bound(model: Any, data: Dataset, library: AbstractLibrary) -> Bound:
         model.recipe().physics, library, data.variable_names, data.state_names,
         dict(data.given_rates), data.clock_place,
     )  # fmt: skip
+
+
+def _shown(proposals: Sequence[Sequence[Candidate]]) -> list[Sequence[Candidate]]:
+    """The first proposals of each equation, as many for each as there is room."""
+    lists = sum(map(bool, proposals))
+    each = max(_MOST_PROPOSALS // max(lists, 1), 1)
+    return [some[:each] for some in proposals]
 
 
 def until(minutes: float | None) -> Any:

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
 
 import orthoreg as og
 from orthoreg._errors import InputError
@@ -160,3 +161,21 @@ def _decay(t: np.ndarray) -> np.ndarray:
         x = x + step * (-0.2 * half + 0.1 * np.sin(3 * half))
     times, values = np.array(found).T
     return np.interp(t, times, values)[:, None]
+
+
+def test_many_proposals_for_one_equation_leave_room_for_those_of_others():
+    """Two tanks: both equations lack the root, and many sums of exponentials imitate it in each."""
+
+    def slope(_: float, x: np.ndarray) -> list[float]:
+        return [0.3 - 0.4 * np.sqrt(x[0]), 0.4 * np.sqrt(x[0]) - 0.3 * np.sqrt(x[1])]
+
+    times, starts = np.linspace(0, 12, 250), ([3.2, 1.5], [0.6, 3.8], [1.5, 2.5])
+    runs = [
+        solve_ivp(slope, (0, 12), start, t_eval=times, rtol=1e-9, atol=1e-11).y.T
+        for start in starts
+    ]
+    data = og.Dataset.from_arrays(runs, times, names=["a", "b"])
+    found = og.OrthoReg("poly(2) + sqrt(b)", og.Zero()).fit(data).explain(data)
+    first = {one.equation: one.formula for one in reversed(found.proposals)}
+    assert first == {"a": "sqrt(a)", "b": "sqrt(a)"}
+    assert len(found.proposals) <= 8
