@@ -72,7 +72,8 @@ class Case:
 
 
 def jobs(scale: Scale, seeds: int) -> list[Job]:
-    """One for each system and seed; a quick run takes some of the systems."""
+    """One for each system and seed, all of a seed before those of the next, so that a run that was
+    stopped has whole seeds; a quick run takes some of the systems."""
     every = 1 if scale.is_full else _QUICK_EVERY
     runs = _RUNS if scale.is_full else scale.train_runs
     found = []
@@ -87,7 +88,7 @@ def jobs(scale: Scale, seeds: int) -> list[Job]:
             for one in systems
             for seed in range(1 if setting == _SAME_FOR_ALL_SEEDS else seeds)
         ]
-    return found
+    return sorted(found, key=lambda job: job.spec.seed)
 
 
 def n_cases(scale: Scale) -> dict[str, int]:
