@@ -28,9 +28,9 @@ seed has {{all_cases}}. Where there are fewer, the others have not been run yet.
   which something is proposed.
 - *ODEBench, odd half*: the share of systems whose other start is forecast with R^2 > 0.9, by the
   model on top of the list, and by any model in it. The true equations are integrated like all
-  others: where they miss, the published run is not that accurate. From the same derivatives
-  PySINDy, by any of nine models (two degrees, or sines, with three thresholds), and Operon with
-  {EVALUATIONS:,} evaluations for each equation. Targets in whole per cents are compared with
+  others: where they miss, the published run is not that accurate. In the first seed, from the same
+  derivatives, PySINDy, by any of nine models (two degrees, or sines, with three thresholds), and
+  Operon with {EVALUATIONS:,} evaluations for each equation. Targets in whole per cents are compared with
   rounded shares: 30 of 32 systems are 94 %. Clean runs are the same for every seed.
 
 What machines lack, dry friction of a stage, the saturating inductance of a circuit and the
