@@ -30,8 +30,9 @@ seed has {{all_cases}}. Where there are fewer, the others have not been run yet.
   model on top of the list, and by any model in it. The true equations are integrated like all
   others: where they miss, the published run is not that accurate. In the first seed, from the same
   derivatives, PySINDy, by any of nine models (two degrees, or sines, with three thresholds), and
-  Operon with {EVALUATIONS:,} evaluations for each equation. Targets in whole per cents are compared with
-  rounded shares: 30 of 32 systems are 94 %. Clean runs are the same for every seed.
+  Operon with {EVALUATIONS:,} evaluations for each equation. Targets in whole per cents
+  are compared with rounded shares: 30 of 32 systems are 94 %. Clean runs are the same for every
+  seed.
 
 What machines lack, dry friction of a stage, the saturating inductance of a circuit and the
 structure of a real double pendulum, is measured with them (`docs/benchmarks.md`, "What machines
@@ -39,6 +40,17 @@ lack, named").
 """
 
 _NOTES = """\
+Why they are missed:
+
+- *Withheld terms under noise*: over the range of these runs the library's polynomials of degree two
+  are as good within 2 % noise: the true term is ahead by less than the 10 nats that a proposal
+  needs, and nothing is proposed (michaelis, tanks, gompertz, phases were looked at).
+- *ODEBench 55*: chaos; the true equations miss the published run too.
+- *ODEBench 53*: two of its three states have a constant sum in the one run there is, so that terms
+  of one stand in for terms of the other; its equations have four terms with two denominators.
+- *ODEBench 47 and others under noise*: the run reaches its end within a few samples, and what is
+  left of the way does not tell the formulas apart. The list says where they part.
+
 **What was in view.** Prices, temperatures and widths of the search were set with the odd half of
 ODEBench in view, so that its figures here are not those of unseen systems.
 """
