@@ -189,12 +189,13 @@ def _ode(case: Case) -> dict[tuple[str, str], float]:
     began = time.process_time()
     found = discover(data)
     seconds = time.process_time() - began
-    good = [is_good(lambda x, one=one: one.model.field_.values(x[None])[0]) for one in found.models]
-    base = [one.is_base for one in found.models].index(True)
+    fields = [one.model.field_ for one in (found.models[0], found.base, *found.models[1:])]
+    good = (is_good(lambda x, one=one: one.values(x[None])[0]) for one in fields)
+    top, base = next(good), next(good)
     result = {
-        ("base", "top_percent"): 100.0 * good[base],
-        ("discovery", "top_percent"): 100.0 * good[0],
-        ("discovery", "list_percent"): 100.0 * any(good),
+        ("base", "top_percent"): 100.0 * base,
+        ("discovery", "top_percent"): 100.0 * top,
+        ("discovery", "list_percent"): 100.0 * (top or base or any(good)),
         ("discovery", "seconds"): seconds,
         ("truth", "top_percent"): 100.0 * is_good(_truth(int(case.system))),
     }
