@@ -130,6 +130,7 @@ def test_a_driven_cart_with_its_pole_as_on_paper(cart: tuple[Measurements, list[
     )
 
 
+@pytest.mark.slow
 def test_two_equations_that_turn_out_to_be_one_are_not_a_system():
     """The second equation is the shortest for either acceleration; the first one is sought among
     those that lack one of its forces."""

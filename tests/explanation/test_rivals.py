@@ -77,6 +77,7 @@ def pendulum() -> og.Dataset:
     return og.Dataset.from_arrays(swing.y.T, t, names=["theta", "omega"])
 
 
+@pytest.mark.slow
 def test_intervals_of_constants_are_numbers():
     data = pendulum()
     found = og.OrthoReg("poly(1)", og.Zero()).fit(data).explain(data)
