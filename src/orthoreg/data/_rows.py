@@ -96,7 +96,11 @@ class Rows:
         """For each point the row that it counts most in."""
         if self.windows is None:
             return np.arange(len(self))
-        return np.asarray(self.windows.argmax(axis=0)).ravel()
+        each = self.windows.tocoo()
+        order = np.lexsort([-each.row, each.data, each.col])  # of equal ones the first row
+        found = np.zeros(self.n_points, dtype=int)
+        found[each.col[order]] = each.row[order]  # the last one of a point stays
+        return found
 
     def evaluate(
         self, function: Callable[[np.ndarray], np.ndarray], rows: Int[np.ndarray, " B"] | slice
