@@ -10,7 +10,8 @@ import numpy as np
 
 from . import export
 from ._errors import InputError
-from ._explaining import Explanation, explanation_of
+from ._explaining import explanation_of
+from ._explanation import Explanation
 from ._model_parts import model_params, model_parts, restore
 from ._persistence import write_model
 from ._reading import AbstractReading

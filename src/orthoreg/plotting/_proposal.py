@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from .._errors import InputError
-from .._explaining import Proposal
+from .._explanation import Proposal
 from ..views import FITTED, MEASURED, NOTE, shortened
 from ._panels import open_panels
 from ._style import tidy

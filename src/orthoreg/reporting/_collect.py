@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._discovery import Discovery
-from .._explaining import Explanation
+from .._explanation import Explanation
 from .._validation import in_states_of
 from ..data import Dataset
 from ..simulation import Rollout

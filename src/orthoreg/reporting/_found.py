@@ -1,7 +1,7 @@
 """What a search found: proposals for what a library lacks, and ranked models."""
 
 from .._discovery import Discovery
-from .._explaining import Explanation
+from .._explanation import Explanation
 from ._data import ProposalView, RankedModel
 
 _MOVED = 0.01  # of a coefficient: a smaller change is none

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._discovery import Discovery
 from .._errors import InputError
-from .._explaining import Explanation
+from .._explanation import Explanation
 from .._files import atomic_write
 from .._model import AbstractModel
 from .._scikit import check_is_fitted

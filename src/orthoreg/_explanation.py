@@ -1,0 +1,193 @@
+"""`Explanation`: proposals for what a library lacks, with what speaks for each."""
+
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from ._accepting import extended
+from ._errors import InputError
+from ._html import html_lines, html_sentences, html_table
+from .explanation import Alternative, Candidate, Constant
+from .export import equation_mathml
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Proposal:
+    """Terms that one equation lacks, and what speaks for them.
+
+    `formula` are the new terms, `terms` each of them; `text` is the whole equation. `gain` is in
+    nats, over the best that the library can do. `inside` and `outside` are the shares of what the
+    library leaves that the proposal explains, among the data and on their outer shell;
+    `probability` is how often resamples prefer it. `constants` have intervals, `alternatives`
+    cannot be told apart from it, `changes` are the library's coefficients before and after.
+    `partial_residual` (R, 2) has what the new terms say at each row, and what the other terms
+    leave for them; `plotting.plot_proposal` draws it.
+    """
+
+    equation: str
+    formula: str
+    terms: tuple[str, ...]
+    text: str
+    gain: float
+    inside: float
+    outside: float
+    probability: float
+    constants: tuple[Constant, ...]
+    alternatives: tuple[Alternative, ...]
+    changes: dict[str, tuple[float, float]]
+    partial_residual: Any
+    candidate: Candidate
+    _explanation: "list[Explanation]" = field(default_factory=list)
+
+    def accept(self) -> Any:
+        """A new model whose library has these terms too, fitted to the same data."""
+        return self._explanation[0].accept(self)
+
+    def values(self, variables: Any) -> Any:
+        """The proposed right-hand side at states, then inputs (N, V)."""
+        return self.candidate.values(np.asarray(variables, dtype=float))
+
+    def to_mathml(self) -> str:
+        """The whole equation as one MathML element."""
+        fit = self.candidate.fit
+        pairs = [
+            (float(w), shape.at([float(f"{v:.4g}") for v in values]))
+            for shape, values, w in zip(fit.shapes, fit.values, fit.coefficients, strict=True)
+        ]
+        model = self._explanation[0].model if self._explanation else None
+        return equation_mathml(self.equation, {} if model is None else model.velocity_of_, pairs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "equation": self.equation,
+            "formula": self.formula,
+            "terms": list(self.terms),
+            "text": self.text,
+            "gain": self.gain,
+            "inside": self.inside,
+            "outside": self.outside,
+            "probability": self.probability,
+            "constants": [vars_of(one) for one in self.constants],
+            "alternatives": [vars_of(one) for one in self.alternatives],
+            "changes": {name: list(pair) for name, pair in self.changes.items()},
+        }
+
+    def __repr__(self) -> str:
+        return f"Proposal({self.equation}' needs {self.formula}, gain {self.gain:.0f} nats)"
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """What a fitted model lacks: `proposals`, best first; none where the library is enough.
+    `timed_out` says that the search was ended before all was tried."""
+
+    model: Any
+    data: Any
+    proposals: tuple[Proposal, ...]
+    timed_out: bool = False
+
+    def accept(self, *which: "int | Proposal") -> Any:
+        """A new model with the terms of these proposals in its library, fitted to the same data;
+        without an argument those of the best proposal for each equation."""
+        chosen = [self._proposal(one) for one in which] or self._best_of_each()
+        if not chosen:
+            raise InputError("There is no proposal to accept: the data show nothing to add.")
+        equations = [one.equation for one in chosen]
+        if len(set(equations)) < len(equations):
+            raise InputError(
+                f"Proposals for the same equation exclude each other; got two for "
+                f"'{max(equations, key=equations.count)}'. Accept one of them."
+            )
+        return extended(self.model, chosen, self.data)
+
+    def _proposal(self, which: "int | Proposal") -> Proposal:
+        if isinstance(which, Proposal):
+            return which
+        if not 0 <= which < len(self.proposals):
+            raise InputError(
+                f"There are {len(self.proposals)} proposals, counted from 0; got {which}."
+            )
+        return self.proposals[which]
+
+    def _best_of_each(self) -> list[Proposal]:
+        best: dict[str, Proposal] = {}
+        for one in self.proposals:
+            best.setdefault(one.equation, one)
+        return list(best.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "proposals": [one.to_dict() for one in self.proposals],
+            "timed_out": self.timed_out,
+        }
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the equations that are proposed, each with its evidence."""
+        if not self.proposals:
+            return html_sentences([repr(self)])
+        columns = ("", "equation lacks", "gain", "explains inside", "outer shell", "preferred")
+        rows = [
+            (
+                f"[{i}]", f"{one.equation}': {one.formula}", f"{one.gain:.0f} nats",
+                _percent(one.inside), _percent(one.outside), _percent(one.probability),
+            )
+            for i, one in enumerate(self.proposals)
+        ]  # fmt: skip
+        best = html_lines([one.to_mathml() for one in self._best_of_each()])
+        return best + html_table(columns, rows, words=2)
+
+    def __repr__(self) -> str:
+        late = ["The time was up before everything was tried."] if self.timed_out else []
+        if not self.proposals:
+            nothing = "no formula that was tried explains what the library leaves."
+            return " ".join([f"Nothing to add: {nothing}", *late])
+        first = {one.equation: one for one in reversed(self.proposals)}
+        lines = [
+            f"[{i}] {describe_proposal(one, in_full=first[one.equation] is one)}"
+            for i, one in enumerate(self.proposals)
+        ]
+        return "\n".join([*lines, *late])
+
+
+def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
+    """A proposal and its evidence in a few lines."""
+    if not in_full:
+        return f"or {one.formula}, gain {one.gain:.0f} nats"
+    lines = [
+        f"{one.equation}' lacks {one.formula}",
+        f"    {one.text}",
+        f"    gain {one.gain:.0f} nats; explains {_percent(one.inside)} of what the library leaves "
+        f"inside, {_percent(one.outside)} on the outer shell; preferred in "
+        f"{_percent(one.probability)} of resamples",
+    ]
+    lines += [
+        f"    {c.name}: {c.value:.5g}"
+        + (" (a simple number)" if c.is_snapped else "")
+        + f", 95 % interval {c.low:.4g} to {c.high:.4g}"
+        for c in one.constants
+    ]
+    lines += [
+        f"    {name}: {before:.4g} -> {after:.4g}"
+        for name, (before, after) in one.changes.items()
+        if abs(after - before) > 0.01 * max(abs(before), abs(after))
+    ]
+    lines += [
+        f"    cannot be told apart from {other.formula} ({other.gap:+.1f} nats); they differ most "
+        f"at {', '.join(f'{name} = {value:.3g}' for name, value in other.where.items())}"
+        for other in one.alternatives
+    ]
+    return "\n".join(lines)
+
+
+def vars_of(one: Any) -> dict[str, Any]:
+    """The fields of a record."""
+    return dict(vars(one))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
