@@ -12,6 +12,7 @@ from ._estimator import OrthoReg
 from ._explaining import equation_text, until
 from ._field import HybridField
 from ._progress import progress
+from ._threads import one_thread
 from ._validation import as_dataset, training_rows, with_clock
 from .augmentations import Zero
 from .data import ChunkedDataset, Dataset
@@ -46,6 +47,7 @@ _FARTHEST = 60.0  # nats behind the best candidate of an equation
 _SHARING = 3  # models whose terms may be in other equations too
 
 
+@one_thread()
 def discover(
     X: Any,
     library: AbstractLibrary | str | None = None,
@@ -186,7 +188,8 @@ class _Search:
         )  # fmt: skip
 
     def _measured(self, states: Float[np.ndarray, "N n"] | None) -> Measurements:
-        return measurements(Measured(), self._data, states=states)
+        found = measurements(Measured(), self._data, states=states)
+        return found.defined_at(self._rows.point_extent.sample)
 
     def _gaps(self, rows: Measurements, shared: dict[int, set[Expression]]) -> list[Gap]:
         return explain_rows(

@@ -114,3 +114,17 @@ def test_fit_discovers_on_the_command_line(tmp_path, capsys):
         assert f"knows no {option[0]}" in capsys.readouterr().err
     assert run([*arguments[:-1], "--minutes", "1"]) == 2
     assert "--minutes belongs to --discover" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_positive_quantity_near_zero_beside_noise():
+    """x' = 1.2 - 0.2 x - exp(-x) from 0: smoothed samples are below zero, those of a model not."""
+    from scipy.integrate import solve_ivp
+
+    t = np.linspace(0, 10, 300)
+    x = solve_ivp(lambda _, x: 1.2 - 0.2 * x - np.exp(-x), (0, 10), [0.0], t_eval=t).y.T
+    for seed in range(3):
+        noise = 0.02 * x.std() * np.random.default_rng(seed).standard_normal(x.shape)
+        found = og.discover(x + noise, t=t)
+        rows = found.best.predict(x)
+        assert found.base.is_base and np.isfinite(rows).all()

@@ -14,10 +14,10 @@ from ._evidence import gather_evidence as gather_evidence
 from ._evidence import points_around as points_around
 from ._evidence import short_terms as short_terms
 from ._measurements import Measurements as Measurements
-from ._measurements import measurements as measurements
-from ._measurements import rows_as_measurements as rows_as_measurements
+from ._observing import measurements as measurements
 from ._proposals import Gap as Gap
 from ._proposals import explain_rows as explain_rows
 from ._ranking import Ranked as Ranked
 from ._ranking import Ranking as Ranking
 from ._rivals import tell_apart as tell_apart
+from ._window_rows import rows_as_measurements as rows_as_measurements

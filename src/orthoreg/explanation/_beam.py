@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import final
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from ._equation import Equation
 
@@ -41,7 +41,7 @@ def beam(
     width: int = _WIDTH,
 ) -> list[Support]:
     """Every support that was kept at some level, from these starts up to `depth` columns more."""
-    level = [measured(equation, columns) for columns in starts]
+    level = all_measured(equation, starts)
     found = {frozenset(one.columns): one for one in level}
     for _ in range(depth):
         level = _next_level(equation, level, allowed, width)
@@ -76,7 +76,7 @@ def exchange(
             for out in (1, 2)
             for kept in combinations(one.columns, max(len(one.columns) - out, 0))
         }
-        parents = [measured(equation, kept) for kept in smaller.values()]
+        parents = all_measured(equation, list(smaller.values()))
         if parents:
             for one in _next_level(equation, parents, allowed, width):
                 found.setdefault(frozenset(one.columns), one)
@@ -161,8 +161,7 @@ def _gains(equation: Equation, supports: Sequence[tuple[int, ...]]) -> Float[np.
             result[places] = equation.moments**2
             continue
         chosen = np.array([supports[p] for p in places.tolist()])
-        gram = equation.gram[chosen[:, :, None], chosen[:, None, :]] + RIDGE * np.eye(size)
-        inverse = np.linalg.inv(np.linalg.cholesky(gram))
+        inverse = np.linalg.inv(np.linalg.cholesky(_gram(equation, chosen)))
         across = inverse @ equation.gram[chosen]
         inner = inverse @ equation.moments[chosen][:, :, None]
         left = 1.0 - (across**2).sum(axis=1)
@@ -177,15 +176,28 @@ def added_gains(equation: Equation, columns: tuple[int, ...]) -> Float[np.ndarra
     return _gains(equation, [columns])[0]
 
 
-def _gram(equation: Equation, chosen: list[int]) -> Float[np.ndarray, "s s"]:
-    return equation.gram[np.ix_(chosen, chosen)] + RIDGE * np.eye(len(chosen))
-
-
 def measured(equation: Equation, columns: tuple[int, ...]) -> Support:
     """What these columns leave and cost."""
-    chosen = list(columns)
-    if not chosen:
-        return Support((), equation.square, 0.0)
-    w = np.linalg.solve(_gram(equation, chosen), equation.moments[chosen])
-    rss = max(equation.square - float(equation.moments[chosen] @ w), 0.0)
-    return Support(tuple(columns), rss, float(equation.price[chosen].sum()))
+    return all_measured(equation, [columns])[0]
+
+
+def all_measured(equation: Equation, supports: Sequence[tuple[int, ...]]) -> list[Support]:
+    """What each of these sets of columns leaves and costs; sets of one size are solved at once."""
+    found = {place: Support((), equation.square, 0.0) for place in range(len(supports))}
+    sizes = np.array([len(one) for one in supports])
+    for size in np.unique(sizes[sizes > 0]):
+        places = np.flatnonzero(sizes == size).tolist()
+        chosen = np.array([supports[p] for p in places])
+        right = equation.moments[chosen]
+        w = np.linalg.solve(_gram(equation, chosen), right[:, :, None])[:, :, 0]
+        rss = np.maximum(equation.square - np.vecdot(right, w), 0.0)
+        price = equation.price[chosen].sum(axis=1)
+        for p, left, cost in zip(places, rss.tolist(), price.tolist(), strict=True):
+            found[p] = Support(tuple(supports[p]), left, cost)
+    return list(found.values())
+
+
+def _gram(equation: Equation, chosen: Int[np.ndarray, "P s"]) -> Float[np.ndarray, "P s s"]:
+    """The Gram matrix of each of these sets of columns."""
+    size = chosen.shape[1]
+    return equation.gram[chosen[:, :, None], chosen[:, None, :]] + RIDGE * np.eye(size)

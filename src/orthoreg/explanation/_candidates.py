@@ -182,7 +182,7 @@ def _without(equation: Equation, found: Candidate, left_out: set[int]) -> Candid
 
 def make_readable(equation: Equation, found: Candidate) -> Candidate:
     """With simple numbers in the place of inner parameters near them, where the score does not
-    suffer."""
+    suffer, and as terms of the library what has become one of them."""
     for group in found.fit.free:
         for number in _simple_near(found, group[0]):
             values = [list(v) for v in found.fit.values]
@@ -206,7 +206,27 @@ def make_readable(equation: Equation, found: Candidate) -> Candidate:
                 known = found.snapped | dict.fromkeys(group, estimate)
                 found = replace(tried, snapped=known)
                 break
-    return found
+    return _with_library_terms(equation, found)
+
+
+def _with_library_terms(equation: Equation, found: Candidate) -> Candidate:
+    """With terms of the library in the place of formulas that are the same, such as x**p with p
+    snapped to 2."""
+    known = {shape.expression: shape for shape in equation.shapes if shape.known}
+    fit = found.fit
+    places = {
+        k: known[term]
+        for k, (term, shape) in enumerate(zip(found.terms, fit.shapes, strict=True))
+        if not shape.known and all(fit.held[k]) and term in known
+    }
+    if not places or len({*found.terms}) < len(found.terms):
+        return found
+    shapes = tuple(places.get(k, shape) for k, shape in enumerate(fit.shapes))
+    values = tuple(() if k in places else v for k, v in enumerate(fit.values))
+    held = tuple(() if k in places else h for k, h in enumerate(fit.held))
+    same = replace(fit, shapes=shapes, values=values, held=held)
+    snapped = {place: one for place, one in found.snapped.items() if place[0] not in places}
+    return replace(found, fit=same, prices=term_prices(same, equation.count), snapped=snapped)
 
 
 def _simple_near(found: Candidate, place: tuple[int, int]) -> list[float]:

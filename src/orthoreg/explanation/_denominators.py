@@ -80,7 +80,7 @@ class Implicit:
         slope = rows.slopes[:, [equation.output]]
         values = [Shape(one, "poly").columns(rows.points, _NONE) for one in terms]
         over = [-values[terms.index(one)] * slope for one in factors]
-        phi = rows.at_rows(np.hstack([*values, *over])) * equation.weight[:, None]
+        phi = equation.weighed(rows.at_rows(np.hstack([*values, *over])))
         norm = np.sqrt(np.vecdot(phi.T, phi.T))
         self.norm = np.where(norm > 0, norm, 1.0)
         self.phi = phi / self.norm
@@ -90,6 +90,7 @@ class Implicit:
         half = 0.5 * np.log(max(equation.count, 2.0))
         self.price = np.array([half + PER_SYMBOL * symbols(one) for one in (*terms, *factors)])
         self._count, self._rows = equation.count, len(equation.target)
+        self._reliable = rows.reliable
         self._terms = len(terms)
 
     def __len__(self) -> int:
@@ -116,7 +117,7 @@ class Implicit:
             del chosen[int(np.argmin(lost))]
 
     def _nats(self, rss: float) -> Any:
-        return misfit_nats(max(rss, 1e-300) / self._rows, 1.0, self._count)
+        return misfit_nats(max(rss, 1e-300) / self._rows, 1.0, self._count, self._reliable)
 
 
 def fractions(numerators: Sequence[Expression], shared: dict[Expression, float]) -> Iterator[Shape]:

@@ -45,6 +45,7 @@ def dictionary(shapes: Sequence[Shape], rows: Measurements) -> Dictionary:
     for place, one in enumerate(shapes):
         found = one.columns(rows.points, one.grid)
         sound = np.isfinite(found).all(axis=0)
+        sound &= rows.are_defined(lambda points, one=one: one.columns(points, one.grid))
         size = np.abs(found)
         with np.errstate(all="ignore"):
             middle = np.maximum(np.median(size, axis=0), 1e-3 * size.mean(axis=0))

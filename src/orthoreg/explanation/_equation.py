@@ -34,7 +34,7 @@ class Equation:
     ):
         self.rows, self.output, self.symmetries = rows, output, symmetries
         self.weight = 1 / rows.noise[:, output]
-        self.target = rows.targets[:, output] * self.weight
+        self.target = self.weighed(rows.targets[:, [output]])[:, 0]
         self.count = rows.count
         self.noise = 1.0
         self.shapes = list(terms.shapes)
@@ -42,7 +42,7 @@ class Equation:
         self.values = list(terms.values)
         self.price = np.array(terms.price)
         self.known = np.array(terms.known)
-        phi = terms.columns * self.weight[:, None]
+        phi = self.weighed(terms.columns)
         self.phi = phi / np.sqrt(np.vecdot(phi.T, phi.T))
         self.gram = self.phi.T @ self.phi
         self.moments = self.phi.T @ self.target
@@ -52,9 +52,14 @@ class Equation:
     def __len__(self) -> int:
         return len(self.shape)
 
+    def weighed(self, values: Float[np.ndarray, "R k"]) -> Float[np.ndarray, "R k"]:
+        """Values at rows in units of their noise, without what is free in each stretch."""
+        return self.rows.without_offsets(values, self.weight) * self.weight[:, None]
+
     def nats(self, rss: Any) -> Any:
         """What a squared misfit costs."""
-        return misfit_nats(np.maximum(rss, 1e-300) / len(self.target), self.noise, self.count)
+        mse = np.maximum(rss, 1e-300) / len(self.target)
+        return misfit_nats(mse, self.noise, self.count, self.rows.reliable)
 
     def whitened(self, shape: Shape, values: Sequence[float]) -> Float[np.ndarray, " R"]:
         """A column at the rows, in units of their noise."""
@@ -63,15 +68,15 @@ class Equation:
             column = shape.columns(self.rows.points, np.array([values]).reshape(1, -1))
             if len(self._columns) > _MOST_KEPT:
                 self._columns.clear()
-            self._columns[key] = (
-                self.rows.term_at_rows(column, shape.expression)[:, 0] * self.weight
-            )
+            self._columns[key] = self.weighed(self.rows.term_at_rows(column, shape.expression))[
+                :, 0
+            ]
         return self._columns[key]
 
     def slopes(self, shape: Shape, values: Sequence[float]) -> Float[np.ndarray, "R q"]:
         """The derivatives of a column by its parameters, likewise."""
         gradient = shape.gradient(self.rows.points, values)
-        return self.rows.term_at_rows(gradient, shape.expression) * self.weight[:, None]
+        return self.weighed(self.rows.term_at_rows(gradient, shape.expression))
 
     def allows(self, shape: Shape) -> Bool[np.ndarray, " g"]:
         """With which rows of its grid a shape has the symmetries."""

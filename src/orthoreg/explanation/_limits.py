@@ -16,14 +16,17 @@ _ERRORS = 2.0  # standard errors by which an estimate may be beyond a bound
 @final
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Bounds of the coefficients of terms, and terms that every candidate has."""
+    """Bounds of the coefficients of terms, terms that every candidate has, and the rows, at whose
+    further points it must be defined."""
 
     bounds: dict[Expression, tuple[float, float]]
     required: frozenset[Expression]
+    rows: Measurements
 
     def allow(self, found: Candidate) -> bool:
-        """Whether a candidate has what is required, and no coefficient clearly beyond a bound."""
-        if not self.required <= set(found.terms):
+        """Whether a candidate has what is required, no coefficient clearly beyond a bound, and a
+        value wherever it must."""
+        if not self.required <= set(found.terms) or not self.rows.are_defined(found.values):
             return False
         errors = found.standard_errors()
         for term, w, error in zip(found.terms, found.fit.coefficients, errors, strict=False):
@@ -34,8 +37,10 @@ class Limits:
         return True
 
 
-def limits_of(features: FeatureMap, knowledge: Knowledge, output: int) -> Limits:
-    """What is known of one equation's coefficients."""
+def limits_of(
+    features: FeatureMap, knowledge: Knowledge, output: int, rows: Measurements
+) -> Limits:
+    """What is known of one equation's coefficients, and where its data are."""
     open_ = ~knowledge.given[output]
     return Limits(
         {
@@ -43,6 +48,7 @@ def limits_of(features: FeatureMap, knowledge: Knowledge, output: int) -> Limits
             for k in np.flatnonzero(open_)
         },
         frozenset(features.terms[k] for k in np.flatnonzero(knowledge.required[output] & open_)),
+        rows,
     )
 
 

@@ -1,26 +1,17 @@
 """What the search fits: rows of each equation, each in units of its own noise."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ..data import Dataset, Extent, Rows, grouping, thinned
-from ..differentiation import Automatic
+from ..data import Extent
 from ..libraries import Call, Expression, Product, Variable
-from ..losses import AbstractLoss, Weak, best_widths, is_noisy, moving
-from ..smoothing import bump_windows, noise_growth, relative_variance, smooth
+from ._score import TEMPERED
 
 MOST_ROWS = 1200
-_MOST_SAMPLES = 40_000
-_SHORT = 25  # samples of a run, too few for windows
-_NARROW = (5.0, 10.0)  # samples in half a window
-_TURNED = 0.01  # of a window, in which a velocity has its other sign
-_UNSURE = 0.03  # of a target's size, in windows in which that happens
-_KEPT = 1.2  # over the window: the share of noise that smoothing leaves, and windows average
-_FLOOR = 1e-4  # of a target's size: what integrators and files round away
 
 
 @final
@@ -34,7 +25,9 @@ class Measurements:
     `turns` are the windows in which a velocity that was not measured, one of `speeds`, changes its
     sign. `given` maps an equation to the variable that it is: that of a position to its velocity.
     `sides` says for each point and variable which share of the step around the point has the sign
-    of the point, less that which has the other.
+    of the point, less that which has the other. `beyond` are further points, outside the range of
+    these, at which functions must be defined. In each `stretch` of rows one offset is free, if
+    these are given. At most so many rows count as are `reliable` where the misfit is noise.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -54,6 +47,34 @@ class Measurements:
     speeds: frozenset[int] = frozenset()
     given: Mapping[int, int] = field(default_factory=dict)
     sides: Float[np.ndarray, "M V"] | None = None
+    beyond: Float[np.ndarray, "B V"] | None = None
+    stretch: Int[np.ndarray, " R"] | None = None
+    reliable: float = TEMPERED
+
+    def without_offsets(
+        self, values: Float[np.ndarray, "R k"], weight: Float[np.ndarray, " R"]
+    ) -> Float[np.ndarray, "R k"]:
+        """The values less their mean in each stretch, rows counting by their weight squared."""
+        if self.stretch is None:
+            return values
+        begin = np.flatnonzero(np.diff(self.stretch, prepend=-1))
+        square = weight**2
+        mean = (
+            np.add.reduceat(values * square[:, None], begin)
+            / np.add.reduceat(square, begin)[:, None]
+        )
+        return values - np.repeat(mean, np.diff(begin, append=len(square)), axis=0)
+
+    def defined_at(self, points: Float[np.ndarray, "P V"]) -> "Measurements":
+        """The same for functions that must be defined at these points too."""
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        return replace(self, beyond=points[((points < low) | (points > high)).any(axis=1)])
+
+    def are_defined(self, values: Callable[[np.ndarray], np.ndarray]) -> Bool[np.ndarray, "..."]:
+        """Which functions (P x V -> P x ...) are finite at the further points."""
+        if self.beyond is None or not len(self.beyond):
+            return np.array(True)
+        return np.asarray(np.isfinite(values(self.beyond)).all(axis=0))
 
     def without_turns(self) -> "Measurements":
         """With turns as unsure as their targets are large: what jumps there cannot be judged."""
@@ -76,48 +97,6 @@ class Measurements:
         return values if self.windows is None else np.asarray(self.windows @ values)
 
 
-def measurements(
-    loss: AbstractLoss,
-    data: Dataset,
-    most: int = MOST_ROWS,
-    states: Float[np.ndarray, "N n"] | None = None,
-) -> Measurements:
-    """The weak form of these runs: windows as noise asks, or narrow ones where there is none,
-    which beat any derivative of the samples. Short runs, and derivatives that were measured, go
-    by the rule of the loss. `states` are those of all rows as a model has them, if one is known:
-    they have less noise than what smoothing leaves."""
-    whole, data = data, data.some_runs(_MOST_SAMPLES, 2)
-    if whole.n_samples > data.n_samples:
-        states = None
-    if data.derivatives is not None or int(np.median(data.run_lengths)) < _SHORT:
-        return _joined([loss.observe(data)], data.n_samples, most)
-    rule = loss.rule(data) if is_noisy(data) else None
-    if isinstance(rule, Weak) and isinstance(rule.widths, tuple):
-        widths = rule.widths
-    elif is_noisy(data):
-        widths = best_widths(data, Weak())
-    else:
-        step = float(np.median(data.step_of_run()))
-        widths = tuple(step * samples for samples in _NARROW)
-    # windows of different widths have different noise, and so are made apart
-    parts = [Weak(widths=h).observe(data) for h in widths]
-    if states is not None:
-        points = states if data.inputs is None else np.hstack([states, data.inputs])
-        parts = [replace(rows, points=points) for rows in parts]
-    noise = [np.tile(np.sqrt(rows.target_mse), (len(rows), 1)) for rows in parts]
-    if is_noisy(data):
-        noise = [row_noise(data, h, rows) for h, rows in zip(widths, parts, strict=True)]
-    turns = [_at_turns(data, rows) for rows in parts]
-    noise = [
-        one + _UNSURE * np.outer(turn, np.sqrt(np.mean(rows.targets**2, axis=0)))
-        for one, turn, rows in zip(noise, turns, parts, strict=True)
-    ]
-    sides = _sides(parts[0].points, data) if len(parts[0].points) == data.n_samples else None
-    found = _joined(parts, data.n_samples, most, noise, Automatic().slopes(data), turns, sides)
-    speeds = [data.state_names.index(name) for name in data.estimated]
-    return replace(found, speeds=frozenset(speeds))
-
-
 def _signs(term: Expression) -> list[int]:
     """The variables whose signs are factors of a term."""
     found = []
@@ -128,108 +107,3 @@ def _signs(term: Expression) -> list[int]:
             case _:
                 pass
     return found
-
-
-def _sides(points: Float[np.ndarray, "N V"], data: Dataset) -> Float[np.ndarray, "N V"]:
-    """By how much the step around each point is on its side of zero, if variables go straight from
-    point to point. Velocities that were not measured are left as they are."""
-    step = np.diff(points, axis=0)
-    crosses = (points[:-1] * points[1:] < 0) & (np.diff(data.run_of_row) == 0)[:, None]
-    crosses[:, [data.state_names.index(name) for name in data.estimated]] = False
-    safe = np.where(crosses, np.abs(step), 1.0)
-    sides = np.ones_like(points)
-    for near, own in ((points[:-1], sides[:-1]), (points[1:], sides[1:])):
-        own -= np.where(crosses, np.maximum(1 - 2 * np.abs(near) / safe, 0.0), 0.0)
-    return sides
-
-
-def _at_turns(data: Dataset, rows: Rows) -> Bool[np.ndarray, " R"]:
-    """The windows in which a velocity that was not measured changes its sign: dry friction jumps
-    there, at a time that a smooth velocity hardly knows."""
-    turns = np.zeros(len(rows), dtype=bool)
-    for name in data.estimated:
-        forward = np.asarray(rows.windows @ (data.states[:, data.state_names.index(name)] > 0))
-        turns |= (forward > _TURNED) & (forward < 1 - _TURNED)
-    return turns
-
-
-def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c"]:
-    """The standard deviation of each window's target, from that of its samples, which may grow
-    with them. To it comes what the noise left in smoothed states makes of
-    the other side, about as large a share of the target as of the states."""
-    windows = moving(data, bump_windows(data.times, data.offsets, width, Weak().order))
-    measured = np.flatnonzero(data.is_measured)
-    found = smooth(data.times, data.states[:, measured], data.offsets)
-    growth = noise_growth(data.states[:, measured], found.values)
-    variance, share = np.zeros_like(data.states), 0.0
-    variance[:, measured] = found.noise**2 * relative_variance(found.values, growth)
-    for i, c in enumerate(measured):
-        kept = _KEPT / max(float(found.window[i]), 1.0)
-        size = max(float(np.mean(data.states[:, c] ** 2)), 1e-300)
-        share += kept * float(np.mean(variance[:, c])) / size
-    result = np.asarray(windows.slope.multiply(windows.slope) @ variance)
-    place = {name: c for c, name in enumerate(data.state_names)}
-    bent = windows.curvature.multiply(windows.curvature)
-    for position, velocity in data.velocity_of.items():
-        if velocity in data.estimated:
-            result[:, place[velocity]] = bent @ variance[:, place[position]]
-    return np.sqrt(result + share * rows.targets**2)
-
-
-def rows_as_measurements(rows: Rows, most: int = MOST_ROWS) -> Measurements:
-    """Rows as they are."""
-    return _joined([rows], len(rows), most)
-
-
-def _joined(
-    parts: list[Rows],
-    samples: int,
-    most: int,
-    noises: list[np.ndarray] | None = None,
-    slopes: Float[np.ndarray, "N c"] | None = None,
-    turns: list[np.ndarray] | None = None,
-    sides: Float[np.ndarray, "N V"] | None = None,
-) -> Measurements:
-    total = sum(map(len, parts))
-    marked = [_thinned(rows, max(most * len(rows) // total, 1)) for rows in parts]
-    kept = [rows.only(mask) for rows, mask in zip(parts, marked, strict=True)]
-    first = parts[0]
-    size = np.sqrt(np.mean(first.targets**2, axis=0))
-    noises = noises or [np.tile(np.sqrt(rows.target_mse), (len(rows), 1)) for rows in parts]
-    known = np.concatenate([one[mask] for one, mask in zip(noises, marked, strict=True)])
-    noise = np.sqrt(known**2 + (_FLOOR * size) ** 2)
-    windows, points = None, np.concatenate([rows.points for rows in kept])
-    if first.windows is not None:
-        import scipy.sparse as sparse
-
-        stacked = sparse.vstack([rows.windows for rows in kept]).tocsr()
-        used = np.unique(stacked.indices)
-        windows, points = stacked[:, used], first.points[used]
-        slopes = None if slopes is None else slopes[used]
-        sides = None if sides is None else sides[used]
-    rows_kept = sum(map(len, kept))
-    return Measurements(
-        points,
-        windows,
-        np.concatenate([rows.targets for rows in kept]),
-        np.where(noise > 0, noise, 1.0),
-        np.concatenate([rows.variables for rows in kept]),
-        np.concatenate([grouping(rows).group for rows in kept]),
-        first.names,
-        first.outputs,
-        tuple(c for c in range(first.targets.shape[1]) if c not in first.given),
-        float(min(rows_kept, samples)),
-        first.extent,
-        np.concatenate([rows.targets for rows in kept]) if windows is None else slopes,
-        first.clock,
-        None if turns is None
-        else np.concatenate([one[mask] for one, mask in zip(turns, marked, strict=True)]),
-        given=dict(first.given),
-        sides=None if windows is None else sides,
-    )  # fmt: skip
-
-
-def _thinned(rows: Rows, most: int) -> Bool[np.ndarray, " N"]:
-    marked = np.zeros(len(rows), dtype=bool)
-    marked[thinned(rows, most)] = True
-    return marked

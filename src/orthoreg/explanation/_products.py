@@ -91,14 +91,14 @@ def product_gains(
     """By how much the product of each column of `first` with each of `second`, at the points,
     lowers the squared misfit of each support, given as a basis; minus infinity where it depends
     on that support or is not finite."""
-    y, weight = equation.target, equation.weight[:, None]
+    y = equation.target
     joint = np.hstack(bases)
     ends = np.cumsum([0, *(basis.shape[1] for basis in bases)])
     left = np.column_stack([y - basis @ (basis.T @ y) for basis in bases])
     gains = np.full((len(bases), first.shape[1], second.shape[1]), -np.inf)
     for k, column in enumerate(first.T):
         with np.errstate(all="ignore"):
-            phi = equation.rows.at_rows(column[:, None] * second) * weight
+            phi = equation.weighed(equation.rows.at_rows(column[:, None] * second))
             norm = np.sqrt(np.vecdot(phi.T, phi.T))
             sound = np.isfinite(norm) & (norm > 0)
             phi = np.where(sound, phi, 0.0) / np.where(sound, norm, 1.0)

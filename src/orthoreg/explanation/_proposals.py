@@ -115,7 +115,7 @@ def _exchanged(
     for gap in gaps:
         others = [other.candidates for other in gaps if other is not gap]
         more = in_other_roles(gap.equation, others, goes_on)
-        allow = limits_of(features, known, gap.equation.output).allow
+        allow = limits_of(features, known, gap.equation.output, gap.equation.rows).allow
         judged = compare(gap.equation, [*gap.candidates, gap.base, *more], allow, most)
         found.append(Gap(gap.equation, judged.base, judged.candidates) if more else gap)
     return found
@@ -139,7 +139,7 @@ def _gap(
     library = known_shapes(features, c, is_expected, ~known.given[c])
     offered = [*library, *symmetric(shapes, known.symmetries, c)]
     offered = [_marked(one, shared.get(c, frozenset())) for one in offered]
-    limits = limits_of(features, known, c)
+    limits = limits_of(features, known, c, rows)
 
     def searched(rows: Measurements) -> tuple[Equation, Found]:
         terms = dictionary(offered, rows)

@@ -4,16 +4,17 @@ from typing import Any
 
 import numpy as np
 
-_TEMPERED = 60.0  # rows that count where the misfit is no more than noise
+TEMPERED = 60.0
+"""Rows that count where the misfit of windows is no more than noise."""
 _CLEAR = 2.0  # times the variance of the noise, above which every row counts
 _LEAST = 0.4  # of that: a better fit than noise allows tells nothing
 
 
-def misfit_nats(mse: Any, noise: float, count: float) -> Any:
+def misfit_nats(mse: Any, noise: float, count: float, reliable: float = TEMPERED) -> Any:
     """The negative log-likelihood of residuals of unknown size, N/2 log(mse), from where they are
     twice the variance of the noise. Below, where models differ by chance and by what smoothing
-    left, at most 60 rows count."""
+    left, at most as many rows count as are `reliable`."""
     ratio = np.asarray(mse) / (_CLEAR * noise)
     above = np.log(np.maximum(ratio, 1.0))
     below = np.log(np.clip(ratio, _LEAST, 1.0))
-    return 0.5 * count * above + 0.5 * min(count, _TEMPERED) * below
+    return 0.5 * count * above + 0.5 * min(count, reliable) * below

@@ -233,10 +233,12 @@ def in_order(equation: Equation, found: Sequence[Candidate]) -> list[Candidate]:
     if least < _MUCH_LESS * equation.noise:
         equation.noise = least
         found = [prune(equation, rescored(equation, one)) for one in found]
+    readable = [make_readable(equation, one) for one in _best_of_each_structure(found)]
+    return _best_of_each_structure(readable)
+
+
+def _best_of_each_structure(found: Sequence[Candidate]) -> list[Candidate]:
     best: dict[frozenset[str], Candidate] = {}
-    for one in found:
-        old = best.get(one.structure)
-        if old is None or one.score < old.score:
-            best[one.structure] = one
-    ordered = sorted(best.values(), key=lambda one: one.score)
-    return sorted((make_readable(equation, one) for one in ordered), key=lambda one: one.score)
+    for one in sorted(found, key=lambda one: one.score):
+        best.setdefault(one.structure, one)
+    return list(best.values())

@@ -98,7 +98,7 @@ class Shape:
 
 def symbols(item: Expression) -> int:
     """How many variables, numbers and functions (which count twice) the formula is written with;
-    signs and the number one are free."""
+    signs and the number one are free. A whole power counts as the product that it is."""
     match item:
         case Number(value):
             return int(abs(value) != 1)
@@ -107,7 +107,15 @@ def symbols(item: Expression) -> int:
         case Sum(parts) | Product(parts):
             return sum(symbols(part) for part in parts)
         case Power(base, exponent):
-            inverse = isinstance(exponent, Number) and exponent.value == -1
-            return symbols(base) + (1 if inverse else symbols(exponent))
+            return symbols(base) + _of_exponent(exponent)
         case Call(_, argument):
             return 2 + symbols(argument)
+
+
+def _of_exponent(item: Expression) -> int:
+    """x**3 is x*x*x, and 1/x a sign more than x; others are numbers or formulas."""
+    if isinstance(item, Number) and item.value == -1:
+        return 1
+    if isinstance(item, Number) and item.value in (2, 3, 4):
+        return int(item.value) - 1
+    return symbols(item)

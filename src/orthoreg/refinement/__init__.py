@@ -1,6 +1,8 @@
 """Constants of a field from whole trajectories, and how well these determine them."""
 
 from ._forecasts import forecast_error as forecast_error
+from ._integral import antiderivative as antiderivative
+from ._integral import stretches_of as stretches_of
 from ._likelihood import Match as Match
 from ._match import QUICK as QUICK
 from ._match import Matched as Matched

@@ -51,7 +51,7 @@ def integral_form(
         usable = np.isfinite(theta).all(axis=0) & _is_resolved(data, theta)
     theta = np.where(usable, theta, 0.0)
     once = _integrated(data, theta)
-    stretch = _stretches(data)
+    stretch = stretches_of(data)
     place = {name: c for c, name in enumerate(data.state_names)}
     position = {place[v]: place[q] for q, v in data.velocity_of.items() if v in data.estimated}
     twice = _integrated(data, once) if position else once
@@ -75,17 +75,22 @@ def integral_form(
 
 def _integrated(data: Dataset, values: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N K"]:
     """Integrals from the start of each run: of cubic splines, of lines where rows are few."""
-    from scipy.integrate import cumulative_trapezoid
-    from scipy.interpolate import CubicSpline
-
     result = np.empty_like(values)
     for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
-        times, part = data.times[begin:end], values[begin:end]
-        if len(times) < 4:
-            result[begin:end] = cumulative_trapezoid(part, times, axis=0, initial=0.0)
-        else:
-            result[begin:end] = CubicSpline(times, part).antiderivative()(times)
+        result[begin:end] = antiderivative(data.times[begin:end], values[begin:end])
     return result
+
+
+def antiderivative(
+    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N K"]
+) -> Float[np.ndarray, "N K"]:
+    """Integrals from the first time to each: of cubic splines, of lines where there are few."""
+    from scipy.interpolate import CubicSpline
+
+    if len(times) < 4:
+        areas = np.diff(times)[:, None] * (values[1:] + values[:-1]) / 2
+        return np.cumsum(np.concatenate([np.zeros((1, values.shape[1])), areas]), axis=0)
+    return np.asarray(CubicSpline(times, values).antiderivative()(times))
 
 
 def _is_resolved(data: Dataset, values: Float[np.ndarray, "N K"]) -> Bool[np.ndarray, " K"]:
@@ -95,7 +100,7 @@ def _is_resolved(data: Dataset, values: Float[np.ndarray, "N K"]) -> Bool[np.nda
     return np.sqrt((steps**2).mean(axis=0)) <= _ROUGH * values.std(axis=0) + 1e-300
 
 
-def _stretches(data: Dataset) -> Int[np.ndarray, " N"]:
+def stretches_of(data: Dataset) -> Int[np.ndarray, " N"]:
     """The stretch that each row is in."""
     result = np.empty(data.n_samples, dtype=int)
     count = 0
