@@ -43,6 +43,7 @@ from .selection import Chosen
 _TRIED = 24  # combinations whose trajectories are matched
 _TRIED_BESIDE = 3  # the same beside coupled equations that are clearly better
 _SHARPENED = 3  # models whose constants are matched as well as they can be
+_BEHIND = 20.0  # nats, from which on they are not
 _FARTHEST = 60.0  # nats behind the best candidate of an equation
 _SHARING = 3  # models whose terms may be in other equations too
 
@@ -160,9 +161,10 @@ class _Search:
         found = self.ranking.ranked()
         scores = np.array([one.score for one in found])
         weights = np.exp(scores[0] - scores)
+        near = [one for one in found if one.score - found[0].score < _BEHIND][:_SHARPENED]
         fields = [
-            self.ranking.sharpened(one) if i < _SHARPENED and self._goes_on() else one.field
-            for i, one in enumerate(found)
+            self.ranking.sharpened(one) if one in near and self._goes_on() else one.field
+            for one in found
         ]
         points = points_around(self._rows.extent)
         models = [

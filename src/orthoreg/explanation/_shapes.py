@@ -25,6 +25,8 @@ from ..libraries import (
     substitute,
 )
 
+_LONGEST_PRODUCT = 3  # factors beside the first, that a whole power counts as
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -98,7 +100,7 @@ class Shape:
 
 def symbols(item: Expression) -> int:
     """How many variables, numbers and functions (which count twice) the formula is written with;
-    signs and the number one are free. A whole power counts as the product that it is."""
+    signs and the number one are free. A power counts as the product that it is."""
     match item:
         case Number(value):
             return int(abs(value) != 1)
@@ -113,9 +115,9 @@ def symbols(item: Expression) -> int:
 
 
 def _of_exponent(item: Expression) -> int:
-    """x**3 is x*x*x, and 1/x a sign more than x; others are numbers or formulas."""
-    if isinstance(item, Number) and item.value == -1:
-        return 1
-    if isinstance(item, Number) and item.value in (2, 3, 4):
-        return int(item.value) - 1
-    return symbols(item)
+    """x**3 is x*x*x, and a minus is a sign more; numbers that are not whole count like three."""
+    if not isinstance(item, Number):
+        return symbols(item)
+    size = abs(item.value)
+    steps = min(size - 1, _LONGEST_PRODUCT) if size.is_integer() else 2
+    return int(max(steps, 0)) + int(item.value < 0)
