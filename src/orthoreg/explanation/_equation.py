@@ -43,7 +43,8 @@ class Equation:
         self.price = np.array(terms.price)
         self.known = np.array(terms.known)
         phi = self.weighed(terms.columns)
-        self.phi = phi / np.sqrt(np.vecdot(phi.T, phi.T))
+        norm = np.sqrt(np.vecdot(phi.T, phi.T))
+        self.phi = phi / np.where(norm > 0, norm, 1.0)
         self.gram = self.phi.T @ self.phi
         self.moments = self.phi.T @ self.target
         self.square = float(self.target @ self.target)
