@@ -128,3 +128,41 @@ def test_a_positive_quantity_near_zero_beside_noise():
         found = og.discover(x + noise, t=t)
         rows = found.best.predict(x)
         assert found.base.is_base and np.isfinite(rows).all()
+
+
+@pytest.mark.slow
+def test_outliers_are_left_out():
+    """x'' = -x - 0.3 x' abs(x') with a wild value in each run; the verdict knows of them too."""
+    from scipy.integrate import solve_ivp
+
+    rng = np.random.default_rng(0)
+    runs, times = [], []
+    for _ in range(5):
+        t = np.sort(rng.uniform(0, 12, rng.integers(60, 160)))
+        start = rng.uniform(-2, 2, 2)
+        y = solve_ivp(
+            lambda _, z: [z[1], -z[0] - 0.3 * z[1] * abs(z[1])], (0, 12.1), start, t_eval=t,
+            rtol=1e-8,
+        ).y.T  # fmt: skip
+        y = y + 0.02 * rng.standard_normal(y.shape)
+        y[rng.integers(5, len(y) - 5)] += 3
+        runs.append(y)
+        times.append(t)
+    data = og.Dataset.from_arrays(runs, times, names=["x", "v"])
+    model = og.discover(data).best
+    terms = np.array(model.feature_names_)
+    assert sorted(terms[model.support_[1]]) == ["v*abs(v)", "x"]
+    fitted = og.OrthoReg("poly(1) + v*abs(v)", og.Zero()).fit(data)
+    assert fitted.summary(data).verdict.code == "explained"
+
+
+def test_an_equation_may_have_no_term():
+    """A state that hardly moves beside one that does."""
+    t = np.linspace(0, 8, 200)
+    rng = np.random.default_rng(3)
+    states = np.column_stack([logistic(t, 0.1), np.ones(200)]) + 0.01 * rng.standard_normal(
+        (200, 2)
+    )
+    found = og.discover(og.Dataset.from_arrays(states, t, names=["x", "rest"]))
+    assert found.best.equations()[1] == "rest' = 0"
+    assert found.best.support_[0].any()

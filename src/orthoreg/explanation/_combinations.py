@@ -98,11 +98,11 @@ def combine(
             bounds |= ends
             values |= one.fit.parameters(k, str(one.output))
         written[one.output] = formulas
-        ordered = sorted(formulas, key=lambda text: (len(text), text))  # short ones first
-        library[outputs[one.output]] = Terms(ordered, bounds)
+        if formulas:
+            ordered = sorted(formulas, key=lambda text: (len(text), text))  # short ones first
+            library[outputs[one.output]] = Terms(ordered, bounds)
     empty = {name for c, name in enumerate(outputs) if not written.get(c) and c not in given}
-    filled = {name: own for name, own in library.items() if name not in empty}
-    whole = PerState(filled, Terms(["1"]) if empty else None)  # every equation needs some term
+    whole = PerState(library, Terms(["1"]) if empty else None)  # every equation needs some term
     bound = bind(whole)
     features, known = bound.features, bound.knowledge
     coefficients = np.where(known.given, known.low, 0.0)

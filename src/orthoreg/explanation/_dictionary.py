@@ -17,6 +17,7 @@ PER_KNOWN_SYMBOL = 0.3
 """The same in a term of the library that a user chose, or that another equation has."""
 _ALIKE = 1 - 1e-9  # cosine of columns that are the same but for a factor
 _LARGEST = 1e8  # ratio of a column's largest value to its median size
+_TOO_LARGE = 1e100  # for squares to be finite
 _SIMPLE = tuple(range(1, 11))
 
 
@@ -50,6 +51,7 @@ def dictionary(shapes: Sequence[Shape], rows: Measurements) -> Dictionary:
         with np.errstate(all="ignore"):
             middle = np.maximum(np.median(size, axis=0), 1e-3 * size.mean(axis=0))
             sound &= (size.max(axis=0) <= _LARGEST * middle) & (size.max(axis=0) > 0)
+            sound &= size.max(axis=0) < _TOO_LARGE
         if not sound.any():
             continue
         columns.append(rows.term_at_rows(found[:, sound], one.expression))

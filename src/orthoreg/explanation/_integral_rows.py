@@ -9,15 +9,14 @@ from ..data import Dataset, Extent
 from ..differentiation import Automatic
 from ..losses import smooth_states
 from ..refinement import antiderivative, stretches_of
-from ..smoothing import noise_growth, relative_variance, without_outliers
+from ..smoothing import noise_growth, relative_variance
 from ._measurements import Measurements
 from ._window_rows import FLOOR, sides_of
 
 
 @final
 class Samples(NamedTuple):
-    """What was measured, without outliers, and the variance of its noise, which may grow with the
-    state."""
+    """What was measured, and the variance of its noise, which may grow with the state."""
 
     values: Float[np.ndarray, "N n"]
     variance: Float[np.ndarray, "N n"]
@@ -25,10 +24,9 @@ class Samples(NamedTuple):
     @classmethod
     def of(cls, data: Dataset) -> "Samples":
         smoothed = smooth_states(data)
-        values = without_outliers(data.times, data.states, data.offsets)
-        growth = noise_growth(values, smoothed.values)
+        growth = noise_growth(data.states, smoothed.values)
         variance = smoothed.variance * relative_variance(smoothed.values, growth)
-        return cls(values, variance + (FLOOR * data.states.std(axis=0)) ** 2)
+        return cls(data.states, variance + (FLOOR * data.states.std(axis=0)) ** 2)
 
     def misfit(self, states: Float[np.ndarray, "N n"]) -> Float[np.ndarray, " n"]:
         """How far states are from what was measured, in variances of the noise."""

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Dataset
-from ..losses import AbstractLoss
+from ..losses import AbstractLoss, cleaned
 from ._integral_rows import Samples, integral_rows
 from ._measurements import MOST_ROWS, Measurements
 from ._window_rows import rows_as_measurements, window_rows
@@ -20,15 +20,16 @@ def measurements(
     most: int = MOST_ROWS,
     states: Float[np.ndarray, "N n"] | None = None,
 ) -> Measurements:
-    """The weak form of these runs; short ones, and derivatives that were measured, go by the rule
-    of the loss. `states` are those of all rows as a model has them, if one is known: they have
-    less noise than what smoothing leaves. Where they are what was measured but for noise, the
-    integral form, which tells more."""
+    """The weak form of these runs without outliers; short ones, and derivatives that were measured,
+    go by the rule of the loss. `states` are those of all rows as a model has them, if one is known:
+    they have less noise than what smoothing leaves. Where they are what was measured but for noise,
+    the integral form, which tells more."""
     whole, data = data, data.some_runs(_MOST_SAMPLES, 2)
     if whole.n_samples > data.n_samples:
         states = None
     if data.derivatives is not None or int(np.median(data.run_lengths)) < _SHORT:
         return rows_as_measurements(loss.observe(data), most, data.n_samples)
+    data = cleaned(data)
     if states is not None and not data.estimated:
         samples = Samples.of(data)
         if (samples.misfit(states) < _FOLLOWED).all():

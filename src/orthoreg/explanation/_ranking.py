@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from .._field import HybridField
 from ..data import Dataset
-from ..losses import is_noisy, smooth_states
+from ..losses import cleaned, is_noisy, smooth_states
 from ..refinement import FULL, Matched, Matcher
 from ..smoothing import noise_growth, noise_level
 from ._combinations import Combination
@@ -43,13 +43,14 @@ class Ranked:
 
 @final
 class Ranking:
-    """Matches combinations to runs, and remembers how well each does on segments of each length:
-    one that is far behind is not followed further. Segments have at most `longest` steps."""
+    """Matches combinations to runs without outliers, and remembers how well each does on segments
+    of each length: one that is far behind is not followed further. Segments have at most `longest`
+    steps."""
 
     def __init__(self, data: Dataset, interpolation: Mapping[str, str], *, longest: int = _LONGEST):
         noisy = is_noisy(data)
         data = data.some_runs(_MOST_ROWS)
-        data = data.only(np.arange(data.n_samples) < _MOST_ROWS)
+        data = cleaned(data.only(np.arange(data.n_samples) < _MOST_ROWS))
         smoothed = smooth_states(data).values if noisy else None
         growth = None if smoothed is None else noise_growth(data.states, smoothed)
         self._matcher = Matcher(data, interpolation, growth, smoothed, prune=noisy, longest=longest)

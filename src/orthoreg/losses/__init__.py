@@ -13,4 +13,5 @@ from ._rest import moving as moving
 from ._vector_field import VectorField as VectorField
 from ._weak import Weak as Weak
 from ._weak import best_widths as best_widths
+from ._weak import cleaned as cleaned
 from ._weak import smooth_states as smooth_states

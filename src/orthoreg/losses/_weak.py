@@ -185,7 +185,7 @@ class WeakChoices:
         assert isinstance(loss.widths, tuple)
         m = data.is_measured
         few = outlier_columns(data.times, data.states[:, m], data.offsets)
-        clean = _cleaned(data, few)
+        clean = cleaned(data, few)
         usual = without_outliers(data.times, clean.states[:, m], data.offsets, few)
         found = smooth(data.times, usual, data.offsets)
         variance, points = np.zeros(data.n_states), np.array(clean.states)
@@ -199,7 +199,7 @@ class WeakChoices:
     def smoothed(self, data: Dataset) -> tuple[Dataset, Float[np.ndarray, "N n"]]:
         """The data without outliers, and their states without most of their noise. Velocities that
         were made from positions are smooth as they are."""
-        m, clean = data.is_measured, _cleaned(data, self.outliers)
+        m, clean = data.is_measured, cleaned(data, self.outliers)
         usual = without_outliers(data.times, clean.states[:, m], data.offsets, self.outliers)
         points = np.array(clean.states)
         points[:, m] = self.smooth.like(data.times, usual, data.offsets).values
@@ -210,8 +210,9 @@ def _observe_chunk(loss: Weak, chosen: WeakChoices, data: Dataset) -> Rows:
     return loss._observe(chosen, *chosen.smoothed(data), data)
 
 
-def _cleaned(data: Dataset, columns: Bool[np.ndarray, " m"]) -> Dataset:
-    """The data with outliers of measured states replaced by what lies between their neighbours."""
+def cleaned(data: Dataset, columns: Bool[np.ndarray, " m"] | None = None) -> Dataset:
+    """The data with outliers of measured states, or of these `columns` of them, replaced by what
+    lies between their neighbours."""
     m, states = data.is_measured, np.array(data.states)
     states[:, m] = without_outliers(data.times, states[:, m], data.offsets, columns)
     return data if (states == data.states).all() else replace(data, states=states)

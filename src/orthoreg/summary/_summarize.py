@@ -11,6 +11,7 @@ from ..diagnostics import Certificate
 from ..differentiation import AbstractDifferentiator
 from ..export import equation_names, learned_equations
 from ..libraries import AbstractLibrary
+from ..losses import cleaned
 from ..physics import Implicit
 from ..selection import EquationPath, TermEvidence
 from ..simulation import Rollout
@@ -107,6 +108,9 @@ def summarize(
 
     `forecasts` are those of the runs in `forecast_sample(data)`.
     """
+    counts = _outliers(data) if subject.widths and data is not None else {}
+    if counts and data is not None:
+        data = cleaned(data)  # as the fit had them
     seen = _observations(subject, data, samples)
     scores = _scores(subject, data, seen, forecasts)
     terms = term_rows(subject)
@@ -118,7 +122,7 @@ def summarize(
         notes.insert(0, in_units(subject.units))
     if subject.widths:
         notes.append(weak_form(subject.widths))
-        if data is not None and (counts := _outliers(data)):
+        if counts:
             notes.append(left_out_values(counts))
     if subject.refined:
         notes.append(f"Constants on trajectories: {subject.refined}.")
