@@ -79,6 +79,7 @@ def coupled_systems(
         rows,
         points=np.hstack([rows.points, rows.slopes]),
         centres=np.hstack([rows.centres, rows.targets]),
+        beyond=None,
         names=(*rows.names, *further),
         sides=None if rows.sides is None else np.hstack([rows.sides, np.ones_like(rows.slopes)]),
     )
