@@ -4,12 +4,12 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Dataset
-from ..losses import AbstractLoss, cleaned, is_noisy
+from ..losses import AbstractLoss, cleaned
 from ._integral_rows import Samples, integral_rows
 from ._measurements import MOST_ROWS, Measurements
 from ._window_rows import rows_as_measurements, window_rows
 
-_MOST_SAMPLES, _MOST_CLEAN = 40_000, 6_000  # of windows that noise makes wide, and of narrow ones
+_MOST_SAMPLES = 40_000
 _SHORT = 25  # samples of a run, too few for windows
 _FOLLOWED = 1.5  # times the variance of the noise, in every state
 
@@ -24,7 +24,7 @@ def measurements(
     go by the rule of the loss. `states` are those of all rows as a model has them, if one is known:
     they have less noise than what smoothing leaves. Where they are what was measured but for noise,
     the integral form, which tells more."""
-    whole, data = data, data.some_runs(_MOST_SAMPLES if is_noisy(data) else _MOST_CLEAN, 2)
+    whole, data = data, data.some_runs(_MOST_SAMPLES, 2)
     if whole.n_samples > data.n_samples:
         states = None
     if data.derivatives is not None or int(np.median(data.run_lengths)) < _SHORT:
