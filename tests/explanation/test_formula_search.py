@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import least_squares
 
@@ -13,7 +15,8 @@ from orthoreg.explanation._catalogue import catalogue
 from orthoreg.explanation._dictionary import dictionary
 from orthoreg.explanation._equation import Equation
 from orthoreg.explanation._pairs import best_pairs
-from orthoreg.explanation._projection import project
+from orthoreg.explanation._projection import least_squares as coefficients_of
+from orthoreg.explanation._projection import project, subset_fits
 from orthoreg.explanation._score import misfit_nats
 from orthoreg.explanation._search import search
 from orthoreg.explanation._shapes import Shape
@@ -138,3 +141,63 @@ def test_the_truth_is_found_and_nothing_else(target, structure):
     found = search(equation(target))
     assert set(found.candidates[0].structure) == structure
     assert found.candidates[0].score <= found.base.score
+
+
+@given(st.integers(0, 1000), st.integers(1, 8), st.floats(-12, 0))
+def test_coefficients_are_those_of_singular_values(seed, size, digits):
+    """Whether columns are well apart or all but the same."""
+    rng = np.random.default_rng(seed)
+    phi = rng.standard_normal((60, size))
+    phi[:, -1] = phi[:, 0] + 10**digits * phi[:, -1]
+    phi /= np.linalg.norm(phi, axis=0)
+    y = phi @ rng.uniform(-1, 1, size) + 0.1 * rng.standard_normal(60)
+    expected = y - phi @ np.linalg.lstsq(phi, y, rcond=1e-11)[0]
+    assert_allclose(y - phi @ coefficients_of(phi, y), expected, atol=1e-9)
+
+
+def test_fits_without_terms_are_those_of_projections():
+    problem = equation(lambda x, y: x + np.sin(2 * x) + 0.3 * x * y, SMALL)
+    whole = project(problem, problem.shapes, [()] * len(problem.shapes))
+    assert whole is not None
+    left_out = [set[int](), {0}, {1, 4}]
+    for out, fit in zip(left_out, subset_fits(problem, whole, left_out), strict=True):
+        kept = [one for k, one in enumerate(problem.shapes) if k not in out]
+        expected = project(problem, kept, [()] * len(kept))
+        assert expected is not None and list(fit.shapes) == kept
+        assert_allclose(fit.coefficients, expected.coefficients, rtol=1e-9)
+        assert_allclose(fit.rss, expected.rss, rtol=1e-9)
+        assert fit.covariance.shape == expected.covariance.shape
+
+
+def test_slopes_are_those_of_differences_and_keep_the_column():
+    problem = equation(lambda x, y: x, SMALL)
+    bump = shape("x*exp(-p*(y - q)**2)", ("p", "q"), ((1.0, 0.0),), (0.1, -1.0), (5.0, 1.0))
+    values, step = np.array([1.3, 0.4]), 1e-6
+    slopes = problem.slopes(bump, tuple(values))
+    for i, along in enumerate(step * np.eye(2)):
+        ahead = problem.whitened(bump, tuple(values + along))
+        behind = problem.whitened(bump, tuple(values - along))
+        assert_allclose(slopes[i], (ahead - behind) / (2 * step), rtol=1e-5, atol=1e-3)
+    fresh = equation(lambda x, y: x, SMALL)
+    assert_allclose(problem.whitened(bump, tuple(values)), fresh.whitened(bump, tuple(values)))
+
+
+def test_columns_that_are_added_are_those_of_a_larger_dictionary():
+    problem, whole = equation(lambda x, y: x, SMALL[:2]), equation(lambda x, y: x, SMALL)
+    for one in SMALL[2:]:
+        problem.offer(one)
+    assert_allclose(problem.phi, whole.phi, atol=1e-12)
+    assert_allclose(problem.gram, whole.gram, atol=1e-12)
+    assert_allclose(problem.moments, whole.moments, atol=1e-9)
+
+
+def test_where_nothing_could_be_better_nothing_is_sought():
+    told: list[str] = []
+    exact = equation(lambda x, y: y, noise=0.0)
+    found = search(exact, told=lambda part, what: told.append(what))
+    assert told == ["terms of the library"]
+    assert [to_text(term) for term in found.candidates[0].terms] == ["y"]
+    told.clear()
+    search(equation(lambda x, y: y + 0.2 * np.sin(3 * x), noise=0.0),
+           told=lambda part, what: told.append(what))  # fmt: skip
+    assert len(told) > 3

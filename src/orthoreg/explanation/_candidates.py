@@ -13,7 +13,7 @@ from jaxtyping import Float
 from ..libraries import Expression, to_text
 from ._dictionary import price_of
 from ._equation import Equation
-from ._projection import Projection, project
+from ._projection import Projection, project, subset_fits
 from ._shapes import Shape
 
 SIMPLE = (*(float(k) for k in range(1, 11)), 0.5, 1.5, 2.5)
@@ -30,7 +30,7 @@ class Candidate:
     """One equation as a sum of terms, with what it costs in nats: the misfit, a price for each
     term, the excess of terms that cancel, and by how much its trajectories are `behind` those of
     a rival that rows cannot tell it apart from. `snapped` are the estimates and standard errors of
-    parameters that simple numbers took the place of."""
+    parameters that simple numbers took the place of; where these were sought, it `is_readable`."""
 
     output: int
     fit: Projection
@@ -40,6 +40,7 @@ class Candidate:
     mse: float
     snapped: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
     behind: float = 0.0
+    is_readable: bool = False
 
     @property
     def price(self) -> float:
@@ -126,7 +127,7 @@ def _excess(equation: Equation, fit: Projection) -> float:
 
 def rescored(equation: Equation, found: Candidate) -> Candidate:
     """The candidate with the noise that the equation has now."""
-    return replace(found, nats=float(equation.nats(found.fit.rss)))
+    return replace(found, nats=float(equation.nats(found.fit.rss)), is_readable=False)
 
 
 def polish(equation: Equation, columns: Sequence[int]) -> Candidate | None:
@@ -141,11 +142,12 @@ def polish(equation: Equation, columns: Sequence[int]) -> Candidate | None:
 def prune(equation: Equation, found: Candidate) -> Candidate:
     """Without terms, or pairs of them (which may cancel), for as long as that lowers the score."""
     while len(found.fit.shapes) > 1:
-        smaller = [_without(equation, found, {k}) for k in range(len(found.fit.shapes))]
-        if 2 < len(found.fit.shapes) <= _MOST_PAIRS:
-            pairs = combinations(range(len(found.fit.shapes)), 2)
-            smaller += [_without(equation, found, set(pair)) for pair in pairs]
-        best = min((one for one in smaller if one), key=lambda one: one.score, default=None)
+        places = range(len(found.fit.shapes))
+        left_out = [{k} for k in places]
+        if 2 < len(places) <= _MOST_PAIRS:
+            left_out += [set(pair) for pair in combinations(places, 2)]
+        tried = [candidate(equation, fit) for fit in subset_fits(equation, found.fit, left_out)]
+        best = min((one for one in tried if one), key=lambda one: one.score, default=None)
         if best is None or best.score >= found.score:
             break
         again = candidate(
@@ -164,25 +166,11 @@ def with_errors(equation: Equation, found: Candidate) -> Candidate:
     return found if again is None else replace(found, fit=again)
 
 
-def _without(equation: Equation, found: Candidate, left_out: set[int]) -> Candidate | None:
-    kept = [k for k in range(len(found.fit.shapes)) if k not in left_out]
-    fit = found.fit
-    return candidate(
-        equation,
-        project(
-            equation,
-            [fit.shapes[k] for k in kept],
-            [fit.values[k] for k in kept],
-            [fit.held[k] for k in kept],
-            rounds=0,
-            errors=False,
-        ),
-    )
-
-
 def make_readable(equation: Equation, found: Candidate) -> Candidate:
     """With simple numbers in the place of inner parameters near them, where the score does not
     suffer, and as terms of the library what has become one of them."""
+    if found.is_readable:
+        return found
     for group in found.fit.free:
         for number in _simple_near(found, group[0]):
             values = [list(v) for v in found.fit.values]
@@ -206,7 +194,7 @@ def make_readable(equation: Equation, found: Candidate) -> Candidate:
                 known = found.snapped | dict.fromkeys(group, estimate)
                 found = replace(tried, snapped=known)
                 break
-    return _with_library_terms(equation, found)
+    return replace(_with_library_terms(equation, found), is_readable=True)
 
 
 def _with_library_terms(equation: Equation, found: Candidate) -> Candidate:

@@ -17,6 +17,7 @@ PER_KNOWN_SYMBOL = 0.3
 """The same in a term of the library that a user chose, or that another equation has."""
 _ALIKE = 1 - 1e-9  # cosine of columns that are the same but for a factor
 _LARGEST = 1e8  # ratio of a column's largest value to its median size
+_LEAST_USUAL = 1e-3  # of a column's mean size, where its median is less
 _TOO_LARGE = 1e100  # for squares to be finite
 _SIMPLE = tuple(range(1, 11))
 
@@ -47,11 +48,7 @@ def dictionary(shapes: Sequence[Shape], rows: Measurements) -> Dictionary:
         found = one.columns(rows.points, one.grid)
         sound = np.isfinite(found).all(axis=0)
         sound &= rows.are_defined(lambda points, one=one: one.columns(points, one.grid))
-        size = np.abs(found)
-        with np.errstate(all="ignore"):
-            middle = np.maximum(np.median(size, axis=0), 1e-3 * size.mean(axis=0))
-            sound &= (size.max(axis=0) <= _LARGEST * middle) & (size.max(axis=0) > 0)
-            sound &= size.max(axis=0) < _TOO_LARGE
+        sound &= _moderate(np.abs(found))
         if not sound.any():
             continue
         columns.append(rows.term_at_rows(found[:, sound], one.expression))
@@ -68,6 +65,15 @@ def dictionary(shapes: Sequence[Shape], rows: Measurements) -> Dictionary:
         tuple(shapes), places, tuple(values[k] for k in kept), phi[:, kept],
         np.array(price), known[places],
     )  # fmt: skip
+
+
+def _moderate(size: Float[np.ndarray, "M g"]) -> Bool[np.ndarray, " g"]:
+    """Which columns are nowhere much larger than usual, and not zero."""
+    with np.errstate(all="ignore"):
+        largest, usual = size.max(axis=0), _LEAST_USUAL * size.mean(axis=0)
+        peaked = largest > _LARGEST * usual
+        usual[peaked] = np.maximum(usual[peaked], np.median(size[:, peaked], axis=0))
+        return (largest <= _LARGEST * usual) & (largest > 0) & (largest < _TOO_LARGE)
 
 
 @lru_cache(maxsize=4096)

@@ -21,8 +21,8 @@ class Equation:
     """y = Phi w for one output, rows in units of their noise, columns of unit norm.
 
     Columns can be added while a search goes on. `noise` is the variance of what no formula
-    explains, in these units: one, until more is known to be left. Columns that are offered must
-    have the `symmetries`.
+    explains, in these units: one, until more is known to be left. `sharpened` are the sets of
+    columns whose parameters were estimated. Columns that are offered must have the `symmetries`.
     """
 
     def __init__(
@@ -44,14 +44,25 @@ class Equation:
         self.known = np.array(terms.known)
         phi = self.weighed(terms.columns)
         norm = np.sqrt(np.vecdot(phi.T, phi.T))
-        self.phi = phi / np.where(norm > 0, norm, 1.0)
-        self.gram = self.phi.T @ self.phi
-        self.moments = self.phi.T @ self.target
+        self._phi = phi / np.where(norm > 0, norm, 1.0)
+        self._gram = self._phi.T @ self._phi
+        self.moments = self._phi.T @ self.target
         self.square = float(self.target @ self.target)
-        self._columns: dict[tuple[int, tuple[float, ...]], np.ndarray] = {}
+        self.sharpened: set[frozenset[int]] = set()
+        self._columns: dict[tuple[Shape, tuple[float, ...]], np.ndarray] = {}
 
     def __len__(self) -> int:
         return len(self.shape)
+
+    @property
+    def phi(self) -> Float[np.ndarray, "R K"]:
+        """The columns."""
+        return self._phi[:, : len(self)]
+
+    @property
+    def gram(self) -> Float[np.ndarray, "K K"]:
+        """The products of all columns with each other."""
+        return self._gram[: len(self), : len(self)]
 
     def weighed(self, values: Float[np.ndarray, "R k"]) -> Float[np.ndarray, "R k"]:
         """Values at rows in units of their noise, without what is free in each stretch."""
@@ -64,20 +75,25 @@ class Equation:
 
     def whitened(self, shape: Shape, values: Sequence[float]) -> Float[np.ndarray, " R"]:
         """A column at the rows, in units of their noise."""
-        key = (id(shape), tuple(values))
+        key = (shape, tuple(values))
         if key not in self._columns:
             column = shape.columns(self.rows.points, np.array([values]).reshape(1, -1))
-            if len(self._columns) > _MOST_KEPT:
-                self._columns.clear()
-            self._columns[key] = self.weighed(self.rows.term_at_rows(column, shape.expression))[
-                :, 0
-            ]
-        return self._columns[key]
+            self._keep(key, column)
+        return self._columns[key][0]
 
-    def slopes(self, shape: Shape, values: Sequence[float]) -> Float[np.ndarray, "R q"]:
-        """The derivatives of a column by its parameters, likewise."""
-        gradient = shape.gradient(self.rows.points, values)
-        return self.weighed(self.rows.term_at_rows(gradient, shape.expression))
+    def slopes(self, shape: Shape, values: Sequence[float]) -> Float[np.ndarray, "q R"]:
+        """The derivatives of a column by its parameters, likewise. The column is kept with them:
+        where both are needed, to ask for these first saves half of the work."""
+        key = (shape, tuple(values))
+        if len(self._columns.get(key, ())) <= len(shape.parameters):
+            self._keep(key, shape.linearised(self.rows.points, values))
+        return self._columns[key][1:]
+
+    def _keep(self, key: tuple[Shape, tuple[float, ...]], values: Float[np.ndarray, "M k"]) -> None:
+        if len(self._columns) > _MOST_KEPT:
+            self._columns.clear()
+        at_rows = self.weighed(self.rows.term_at_rows(values, key[0].expression))
+        self._columns[key] = np.ascontiguousarray(at_rows.T)
 
     def allows(self, shape: Shape) -> Bool[np.ndarray, " g"]:
         """With which rows of its grid a shape has the symmetries."""
@@ -97,9 +113,14 @@ class Equation:
         if not (np.isfinite(norm) and norm > 0):
             return None
         column = column / norm
-        across = self.phi.T @ column
-        self.gram = np.block([[self.gram, across[:, None]], [across[None], np.ones((1, 1))]])
-        self.phi = np.column_stack([self.phi, column])
+        count = len(self)
+        if count == len(self._gram):
+            room = count // 2 + 1  # so that columns are copied seldom
+            self._phi = np.pad(self._phi, ((0, 0), (0, room)))
+            self._gram = np.pad(self._gram, (0, room))
+        self._gram[count, :count] = self._gram[:count, count] = self.phi.T @ column
+        self._gram[count, count] = 1.0
+        self._phi[:, count] = column
         self.moments = np.append(self.moments, column @ self.target)
         self.shape = np.append(self.shape, place)
         self.values.append(values)

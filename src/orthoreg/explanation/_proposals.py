@@ -114,10 +114,11 @@ def _exchanged(
     found = []
     for gap in gaps:
         others = [other.candidates for other in gaps if other is not gap]
-        more = in_other_roles(gap.equation, others, goes_on)
-        allow = limits_of(features, known, gap.equation.output, gap.equation.rows).allow
-        judged = compare(gap.equation, [*gap.candidates, gap.base, *more], allow, most)
-        found.append(Gap(gap.equation, judged.base, judged.candidates) if more else gap)
+        if more := in_other_roles(gap.equation, others, goes_on):
+            allow = limits_of(features, known, gap.equation.output, gap.equation.rows).allow
+            judged = compare(gap.equation, [*gap.candidates, gap.base, *more], allow, most)
+            gap = Gap(gap.equation, judged.base, judged.candidates)
+        found.append(gap)
     return found
 
 

@@ -14,7 +14,5 @@ def misfit_nats(mse: Any, noise: float, count: float, reliable: float = TEMPERED
     """The negative log-likelihood of residuals of unknown size, N/2 log(mse), from where they are
     twice the variance of the noise. Below, where models differ by chance and by what smoothing
     left, at most as many rows count as are `reliable`."""
-    ratio = np.asarray(mse) / (_CLEAR * noise)
-    above = np.log(np.maximum(ratio, 1.0))
-    below = np.log(np.clip(ratio, _LEAST, 1.0))
-    return 0.5 * count * above + 0.5 * min(count, reliable) * below
+    above = np.log(np.maximum(np.asarray(mse) / (_CLEAR * noise), _LEAST))
+    return 0.5 * np.where(above > 0, count, min(count, reliable)) * above

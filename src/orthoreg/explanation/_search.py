@@ -47,6 +47,7 @@ _PRODUCT_SYMBOLS = 8  # of a usual product, whose only constant may be its coeff
 _CLEARLY = 10.0  # nats by which a product should be able to be better, or it is not sought
 _LEAST_SHARE = 1e-5  # of the squared target
 _MOST_BESIDE = 30  # known terms that products are sought beside at once
+_READABLE = 10.0  # nats that a simple number in the place of a parameter may save, at most
 _MUCH_LESS = 0.7  # of the noise: what polishing may show
 
 
@@ -83,9 +84,11 @@ def search(
     known = beam(equation, equation.known, starts, depth=_DEPTH + 3)
     chosen = best_of(equation, known, _EACH)
     everything = list(known)
-    _seed(equation, known)
-    add_denominators(equation)
-    for part, names in enumerate(FAMILIES, start=1):
+    open_ended = _can_be_better(equation, known)
+    if open_ended:
+        _seed(equation, known)
+        add_denominators(equation)
+    for part, names in enumerate(FAMILIES if open_ended else (), start=1):
         if not goes_on():
             break
         told(part, _LABELS.get(names[-1], names[-1]))
@@ -113,10 +116,20 @@ def compare(
     equation: Equation, found: Sequence[Candidate], allow: Callable[[Candidate], bool], most: int
 ) -> Found:
     """The candidates that are allowed, best first, by what the best of them leaves."""
-    ordered = in_order(equation, found)
+    ordered = in_order(equation, found, allow, most)
     allowed = [one for one in ordered if allow(one)]
     known_alone = [one for one in (*allowed, *ordered) if not one.new]
     return Found(known_alone[0], tuple(allowed[:most]) or (known_alone[0],))
+
+
+def _can_be_better(equation: Equation, known: Sequence[Support]) -> bool:
+    """Whether any other formula could cost less than the best of known terms: not where that
+    leaves no more than the least that counts, and no column is cheaper than it."""
+    others = equation.price[~equation.known]
+    if not len(others):
+        return True
+    least = min(float(equation.nats(one.rss)) + one.price for one in known)
+    return least > float(equation.nats(0.0)) + float(others.min())
 
 
 def _seed(equation: Equation, known: Sequence[Support]) -> None:
@@ -206,12 +219,15 @@ def _sharpened(equation: Equation, supports: Sequence[Support]) -> int:
     seen = {(int(s), v) for s, v in zip(equation.shape, equation.values, strict=True)}
     for one in supports:
         places = [int(equation.shape[k]) for k in one.columns]
-        if not any(equation.shapes[p].parameters for p in places):
+        is_open = any(equation.shapes[p].parameters for p in places)
+        if not is_open or frozenset(one.columns) in equation.sharpened:
             continue
+        equation.sharpened.add(frozenset(one.columns))
         fit = project(
             equation,
             [equation.shapes[p] for p in places],
             [equation.values[k] for k in one.columns],
+            errors=False,
         )
         for place, values in zip(places, fit.values if fit else (), strict=False):
             rounded = tuple(float(f"{v:.8g}") for v in values)
@@ -226,15 +242,25 @@ def _allowed(equation: Equation, names: Sequence[str]) -> Bool[np.ndarray, " K"]
     return chosen[equation.shape] | equation.known
 
 
-def in_order(equation: Equation, found: Sequence[Candidate]) -> list[Candidate]:
-    """The best of each structure, with readable constants, best first. Where one leaves much less
-    than was thought to be noise, all are judged by that."""
+def in_order(
+    equation: Equation, found: Sequence[Candidate], allow: Callable[[Candidate], bool], most: int
+) -> list[Candidate]:
+    """The best of each structure, best first, with readable constants where these may bring it
+    among the first `most` that are allowed. Where one leaves much less than was thought to be
+    noise, all are judged by that."""
     least = least_left(equation, [(one.fit.rss, len(one.fit.covariance)) for one in found])
     if least < _MUCH_LESS * equation.noise:
         equation.noise = least
         found = [prune(equation, rescored(equation, one)) for one in found]
-    readable = [make_readable(equation, one) for one in _best_of_each_structure(found)]
-    return _best_of_each_structure(readable)
+    best = _best_of_each_structure(found)
+    last = [one.score for one in best if allow(one)][most - 1 : most]
+
+    def may_matter(one: Candidate) -> bool:
+        return not last or one.score - _READABLE * len(one.fit.free) <= last[0]
+
+    return _best_of_each_structure(
+        [make_readable(equation, one) if may_matter(one) else one for one in best]
+    )
 
 
 def _best_of_each_structure(found: Sequence[Candidate]) -> list[Candidate]:

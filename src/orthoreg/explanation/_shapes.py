@@ -62,9 +62,10 @@ class Shape:
         return compiled([self.expression])
 
     @cached_property
-    def slopes(self) -> Program:
-        """The derivatives by the parameters."""
-        return compiled([derivative(self.expression, name) for name in self.parameters])
+    def program_with_slopes(self) -> Program:
+        """The formula, then its derivatives by the parameters."""
+        slopes = (derivative(self.expression, name) for name in self.parameters)
+        return compiled([self.expression, *slopes])
 
     def columns(
         self, points: Float[np.ndarray, "M V"], grid: Float[np.ndarray, "g q"]
@@ -76,17 +77,17 @@ class Shape:
             values = run(self.program, variables, np, named)[0]
         return np.array(np.broadcast_to(np.asarray(values, dtype=float), (len(points), len(grid))))
 
-    def gradient(
+    def linearised(
         self, points: Float[np.ndarray, "M V"], values: Sequence[float]
-    ) -> Float[np.ndarray, "M q"]:
-        """The derivatives by the parameters at points."""
+    ) -> Float[np.ndarray, "M k"]:
+        """The values at points, then the derivatives by the parameters."""
         named = dict(zip(self.parameters, values, strict=True))
         with np.errstate(all="ignore"):
-            parts = list(run(self.slopes, list(points.T), np, named))
-        for i, width in enumerate(self.widths):
+            parts = run(self.program_with_slopes, list(points.T), np, named)
+        for i, width in enumerate(self.widths, start=1):
             if width:
                 ends = np.array([values, values], dtype=float)
-                ends[:, i] += (-width, width)
+                ends[:, i - 1] += (-width, width)
                 parts[i] = np.diff(self.columns(points, ends), axis=1)[:, 0] / (2 * width)
         return np.column_stack([np.broadcast_to(part, len(points)) for part in parts])
 

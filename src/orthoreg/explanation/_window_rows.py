@@ -27,10 +27,11 @@ def window_rows(
 ) -> Measurements:
     """The weak form: windows as noise asks, or narrow ones where there is none, which beat any
     derivative of the samples."""
-    rule = loss.rule(data) if is_noisy(data) else None
+    noisy = is_noisy(data)
+    rule = loss.rule(data) if noisy else None
     if isinstance(rule, Weak) and isinstance(rule.widths, tuple):
         widths = rule.widths
-    elif is_noisy(data):
+    elif noisy:
         widths = best_widths(data, Weak())
     else:
         step = float(np.median(data.step_of_run()))
@@ -41,7 +42,7 @@ def window_rows(
         points = states if data.inputs is None else np.hstack([states, data.inputs])
         parts = [replace(rows, points=points) for rows in parts]
     noise = [np.tile(np.sqrt(rows.target_mse), (len(rows), 1)) for rows in parts]
-    if is_noisy(data):
+    if noisy:
         noise = [row_noise(data, h, rows) for h, rows in zip(widths, parts, strict=True)]
     turns = [_at_turns(data, rows) for rows in parts]
     noise = [

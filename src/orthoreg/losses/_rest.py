@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..data import Dataset
-from ..smoothing import Windows
+from ..smoothing import Windows, bump_windows
 
 _AT_REST = 0.01  # of a velocity's root mean square
 _FEWEST_AT_REST = 5  # rows
@@ -60,6 +60,13 @@ class Rest:
         share = self.share(data, windows)
         enough = (most for most in _RESTS if (share < most).sum() >= _ENOUGH * len(windows))
         return next(enough, None)
+
+    def most_of_width(self, data: Dataset, half_width: float, order: int) -> float | None:
+        """The same for the windows of a width; None where nothing can rest, or no window fits."""
+        if not len(self.size):
+            return None
+        windows = bump_windows(data.times, data.offsets, half_width, order)
+        return self.most(data, windows) if len(windows) else None
 
     def left_out(self, data: Dataset, windows: Windows, most: float | None) -> Windows:
         """The windows that rest for less of their time than that."""

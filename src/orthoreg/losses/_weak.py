@@ -191,8 +191,7 @@ class WeakChoices:
         variance, points = np.zeros(data.n_states), np.array(clean.states)
         variance[m], points[:, m] = found.noise**2, found.values
         rest = Rest.of(data)
-        found_windows = (bump_windows(data.times, data.offsets, h, loss.order) for h in loss.widths)
-        most = tuple(rest.most(data, one) if len(one) else None for one in found_windows)
+        most = tuple(rest.most_of_width(data, h, loss.order) for h in loss.widths)
         none = replace(found, values=found.values[:0])
         return cls(few, none, variance, rest, most), clean, points
 
