@@ -109,7 +109,7 @@ class Rows:
         if self.windows is None:
             return function(self.points[rows])
         windows = self.windows[rows]
-        used = np.unique(windows.indices)
+        used = np.flatnonzero(np.bincount(windows.indices, minlength=self.n_points))
         return np.asarray(windows[:, used] @ function(self.points[used]))
 
     def some(self, most: int) -> "Rows":

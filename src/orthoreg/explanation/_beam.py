@@ -105,18 +105,18 @@ def best_of(equation: Equation, supports: Sequence[Support], count: int) -> list
 def _next_level(
     equation: Equation, parents: Sequence[Support], allowed: np.ndarray, width: int
 ) -> list[Support]:
-    gains = _gains(equation, [one.columns for one in parents])
-    gains[:, ~allowed[: gains.shape[1]]] = -np.inf
+    places = np.flatnonzero(allowed)
+    gains = _gains(equation, [one.columns for one in parents], places)
     rss = np.maximum(np.array([[one.rss] for one in parents]) - gains, 0.0)
-    price = np.array([[one.price] for one in parents]) + equation.price
+    price = np.array([[one.price] for one in parents]) + equation.price[places]
     nats = equation.nats(np.where(np.isfinite(rss), rss, 1e300))
     kept: dict[frozenset[int], Support] = {}
     for temperature in TEMPERATURES:
         total = np.where(gains > 0, nats / temperature + price, np.inf).ravel()
 
         def at(place: int) -> Support:
-            parent, k = divmod(place, gains.shape[1])
-            columns = (*parents[parent].columns, k)
+            parent, k = divmod(place, len(places))
+            columns = (*parents[parent].columns, int(places[k]))
             return Support(columns, float(rss[parent, k]), float(price[parent, k]))
 
         take_best(equation, total, at, width, kept)
@@ -150,30 +150,33 @@ def _structure(equation: Equation, columns: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(equation.shape[list(columns)].tolist()))
 
 
-def _gains(equation: Equation, supports: Sequence[tuple[int, ...]]) -> Float[np.ndarray, "P K"]:
-    """By how much each further column lowers the squared misfit of each support; minus infinity
-    where it depends on those that are there."""
-    result = np.empty((len(supports), len(equation)))
+def _gains(
+    equation: Equation, supports: Sequence[tuple[int, ...]], places: Int[np.ndarray, " L"]
+) -> Float[np.ndarray, "P L"]:
+    """By how much each of these further columns lowers the squared misfit of each support; minus
+    infinity where it depends on those that are there."""
+    gram, moments = equation.gram[:, places], equation.moments[places]
+    result = np.empty((len(supports), len(places)))
     sizes = np.array([len(one) for one in supports])
     for size in np.unique(sizes):
-        places = np.flatnonzero(sizes == size)
+        same = np.flatnonzero(sizes == size)
         if size == 0:
-            result[places] = equation.moments**2
+            result[same] = moments**2
             continue
-        chosen = np.array([supports[p] for p in places.tolist()])
+        chosen = np.array([supports[p] for p in same.tolist()])
         inverse = np.linalg.inv(np.linalg.cholesky(_gram(equation, chosen)))
-        across = inverse @ equation.gram[chosen]
+        across = inverse @ gram[chosen]
         inner = inverse @ equation.moments[chosen][:, :, None]
         left = 1.0 - (across**2).sum(axis=1)
-        correlation = equation.moments - (across * inner).sum(axis=1)
+        correlation = moments - (np.matrix_transpose(inner) @ across)[:, 0]
         sound = left > DEPENDENT
-        result[places] = np.where(sound, correlation**2 / np.where(sound, left, 1.0), -np.inf)
+        result[same] = np.where(sound, correlation**2 / np.where(sound, left, 1.0), -np.inf)
     return result
 
 
 def added_gains(equation: Equation, columns: tuple[int, ...]) -> Float[np.ndarray, " K"]:
     """By how much each further column lowers the squared misfit of these."""
-    return _gains(equation, [columns])[0]
+    return _gains(equation, [columns], np.arange(len(equation)))[0]
 
 
 def measured(equation: Equation, columns: tuple[int, ...]) -> Support:

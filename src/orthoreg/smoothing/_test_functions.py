@@ -69,9 +69,10 @@ def bump_windows(
     s = (points[columns] - centres[rows]) / half_width
     inside = np.maximum(1 - s**2, 0.0)
     shape = (len(centres), len(points))
+    begins = np.searchsorted(rows, np.arange(len(centres) + 1))  # members come in order
 
     def weighted(values: np.ndarray) -> Any:
-        matrix = sparse.csr_array((values * weights[columns], (rows, columns)), shape=shape)
+        matrix = sparse.csr_array((values * weights[columns], columns, begins), shape=shape)
         return matrix if interpolation is None else (matrix @ interpolation).tocsr()
 
     p, h = order, half_width
