@@ -17,7 +17,8 @@ Written by `orthoreg reproduce discovery` from its records: no number is typed b
 clean or noisy runs, never analytic derivatives; noise is relative (ODEBench: to each value;
 withheld and complete libraries: to each state's standard deviation). Seconds are of CPU, on a
 machine that was shared with other work. "Cases" are systems times seeds that have been run; one
-seed has {{all_cases}}. Where there are fewer, the others have not been run yet.
+seed has {{all_cases}}. Where there are fewer, the others have not been run yet. Of the page in the
+repository, `docs/discovery/made-with.txt` says with which revisions its records were made.
 
 - *Pendulum, Duffing*: `explain` on a fit with `poly(2) + fourier(1)`, its first proposal accepted;
   T2 is the relative squared error of derivatives from other starts.
