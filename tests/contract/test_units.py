@@ -61,6 +61,7 @@ def test_units_that_are_powers_of_two_change_no_bit(runs, one, first, second):
     assert np.array_equal(other.predict(points * unit), one.predict(points) * unit)
 
 
+@pytest.mark.slow
 @settings(max_examples=6)
 @given(st.floats(1e-4, 1e4), st.floats(1e-4, 1e4))
 def test_any_other_unit_agrees_to_rounding(runs, one, first, second):

@@ -97,6 +97,7 @@ def test_methods_never_see_a_test_split():
         np.testing.assert_array_equal(one.predict(states), other.predict(states))
 
 
+@pytest.mark.slow
 def test_the_recommended_default_is_the_same_with_permuted_test_splits():
     whole = problem(Setting(), TINY, 0)
     mixed = replace(whole, tests=dict(zip(whole.tests, [*whole.tests.values()][::-1], strict=True)))

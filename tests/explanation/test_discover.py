@@ -156,6 +156,7 @@ def test_outliers_are_left_out():
     assert fitted.summary(data).verdict.code == "explained"
 
 
+@pytest.mark.slow
 def test_an_equation_may_have_no_term():
     """A state that hardly moves beside one that does."""
     t = np.linspace(0, 8, 200)

@@ -163,6 +163,7 @@ def _decay(t: np.ndarray) -> np.ndarray:
     return np.interp(t, times, values)[:, None]
 
 
+@pytest.mark.slow
 def test_many_proposals_for_one_equation_leave_room_for_those_of_others():
     """Two tanks: both equations lack the root, and many sums of exponentials imitate it in each."""
 

@@ -151,6 +151,7 @@ def test_time_that_is_up_leaves_products_out():
     assert len(problem) == before
 
 
+@pytest.mark.slow
 def test_where_the_library_is_enough_no_product_is_sought(monkeypatch):
     from orthoreg.explanation import _search
 

@@ -16,6 +16,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow
 def test_published_pendulum_is_found_with_defaults_and_forecast():
     """theta'' = -1.0966 sin theta - 0.2 theta', half a second between samples."""
     frame = pd.read_csv(DATA / "aphynity_pendulum.csv")
@@ -71,6 +72,7 @@ def test_the_capacitance_of_a_circuit_is_found_with_its_interval(kind):
     assert not np.any(model.field_.weights[:, 0])
 
 
+@pytest.mark.slow
 def test_the_published_pendulum_with_its_structure_given():
     """omega0^2 = 1.0966 is told to be g/L, and theta' = omega; the damping is left to be found."""
     frame = pd.read_csv(DATA / "aphynity_pendulum.csv")

@@ -95,6 +95,7 @@ def test_explicit_parts_are_taken_as_they_are(prey):
     assert og.OrthoReg("poly(2)").fit(given).refinement_ is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [21, 61])
 def test_clean_samples_that_are_far_apart(rows):
     """Derivatives would be off by a fifth; trajectories have the terms and the constants."""

@@ -67,6 +67,7 @@ def test_formulas_are_added_not_put_inside(library: object):
         Neighbors(Polynomial(1) + library)  # type: ignore
 
 
+@pytest.mark.slow
 def test_a_discretised_heat_equation(tmp_path):
     """Each state has its neighbours and itself; the file knows the library."""
     n, rng = 12, np.random.default_rng(0)

@@ -83,6 +83,7 @@ def test_a_value_settles_the_factor():
             assert model.parameters_[name] == pytest.approx(value, rel=1e-6)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     arrays(float, (3, 3), elements=st.floats(-1, 1)), arrays(float, 3, elements=st.floats(-9, 9))

@@ -8,7 +8,7 @@ from hostile import hostile
 
 import orthoreg as og
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 CHROMIUM = os.environ.get("ORTHOREG_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )

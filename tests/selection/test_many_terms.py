@@ -14,7 +14,12 @@ Y = np.column_stack([X[:, 1], -X[:, 0] * X[:, 2], X[:, 3] - 0.5 * X[:, 2], 0 * X
 
 @pytest.mark.parametrize(
     "selection",
-    [og.Extrapolation(), og.CrossValidation(), og.InformationCriterion(), og.StabilitySelection()],
+    [
+        og.Extrapolation(),
+        og.CrossValidation(),
+        og.InformationCriterion(),
+        pytest.param(og.StabilitySelection(), marks=pytest.mark.slow),
+    ],
 )
 def test_the_choice_does_not_depend_on_whether_equations_choose_apart(selection, monkeypatch):
     library = og.PerState({"x0": "poly(1)"}, "poly(2)")

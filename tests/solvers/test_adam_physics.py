@@ -77,6 +77,7 @@ def test_training_ends_near_the_constrained_minimum(data, what):
     assert gap < 2e-3  # of targets of mean square one
 
 
+@pytest.mark.slow
 def test_what_is_known_holds_without_polish(data):
     points = np.random.default_rng(0).uniform(-1, 1, (20, 2))
     short = og.Adam(epochs=30, normalize=True)
@@ -107,6 +108,7 @@ def test_an_active_bound_is_in_the_certificate(data):
     assert found.certificate_.equations[1].active_bounds == ("omega",)
 
 
+@pytest.mark.slow
 def test_models_with_different_knowledge_are_trained_together(data):
     short = og.Adam(epochs=30, normalize=True)
     free, told = og.fit_together(
@@ -116,6 +118,7 @@ def test_models_with_different_knowledge_are_trained_together(data):
     assert coefficient(free, 1, "sin(theta)") != -7
 
 
+@pytest.mark.slow
 def test_a_loss_of_predictions_holds_what_is_known(data):
     found = model(
         KNOWN["coefficients"], og.Adam(epochs=5, normalize=True), og.Zero(), loss=og.MultiStep(3)
