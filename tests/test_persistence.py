@@ -278,13 +278,15 @@ def test_foreign_files_are_refused(saved, tmp_path):
     rewritten(saved, lambda *_: None, extra=[("evil.py", "print('hello')")])
     with pytest.raises(ModelFileError, match="evil.py"):
         og.load(saved)
+    (tmp_path / "empty").mkdir()
     foreign = tmp_path / "foreign.zip"
     with zipfile.ZipFile(foreign, "w") as archive:
         archive.writestr("data.pkl", b"cos\nsystem\n(S'touch hacked'\ntR.")
     for path, message in (
         (foreign, "foreign.zip.*data.pkl"),
         (tmp_path / "absent.orthoreg", "no model file.*absent.orthoreg"),
-        (tmp_path, "no model file"),
+        (tmp_path, f"is a folder, not a model file. The models in it: {saved.name}."),
+        (tmp_path / "empty", "is a folder.*no model in it"),
     ):
         with pytest.raises(ModelFileError, match=message):
             og.load(path)

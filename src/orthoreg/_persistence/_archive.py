@@ -44,6 +44,10 @@ def write_model(
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Manifest and arrays, after every check that the file is whole and unchanged."""
     file = Path(path)
+    if file.is_dir():
+        inside = sorted(one.name for one in file.glob("*.orthoreg"))
+        has = f"The models in it: {', '.join(inside)}" if inside else "There is no model in it"
+        raise ModelFileError(f"'{path}' is a folder, not a model file. {has}.")
     if not file.is_file():
         raise ModelFileError(f"There is no model file '{path}'. Check the path.")
     damaged = f"'{file.name}' is not a whole orthoreg model file"
