@@ -201,3 +201,7 @@ def test_where_nothing_could_be_better_nothing_is_sought():
     search(equation(lambda x, y: y + 0.2 * np.sin(3 * x), noise=0.0),
            told=lambda part, what: told.append(what))  # fmt: skip
     assert len(told) > 3
+    told.clear()
+    refused = equation(lambda x, y: y, noise=0.0)
+    search(refused, allow=lambda one: bool(one.new), told=lambda part, what: told.append(what))
+    assert len(told) > 3

@@ -108,9 +108,8 @@ class Rows:
         """A function of points (M x V -> M x k) at these rows."""
         if self.windows is None:
             return function(self.points[rows])
-        windows = self.windows[rows]
-        used = np.flatnonzero(np.bincount(windows.indices, minlength=self.n_points))
-        return np.asarray(windows[:, used] @ function(self.points[used]))
+        windows, used = _of_used_points(self.windows[rows])
+        return np.asarray(windows @ function(self.points[used]))
 
     def some(self, most: int) -> "Rows":
         """At most about `most` rows, spread evenly over every run; all where they are fewer."""
@@ -132,8 +131,8 @@ class Rows:
         """The same rows without the points that are in none of their windows."""
         if self.windows is None:
             return self
-        used = np.unique(self.windows.indices)
-        return replace(self, points=self.points[used], windows=self.windows[:, used])
+        windows, used = _of_used_points(self.windows)
+        return replace(self, points=self.points[used], windows=windows)
 
     def holding(self, given: Mapping[int, int]) -> "Rows":
         """The rows with these outputs given, {output: variable}: their targets are the variables,
@@ -163,6 +162,18 @@ def thinned(rows: "Rows", most: int, of: int | None = None) -> Int[np.ndarray, "
         return np.arange(len(rows))
     # runs begin at different places, so that short runs are not all seen at their first rows
     return np.flatnonzero((place_in_run(rows.run_of_row) + rows.run) % every == 0)
+
+
+def _of_used_points(windows: Any) -> tuple[Any, Int[np.ndarray, " U"]]:
+    """Windows (sparse, R x M) over the points that are in some of them, and which these are: in
+    time that does not grow with the points before and after."""
+    first = int(windows.indices.min(initial=windows.shape[1]))
+    inside = windows.indices - first
+    is_used = np.bincount(inside) > 0
+    places = (np.cumsum(is_used) - 1).astype(windows.indices.dtype)
+    used = first + np.flatnonzero(is_used)
+    shape = (windows.shape[0], len(used))
+    return type(windows)((windows.data, places[inside], windows.indptr), shape=shape), used
 
 
 def place_in_run(run: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:

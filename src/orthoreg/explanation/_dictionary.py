@@ -26,7 +26,7 @@ _SIMPLE = tuple(range(1, 11))
 @dataclass(frozen=True, eq=False)
 class Dictionary:
     """Columns (R x K) of unit norm without noise weights, with the shape and the parameters of
-    each; `scale` is what each was divided by, `price` what it costs beside its fit."""
+    each; `price` is what it costs beside its fit."""
 
     shapes: tuple[Shape, ...]
     shape: Int[np.ndarray, " K"]
@@ -34,11 +34,6 @@ class Dictionary:
     columns: Float[np.ndarray, "R K"]
     price: Float[np.ndarray, " K"]
     known: Bool[np.ndarray, " K"]
-
-    def family(self, names: Sequence[str]) -> Bool[np.ndarray, " K"]:
-        """The columns of these families, and all that are known."""
-        chosen = np.array([shape.family in names for shape in self.shapes])
-        return chosen[self.shape] | self.known
 
 
 def dictionary(shapes: Sequence[Shape], rows: Measurements) -> Dictionary:

@@ -14,5 +14,5 @@ def misfit_nats(mse: Any, noise: float, count: float, reliable: float = TEMPERED
     """The negative log-likelihood of residuals of unknown size, N/2 log(mse), from where they are
     twice the variance of the noise. Below, where models differ by chance and by what smoothing
     left, at most as many rows count as are `reliable`."""
-    above = np.log(np.maximum(np.asarray(mse) / (_CLEAR * noise), _LEAST))
-    return 0.5 * np.where(above > 0, count, min(count, reliable)) * above
+    nats = np.log(np.maximum(np.asarray(mse) / (_CLEAR * noise), _LEAST))
+    return 0.5 * np.where(nats > 0, count, min(count, reliable)) * nats

@@ -84,11 +84,11 @@ def search(
     known = beam(equation, equation.known, starts, depth=_DEPTH + 3)
     chosen = best_of(equation, known, _EACH)
     everything = list(known)
-    open_ended = _can_be_better(equation, known)
-    if open_ended:
+    settled = _is_settled(equation, known, allow)
+    if not settled:
         _seed(equation, known)
         add_denominators(equation)
-    for part, names in enumerate(FAMILIES if open_ended else (), start=1):
+    for part, names in enumerate(() if settled else FAMILIES, start=1):
         if not goes_on():
             break
         told(part, _LABELS.get(names[-1], names[-1]))
@@ -122,14 +122,17 @@ def compare(
     return Found(known_alone[0], tuple(allowed[:most]) or (known_alone[0],))
 
 
-def _can_be_better(equation: Equation, known: Sequence[Support]) -> bool:
-    """Whether any other formula could cost less than the best of known terms: not where that
-    leaves no more than the least that counts, and no column is cheaper than it."""
+def _is_settled(
+    equation: Equation, known: Sequence[Support], allow: Callable[[Candidate], bool]
+) -> bool:
+    """Whether no other formula could cost less than the best of known terms: that leaves no more
+    than the least that counts, is allowed, and no other column is cheaper than all of it."""
     others = equation.price[~equation.known]
-    if not len(others):
-        return True
-    least = min(float(equation.nats(one.rss)) + one.price for one in known)
-    return least > float(equation.nats(0.0)) + float(others.min())
+    scores = [float(equation.nats(one.rss)) + one.price for one in known]
+    if not len(others) or min(scores) > float(equation.nats(0.0)) + float(others.min()):
+        return False
+    best = polish(equation, known[int(np.argmin(scores))].columns)
+    return best is not None and allow(best)
 
 
 def _seed(equation: Equation, known: Sequence[Support]) -> None:
