@@ -105,7 +105,9 @@ def until(minutes: float | None) -> Any:
 
 def _proposal(model: Any, gap: Gap, found: Candidate) -> Proposal:
     labels = equation_names(model.output_names_, model.velocity_of_)
-    evidence = gather_evidence(gap.equation, gap.base, found, gap.proposals)
+    evidence = gather_evidence(
+        gap.equation, gap.base, found, gap.proposals, _coefficients(model, found.output)
+    )
     terms = short_terms(found)
     return Proposal(
         model.output_names_[found.output],
@@ -122,6 +124,18 @@ def _proposal(model: Any, gap: Gap, found: Candidate) -> Proposal:
         evidence.partial,
         found,
     )
+
+
+def _coefficients(model: Any, output: int) -> dict[str, float]:
+    """Those of one equation of the model, by the terms, without what is given."""
+    features = model.field_.features
+    features = features.resolved() if features.values else features
+    weights, given = np.asarray(model.field_.coefficients)[output], model.knowledge().given[output]
+    return {
+        to_text(term): float(w)
+        for term, w, is_given in zip(features.terms, weights, given, strict=True)
+        if w and not is_given
+    }
 
 
 def equation_text(label: str, found: Candidate, digits: int = 4) -> str:

@@ -21,7 +21,8 @@ class Proposal:
     nats, over the best that the library can do. `inside` and `outside` are the shares of what the
     library leaves that the proposal explains, among the data and on their outer shell;
     `probability` is how often resamples prefer it. `constants` have intervals, `alternatives`
-    cannot be told apart from it, `changes` are the library's coefficients before and after.
+    cannot be told apart from it, `changes` are the coefficients of library terms in the model, and
+    if it is accepted.
     `partial_residual` (R, 2) has what the new terms say at each row, and what the other terms
     leave for them; `plotting.plot_proposal` draws it.
     """

@@ -38,6 +38,9 @@ def test_what_is_missing_is_named_with_its_evidence(explanation):
     assert values["p in sin(x0*p)"].is_snapped
     before, after = first.changes["x0"]
     assert abs(before + 1) > 0.05 > abs(after + 1)
+    assert (
+        before == explanation.model.coefficients_[0, explanation.model.feature_names_.index("x0")]
+    )
     assert all(one.equation == "x0" for one in explanation.proposals)
     assert "x0' lacks sin(3*x0)" in str(explanation)
     json.dumps(explanation.to_dict())

@@ -1,6 +1,6 @@
 """What speaks for a candidate, and what speaks as well for others."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -63,9 +63,14 @@ class Evidence:
 
 
 def gather_evidence(
-    equation: Equation, base: Candidate, found: Candidate, others: Sequence[Candidate]
+    equation: Equation,
+    base: Candidate,
+    found: Candidate,
+    others: Sequence[Candidate],
+    before: Mapping[str, float],
 ) -> Evidence:
-    """The evidence for one candidate against the best of the library's terms alone."""
+    """The evidence for one candidate against the best of the library's terms alone; `before` are
+    the coefficients that the model has, by the terms."""
     distance = equation.rows.extent.distance(equation.rows.centres)
     inner = distance <= np.quantile(distance, _SHELL)
     left = [residual(equation, one, inner) for one in (base, found)]
@@ -75,7 +80,7 @@ def gather_evidence(
         _preferred(equation, base, found),
         constants(found),
         alternatives(equation, found, others),
-        _changes(base, found),
+        _changes(before, found),
         partial_residual(equation, found),
     )
 
@@ -179,16 +184,15 @@ def _preferred(equation: Equation, base: Candidate, found: Candidate) -> float:
     return float(np.mean(scores[1] < scores[0]))
 
 
-def _changes(base: Candidate, found: Candidate) -> dict[str, tuple[float, float]]:
+def _changes(before: Mapping[str, float], found: Candidate) -> dict[str, tuple[float, float]]:
     """The coefficients of library terms before and after, of terms in one of the two."""
-    before, after = (
-        {
-            to_text(term): float(w)
-            for term, w, shape in zip(one.terms, one.fit.coefficients, one.fit.shapes, strict=True)
-            if shape.known and not parameters_of(term)
-        }
-        for one in (base, found)
-    )
+    after = {
+        to_text(term): float(w)
+        for term, w, shape in zip(
+            found.terms, found.fit.coefficients, found.fit.shapes, strict=True
+        )
+        if shape.known and not parameters_of(term)
+    }
     return {name: (before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after}}
 
 
