@@ -13,6 +13,7 @@ from ._model import AbstractModel
 from ._scikit import check_is_fitted
 from .export import equation_names, learned_equations, significant
 from .selection import ConfoundedPair, TermEvidence, term_evidence
+from .summary._words import whole_percent
 
 _COLUMNS = ("equation", "term", "95 % interval", "probability")
 NOTABLE = 0.05
@@ -71,7 +72,7 @@ class Bootstrap:
                     "" if place else f"{output}'",
                     self.feature_names[k],
                     _interval(*self.interval[c, k].tolist()) if self.support[c, k] else "left out",
-                    f"{100 * self.probability[c, k]:.0f} %",
+                    whole_percent(float(self.probability[c, k])),
                 ))  # fmt: skip
             if not len(shown):
                 rows.append((f"{output}'", "no terms", "", ""))
