@@ -71,7 +71,8 @@ def explain(
             assert out is not None
             larger.save(out)
         with working("Writing the report"):
-            write_report(fitted, page, runs, explanation=found, command=command_line())
+            shown = fitted if larger is None else larger
+            write_report(shown, page, runs, explanation=found, command=command_line())
     if as_json:
         return print_json(
             {
