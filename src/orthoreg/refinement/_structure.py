@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from .._field import HybridField
+from .._progress import step
 from ..data import Dataset
 from ..libraries import complexity
 from ..losses import smooth_states
@@ -35,6 +36,7 @@ _CANCELS = 6.0  # times that terms may be larger than their sum
 _FOLLOWED = 4.0  # times the noise variance: a misfit with which alternatives can be compared
 
 
+@step("Choosing terms by their trajectories")
 def choose_structure(
     field: HybridField,
     data: Dataset,

@@ -26,8 +26,11 @@ def proposals_section(data: ReportData) -> str:
         ]
         evidence = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in facts)
         accepted = ' <span class="code">accepted</span>' if one.is_accepted else ""
+        # constants inside a formula are called "p in exp(-x*p)"
+        inner = [text.partition(" in ")[0] for text in one.constants]
+        names = (*data.names, *inner)
         lists = "".join(
-            f"<p class='quiet'><b>{word}</b> {typeset_sentence('; '.join(items), data.names)}</p>"
+            f"<p class='quiet'><b>{word}</b> {typeset_sentence('; '.join(items), names)}</p>"
             for word, items in (
                 ("Constants:", one.constants),
                 ("What it would change:", one.changes),
