@@ -148,7 +148,7 @@ def test_scores_that_were_not_measured_are_not_shown():
     ("is_selected", "overlap", "reason"),
     [
         (False, 0.0, "terms that were left out; a lower sparsity lets them in."),
-        (True, 0.0, "terms that were left out, because they do not hold where"),
+        (True, 0.0, "terms that were left out because they did not hold"),
         (True, 0.1, "terms; a higher orthogonality keeps them out of it."),
     ],
 )
@@ -163,7 +163,7 @@ def test_a_residual_that_the_library_could_represent_is_pointed_out(
 
 def test_dependent_terms_are_named():
     (note,) = certificate_notes([row(residual_share=0.0)], ["y = 2 x"], is_selected=True)
-    assert note == "On these data y = 2 x: they cannot tell these terms apart."
+    assert note == "On these data y = 2 x, so they cannot distinguish these terms."
 
 
 def test_every_code_of_advice_is_listed():

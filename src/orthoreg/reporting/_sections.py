@@ -186,7 +186,7 @@ def _forecasts(data: ReportData) -> str:
     if any(run.left is not None for run in found.runs):
         keys.append(("edge", "dash", "leaves the training data"))
     return (
-        "<h2>Forecasts against data</h2><p>Each run from its first row, by the model alone.</p>"
+        "<h2>Forecasts against data</h2><p>Each run, simulated from its first row.</p>"
         f'<div class="controls">{pick}</div>{legend(keys)}'
         f"{chart('chart-forecast', 'Forecast and measured values of each state over time')}"
         f"{quiet(found.note)}"
@@ -208,7 +208,7 @@ def _phase(data: ReportData) -> str:
             [("measured", "dot", "measured"), ("forecast", "line", "model")],
         )
         keys += [("terms", "dash", "equations alone")] if parts else []
-        words = "How fast the state changes, over its value."
+        words = "How fast the state changes, against its value."
         switch = ""
     else:
         head = "Phase portrait"
@@ -237,8 +237,8 @@ def _residual(data: ReportData) -> str:
     if first.distance is not None:
         keys.append(("edge", "dash", "edge of the training data"))
     return (
-        f"<h2>Residual map</h2><p>Colour: {escape(first.what)}, over the two variables that tell "
-        f'most of it.</p><div class="controls">{pick if len(data.residual) > 1 else ""}{switch}'
+        f"<h2>Residual map</h2><p>Colour: {escape(first.what)}, over the two variables that matter "
+        f'most.</p><div class="controls">{pick if len(data.residual) > 1 else ""}{switch}'
         f"</div>{legend(keys) if first.y else ''}"
         f"{chart('chart-residual', 'Residual over state space')}{quiet(data.residual_note)}"
     )
@@ -252,11 +252,11 @@ def _paths(data: ReportData) -> str:
     outer = found.equations[0].outer
     keys = [("terms", "line", "rows that were fitted"), ("network", "line", outer)]
     keys.append(("ring", "dot", "in use"))
-    run = f"Forecast of run {found.run} by this equation and the others as they are"
+    run = f"Forecast of run {found.run} with this equation; the other equations are unchanged"
     alone = f", {found.note}" if found.note else ""
     return (
-        "<h2>How many terms</h2><p>Move along the path from no terms to many: what each further "
-        'term brings, and what the equation would then forecast.</p><div class="controls">'
+        "<h2>How many terms</h2><p>Move the slider to see the error, and what the equation would "
+        'forecast, with fewer or more terms.</p><div class="controls">'
         f"{pick if len(found.equations) > 1 else ''}{slider('path-step', 'Terms')}</div>"
         f'<div class="card equations{_long(data)}"><div class="equation" id="path-formula" '
         f'aria-live="polite"></div></div>{legend(keys)}'
@@ -308,7 +308,7 @@ def _term_table(data: ReportData) -> str:
 def _diagnostics(data: ReportData) -> str:
     if not data.diagnostics:
         note = data.diagnostics_note
-        return f"<h2>What is left</h2>{quiet(note)}" if note else ""
+        return f"<h2>Residual diagnostics</h2>{quiet(note)}" if note else ""
     names = [one.equation for one in data.diagnostics]
     pick = select("errors-equation", "Equation", names) if len(names) > 1 else ""
     bars = [
@@ -317,8 +317,8 @@ def _diagnostics(data: ReportData) -> str:
     ]
     keys = [("point", "dot", "error at a row"), ("network", "line", "mean of rows nearby, 95 %")]
     return (
-        "<h2>What is left</h2><p>The errors of the derivatives: of a good model they look like "
-        f'noise, over time and over every variable.</p><div class="controls">{pick}</div>'
+        "<h2>Residual diagnostics</h2><p>Errors of the derivatives. For a good model they look "
+        f'like noise, over time and against every variable.</p><div class="controls">{pick}</div>'
         f"{legend(bars)}{chart('chart-correlation', 'Autocorrelation of the errors')}{legend(keys)}"
         f"{chart('chart-errors', 'Errors against each state and input')}"
         f"{quiet(data.diagnostics_note)}"
