@@ -1,4 +1,4 @@
-"""Four sentences: what equations and network carry, and how far split and forecasts hold."""
+"""What equations and network carry, and how far split and forecasts can be trusted."""
 
 import math
 
@@ -9,13 +9,16 @@ from ._words import counted, listed, number, percent
 
 
 def trust_sentences(summary: Summary) -> tuple[tuple[str, str], ...]:
-    """(heading, sentence) for the equations, the network, the split between them and forecasts;
-    without a network there is no split."""
-    split = _split(summary)
+    """(heading, sentence) for the equations, the network and the split between them, where there is
+    one, and forecasts."""
+    rows = [row for row in summary.certificate if row.residual_share > 0]
+    if not rows:
+        equations = f"{_equations(summary)} The model has no network."
+        return (("Equations", equations), ("Forecasts", _forecasts(summary)))
     return (
         ("Equations", _equations(summary)),
-        ("Network", _network(summary)),
-        *([("Split", split)] if split else []),
+        ("Network", _network(rows)),
+        ("Split", _split(rows)),
         ("Forecasts", _forecasts(summary)),
     )
 
@@ -34,11 +37,8 @@ def _equations(summary: Summary) -> str:
     return f"The error of the equations alone is {listed(parts)} {where}."
 
 
-def _network(summary: Summary) -> str:
+def _network(rows: list[CertificateRow]) -> str:
     """How large the network is, and how much of it library terms could represent."""
-    rows = [row for row in summary.certificate if row.residual_share > 0]
-    if not rows:
-        return "The model has no network part."
     parts = [f"{percent(row.residual_share)} of the size of {row.equation}'" for row in rows]
     text = f"The network adds {listed(parts)}"
     shared = [row for row in rows if row.residual_share > NOTABLE_RESIDUAL]
@@ -51,11 +51,8 @@ def _network(summary: Summary) -> str:
     return f"{text}."
 
 
-def _split(summary: Summary) -> str:
-    """Whether the network could hold what the terms represent; empty without a network."""
-    rows = [row for row in summary.certificate if row.residual_share > 0]
-    if not rows:
-        return ""
+def _split(rows: list[CertificateRow]) -> str:
+    """Whether the network could hold what the terms represent."""
     overlap = max(row.overlap for row in rows)
     bias = (
         "missing physics that correlates with a term still moves that term's coefficient, which "
