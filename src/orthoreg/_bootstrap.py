@@ -11,7 +11,13 @@ from ._errors import InputError
 from ._html import html_sentences, html_table
 from ._model import AbstractModel
 from ._scikit import check_is_fitted
-from .export import equation_names, learned_equations, significant
+from .export import (
+    equation_names,
+    learned_equations,
+    significant,
+    typeset_formula,
+    typeset_sentence,
+)
 from .selection import ConfoundedPair, TermEvidence, term_evidence
 from .summary._words import whole_percent
 
@@ -54,7 +60,10 @@ class Bootstrap:
 
     def _repr_html_(self) -> str:
         """The same as a table of a notebook."""
-        return html_table(_COLUMNS, self._rows(), words=2) + html_sentences(self._pairs())
+        names = [name for name in self.feature_names if name.isidentifier()]
+        rows = [(row[0], typeset_formula(row[1], names), *row[2:]) for row in self._rows()]
+        pairs = [typeset_sentence(pair, names) for pair in self._pairs()]
+        return html_table(_COLUMNS, rows, words=2) + html_sentences(pairs)
 
     def _learned(self) -> list[int]:
         learned = learned_equations(self.output_names, self.velocity_of)

@@ -9,7 +9,7 @@ from ._accepting import extended
 from ._errors import InputError
 from ._html import html_lines, html_sentences, html_table
 from .explanation import Alternative, Candidate, Constant
-from .export import equation_mathml
+from .export import equation_mathml, typeset_sentence
 from .summary._words import whole_percent
 
 
@@ -132,10 +132,12 @@ class Explanation:
         """What a notebook shows: the equations that are proposed, each with its evidence."""
         if not self.proposals:
             return html_sentences([repr(self)])
+        names = self.model.field_.features.variables
         columns = ("", "equation lacks", "gain", "explains inside", "outer shell", "preferred")
         rows = [
             (
-                f"[{i}]", f"{one.equation}': {one.formula}", f"{one.gain:.0f} nats",
+                f"[{i}]", typeset_sentence(f"{one.equation}': {one.formula}", names),
+                f"{one.gain:.0f} nats",
                 *map(whole_percent, (one.inside, one.outside, one.probability)),
             )
             for i, one in enumerate(self.proposals)
