@@ -14,6 +14,7 @@ from ._explaining import explanation_of
 from ._explanation import Explanation
 from ._model_parts import model_params, model_parts, restore
 from ._persistence import write_model
+from ._progress import step
 from ._reading import AbstractReading
 from ._refining import (
     keeps_runs,
@@ -721,10 +722,11 @@ def fit_together(
     runs: Runs | None = None
     if data is not None and data.derivatives is None:
         runs = Runs(data, names["loss_"], names["input_interpolation_"])
-    if runs is not None and all(recipe.follows_trajectories for recipe in recipes):
-        fits = [fit_runs(recipe, rows, runs) for recipe in recipes]
-    else:
-        fits = fit_all(recipes, rows)
+    with step("Choosing terms"):
+        if runs is not None and all(recipe.follows_trajectories for recipe in recipes):
+            fits = [fit_runs(recipe, rows, runs) for recipe in recipes]
+        else:
+            fits = fit_all(recipes, rows)
     n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
     warn_of_few_rows(len(rows), len(names["state_names_"]), n_terms)
     runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs

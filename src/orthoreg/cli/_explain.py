@@ -49,9 +49,10 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Propose formulas for what a model's library lacks, with the evidence for each."""
-    from .. import load
-    from .. import report as write_report
-    from ._work import runs_for
+    with working("Starting"):
+        from .. import load
+        from .. import report as write_report
+        from ._work import runs_for
 
     page = report or model.with_name("explained.html")
     if (out is None) != (accept is None):
@@ -61,17 +62,19 @@ def explain(
     with collected_warnings() as notes:
         fitted = load(model)
         check_file(page, "report.html", "--report")
-        runs = runs_for(fitted, data, time, group, reading)
-        with working("Searching"):
+        with working("Reading the table"):
+            runs = runs_for(fitted, data, time, group, reading)
+        with working("Searching for missing terms"):
             found = fitted.explain(runs, minutes=minutes, functions_of_time=functions_of_time)
         larger = None
         if accept is not None:
-            with working("Fitting"):
+            with working("Fitting the accepted model"):
                 larger = found.accept(accept)
             assert out is not None
             larger.save(out)
         with working("Writing the report"):
-            write_report(fitted, page, runs, explanation=found, command=command_line())
+            shown = fitted if larger is None else larger
+            write_report(shown, page, runs, explanation=found, command=command_line())
     if as_json:
         return print_json(
             {

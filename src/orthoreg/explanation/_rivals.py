@@ -76,7 +76,7 @@ def _behind(
     ranking = Ranking(_stretches(data), interpolation, longest=_STEPS)
     count, given = float(data.n_samples), dict(data.given_rates)
     combined = [combine(one, bind, data.state_names, count, given) for one in models]
-    with progress("Following trajectories", float(len(models))) as show:
+    with progress("Matching trajectories", float(len(models))) as show:
         for done, one in enumerate(combined):
             if not goes_on():
                 return [0.0] * len(models)

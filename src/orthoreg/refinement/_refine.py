@@ -78,7 +78,7 @@ def refine(
         expected=noise,
     )
     ends = constants.bounds(field, bounds or {}, knowledge)
-    with np.errstate(all="ignore"), progress("Refining", 1.0) as show:
+    with np.errstate(all="ignore"), progress("Matching trajectories", 1.0) as show:
         stages, smooth = all_stages(
             problem, ends, lambda done: show(0.7 * done, ""), **_start(data, matched)
         )
@@ -86,13 +86,13 @@ def refine(
             return _as_it_was(
                 field, "its trajectories do not follow the data even over a few steps"
             )
-        show(0.7, "checked")
+        show(0.7, "(held-out runs)")
         chosen, found = _checked(problem, stages, smooth, ends)
         if chosen is not None:
             result = _result(problem, chosen, stages[0], found)
             if not constants.weighted:
                 return result
-            show(0.9, "beyond the data")
+            show(0.9, "(outside the data)")
             return replace(result, field=open_gate(result.field, problem, chosen, smooth, ends))
     if constants.weighted and constants.count:  # perhaps without the weights
         return refine(

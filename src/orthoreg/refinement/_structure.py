@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from .._field import HybridField
+from .._progress import step
 from ..data import Dataset
 from ..libraries import complexity
 from ..losses import smooth_states
@@ -25,6 +26,7 @@ from ._stages import Stage, all_stages, first_precision, is_followed, lengths, r
 from ._subsets import descend, neighbours, scores_nearby
 
 
+@step("Choosing terms by their trajectories")
 def choose_structure(
     field: HybridField,
     data: Dataset,
