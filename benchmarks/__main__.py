@@ -17,6 +17,7 @@ from benchmarks import (
     adaptation,
     beyond,
     defaults,
+    dysts,
     knowledge,
     measurements,
     residuals,
@@ -36,6 +37,7 @@ BENCHMARKS = {
     "measurements": measurements,
     "scale": scale,
     "knowledge": knowledge,
+    "dysts": dysts,
 }
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -73,9 +75,10 @@ def write_pages() -> None:
     write_tables("residuals", residuals.residuals_table)
     write_tables("defaults", defaults.defaults_tables)
     write_tables("beyond", beyond.beyond_table)
-    record = RECORDS / "scale.json"
-    if record.exists():
-        (DOCS / "scale.md").write_text(scale.page(json.loads(record.read_text())))
+    for name, benchmark in (("scale", scale), ("dysts", dysts)):
+        record = RECORDS / f"{name}.json"
+        if record.exists():
+            (DOCS / f"{name}.md").write_text(benchmark.page(json.loads(record.read_text())))
 
 
 def write_tables(name: str, tables: Callable[[list[dict[str, Any]]], str]) -> None:
