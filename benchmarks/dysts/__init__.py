@@ -41,11 +41,11 @@ def measure(
         for noise in NOISES
     ]
     cases = selected(cases, only, limit)
-    if peers or not PEERS.exists():
-        measure_peers(cases, workers, store.with_name(store.stem + "_peers.jsonl"))
     done = run_jobs(
         "benchmarks.dysts._ours:our_case", cases, store, workers=workers, cpu_limit=cpu_limit
     )
+    if peers or not PEERS.exists():
+        measure_peers(cases, workers, store.with_name(store.stem + "_peers.jsonl"))
     wanted = {case["id"] for case in cases}
     beside = {key: row for key, row in json.loads(PEERS.read_text())["rows"].items()
               if key.rpartition("/")[0] in wanted}  # fmt: skip

@@ -96,7 +96,7 @@ def _weak(system: Flow, runs: list[np.ndarray]) -> tuple[list[str], list[Any]]:
 
     times = system.step * np.arange(len(runs[0]))
     polynomials = ps.PolynomialLibrary(degree=system.degree)
-    np.random.seed(_SEED)  # PySINDy draws its windows from the global generator
+    np.random.seed(_SEED)  # noqa: NPY002 (PySINDy draws windows from the global generator)
     library = ps.WeakPDELibrary(
         polynomials, spatiotemporal_grid=times, K=_TEST_FUNCTIONS, is_uniform=True
     )
