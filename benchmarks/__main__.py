@@ -24,6 +24,7 @@ from benchmarks import (
     scale,
     strengths,
     suite,
+    truth,
 )
 from benchmarks.guard import guard
 
@@ -38,6 +39,7 @@ BENCHMARKS = {
     "scale": scale,
     "knowledge": knowledge,
     "dysts": dysts,
+    "truth": truth,
 }
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -75,7 +77,7 @@ def write_pages() -> None:
     write_tables("residuals", residuals.residuals_table)
     write_tables("defaults", defaults.defaults_tables)
     write_tables("beyond", beyond.beyond_table)
-    for name, benchmark in (("scale", scale), ("dysts", dysts)):
+    for name, benchmark in (("scale", scale), ("dysts", dysts), ("truth", truth)):
         record = RECORDS / f"{name}.json"
         if record.exists():
             (DOCS / f"{name}.md").write_text(benchmark.page(json.loads(record.read_text())))
