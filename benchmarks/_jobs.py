@@ -107,7 +107,7 @@ def _work(function: str, cpu_limit: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     warnings.simplefilter("ignore")
     try:
-        result = {"status": "done"} | call(case)
+        result: dict[str, Any] = {"status": "done"} | call(case)
     except Exception:
         result = {"status": "failed", "error": traceback.format_exc()[-800:]}
     result["cpu_seconds"] = round(cpu_seconds() - spent, 2)

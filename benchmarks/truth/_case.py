@@ -1,5 +1,6 @@
 """One case: data, fit, summary, and whether the model is correct."""
 
+import re
 import zlib
 from typing import Any
 
@@ -27,7 +28,8 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
     system = SYSTEMS[case["system"]]
     seed = zlib.crc32(case["id"].encode())
     drawn = system.drawn(seed)
-    rows = case.get("rows") or (system.sparse_rows if case["group"] == "sparse" else system.rows)
+    sparse = system.sparse_rows if case["group"] == "sparse" else None
+    rows = case.get("rows") or sparse or system.rows
     runs = drawn.simulate(rows, system.runs, seed)
     test = drawn.simulate(system.rows, system.runs, seed + _TEST_SEED)
     names = _names(case)
@@ -147,11 +149,14 @@ def _constants(
         state = drawn.system.states[c]
         if state in given and not given[state].endswith("..."):
             continue
-        truth = {_canonical(term): (term, v) for term, v in _true_row(case, drawn, c).items()}
+        truth = {_canonical(term): (term, v) for term, v in drawn.coefficients[c].items()}
         if set(truth) != set(chosen):
             return None
-        if state not in given:
-            result |= {(c, truth[key][0]): (value, truth[key][1]) for key, value in chosen.items()}
+        for key, value in chosen.items():
+            term, true = truth[key]
+            words = re.findall(r"[A-Za-z_]\w*", drawn.system.equations[state][term])
+            if state not in given or not any(word in result for word in words):
+                result[c, term] = (value, true)
     return result
 
 
@@ -168,16 +173,13 @@ def _learned(case: dict[str, Any], model: Any) -> list[tuple[int, dict[str, floa
     ]
 
 
-def _true_row(case: dict[str, Any], drawn: Drawn, equation: int) -> dict[str, float]:
-    return {term: v for term, v in drawn.coefficients[equation].items() if v}
-
-
 def _canonical(term: str) -> str:
     """Return a spelling of a term that does not depend on the order of its factors."""
     import sympy
 
-    names = {name: sympy.Symbol(name) for name in ("S", "I", "E", "N", "C", "Q", "beta", "gamma")}
-    return str(sympy.sympify(term, locals=names | {"abs": sympy.Abs}))
+    names: dict[str, Any] = {name: sympy.Symbol(name) for name in re.findall(r"[A-Za-z_]\w*", term)}
+    names |= {name: getattr(sympy, name) for name in ("sin", "cos", "exp", "sqrt", "tanh", "sign")}
+    return str(sympy.parse_expr(term, local_dict=names | {"abs": sympy.Abs}))
 
 
 def _rows(case: dict[str, Any], drawn: Drawn, model: Any, summary: Any) -> list[Any]:
@@ -195,9 +197,7 @@ def _rows(case: dict[str, Any], drawn: Drawn, model: Any, summary: Any) -> list[
 def _probabilities(case: dict[str, Any], drawn: Drawn, model: Any, summary: Any) -> list[Any]:
     """Return [probability, is true, is in use] of each term that the summary shows."""
     given = case.get("physics") or {}
-    truth = [
-        {_canonical(t) for t in _true_row(case, drawn, c)} for c in range(len(drawn.coefficients))
-    ]
+    truth = [{_canonical(term) for term in row} for row in drawn.coefficients]
     return [
         [round(float(row.probability), 5), term in truth[c], bool(row.coefficient)]
         for c, term, row in _rows(case, drawn, model, summary)

@@ -1,5 +1,6 @@
 """The record of what is said and what is true, as Markdown."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 from typing import Any
@@ -11,6 +12,7 @@ CHANGES = ("second-order", "larger-library", "missing-variable", "time-dependent
 """Codes of advice that proposes another model."""
 HELPFUL = ("larger-library", "explain")
 """Codes of advice that fit a library or an equation that lacks a term."""
+_EXPLAIN = re.compile(r"model\.explain|orthoreg explain|`explain`|explain\(")
 TARGETS = "Targets: 97 % of the correct and at most 2 % of the wrong models are called correct."
 
 
@@ -164,7 +166,7 @@ def _advice(rows: Sequence[Row]) -> str:
 
 
 def _helps(row: Row) -> bool:
-    return any(code in HELPFUL or "explain" in text for code, text in row["advice"])
+    return any(code in HELPFUL or _EXPLAIN.search(text) for code, text in row["advice"])
 
 
 def _seconds(rows: Sequence[Row]) -> str:

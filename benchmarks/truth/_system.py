@@ -39,7 +39,6 @@ class System:
     `fixed` names constants that are not varied. `lacking` is a library without one of the terms,
     `physics` are equations that are given, `known` constants whose values are given, `wrong`
     equations that are given but lack a term. `positions` maps positions to their velocities.
-    `expected` are codes of advice that fit the library that lacks a term.
     """
 
     name: str
@@ -61,7 +60,6 @@ class System:
     sparse_rows: int | None = None
     settle: float = 0.0
     groups: tuple[str, ...] = ("plain",)
-    expected: tuple[str, ...] = ("larger-library", "explain")
 
     @property
     def states(self) -> list[str]:
