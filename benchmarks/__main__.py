@@ -80,7 +80,11 @@ def write_pages() -> None:
     for name, benchmark in (("scale", scale), ("dysts", dysts), ("truth", truth)):
         record = RECORDS / f"{name}.json"
         if record.exists():
-            (DOCS / f"{name}.md").write_text(benchmark.page(json.loads(record.read_text())))
+            text = benchmark.page(json.loads(record.read_text()))
+            earlier = RECORDS / f"{name}_before.json"
+            if earlier.exists():
+                text += "\n" + benchmark.before(json.loads(earlier.read_text()))
+            (DOCS / f"{name}.md").write_text(text)
 
 
 def write_tables(name: str, tables: Callable[[list[dict[str, Any]]], str]) -> None:

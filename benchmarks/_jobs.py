@@ -72,6 +72,14 @@ def stored(store: Path, revision: str) -> dict[str, dict[str, Any]]:
     return {entry["id"]: entry["result"] for entry in entries if entry["revision"] == revision}
 
 
+def with_results(
+    cases: Sequence[dict[str, Any]], store: Path, revision: str | None = None
+) -> list[dict[str, Any]]:
+    """Return the cases that have a result of this revision."""
+    done = stored(store, source_revision() if revision is None else revision)
+    return [case for case in cases if case["id"] in done]
+
+
 def _run(function: str, case: dict[str, Any], cpu_limit: float) -> dict[str, Any]:
     """Run one case in a new process."""
     start = time.monotonic()
@@ -130,6 +138,7 @@ def options(description: str, out: str) -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, default=1, help="number of seeds")
     parser.add_argument("--workers", type=int, default=1, help="processes at a time")
     parser.add_argument("--cpu-limit", type=float, default=300.0, help="CPU seconds of a case")
+    parser.add_argument("--stored", action="store_true", help="run none, use results in the store")
     parser.add_argument("--out", type=Path, default=Path(out), help="record to write")
     return parser
 

@@ -5,13 +5,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks._jobs import run_jobs, selected
+from benchmarks._jobs import run_jobs, selected, with_results
 from benchmarks.revision import source_revision
 
 from ._flows import names
-from ._page import page, render
+from ._page import before, page, render
 
-__all__ = ["measure", "page", "render"]
+__all__ = ["before", "measure", "page", "render"]
 
 NOISES = (0.0, 0.01, 0.05)
 CPU_LIMIT = 300.0  # seconds for a fit with its summary
@@ -28,9 +28,11 @@ def measure(
     cpu_limit: float = CPU_LIMIT,
     store: Path = STORE,
     peers: bool = False,
+    stored: bool = False,
 ) -> dict[str, Any]:
     """Return the record of our fits and of the peers' on the same runs, which are fitted again if
-    `peers` is set and read from their own record otherwise."""
+    `peers` is set and read from their own record otherwise. If `stored` is set, nothing is fitted:
+    the record is that of the cases that have results already."""
     flows = names()
     if flows is None:
         sys.exit("error: dysts_half.json is not in the folder named by ORTHOREG_DATA.")
@@ -41,14 +43,16 @@ def measure(
         for noise in NOISES
     ]
     cases = selected(cases, only, limit)
+    if stored:
+        cases = with_results(cases, store)
     done = run_jobs(
         "benchmarks.dysts._ours:our_case", cases, store, workers=workers, cpu_limit=cpu_limit
     )
-    if peers or not PEERS.exists():
+    if peers or not (stored or PEERS.exists()):
         measure_peers(cases, workers, store.with_name(store.stem + "_peers.jsonl"))
     wanted = {case["id"] for case in cases}
-    beside = {key: row for key, row in json.loads(PEERS.read_text())["rows"].items()
-              if key.rpartition("/")[0] in wanted}  # fmt: skip
+    known = json.loads(PEERS.read_text())["rows"] if PEERS.exists() else {}
+    beside = {key: row for key, row in known.items() if key.rpartition("/")[0] in wanted}
     rows = {case["id"]: case | done[case["id"]] for case in cases}
     return {"revision": source_revision(), "cpu_limit": cpu_limit, "rows": rows, "peers": beside}
 

@@ -12,7 +12,7 @@ def main() -> None:
     chosen = parser.parse_args()
     record = dysts.measure(
         chosen.only, chosen.limit, chosen.seeds, chosen.workers, chosen.cpu_limit,
-        chosen.out.with_suffix(".jsonl"), chosen.peers,
+        chosen.out.with_suffix(".jsonl"), chosen.peers, chosen.stored,
     )  # fmt: skip
     chosen.out.write_text(json.dumps(record, indent=1) + "\n")
     chosen.out.with_suffix(".md").write_text(dysts.page(record))

@@ -46,6 +46,13 @@ def page(record: dict[str, Any]) -> str:
     return text + "\n## Exact, but not called correct\n\n" + _misjudged(record)
 
 
+def before(record: dict[str, Any]) -> str:
+    """The section on an earlier revision."""
+    count = len(record["rows"])
+    text = f"## Before\n\nRevision {record['revision']}, {count} of these fits.\n\n"
+    return text + _summary_table(record)
+
+
 def _groups(record: dict[str, Any]) -> dict[tuple[float, str], dict[str, dict[str, Any]]]:
     """Results by noise and method, each by the case's id."""
     groups: dict[tuple[float, str], dict[str, dict[str, Any]]] = {}

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from benchmarks._jobs import run_jobs, selected
+from benchmarks._jobs import run_jobs, selected, with_results
 from benchmarks.revision import source_revision
 
 from ._cases import cases
-from ._page import page, render
+from ._page import before, page, render
 
-__all__ = ["measure", "page", "render"]
+__all__ = ["before", "measure", "page", "render"]
 
 CPU_LIMIT = 300.0  # seconds for a fit with its summary
 STORE = Path(__file__).parents[1] / "records" / "partial" / "truth.jsonl"
@@ -26,9 +26,13 @@ def measure(
     workers: int = 1,
     cpu_limit: float = CPU_LIMIT,
     store: Path = STORE,
+    stored: bool = False,
 ) -> dict[str, Any]:
-    """Return what was said about each model, its class, and how often statements are true."""
+    """Return what was said about each model, and its class; if `stored` is set, only of cases that
+    have results already."""
     chosen = selected(cases(seeds), only, limit)
+    if stored:
+        chosen = with_results(chosen, store)
     done = run_jobs(
         "benchmarks.truth._case:run_case", chosen, store, workers=workers, cpu_limit=cpu_limit
     )

@@ -10,7 +10,7 @@ def main() -> None:
     chosen = options(__doc__ or "", "truth.json").parse_args()
     record = truth.measure(
         chosen.only, chosen.limit, chosen.seeds, chosen.workers, chosen.cpu_limit,
-        chosen.out.with_suffix(".jsonl"),
+        chosen.out.with_suffix(".jsonl"), chosen.stored,
     )  # fmt: skip
     chosen.out.write_text(json.dumps(record, indent=1) + "\n")
     chosen.out.with_suffix(".md").write_text(truth.page(record))

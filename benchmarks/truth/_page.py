@@ -58,6 +58,13 @@ def page(record: dict[str, Any]) -> str:
     )
 
 
+def before(record: dict[str, Any]) -> str:
+    """The section on an earlier revision."""
+    rows = record["rows"]
+    text = f"## Before\n\nRevision {record['revision']}, {len(rows)} of these cases.\n\n"
+    return text + _verdicts(rows, _halves) + "\n" + _verdicts(rows, lambda r: [r["group"]], "group")
+
+
 def _about(record: dict[str, Any]) -> str:
     rows = record["rows"]
     systems = len({row["system"] for row in rows})
