@@ -53,7 +53,7 @@ def _model(drawn: Drawn, factor: float, extra: float = 0.0) -> SimpleNamespace:
         (1.02, 0.0, 0.0, "correct"),
         (1.1, 0.0, 0.0, "wrong"),  # the right terms with wrong constants
         (1.1, 0.0, 0.6, "correct"),  # noise allows no better
-        (1.0, 0.004, 0.0, "equivalent"),
+        (1.0, 0.001, 0.0, "equivalent"),
         (1.0, 0.1, 0.0, "wrong"),
     ],
 )

@@ -14,7 +14,7 @@ from ._systems import SYSTEMS
 
 COEFFICIENT_LIMIT = 0.03  # relative error of a coefficient of a correct model
 JUSTIFIED = 3.0  # standard errors (Cramer-Rao) that a coefficient may be off by
-FIELD_LIMIT = 0.01  # relative error of the field of an equivalent model, without noise
+FIELD_LIMIT = 0.002  # relative error of the field of an equivalent model, without noise
 FIELD_PER_NOISE = 2.0  # added to it for each unit of relative noise
 LARGEST_FIELD_LIMIT = 0.05
 CORRELATED = 0.9  # least correlation of two constants that count as correlated
@@ -60,6 +60,12 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def class_of(correct: bool, field_error: float, noise: float) -> str:
+    """Return the class of a model with or without the true terms and constants."""
+    limit = min(LARGEST_FIELD_LIMIT, FIELD_LIMIT + FIELD_PER_NOISE * noise)
+    return "correct" if correct else "equivalent" if field_error <= limit else "wrong"
+
+
 def _names(case: dict[str, Any]) -> dict[str, str]:
     """Other names of velocities that are not measured."""
     if case["group"] != "positions":
@@ -92,8 +98,8 @@ def _judged(
 
     Correct: the terms are the true ones, and every constant is within 3 % or within three standard
     errors of the Cramer-Rao bound. Otherwise the field of the equations, without a residual, at
-    states of other runs decides: equivalent if no equation errs by more than a limit, which is 1 %
-    and twice the noise, 5 % at most.
+    states of other runs decides: equivalent if no equation errs by more than a limit, which is
+    0.2 % and twice the noise, 5 % at most.
     """
     states, inputs = np.concatenate(test.states), np.concatenate(test.inputs)
     truth = drawn.derivatives(states, inputs)
@@ -102,7 +108,6 @@ def _judged(
         field = np.asarray(model.decompose(states, inputs if inputs.shape[1] else None)[0])
         errors = np.sqrt(np.mean((field - truth) ** 2, axis=0)) / size
     error = float(np.max(np.nan_to_num(errors, nan=np.inf, posinf=np.inf)))
-    limit = min(LARGEST_FIELD_LIMIT, FIELD_LIMIT + FIELD_PER_NOISE * case["noise"])
     pairs = _constants(case, drawn, model)
     structure = case["right"] and pairs is not None
     off = [] if pairs is None else [abs(found / true - 1) for found, true in pairs.values()]
@@ -117,7 +122,7 @@ def _judged(
                 for (found, true), bound in zip(pairs.values(), allowed, strict=True)
             )
     return {
-        "class": "correct" if within else "equivalent" if error <= limit else "wrong",
+        "class": class_of(within, error, case["noise"]),
         "structure": bool(structure),
         "field_error": error,
         "coefficient_error": worst,

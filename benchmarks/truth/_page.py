@@ -78,7 +78,7 @@ def _about(record: dict[str, Any]) -> str:
         "- **correct**: the terms are the true ones, and every constant is within 3 % or within "
         "three standard errors of the Cramer-Rao bound;\n"
         "- **equivalent**: otherwise, if the equations (without a residual) give the derivatives "
-        "of runs from other starts within 1 % plus twice the relative noise, at most 5 %, in "
+        "of runs from other starts within 0.2 % plus twice the relative noise, at most 5 %, in "
         "each equation; these count neither as correct nor as wrong;\n"
         "- **wrong**: all others.\n\n"
         "A model is *called correct* if the verdict is `explained`. Settings were chosen on the "
