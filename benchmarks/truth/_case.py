@@ -107,7 +107,7 @@ def _judged(
     with np.errstate(all="ignore"):
         field = np.asarray(model.decompose(states, inputs if inputs.shape[1] else None)[0])
         errors = np.sqrt(np.mean((field - truth) ** 2, axis=0)) / size
-    error = float(np.max(np.nan_to_num(errors, nan=np.inf, posinf=np.inf)))
+    error = float(np.max(np.nan_to_num(errors, nan=1e9, posinf=1e9)))
     pairs = _constants(case, drawn, model)
     structure = case["right"] and pairs is not None
     off = [] if pairs is None else [abs(found / true - 1) for found, true in pairs.values()]
