@@ -206,7 +206,7 @@ def _misjudged(rows: Sequence[Row]) -> str:
 
 def _failed(rows: Sequence[Row]) -> str:
     lines = [
-        f"- **{row['id']}**: {row['status']}. {row.get('error', '').strip().splitlines()[-1:]}"
+        f"- **{row['id']}**: {row['status']}. {row['error'].strip().splitlines()[-1]}"
         for row in rows
         if row["status"] != "done"
     ]
