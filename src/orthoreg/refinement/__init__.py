@@ -3,6 +3,9 @@
 from ._forecasts import forecast_error as forecast_error
 from ._integral import antiderivative as antiderivative
 from ._integral import stretches_of as stretches_of
+from ._judgement import Judgement as Judgement
+from ._judgement import Misfit as Misfit
+from ._judgement import judge as judge
 from ._likelihood import Match as Match
 from ._match import QUICK as QUICK
 from ._match import Matched as Matched

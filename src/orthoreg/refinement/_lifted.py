@@ -61,7 +61,7 @@ def match_segments(
     point = lifted.at(p, states)
     damping, converged = limits.FIRST_DAMPING, False
     for _ in range(most):
-        step, moves, gain = newton_step(point.normal, point.p, prior, damping)
+        step, moves, gain = newton_step(point.normal, point.p, prior, damping, bounds - point.p)
         if not np.isfinite(gain):
             damping *= 10
             continue
@@ -70,12 +70,14 @@ def match_segments(
             break
         if is_measured:
             step, moves, is_measured = np.zeros_like(step), starts_alone(point.normal), False
-        trial = lifted.at(*lifted.moved(point, step, moves, bounds))
+        trial = lifted.at(*lifted.moved(point, step, moves))
         told()
         before, after = point.merit + prior.cost(point.p), trial.merit + prior.cost(trial.p)
-        if np.isfinite(after) and after < before + limits.ROUNDING * abs(before):
+        closes = limits.CLOSED < point.gap and trial.gap < limits.CLOSING * point.gap
+        if np.isfinite(after) and (closes or after < before + limits.ROUNDING * abs(before)):
+            gained, is_closed = before - after, max(point.gap, trial.gap) < limits.CLOSED
             point, damping = trial, max(damping * 0.1, limits.LEAST_DAMPING)
-            if before - after < tolerance and max(point.gap, trial.gap) < limits.CLOSED:
+            if gained < tolerance and is_closed:
                 converged = True
                 break
         else:
@@ -146,10 +148,8 @@ class _Lifted:
         point: _Point,
         step: Float[np.ndarray, " P"],
         moves: Float[np.ndarray, "n B"],
-        bounds: Float[np.ndarray, "2 P"],
     ) -> tuple[Float[np.ndarray, " P"], Float[np.ndarray, "T n B"]]:
         """Constants and states after a step, which is shortened where states would move far."""
-        step = np.clip(point.p + step, *bounds) - point.p
         change = point.normal.states - point.states
         for group, by in zip(self._groups, point.by, strict=True):
             own = moves[:, group].T

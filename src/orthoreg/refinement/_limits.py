@@ -34,6 +34,8 @@ the data determine to 10% keep 0.25% of what they came with."""
 GAP_WEIGHT = 0.1
 """Dimensionless. Weight of squared gaps beside squared misfits when a step is accepted: the next
 step closes small gaps."""
+CLOSING = 0.5
+"""A step that closes gaps to this share is accepted, though trajectories without gaps fit worse."""
 LONGEST_MOVE = 0.3
 """Standard deviations of a state. A step that moves most segments further is shortened."""
 ROUNDING = 1e-9
@@ -72,3 +74,22 @@ STRETCHES = (100, 12)
 MAX_CANDIDATES, MIN_CANDIDATES = 240, 12
 """Candidate coefficients of all equations, and of one: the cost of a linearization grows with
 their number."""
+
+# -- judging -------------------------------------------------------------------------------
+JUDGED = Effort(8, 2.5, rounds=0, tolerance=0.05, evaluations=12, longest=300)
+"""Segments on which a model is judged."""
+JUDGED_ROWS = 6
+"""Rows of the longest run that a judgement needs at least."""
+JUDGED_SHARE = 0.9
+"""Share of the segments that must not run away."""
+JUDGED_ACCURACY = 0.2
+"""Of the floor: error of the integration."""
+MISFIT_FLOOR, MISFIT_FLOOR_SWITCHED = 5e-4, 5e-3
+"""Standard deviations of a state. A systematic misfit below is what integrators, files and
+derivatives of clean data leave; steps of the integration do not end at the jumps of signs."""
+MISFIT_QUANTILE = 3.72
+"""Standard normal quantile at 1 - 1e-4, for a few tests of each model."""
+CONSTANT_MARGIN = 5e-3
+"""Relative. Constants estimated from derivatives of clean data are off by less."""
+HORIZON_GROWTH = 30.0
+"""Dimensionless. Segments along which errors of the start grow more are beyond the horizon."""

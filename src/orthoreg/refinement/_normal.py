@@ -21,7 +21,8 @@ class Normal:
 
     `costs` are half the sums of squares (beyond `HUBER` linear), segment by segment. For
     constants p and starts s: `pp` = sum J_p'J_p, `ss` and `sp` segment by segment, and the scores
-    J'r by segment and stretch of it. `states` (T, n, B) is what was simulated.
+    J'r by segment and stretch of it. `states` (T, n, B) is what was simulated, `growth` how the
+    last states follow the starts.
     """
 
     costs: Float[np.ndarray, " B"]
@@ -32,6 +33,7 @@ class Normal:
     s_scores: Float[np.ndarray, "B g n"]
     states: Float[np.ndarray, "T n B"]
     sound: Bool[np.ndarray, " B"]
+    growth: Float[np.ndarray, "B n n"]
 
     @property
     def cost(self) -> float:
@@ -85,6 +87,7 @@ def normal_equations(
         s_scores=scores[..., size:],
         states=shot.states,
         sound=sound,
+        growth=np.where(sound[:, None, None], sensitivities[:, -1, :, -n:], 0.0),
     )
 
 
@@ -105,6 +108,7 @@ def joined(parts: Sequence[Normal]) -> Normal:
         s_scores=stacked("s_scores"),
         states=stacked("states", 2),
         sound=stacked("sound"),
+        growth=stacked("growth"),
     )
 
 

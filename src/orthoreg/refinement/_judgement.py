@@ -1,0 +1,188 @@
+"""Whether a field's trajectories leave more than noise, from which verdict and advice follow."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from .._field import HybridField
+from .._switched import switched
+from ..data import Dataset
+from ..losses import smooth_states
+from ..smoothing import noise_growth
+from . import _limits as limits
+from ._constants import Constants
+from ._levenberg import Prior, Solution
+from ._lifted import match_segments
+from ._problem import Problem
+from ._segments import Segments, cut
+from ._stages import lengths
+
+
+@final
+@dataclass(frozen=True)
+class Misfit:
+    """What trajectories leave of one measured state, in its standard deviation: `error` in all,
+    `noise` what varies at random from row to row, `systematic` what does not. A systematic misfit
+    smaller than `detectable` cannot be told from noise."""
+
+    error: float
+    noise: float
+    systematic: float
+    detectable: float
+
+    @property
+    def exceeds_noise(self) -> bool:
+        return self.systematic > self.detectable
+
+
+@final
+@dataclass(frozen=True)
+class Judgement:
+    """The misfit of each state (None where it was not measured) over segments of so many `rows`
+    and so much `time`; `covers_runs` says that these are whole runs."""
+
+    states: tuple[Misfit | None, ...]
+    rows: int
+    time: float
+    covers_runs: bool
+
+    @property
+    def exceeds_noise(self) -> bool:
+        return any(one is not None and one.exceeds_noise for one in self.states)
+
+
+def judge(
+    field: HybridField, data: Dataset, interpolation: Mapping[str, str] | None = None
+) -> Judgement | None:
+    """The misfit of trajectories over the longest segments within the forecast horizon, or over the
+    shortest ones that show more than noise.
+
+    Segments start at the states that fit them best, and constants may move by `CONSTANT_MARGIN`:
+    the question is whether the equations are right. Residuals of a right model are as random as
+    the noise. Those of a wrong one are alike from row to row: their covariance at a lag of one row
+    is the systematic part of their variance, and under white noise it is normal with standard
+    deviation noise^2 / sqrt(rows). Segments grow until small errors of the initial state grow
+    more than `HORIZON_GROWTH` times along them. None where trajectories cannot be followed.
+    """
+    some = data.some_runs(limits.SEARCH_ROWS)
+    some = some.only(np.arange(some.n_samples) < limits.SEARCH_ROWS)
+    problem = _problem(field, some, interpolation)
+    if problem is None:
+        return None
+    states, result = problem.smoothed, None
+    assert states is not None
+    p = problem.old
+    schedule = lengths(problem, limits.JUDGED)
+    with np.errstate(all="ignore"):
+        for length in schedule:
+            segments = cut(some, length, 10 * limits.SEARCH_ROWS)
+            found = _matched(problem, segments, p, states)
+            if found is None:
+                break
+            solution, growth = found
+            if result is not None and growth > limits.HORIZON_GROWTH:
+                break
+            p = solution.p
+            states = np.array(states)
+            states[segments.rows] = np.moveaxis(solution.normal.states, 1, 2)
+            time = float(np.median(segments.steps.sum(axis=0)))
+            whole = length == schedule[-1] and length >= int(some.run_lengths.max()) - 1
+            result = Judgement(
+                _misfits(problem, segments, solution), segments.length + 1, time, whole
+            )
+            if result.exceeds_noise:
+                break
+    return result
+
+
+def _problem(
+    field: HybridField, data: Dataset, interpolation: Mapping[str, str] | None
+) -> Problem | None:
+    measured, sizes = data.is_measured, data.states.std(axis=0)
+    if int(data.run_lengths.max()) < limits.JUDGED_ROWS or not sizes[measured].any():
+        return None
+    smoothed = smooth_states(data).values
+    fixed = [data.state_names.index(name) for name in data.velocity_of]
+    return Problem(
+        field,
+        Constants.of(field, fixed, residual=False),
+        data,
+        dict(interpolation or dict.fromkeys(data.input_names, "cubic")),
+        np.where(sizes > 0, sizes, 1.0),
+        measured,
+        growth=noise_growth(data.states, smoothed),
+        smoothed=smoothed,
+    )
+
+
+def _matched(
+    problem: Problem,
+    segments: Segments,
+    p: Float[np.ndarray, " P"],
+    states: Float[np.ndarray, "N n"],
+) -> tuple[Solution, float] | None:
+    """The segments from their best starts, and by how much errors of these grow, the median; None
+    where some are not followed."""
+    guess = np.moveaxis(states[segments.rows], 2, 1)
+    floor = limits.MISFIT_FLOOR * problem.sizes
+    left = problem.data.states - (problem.smoothed if problem.smoothed is not None else 0.0)
+    sigma = np.where(problem.measured, np.maximum(left.std(axis=0), floor), np.inf)
+    accuracy = limits.JUDGED_ACCURACY * floor
+    substeps = problem.substeps(p, guess[0], guess, segments, accuracy)
+    margin = limits.CONSTANT_MARGIN * np.abs(problem.old)
+    bounds = np.stack([problem.old - margin, problem.old + margin])
+    prior = Prior(problem.old, np.zeros(len(p)))
+    try:
+        solution = match_segments(
+            problem, segments, substeps, p, guess, sigma, prior, bounds,
+            most=limits.JUDGED.evaluations, tolerance=limits.JUDGED.tolerance, is_measured=True,
+        )  # fmt: skip
+    except np.linalg.LinAlgError:
+        return None
+    if solution.normal.sound.mean() < limits.JUDGED_SHARE:
+        return None
+    scaled = solution.normal.growth / problem.sizes[:, None] * problem.sizes
+    growth = np.linalg.norm(scaled, ord=2, axis=(1, 2))
+    return solution, float(np.median(growth[solution.normal.sound]))
+
+
+def _misfits(problem: Problem, segments: Segments, solution: Solution) -> tuple[Misfit | None, ...]:
+    normal = solution.normal
+    relative = problem.relative(segments)
+    residuals = (problem.states_of(segments) - normal.states) / relative
+    counted = (segments.weight > 0) & normal.sound
+    floor = limits.MISFIT_FLOOR
+    if switched(problem.field) is not None:
+        floor = limits.MISFIT_FLOOR_SWITCHED
+    every = np.broadcast_to(np.isfinite(relative), residuals.shape)
+    return tuple(
+        _misfit(residuals[:, c], counted & every[:, c], problem.sizes[c], floor)
+        if measured
+        else None
+        for c, measured in enumerate(problem.measured)
+    )
+
+
+def _misfit(
+    residuals: Float[np.ndarray, "T B"], counted: Bool[np.ndarray, "T B"], size: float, floor: float
+) -> Misfit:
+    """The misfit of one state, from residuals of which those beyond four times their median size
+    count as that."""
+    r = np.where(counted, residuals, 0.0) / size
+    scale = float(np.median(np.abs(r[counted]))) / 0.6745 if counted.any() else 0.0
+    r = np.clip(r, -4 * scale, 4 * scale) if scale > 0 else r
+    pairs = counted[1:] & counted[:-1]
+    count = max(int(pairs.sum()), 1)
+    together = float((r[1:] * r[:-1] * pairs).sum()) / count
+    steps = float(((r[1:] - r[:-1]) ** 2 * pairs).sum()) / (2 * count)
+    square = float((r**2).sum()) / max(int(counted.sum()), 1)
+    chance = limits.MISFIT_QUANTILE * steps / np.sqrt(count)
+    return Misfit(
+        error=float(np.sqrt(square)),
+        noise=float(np.sqrt(steps)),
+        systematic=float(np.sqrt(max(together, 0.0))),
+        detectable=float(np.sqrt(chance + floor**2)),
+    )
