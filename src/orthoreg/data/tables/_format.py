@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import final
 
 from ..._errors import DataError
+from .._checks import GAP
 
 MARKS = (
     "", "-", "--", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "err", "error", "#error",
     "#value!", "#div/0!", "missing", "?", "*", ".",
 )  # fmt: skip
 """Cells that stand for a value that is missing, in any case of letters."""
-
-GAP = 10.0
-"""A step this many times as long as those around it is a gap."""
 
 
 @final

@@ -161,10 +161,12 @@ def dataset_of(
         source_of=(lambda index: place_of(int(runs.rows[index]))[0]) if many else None,
         grouped=grouped,
         notes=notes,
+        gap=form.gap,
         is_chunk=is_chunk,
     )  # fmt: skip
     if not form.repair and not is_chunk:
-        warn_of_gaps(runs, form.gap, choice.time, source)
+        cut = replace(runs, lengths=data.run_lengths, labels=data.labels)
+        warn_of_gaps(cut, form.gap, choice.time, source)
     return data
 
 
