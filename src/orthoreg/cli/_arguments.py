@@ -3,11 +3,18 @@
 import math
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from .._errors import DataWarning, InputError, quoted, suggestion
+
+PRESET_NAMES = [
+    "recommended", "paper_orthoreg", "paper_l2", "paper_pure", "lasso", "two_stage",
+    "selection_refit",
+]  # fmt: skip
+"""Those of `presets.PRESETS`, which takes seconds to import."""
 
 _DELIMITERS = {
     "comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "space": " ", "bar": "|",
@@ -162,6 +169,20 @@ def interpolation_in(text: str | None, names: Sequence[str]) -> str | dict[str, 
         one_of(name, list(names), "An input in --interpolation")
         one_of(kind, kinds, f"--interpolation of {name}")
     return chosen
+
+
+@contextmanager
+def on_cluster(workers: int | None, address: str | None) -> Iterator[None]:
+    """Work inside goes to local workers, or to those of a scheduler at an address."""
+    from .._parallel import cluster
+
+    if workers is not None and address is not None:
+        raise InputError(
+            "--workers starts local workers and --cluster takes those of a scheduler; leave one "
+            "of them out."
+        )
+    with cluster(address if workers is None else workers):
+        yield
 
 
 def check_discovery(

@@ -127,6 +127,10 @@ class Choice:
         """Whether all wanted columns stand in a line."""
         return all(self._places(name, header) for name in self.wanted(form))
 
+    def count(self, header: Sequence[str], form: Format) -> int:
+        """How many of the wanted columns stand in a line."""
+        return sum(bool(self._places(name, header)) for name in self.wanted(form))
+
     def is_number(self, column: str) -> bool:
         """Whether a column of the header was chosen to hold numbers."""
         return any(column in (name, self._asked[name]) or name_and_unit(column)[0] == name
