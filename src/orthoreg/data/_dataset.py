@@ -40,6 +40,7 @@ class Dataset:
     `notes` say what was found out or repaired where the runs were read from a table.
     `clock` is the last input where that is the time itself, for equations that time enters.
     `filled` marks values that nobody measured, where some are missing among others of their row.
+    `unused` are the columns of the table that were not chosen.
 
     Parameters
     ----------
@@ -78,6 +79,7 @@ class Dataset:
     notes: tuple[Note, ...] = ()
     clock: str | None = None
     filled: Bool[np.ndarray, "N n"] | None = None
+    unused: tuple[str, ...] = ()
 
     def __post_init__(self):
         for name in ("times", "states", "offsets", "inputs", "derivatives"):

@@ -164,6 +164,12 @@ class Choice:
         known = {name: name_and_unit(str(header[place]))[1] for name, place in found.items()}
         return {name: unit for name, unit in known.items() if unit and name in self.numeric}
 
+    def others(self, header: Sequence[Any], found: dict[str, int]) -> tuple[str, ...]:
+        """The columns of the header that were not chosen, without their units."""
+        chosen = set(found.values())
+        names = (str(name).strip() for place, name in enumerate(header) if place not in chosen)
+        return tuple(name_and_unit(name)[0] for name in names if name)
+
     def _places(self, name: str, header: Sequence[str]) -> list[int]:
         """Where a column stands: under exactly this name, or under it and a unit."""
         if "*" in name:

@@ -127,13 +127,15 @@ def _likely_header(
     first = None
     best, most = None, 0
     for number, line in enumerate(lines, 1):
-        texts = _with_and_without_mark(line, form)
-        found = [Dialect(sign, tuple(_cells(text, sign)), number) for text in texts for sign in signs]
+        texts = _with_and_without_mark(line, form)[::-1]
+        found = [
+            Dialect(sign, tuple(_cells(text, sign)), number) for text in texts for sign in signs
+        ]
         likely = max(found, key=lambda one: (choice.count(one.header, form), _agrees(one, lines),
                                              len(one.header)))  # fmt: skip
         if choice.count(likely.header, form) > most:
             best, most = likely, choice.count(likely.header, form)
-        plain = [one for one in found[: len(signs)] if any(one.header)]
+        plain = [one for one in found[-len(signs) :] if any(one.header)]
         if first is None and plain and not is_comment(plain[0].header, (), choice, form):
             first = max(plain, key=lambda one: (_agrees(one, lines), len(one.header)))
     if best is not None:

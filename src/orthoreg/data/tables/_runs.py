@@ -162,6 +162,7 @@ def dataset_of(
         grouped=grouped,
         notes=notes,
         gap=form.gap,
+        unused=tuple(dict.fromkeys(name for part in parts for name in part.table.others)),
         is_chunk=is_chunk,
     )  # fmt: skip
     if not form.repair and not is_chunk:
