@@ -122,6 +122,7 @@ def inputs_of(model: Any, file: Path | None, until: float, reading: dict[str, An
     """The model's inputs in a table, at the times of its rows."""
     from ..data import read_table
     from ..simulation import SampledInput
+    from ._reading import in_unit_of
 
     names = tuple(name for name in model.input_names_ if name != model.clock_)
     if not names:
@@ -135,7 +136,7 @@ def inputs_of(model: Any, file: Path | None, until: float, reading: dict[str, An
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # an input may well be constant
-        given = read_table(file, model.columns_["time"], names, **reading)
+        given = read_table(file, model.columns_["time"], names, **in_unit_of(model, reading))
     if given.n_runs > 1:
         raise InputError(
             f"--inputs must be a table of one run; '{file}' holds {given.n_runs}. Keep one of them."

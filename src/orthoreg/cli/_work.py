@@ -17,7 +17,7 @@ from ..export import equation_names
 from ..plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
 from ..simulation import Rollout
 from ..summary import Summary
-from ._reading import source_of
+from ._reading import in_unit_of, source_of
 
 REPORT = "report.html"
 PLOTS = ("forecast.png", "phase.png", "residual.png", "selection.png")
@@ -43,7 +43,7 @@ def runs_for(
         [name for name in model.input_names_ if name != model.clock_],
         group or model.columns_["group"],
         positions=positions,
-        **reading,
+        **in_unit_of(model, reading),
     )
     runs = in_memory(runs)
     _warn_of_units(model, runs)
