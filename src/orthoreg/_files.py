@@ -7,7 +7,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from ._errors import InputError
+from ._errors import InputError, ModelFileError
+
+
+def existing_model(path: str | os.PathLike[str]) -> Path:
+    """The model file, which must be there."""
+    file = Path(path)
+    if file.is_dir():
+        inside = sorted(one.name for one in file.glob("*.orthoreg"))
+        has = f"The models in it: {', '.join(inside)}" if inside else "There is no model in it"
+        raise ModelFileError(f"'{path}' is a folder, not a model file. {has}.")
+    if not file.is_file():
+        raise ModelFileError(f"There is no model file '{path}'. Check the path.")
+    return file
 
 
 @contextmanager

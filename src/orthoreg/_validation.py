@@ -129,12 +129,27 @@ def with_clock(data: Data, physics: Physics | None, library: AbstractLibrary) ->
     """The data with time as an input, where a known equation or a formula of the library names it
     and no column does."""
     some = data.sample if isinstance(data, ChunkedDataset) else data
+    _check_columns(some, physics)
     name = some.time_name
     if name in some.variable_names or not _needs_clock(some, physics, library):
         return data
     if isinstance(data, ChunkedDataset):
         return data.changed(Dataset.with_clock)  # pyright: ignore[reportReturnType]
     return data.with_clock()  # pyright: ignore[reportReturnType]
+
+
+def _check_columns(data: Dataset, physics: Physics | None) -> None:
+    """Refuses a known equation with a column that was not chosen: the name would be a constant."""
+    if physics is None:
+        return
+    constants = {*dict(physics.values), *dict(physics.bounds)}
+    for name in data.unused:
+        if name not in constants and _names(physics, name):
+            raise InputError(
+                f"Physics(equations=...) names '{name}', a column of {data.source} that was not "
+                f"read. Pass inputs=['{name}'] if it is an input, or give the constant another "
+                f"name."
+            )
 
 
 def _needs_clock(data: Dataset, physics: Physics | None, library: AbstractLibrary) -> bool:
@@ -144,6 +159,11 @@ def _needs_clock(data: Dataset, physics: Physics | None, library: AbstractLibrar
         return True
     if physics is None or name in dict(physics.values):
         return False
+    return _names(physics, name)
+
+
+def _names(physics: Physics, name: str) -> bool:
+    """Whether a known equation has this word in it."""
     word = re.compile(rf"(?<![\w`]){re.escape(name)}(?![\w`(])")
     return any(word.search(side) for equation in physics.equations for side in equation)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import orthoreg as og
 from orthoreg.data import concatenate
@@ -101,3 +101,21 @@ def test_collections_of_dask():
         model.fit(og.read_table(table, "t", ["x", "y"], group="run")).coefficients_,
         rtol=1e-9, atol=1e-10,
     )  # fmt: skip
+
+
+def test_runs_with_values_that_were_filled_in_keep_their_marks(tmp_path):
+    """A sensor that writes every second row: the others are filled in, and marked."""
+    t = 0.1 * np.arange(60)
+    second = np.where(np.arange(60) % 2, np.nan, np.cos(t))
+    tables = [{"t": t, "x": size * np.sin(t), "y": size * second} for size in (1.0, 2.0, 3.0)]
+    runs = [og.read_table(table, "t", ["x", "y"], fill=True) for table in tables]
+    assert all(run.filled is not None for run in runs)
+    whole = np.concatenate([run.filled for run in runs])
+    data = og.ChunkedDataset.from_runs(iter([*runs, og.read_table(
+        {"t": t, "x": np.sin(t), "y": np.cos(t)}, "t", ["x", "y"])]), rows=100)  # fmt: skip
+    marks = [np.zeros_like(one.states, dtype=bool) if one.filled is None else one.filled
+             for one in data.chunks()]  # fmt: skip
+    assert_array_equal(np.concatenate(marks)[: len(whole)], whole)
+    assert not np.concatenate(marks)[len(whole) :].any()
+    model = og.OrthoReg("poly(1)", og.Zero()).fit(data)
+    assert_allclose(model.coefficients_[:, 1:], [[0, 1], [-1, 0]], atol=0.02)

@@ -261,7 +261,7 @@ def test_wrong_options_get_one_sentence(table, tmp_path, capsys, arguments, word
         (["simulate", "{model}", *ROLLOUT, "--inputs", "u.csv"], ["no inputs", "u.csv"]),
         (["demo", "--out", "{half}"], ["--out must be a folder", "is a file"]),
         (["demo", "--out", "{half}/deeper"], ["--out must be a folder", "is a file"]),
-        (["fit", "no.csv", *COLUMNS, "--out", "{half}"], ["--out must be a folder"]),
+        (["fit", "{model}", *COLUMNS, "--out", "{half}"], ["--out must be a folder"]),
         (["fot"], ["fot"]),
     ],
 )

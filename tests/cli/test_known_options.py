@@ -124,3 +124,21 @@ def test_equations_and_symmetries_as_text():
     assert parse_symmetry("Odd") == og.Odd()
     with pytest.raises(og.InputError, match="A symmetry must be"):
         parse_symmetry("even()")
+
+
+def test_a_column_that_was_not_chosen_is_no_constant(tmp_path, capsys):
+    t = np.linspace(0, 5, 60)
+    write_table(tmp_path / "runs.csv", {"t": t, "x": np.exp(-t), "u": np.sin(t)})
+    asked = ["fit", str(tmp_path / "runs.csv"), "--time", "t", "--states", "x"]
+    asked += ["--known", "x' = -k*x + b*u", "--out", str(tmp_path / "out")]
+    assert run(asked) == 2
+    error = capsys.readouterr().err
+    assert "--known names 'u', a column of runs.csv" in error and "Pass --inputs 'u'" in error
+
+
+@pytest.mark.slow
+def test_a_bound_holds_for_a_constant_in_a_denominator(table, tmp_path, capsys):
+    """The data say m = 1."""
+    told = ["--known", "x' = v", "--known", "v' = -4/m*x - 0.2*v", "--bound", "1.2 <= m", "--json"]
+    assert fit(table, tmp_path, *told) == 0
+    assert json.loads(capsys.readouterr().out)["parameters"]["m"]["value"] >= 1.2

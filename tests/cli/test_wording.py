@@ -165,9 +165,11 @@ def test_a_link_to_nothing_is_no_folder(tables, capsys, monkeypatch):
     [("/proc/x.csv", "can be written"), ("/dev/null", "is a device"),
      ("{folder}/good.csv/x.csv", "no folder")],
 )  # fmt: skip
-@pytest.mark.parametrize("command", [["generate", "pendulum"], ["adapt", "m.orthoreg", "x.csv"]])
+@pytest.mark.parametrize(
+    "command", [["generate", "pendulum"], ["adapt", "{folder}/good.csv", "{folder}/good.csv"]]
+)
 def test_a_file_that_cannot_be_written_is_refused_first(
     tables, capsys, monkeypatch, command, out, words
 ):
-    arguments = [*command, "--out", out.format(folder=tables)]
+    arguments = [part.format(folder=tables) for part in (*command, "--out", out)]
     assert words in refused(arguments, capsys, monkeypatch)

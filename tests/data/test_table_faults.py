@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from small_table import CSV, written
 
+import orthoreg as og
 from orthoreg import DataError, DataWarning, read_table
 
 
@@ -174,3 +175,59 @@ def test_what_is_no_table_of_numbers_is_said_with_what_would_help(tmp_path, cont
     with pytest.raises(DataError) as caught:
         read_table(written(tmp_path, content), "t", ["x"])
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "above",
+    ["", "# drive of monday, 2 laps\n", "drive of monday\nsecond lap, wet\n", "# "],
+)
+@pytest.mark.parametrize("sign", [",", ";"])
+def test_a_mistyped_column_is_the_one_that_is_named(tmp_path, above, sign):
+    """Units and spaces in the header do not make another column, or the time, seem to be absent."""
+    head = "time [s],yaw rate [rad/s],steer angle [rad]\n"
+    rows = "".join(f"{k},{k % 3},{k % 2}\n" for k in range(5))
+    file = written(tmp_path, above + (head + rows).replace(",", sign))
+    with pytest.raises(DataError, match=r"no column 'yawrate'\. Did you mean 'yaw rate'\?"):
+        read_table(file, "time", ["yawrate"])
+    with pytest.raises(DataError, match=r"no column 'tme'\. Did you mean 'time'\?"):
+        read_table(file, "tme", ["yaw rate"])
+    assert read_table(file, "time", ["yaw rate"]).unused == ("steer angle",)
+
+
+@pytest.mark.parametrize("kind", ["csv", "frame", "dict", "long", "xlsx", "parquet"])
+def test_columns_that_were_not_chosen_are_known(tmp_path, kind):
+    frame = pd.DataFrame({"t": np.arange(6.0), "x [m]": np.arange(6.0) ** 2, "u [V]": np.ones(6)})
+    source, options = frame, {}
+    if kind == "csv":
+        source = tmp_path / "a.csv"
+        frame.to_csv(source, index=False)
+    elif kind == "xlsx":
+        source = tmp_path / "a.xlsx"
+        frame.to_excel(source, index=False)
+    elif kind == "parquet":
+        source = tmp_path / "a.parquet"
+        frame.to_parquet(source)
+    elif kind == "dict":
+        source = {name: frame[name].to_numpy() for name in frame}
+    elif kind == "long":
+        source = frame.melt("t", var_name="sensor", value_name="reading")
+        options = {"long": ("sensor", "reading")}
+        assert read_table(source, "t", ["x"], **options).unused == ("u [V]",)
+        return
+    assert read_table(source, "t", ["x"], **options).unused == ("u",)
+    assert read_table(source, "t", ["x"], ["u"], **options).unused == ()
+
+
+def test_a_known_equation_with_a_column_that_was_not_chosen_is_refused():
+    t = np.linspace(0, 5, 60)
+    table = {"t": t, "x": np.exp(-t), "u": np.sin(t)}
+    physics = og.Physics(equations={"x": "-k*x + b*u"})
+    model = og.OrthoReg("poly(1)", og.Zero(), physics=physics)
+    data = read_table(table, "t", ["x"])
+    with pytest.raises(og.InputError, match=r"names 'u', a column .* Pass inputs=\['u'\]"):
+        model.fit(data)
+    for named in (
+        og.Physics(equations={"x": "-k*x + u"}, values={"u": 0.0}),
+        og.Physics(equations={"x": "-k*x + u"}, bounds={"u": (-1, 1)}),
+    ):
+        og.OrthoReg("poly(1)", og.Zero(), physics=named).fit(data)

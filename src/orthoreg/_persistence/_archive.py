@@ -5,7 +5,6 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
 from .._errors import InputError, ModelFileError, quoted
-from .._files import atomic_write
+from .._files import atomic_write, existing_model
 from ._migrate import VERSION, migrate
 
 _MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"
@@ -43,13 +42,7 @@ def write_model(
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Manifest and arrays, after every check that the file is whole and unchanged."""
-    file = Path(path)
-    if file.is_dir():
-        inside = sorted(one.name for one in file.glob("*.orthoreg"))
-        has = f"The models in it: {', '.join(inside)}" if inside else "There is no model in it"
-        raise ModelFileError(f"'{path}' is a folder, not a model file. {has}.")
-    if not file.is_file():
-        raise ModelFileError(f"There is no model file '{path}'. Check the path.")
+    file = existing_model(path)
     damaged = f"'{file.name}' is not a whole orthoreg model file"
     try:
         with zipfile.ZipFile(file) as archive:

@@ -33,11 +33,11 @@ def adapt(
     as_json: Json = False,
 ) -> None:
     """Refit a model's coefficients to new data; its terms and residual stay."""
+    check_file(out, "model.orthoreg")
     with working("Starting"):
         from .. import load
         from ._work import coefficient_dict, runs_for
 
-    check_file(out, "model.orthoreg")
     with collected_warnings() as notes:
         with working("Reading the table"):
             old = load(model)

@@ -20,14 +20,34 @@ def command_line() -> str:
     return shlex.join(["orthoreg", *ARGUMENTS.get()])
 
 
+def _existing_model(path: Path) -> Path:
+    """Checked before the command imports what reads it."""
+    from .._files import existing_model
+
+    existing_model(path)
+    return path
+
+
+def _existing_tables(files: list[Path]) -> list[Path]:
+    from ..data.tables import check_existing
+    from ._reading import source_of
+
+    check_existing(source_of(files))
+    return files
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
-ModelFile = Annotated[Path, typer.Argument(help="A model file written by 'orthoreg fit'.")]
+ModelFile = Annotated[
+    Path,
+    typer.Argument(help="A model file written by 'orthoreg fit'.", callback=_existing_model),
+]
 Tables = Annotated[
     list[Path],
     typer.Argument(
         help="Table of measurements: CSV (also packed), Excel, Parquet, Feather or Arrow. Several, "
-        "or a pattern such as 'runs/*.csv', are one run each."
+        "or a pattern such as 'runs/*.csv', are one run each.",
+        callback=_existing_tables,
     ),
 ]
 

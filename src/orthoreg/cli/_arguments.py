@@ -3,11 +3,18 @@
 import math
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from .._errors import DataWarning, InputError, quoted, suggestion
+
+PRESET_NAMES = [
+    "recommended", "paper_orthoreg", "paper_l2", "paper_pure", "lasso", "two_stage",
+    "selection_refit",
+]  # fmt: skip
+"""Those of `presets.PRESETS`, which takes seconds to import."""
 
 _DELIMITERS = {
     "comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "space": " ", "bar": "|",
@@ -115,6 +122,7 @@ def inputs_of(model: Any, file: Path | None, until: float, reading: dict[str, An
     """The model's inputs in a table, at the times of its rows."""
     from ..data import read_table
     from ..simulation import SampledInput
+    from ._reading import in_unit_of
 
     names = tuple(name for name in model.input_names_ if name != model.clock_)
     if not names:
@@ -128,7 +136,7 @@ def inputs_of(model: Any, file: Path | None, until: float, reading: dict[str, An
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # an input may well be constant
-        given = read_table(file, model.columns_["time"], names, **reading)
+        given = read_table(file, model.columns_["time"], names, **in_unit_of(model, reading))
     if given.n_runs > 1:
         raise InputError(
             f"--inputs must be a table of one run; '{file}' holds {given.n_runs}. Keep one of them."
@@ -162,6 +170,20 @@ def interpolation_in(text: str | None, names: Sequence[str]) -> str | dict[str, 
         one_of(name, list(names), "An input in --interpolation")
         one_of(kind, kinds, f"--interpolation of {name}")
     return chosen
+
+
+@contextmanager
+def on_cluster(workers: int | None, address: str | None) -> Iterator[None]:
+    """Work inside goes to local workers, or to those of a scheduler at an address."""
+    from .._parallel import cluster
+
+    if workers is not None and address is not None:
+        raise InputError(
+            "--workers starts local workers and --cluster takes those of a scheduler; leave one "
+            "of them out."
+        )
+    with cluster(address if workers is None else workers):
+        yield
 
 
 def check_discovery(

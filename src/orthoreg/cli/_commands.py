@@ -9,10 +9,12 @@ from .._errors import InputError
 from .._progress import working
 from ._app import Cluster, Json, ModelFile, Seed, Tables, Workers, app, command_line
 from ._arguments import (
+    PRESET_NAMES,
     check_discovery,
     check_file,
     check_folder,
     names_in,
+    on_cluster,
     one_of,
     positions_in,
 )
@@ -104,28 +106,12 @@ def fit(
     Writes the model, a report to look at, its plots and its summary. Options that are not given
     are as the preset has them.
     """
-    with working("Starting"):
-        from .. import RandomFeatures, Zero, read_table
-        from ..libraries import parse_library
-        from ..presets import PRESETS
-        from ..reporting import report_page
-        from ..simulation import interpolation_words
-        from ..summary import forecast_sample, forecast_scores
-        from ._work import (
-            coefficient_dict,
-            discovered,
-            draw,
-            in_memory,
-            on_cluster,
-            physics_entries,
-            second_order_entries,
-            summary_entries,
-            term_entries,
-            write_results,
-        )
+    from ..augmentations import RandomFeatures, Zero
+    from ..data import read_table
+    from ..libraries import parse_library
 
     check_folder(out)
-    one_of(preset, list(PRESETS), "--preset")
+    one_of(preset, PRESET_NAMES, "--preset")
     settings: dict[str, object] = {
         "sparsity": sparsity,
         "orthogonality": orthogonality,
@@ -145,6 +131,23 @@ def fit(
                 positions=positions_in(positions), derivatives=names_in(derivatives),
                 **reading,
             )  # fmt: skip
+        # what takes seconds to import waits until nothing that was asked is wrong
+        with working("Starting"):
+            from ..presets import PRESETS
+            from ..reporting import report_page
+            from ..simulation import interpolation_words
+            from ..summary import forecast_sample, forecast_scores
+            from ._work import (
+                coefficient_dict,
+                discovered,
+                draw,
+                in_memory,
+                physics_entries,
+                second_order_entries,
+                summary_entries,
+                term_entries,
+                write_results,
+            )
         found = None
         with working("Searching for equations" if discover else "Fitting"):
             if discover:

@@ -49,16 +49,16 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Propose formulas for what a model's library lacks, with the evidence for each."""
-    with working("Starting"):
-        from .. import load
-        from .. import report as write_report
-        from ._work import runs_for
-
     page = report or model.with_name("explained.html")
     if (out is None) != (accept is None):
         raise InputError("--accept and --out belong together: which proposal, and where to.")
     if out is not None:
         check_file(out, "model.orthoreg")
+    with working("Starting"):
+        from .. import load
+        from .. import report as write_report
+        from ._work import runs_for
+
     with collected_warnings() as notes:
         fitted = load(model)
         check_file(page, "report.html", "--report")

@@ -30,9 +30,6 @@ def export(
 ) -> None:
     """Write a model's equations as text, LaTeX, MathML or SymPy, or the whole model, residual
     included, as source: Python, C, Julia, MATLAB, Modelica, or compiled as an FMU."""
-    from .. import load
-    from .._files import atomic_write
-
     ending = "" if out is None else out.suffix.lower()
     chosen = _BY_ENDING.get(ending, "text") if format is None else format.lower()
     one_of(chosen, list(_FORMATS), "--format")
@@ -42,6 +39,9 @@ def export(
             raise InputError(f"--out must not be the model file itself; got '{out}' for both.")
     if chosen == "fmu" and out is None:
         raise InputError("--format fmu writes a file; name it, as in --out model.fmu.")
+    from .. import load
+    from .._files import atomic_write
+
     text = "" if chosen == "fmu" else _written(load(model), chosen)
     if out is not None and chosen == "fmu":
         load(model).to_fmu(out)

@@ -41,6 +41,16 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[str | None, _option("Of dates in the time column, such as '%d/%m/%Y %H:%M'.")],
         None,
     ),
+    "time_unit": (
+        Annotated[
+            str | None,
+            _option(
+                "Unit of the times, and so of all rates: ns, us, ms, s, min, h or d. Dates, and "
+                "numbers with a unit in the header, are converted to it."
+            ),
+        ],
+        None,
+    ),
     "sheet": (
         Annotated[str | None, _option("Sheet of an Excel file; the first if not given.")],
         None,
@@ -124,6 +134,15 @@ def _pair(text: str | None) -> tuple[str, str] | None:
             f"got '{text}'."
         )
     return name, value
+
+
+def in_unit_of(model: Any, reading: dict[str, Any]) -> dict[str, Any]:
+    """How to read a table for a model: with times in the unit of the model, unless one is asked
+    for."""
+    from ..data.tables import time_unit_in
+
+    fitted = time_unit_in(model.units_.get(model.columns_["time"]))
+    return {**reading, "time_unit": reading["time_unit"] or fitted}
 
 
 def source_of(files: Sequence[Path]) -> Any:

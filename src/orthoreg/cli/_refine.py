@@ -33,12 +33,12 @@ def refine(
     as_json: Json = False,
 ) -> None:
     """Refine a model's constants so that its trajectories match the measured ones."""
+    if out is not None:
+        check_file(out, "model.orthoreg")
     with working("Starting"):
         from .. import load
         from ._work import coefficient_dict, runs_for
 
-    if out is not None:
-        check_file(out, "model.orthoreg")
     with collected_warnings() as notes:
         with working("Reading the table"):
             old = load(model)

@@ -38,15 +38,15 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write one HTML page about a model: equations, verdict, charts. It opens without a network."""
+    page = out or model.with_suffix(".html")
+    check_file(page, "report.html")
+    if explain and not data:
+        raise InputError("--explain needs data: name the table after the model file.")
     with working("Starting"):
         from .. import load
         from .. import report as write_report
         from ._work import runs_for
 
-    page = out or model.with_suffix(".html")
-    check_file(page, "report.html")
-    if explain and not data:
-        raise InputError("--explain needs data: name the table after the model file.")
     with collected_warnings() as notes:
         with working("Reading the table"):
             fitted = load(model)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ._app import Cluster, Json, app
-from ._arguments import check_folder
+from ._arguments import check_folder, on_cluster
 from ._output import ERRORS, collected_warnings, print_files, print_json, table, terminal
 
 _QUICK_NOTE = "Quick look: one seed and reduced sizes. These are not the paper's experiments."
@@ -41,7 +41,6 @@ def reproduce(
     """
     from ..experiments import QUICK, Scale, write
     from ..experiments import reproduce as run
-    from ._work import on_cluster
 
     folder = out or Path("reproduction-quick" if quick else "reproduction")
     check_folder(folder)

@@ -39,14 +39,14 @@ def simulate(
     """Integrate a model from a start; divergence is reported, not an error."""
     import numpy as np
 
+    if out is not None:
+        check_file(out)
     from .. import load
     from ..data import write_table
 
-    if out is not None:
-        check_file(out)
     with collected_warnings() as notes:
-        fitted = load(model)
         first = numbers_in(start, "--start")
+        fitted = load(model)
         if len(first) != len(fitted.state_names_):
             raise InputError(
                 f"--start must give {len(fitted.state_names_)} numbers "

@@ -56,6 +56,9 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
 
 def _with_options(text: str, options: Mapping[str, str]) -> str:
     name = rf"(?<![\w.-])({'|'.join(map(re.escape, options))})"
+    text = re.sub(  # a list of names, inputs=['u']
+        rf"{name}=\[(\0\d+\0)\]", lambda found: f"{options[found[1]]} {found[2]}", text
+    )
     text = re.sub(rf"{name}=(?:\.\.\.|True\b)", lambda found: options[found[1]], text)
     text = re.sub(
         rf"{name}=([^\s,;()]*[^\s,;().])", lambda found: f"{options[found[1]]} {found[2]}", text

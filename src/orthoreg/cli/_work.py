@@ -1,25 +1,23 @@
 """What several commands do: measure a model on runs, draw its pictures, make its folder."""
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .. import summary
 from .._discovering import discover
 from .._discovery import Discovery
-from .._errors import DataWarning, InputError
+from .._errors import DataWarning
 from .._files import atomic_write
 from .._model import AbstractModel
-from .._parallel import cluster
 from .._validation import known_positions
 from ..data import ChunkedDataset, Dataset, read_table
 from ..export import equation_names
 from ..plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
 from ..simulation import Rollout
 from ..summary import Summary
-from ._reading import source_of
+from ._reading import in_unit_of, source_of
 
 REPORT = "report.html"
 PLOTS = ("forecast.png", "phase.png", "residual.png", "selection.png")
@@ -45,7 +43,7 @@ def runs_for(
         [name for name in model.input_names_ if name != model.clock_],
         group or model.columns_["group"],
         positions=positions,
-        **reading,
+        **in_unit_of(model, reading),
     )
     runs = in_memory(runs)
     _warn_of_units(model, runs)
@@ -68,18 +66,6 @@ def _warn_of_units(model: AbstractModel, runs: Dataset) -> None:
 def in_memory(runs: Dataset | ChunkedDataset) -> Dataset:
     """The runs, or of data in chunks the sample that is at hand."""
     return runs.sample if isinstance(runs, ChunkedDataset) else runs
-
-
-@contextmanager
-def on_cluster(workers: int | None, address: str | None) -> Iterator[None]:
-    """Work inside goes to local workers, or to those of a scheduler at an address."""
-    if workers is not None and address is not None:
-        raise InputError(
-            "--workers starts local workers and --cluster takes those of a scheduler; leave one "
-            "of them out."
-        )
-    with cluster(address if workers is None else workers):
-        yield
 
 
 def measure(model: AbstractModel, data: Dataset) -> dict[str, Any]:

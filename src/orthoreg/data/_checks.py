@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._errors import DataError, DataWarning, quoted
+from ..smoothing import SHORTEST
 
 LARGEST = 1e150
 """The largest size of a value: the square of a much larger one is no finite number."""
@@ -17,6 +18,10 @@ LARGEST = 1e150
 _DATES = "Convert them to seconds (or days) since the start of each run."
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+GAP = 10.0
+"""A step this many times as long as those around it is a gap."""
+
+_AROUND = 5  # steps before and after one that say how long it should be
 _EARLY = 0.1  # of the time passed so far: a row that goes back further starts a new run
 
 
@@ -271,3 +276,44 @@ def check_names(names: Sequence[str], what: str) -> tuple[str, ...]:
     if any(not name.strip() for name in result):
         raise DataError(f"{what} must not be empty text; got {list(result)}.")
     return result
+
+
+def gaps(times: Float[np.ndarray, " T"], multiple: float | int) -> Bool[np.ndarray, " steps"]:
+    """For each step whether it is longer than `multiple` times the median of the steps around it
+    (five on each side, itself left out) and of all steps."""
+    return _longer_than(times, multiple, np.median)
+
+
+def cut_at_gaps(
+    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], multiple: float | int = GAP
+) -> tuple[Int[np.ndarray, " more"], list[int]]:
+    """The offsets with runs cut where a step is longer than `multiple` times every step around it,
+    and the number of parts of each run.
+
+    Random times of sampling have no such step, other than recordings that were joined. A cut that
+    would leave a part too short to be differentiated is not made.
+    """
+    cuts, counts = [], []
+    for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        begins = [first]
+        for cut in first + 1 + np.flatnonzero(_longer_than(times[first:last], multiple, np.max)):
+            if cut - begins[-1] >= SHORTEST and last - cut >= SHORTEST:
+                begins.append(int(cut))
+        cuts += begins
+        counts.append(len(begins))
+    if len(cuts) == len(counts):
+        return offsets, counts
+    return np.array([*cuts, offsets[-1]], dtype=np.int64), counts
+
+
+def _longer_than(
+    times: Float[np.ndarray, " T"], multiple: float | int, usual: Callable[[Any], Any]
+) -> Bool[np.ndarray, " steps"]:
+    steps = np.diff(times)
+    found = np.zeros(len(steps), dtype=bool)
+    if len(steps) < 3:
+        return found
+    for i in np.flatnonzero(steps > multiple * np.median(steps)):
+        around = np.r_[steps[max(0, i - _AROUND) : i], steps[i + 1 : i + 1 + _AROUND]]
+        found[i] = steps[i] > multiple * usual(around)
+    return found

@@ -1,5 +1,6 @@
 """`Dataset`: measured runs of one system, checked once, stored flat."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, final
@@ -7,10 +8,18 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._errors import DataError, quoted
+from .._errors import DataError, DataWarning, quoted
 from ..smoothing import have_equal_steps, mean_steps
 from ._arrays import from_arrays, from_positions
-from ._checks import Place, check_finite, check_increasing, check_moving, warn_constant
+from ._checks import (
+    GAP,
+    Place,
+    check_finite,
+    check_increasing,
+    check_moving,
+    cut_at_gaps,
+    warn_constant,
+)
 from ._notes import Note
 from ._velocities import second_order
 from ._view import view
@@ -31,6 +40,7 @@ class Dataset:
     `notes` say what was found out or repaired where the runs were read from a table.
     `clock` is the last input where that is the time itself, for equations that time enters.
     `filled` marks values that nobody measured, where some are missing among others of their row.
+    `unused` are the columns of the table that were not chosen.
 
     Parameters
     ----------
@@ -69,6 +79,7 @@ class Dataset:
     notes: tuple[Note, ...] = ()
     clock: str | None = None
     filled: Bool[np.ndarray, "N n"] | None = None
+    unused: tuple[str, ...] = ()
 
     def __post_init__(self):
         for name in ("times", "states", "offsets", "inputs", "derivatives"):
@@ -184,6 +195,7 @@ class Dataset:
         source_of: Callable[[int], str] | None = None,
         derivative_names: Sequence[str] = (),
         positions: Mapping[str, str | None] | None = None,
+        gap: float | int = GAP,
         is_chunk: bool = False,
         **parts: Any,
     ) -> "Dataset":
@@ -191,7 +203,8 @@ class Dataset:
         that need no other chunk, and without velocities.
 
         `positions` are the states that are positions, with the states that are their velocities;
-        where that is None the velocity is estimated.
+        where that is None the velocity is estimated. Runs are cut at steps more than `gap` times
+        as long as all those around.
         """
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         data = cls(offsets=offsets, **parts)
@@ -223,6 +236,7 @@ class Dataset:
         check_increasing(data.times, offsets, data.time_name, place, grouped=grouped)
         if is_chunk:
             return data
+        data = _cut_at_gaps(data, gap)
         if positions:
             check_moving(data.states, data.state_names, offsets, tuple(positions), data.source)
         warn_constant(data.states, data.state_names, data.source)
@@ -376,6 +390,32 @@ class Dataset:
     def _repr_html_(self) -> str:
         """What a notebook shows: size, range and origin of each variable."""
         return view(self)
+
+
+def _cut_at_gaps(data: Dataset, gap: float | int) -> Dataset:
+    """Runs with a gap as several, with a warning. Rows with derivatives need no neighbours."""
+    if data.derivatives is not None:
+        return data
+    offsets, counts = cut_at_gaps(data.times, data.offsets, gap)
+    if offsets is data.offsets:
+        return data
+    labels = [
+        label if count == 1 else f"{label}.{number}"
+        for label, count in zip(data.labels, counts, strict=True)
+        for number in range(1, count + 1)
+    ]
+    n_gaps = sum(counts) - len(counts)
+    first = next(int(end) for end in offsets[1:] if end not in data.offsets)
+    text = (
+        f"After {data.time_name} = {data.times[first - 1]:.6g} the next row is at "
+        f"{data.times[first]:.6g}, more than {gap:g} time steps later"
+        f"{f', the first of {n_gaps} gaps' if n_gaps > 1 else ''}: the rows before and after are "
+        f"separate runs."
+    )
+    warnings.warn(f"{data.source}: {text}", DataWarning, stacklevel=4)
+    return replace(
+        data, offsets=offsets, labels=tuple(labels), notes=(*data.notes, Note("gaps", text, n_gaps))
+    )
 
 
 def concatenate(parts: Sequence[Dataset]) -> Dataset:

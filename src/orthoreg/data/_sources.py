@@ -91,7 +91,7 @@ def from_runs(runs: Any, *, rows: int = CHUNK, folder: str | None = None) -> Chu
         for number, part in enumerate(_batches(runs, rows)):
             like = part if like is None else like
             file = place / f"{number:08d}.npz"
-            names = ("times", "states", "offsets", "inputs", "derivatives")
+            names = ("times", "states", "offsets", "inputs", "derivatives", "filled")
             arrays: dict[str, Any] = {name: getattr(part, name) for name in names}
             np.savez(file, **{name: one for name, one in arrays.items() if one is not None})
             keys.append(str(file))
@@ -99,7 +99,7 @@ def from_runs(runs: Any, *, rows: int = CHUNK, folder: str | None = None) -> Chu
         if like is None:
             raise DataError("At least one run is needed; the iterable is empty.")
         none = like[:0]
-        data = ChunkedDataset.of(_Spool(replace(none, labels=())), keys, lengths)
+        data = ChunkedDataset.of(_Spool(replace(none, labels=(), filled=None)), keys, lengths)
     except BaseException:
         if folder is None:
             shutil.rmtree(place, ignore_errors=True)

@@ -25,7 +25,7 @@ from ._constants import Constant
 from ._equations import Known, Reader
 from ._knowledge import Knowledge
 from ._physics import Physics
-from ._relations import check_feasible, conserving, power_bounds, read_relation
+from ._relations import check_feasible, conserving, product_bounds, read_relation
 from ._statement import Part, check_single, inner_names, split
 from ._symmetry import Symmetries
 
@@ -87,7 +87,8 @@ class _Binding:
         self.aliases = {f"{outputs[c]}'": names[v] for c, v in rates.items()}
         self.names = {key for key, _ in physics.bounds if isinstance(key, str)}
         self.statements, self.systems = self._known_equations()
-        self.inner = inner_names(list(self.statements.values()))
+        named = {key: ends for key, ends in physics.bounds if isinstance(key, str)}
+        self.inner = inner_names(list(self.statements.values()), named)
 
     def bound(self, library: AbstractLibrary) -> Bound:
         known = {c: [split(part, self.inner) for part in one.parts]
@@ -227,12 +228,13 @@ class _Binding:
         return constants
 
     def _bounds(self, low: np.ndarray, high: np.ndarray, constants: list[Constant]) -> None:
+        named = {key: ends for key, ends in self.physics.bounds if isinstance(key, str)}
+        for one in constants:
+            if named.keys() & dict(one.powers).keys():
+                ends = product_bounds(one.powers, one.number, named)
+                self._narrow(low, high, one.equation, one.term, ends, one.text)
         for key, (least, most) in self.physics.bounds:
             if isinstance(key, str):
-                for one in constants:
-                    if dict(one.powers).keys() == {key}:
-                        ends = power_bounds(least, most, one.powers[0][1], one.number)
-                        self._narrow(low, high, one.equation, one.term, ends, key)
                 continue
             c, k = self._coefficient(key[0], key[1], "bounds")
             self._narrow(low, high, c, k, (least, most), f"{key[1]}' of '{key[0]}")

@@ -1,7 +1,7 @@
 """Relations between coefficients, as rows of a linear system."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -21,7 +21,7 @@ from ..libraries import (
     parse,
 )
 from ._knowledge import Knowledge, contradiction
-from ._statement import split
+from ._statement import Powers, is_monotonic, split
 
 _COEFFICIENT = re.compile(r"coef\s*\(")
 _FEW = 20  # relations that are checked one after the other
@@ -121,17 +121,28 @@ def _expanded(item: Expression) -> list[Expression]:
     return [item]
 
 
-def power_bounds(low: float, high: float, exponent: float, number: float) -> tuple[float, float]:
-    """Between which ends number * p**exponent lies for low <= p <= high."""
-    if exponent == 1:
-        ends = [low, high]
-    elif low >= 0:
-        ends = [_power(end, exponent) for end in (low, high)]
-    elif high <= 0 and exponent == -1:
-        ends = [-_power(-end, exponent) for end in (low, high)]
-    else:
+def product_bounds(
+    powers: Powers, number: float, bounds: Mapping[str, tuple[float, float]]
+) -> tuple[float, float]:
+    """Between which ends number * prod p**exponent lies for constants within these bounds."""
+    low = high = number
+    for name, exponent in powers:
+        ends = _power_bounds(*bounds.get(name, (-inf, inf)), exponent)
+        corners = [0.0 if not a or not b else a * b for a in (low, high) for b in ends]
+        low, high = min(corners), max(corners)
+    return low, high
+
+
+def _power_bounds(low: float, high: float, exponent: float) -> tuple[float, float]:
+    """Between which ends p**exponent lies for low <= p <= high."""
+    if not is_monotonic(low, high, exponent):
         return -inf, inf
-    ends = sorted(number * end for end in ends)
+    if exponent == 1:
+        return low, high
+    if low >= 0:
+        ends = sorted(_power(end, exponent) for end in (low, high))
+    else:
+        ends = sorted(-_power(-end, exponent) for end in (low, high))
     return ends[0], ends[1]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from jaxtyping import Float
 
 from .._errors import InputError
 from ..libraries import (
@@ -112,23 +113,53 @@ def split(item: Expression, inner: Collection[str]) -> Part:
     return Part(number, tuple(sorted(powers.items())), multiply(_ONE, *rest))
 
 
-def inner_names(statements: Sequence[Statement]) -> frozenset[str]:
-    """The constants that stand inside terms, or whose products before terms depend on each other,
-    so that coefficients that are free could not be met by any values of them."""
+def inner_names(
+    statements: Sequence[Statement], bounds: Mapping[str, tuple[float, float]]
+) -> frozenset[str]:
+    """The constants that stand inside terms; those whose products before terms depend on each
+    other, so that coefficients that are free could not be met by any values of them; and those with
+    bounds that are no bounds of a single coefficient."""
     items = [part for statement in statements for part in statement.parts]
     inner: frozenset[str] = frozenset()
     while True:
         parts = [split(item, inner) for item in items]
         found = inner.union(*(parameters_of(part.term) for part in parts))
-        products = {part.powers for part in parts if part.powers}
+        products = sorted({part.powers for part in parts if part.powers})
         if found == inner and products:
             names = sorted({name for powers in products for name, _ in powers})
-            matrix = [[dict(powers).get(name, 0.0) for name in names] for powers in products]
-            if np.linalg.matrix_rank(np.array(matrix)) < len(products):
+            matrix = np.array([[dict(one).get(name, 0.0) for name in names] for one in products])
+            if np.linalg.matrix_rank(matrix) < len(products):
                 found = inner.union(names)
+            else:
+                found = inner.union(_bounded_together(products, names, matrix, bounds))
         if found == inner:
             return inner
         inner = found
+
+
+def _bounded_together(
+    products: Sequence[Powers],
+    names: Sequence[str],
+    matrix: Float[np.ndarray, "p n"],
+    bounds: Mapping[str, tuple[float, float]],
+) -> list[str]:
+    """The constants that the products determine and whose bounds are not those of one of them."""
+    share = np.linalg.pinv(matrix) @ matrix
+    return [
+        name
+        for i, name in enumerate(names)
+        if name in bounds
+        and np.isclose(share[i, i], 1.0)
+        and not any(
+            dict(one).keys() == {name} and is_monotonic(*bounds[name], one[0][1])
+            for one in products
+        )
+    ]
+
+
+def is_monotonic(low: float, high: float, exponent: float) -> bool:
+    """Whether p**exponent lies between its values at two bounds of p exactly where p does."""
+    return exponent == 1 or low >= 0 or (high <= 0 and exponent == -1)
 
 
 def check_single(equation: str, parts: Sequence[Part]) -> None:

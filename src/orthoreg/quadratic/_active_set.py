@@ -1,4 +1,4 @@
-"""The constrained problem, by block pivoting, and where that fails by a primal active-set method.
+"""The problem with a norm or constraints: by block pivoting, else by an active-set method.
 
 Coefficients that are given, low = high, move to the right-hand side. Step by step, with an L1 norm
 the others are split into positive and negative parts, w = p - n, so that the norm is linear and
@@ -6,7 +6,8 @@ every bound is one of a single variable:
 
     min z'Hz - 2 h'z   subject to   E z = e,  low <= z <= high,   z = w or (p, n).
 
-The minimum under the equalities alone is it where it lies within the bounds. Otherwise steps go,
+Both need a Q of full rank; where it has less, proximal-point iterations give it that. Step by step,
+the minimum under the equalities alone is it where it lies within the bounds. Otherwise steps go,
 from a feasible point, to the minimum over the free variables; a variable that meets its bound on
 the way stays there, and one whose multiplier has the wrong sign is let go. By hand, since SciPy has
 no quadratic programme with equalities and bounds, and interior-point packages stop at a tolerance:
@@ -24,9 +25,12 @@ _TOLERANCE = 1e-10
 _ROUNDING = 1e-9
 _MOST_STEPS_PER_VARIABLE = 40
 _MOST_HOLDS = 20
+_PROXIMITY = 1e-7  # of each term's own square: far above rounding, far below what data determine
+_MOST_PROXIMAL_STEPS = 30
+_PROXIMAL_TOLERANCE = 1e-14  # of the slopes
 
 
-def minimise_constrained(
+def minimise(
     Q: Float[np.ndarray, "K K"],
     r: Float[np.ndarray, " K"],
     l1: float,
@@ -41,16 +45,44 @@ def minimise_constrained(
     if fixed.any():
         w = np.where(fixed, low, 0.0)
         rest = ~fixed
-        w[rest] = minimise_constrained(
+        w[rest] = minimise(
             Q[np.ix_(rest, rest)], r[rest] - Q[np.ix_(rest, fixed)] @ low[fixed], l1,
             E[:, rest], e - E[:, fixed] @ low[fixed], low[rest], high[rest],
             None if start is None else start[rest],
         )  # fmt: skip
         return w
     found = pivot(Q, r, l1, E, e, low, high, start)
-    if found is not None:
-        return found
-    return _step_by_step(Q, r, l1, E, e, low, high)
+    return found if found is not None else _proximal(Q, r, l1, E, e, low, high)
+
+
+def _proximal(
+    Q: Float[np.ndarray, "K K"],
+    r: Float[np.ndarray, " K"],
+    l1: float,
+    E: Float[np.ndarray, "q K"],
+    e: Float[np.ndarray, " q"],
+    low: Float[np.ndarray, " K"],
+    high: Float[np.ndarray, " K"],
+) -> Float[np.ndarray, " K"]:
+    """The minimiser by proximal-point iterations, for a Q of any rank.
+
+    w_next minimises the objective + |w - w_last|_P^2, P = _PROXIMITY diag(Q), a problem of full
+    rank. It leaves a slope of 2 P (w_last - w_next), so that two or three iterations reach
+    rounding.
+    """
+    size = np.diag(Q)
+    P = _PROXIMITY * np.where(size > 0, size, size.max(initial=0.0) or 1.0)
+    w = np.zeros(len(r))
+    rounding = _PROXIMAL_TOLERANCE * max(float(np.abs(r).max(initial=0.0)), l1)
+    for k in range(_MOST_PROXIMAL_STEPS):
+        problem = (Q + np.diag(P), r + P * w, l1, E, e, low, high)
+        closer = pivot(*problem, start=w if k else None)
+        if closer is None:
+            closer = _step_by_step(*problem)
+        slope, w = 2 * P * np.abs(closer - w), closer
+        if (slope <= rounding).all():
+            break
+    return w
 
 
 def _step_by_step(
@@ -72,7 +104,7 @@ def _step_by_step(
     ends = (low, high)
     low, high = low / unit, high / unit
     if l1 == 0:
-        z = _minimise(Q, r, E, e, low, high)
+        z = _single_steps(Q, r, E, e, low, high)
     else:
         z = _with_norm(Q, r, l1 * unit, E, e, low, high)
     found = np.clip(z * unit, *ends)  # scaling rounds
@@ -93,7 +125,7 @@ def _with_norm(
     h = np.concatenate([r, -r]) - np.tile(l1, 2) / 2
     lower = np.concatenate([np.maximum(low, 0.0), np.maximum(-high, 0.0)])
     upper = np.concatenate([np.maximum(high, 0.0), np.maximum(-low, 0.0)])
-    z = _minimise(H, h, np.hstack([E, -E]), e, lower, upper, parts=2)
+    z = _single_steps(H, h, np.hstack([E, -E]), e, lower, upper, parts=2)
     return z[: len(r)] - z[len(r) :]
 
 
@@ -124,7 +156,7 @@ def _excluded() -> InputError:
     )
 
 
-def _minimise(
+def _single_steps(
     H: Float[np.ndarray, "Z Z"],
     h: Float[np.ndarray, " Z"],
     E: Float[np.ndarray, "q Z"],

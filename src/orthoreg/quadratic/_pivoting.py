@@ -12,13 +12,11 @@ Where nothing changes, all conditions of the minimum hold, which is the only one
 A few rounds usually do; where they do not, or a rank is missing, the caller goes step by step.
 """
 
-from math import sqrt
-
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy.linalg import lapack
 
-_FULL_RANK = 1e-7  # as in `solve_symmetric`
+_FULL_RANK = 1e-6  # least pivot of the Cholesky factor, relative to the column's own size
 _MOST_ROUNDS = 25
 _PATIENCE = 4  # rounds without fewer coefficients to correct
 _TOLERANCE = 1e-11  # of the slopes
@@ -178,30 +176,31 @@ def _reduced(
     if not len(h):
         return (h, np.zeros(len(e))) if not len(e) else None
     if not len(e):
-        solved = _positive_definite(Q, h)
-        return None if solved is None else (solved, e)
+        cholesky = _factor(Q)
+        return None if cholesky is None else (lapack.dpotrs(cholesky, h)[0], e)  # type: ignore[attr-defined]
     sides = np.empty((1 + len(e), len(h)))
     sides[0], sides[1:] = h, E
-    solved = _positive_definite(Q, sides.T)
-    if solved is None:
+    cholesky = _factor(Q)
+    if cholesky is None:
         return None
+    solved, _ = lapack.dpotrs(cholesky, sides.T)  # type: ignore[attr-defined]
     products = E @ solved
     schur = products[:, 1:]
     factor, pull, failed = lapack.dposv(schur.T, products[:, 0] - e)  # type: ignore[attr-defined]
     # each row by its own size: equalities come in units of their own
     if failed or (factor.diagonal() <= _FULL_RANK * np.sqrt(schur.diagonal())).any():
         return None
-    return solved[:, 0] - solved[:, 1:] @ pull, 2 * pull
+    w = solved[:, 0] - solved[:, 1:] @ pull
+    # what rounding left of the equalities, which a nearly singular Q magnifies
+    more, _ = lapack.dpotrs(factor, E @ w - e)  # type: ignore[attr-defined]
+    return w - solved[:, 1:] @ more, 2 * (pull + more)
 
 
-def _positive_definite(
-    matrix: Float[np.ndarray, "f f"], right: Float[np.ndarray, " f *s"]
-) -> Float[np.ndarray, " f *s"] | None:
-    """The solution by Cholesky, as in `solve_symmetric`; None without full rank."""
-    factor, solved, failed = lapack.dposv(matrix.T, right)  # type: ignore[attr-defined]
-    if failed or factor.diagonal().min() <= _FULL_RANK * sqrt(matrix.diagonal().max()):
-        return None
-    return solved
+def _factor(matrix: Float[np.ndarray, "f f"]) -> Float[np.ndarray, "f f"] | None:
+    """The Cholesky factor; None without full rank."""
+    factor, failed = lapack.dpotrf(matrix.T)  # type: ignore[attr-defined]
+    small = _FULL_RANK * np.sqrt(np.maximum(matrix.diagonal(), 0.0))
+    return None if failed or (factor.diagonal() <= small).any() else factor
 
 
 def _is_met(

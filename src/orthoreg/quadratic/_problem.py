@@ -7,10 +7,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._errors import InputError
-from ._active_set import minimise_constrained
-from ._feature_sign import minimise_l1
+from ._active_set import minimise
+from ._gap import constrained_gap
 from ._linear import solve_symmetric
-from ._pivoting import pivot
 
 
 @final
@@ -60,31 +59,27 @@ class QuadraticProblem:
 
         `start`, the solution of a similar problem, saves steps and changes nothing else.
         """
-        if self.equalities is not None or self.bounds is not None:
-            return minimise_constrained(
-                self.Q, self.r, self.l1, *self._equalities(), *self._limits(), start
-            )
-        if self.l1 == 0:
+        if self.l1 == 0 and self.equalities is None and self.bounds is None:
             return solve_symmetric(self.Q, self.r)
-        found = pivot(self.Q, self.r, self.l1, *self._equalities(), *self._limits(), start)
-        return minimise_l1(self.Q, self.r, self.l1, start) if found is None else found
+        return minimise(self.Q, self.r, self.l1, *self._equalities(), *self._limits(), start)
 
     def value(self, w: Float[np.ndarray, " K"]) -> float:
         """w'Qw - 2 r'w + l1 |w|_1."""
         return float(w @ (self.Q @ w - 2 * self.r) + self.l1 * np.abs(w).sum())
 
     def duality_gap(self, w: Float[np.ndarray, " K"], constant: float) -> float:
-        """`constant` + value(w) minus a lower bound on its optimum.
+        """An upper bound of value(w) minus its optimum, infinite where none is at hand.
 
-        With the quadratic part written |z - Rw|^2, the residual scaled into |R'theta| <= l1/2 is a
-        feasible dual point. At l1 = 0, and under constraints, the gap is the Newton decrement: what
-        is left to gain where constraints and signs that are active stay so.
+        With the quadratic part and `constant` written |z - Rw|^2, the residual scaled into
+        |R'theta| <= l1/2 is a feasible dual point. At l1 = 0 the gap is the Newton decrement, and
+        under constraints that of `constrained_gap`.
         """
-        slope = self.r - self.Q @ w
         if self.equalities is not None or self.bounds is not None:
-            moves = self._open_moves(w)
-            left = moves @ (slope - self.l1 / 2 * np.sign(w))
-            return float(left @ solve_symmetric(moves @ self.Q @ moves.T, left))
+            most = max(constant + self.value(w), 0.0)
+            return constrained_gap(
+                self.Q, self.r, self.l1, *self._equalities(), *self._limits(), w, most
+            )
+        slope = self.r - self.Q @ w
         if self.l1 == 0:
             return float(slope @ solve_symmetric(self.Q, slope))
         fit = max(constant - 2 * self.r @ w + w @ self.Q @ w, 0.0)
@@ -97,19 +92,6 @@ class QuadraticProblem:
         """Which coefficients are held by one of two different bounds."""
         low, high = self._limits()
         return ((w <= low) | (w >= high)) & (low < high)
-
-    def _open_moves(self, w: Float[np.ndarray, " K"]) -> Float[np.ndarray, "d K"]:
-        """An orthonormal basis of the changes that no active constraint forbids."""
-        low, high = self._limits()
-        free = (w > low) & (w < high) & ((w != 0) | (self.l1 == 0))
-        matrix, _ = self._equalities()
-        if not len(matrix):
-            return np.eye(len(w))[free]
-        _, size, turned = np.linalg.svd(matrix[:, free])
-        rank = int((size > 1e-12 * max(float(size.max(initial=0.0)), 1e-300)).sum())
-        moves = np.zeros((int(free.sum()) - rank, len(w)))
-        moves[:, free] = turned[rank:]
-        return moves
 
     def only(self, terms: Int[np.ndarray, " k"]) -> "QuadraticProblem":
         """The problem with all other coefficients zero."""

@@ -54,7 +54,8 @@ def bump_windows(
     half_width: float,
     order: int,
 ) -> Windows:
-    """Windows of this half-width, a quarter of it apart, in every run that holds one.
+    """Windows of this half-width, a quarter of it apart, in every run that holds one, and none over
+    a step longer than it: nothing is known of the motion there.
 
     On equal steps sums are integrals to many digits, as the bump is smooth and vanishes at its
     ends; on others a cubic is integrated between samples. Either way polynomials up to the third
@@ -62,10 +63,17 @@ def bump_windows(
     """
     import scipy.sparse as sparse
 
-    centres, run = _centres(times, offsets, half_width)
+    fewest = min(4, int(np.diff(offsets).min(initial=4)))  # samples of a cubic
+    runs = offsets
+    offsets = np.union1d(offsets, 1 + np.flatnonzero(np.diff(times) > half_width))
+    centres, stretch = _centres(times, offsets, half_width)
     equal = have_equal_steps(times, offsets, _EQUAL).all()
-    points, weights, interpolation = _trapezoid(times, offsets) if equal else _gauss(times, offsets)
-    rows, columns = _members(points, centres, half_width, run, offsets, len(points) // len(times))
+    points, weights, interpolation = (
+        _trapezoid(times, offsets) if equal else _gauss(times, offsets, fewest)
+    )
+    rows, columns = _members(
+        points, centres, half_width, stretch, offsets, len(points) // len(times)
+    )
     s = (points[columns] - centres[rows]) / half_width
     inside = np.maximum(1 - s**2, 0.0)
     shape = (len(centres), len(points))
@@ -84,6 +92,7 @@ def bump_windows(
     slope = weighted(2 * p / h * s * low)
     bend = -2 * p * low + 4 * p * (p - 1) * s * s * lower
     curvature = weighted(bend / h**2)
+    run = np.searchsorted(runs, offsets[stretch], side="right") - 1
     return _exact(phi, slope, curvature, times, centres, half_width, run)
 
 
@@ -117,9 +126,10 @@ def _trapezoid(
 
 
 def _gauss(
-    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"]
+    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], count: int
 ) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Gauss points between each sample and the next, with the cubic through four samples around.
+    """Gauss points between each sample and the next, with the polynomial through so many samples
+    around.
 
     As many points belong to each sample; to the last of a run with weight zero.
     """
@@ -133,8 +143,8 @@ def _gauss(
     nodes, share = np.polynomial.legendre.leggauss(_GAUSS)
     points = times[index, None] + width[:, None] * (nodes + 1) / 2
     weights = width[:, None] * share / 2
-    begin = np.clip(index - 1, first, np.maximum(last - 3, first))
-    count = min(4, int(np.diff(offsets).min()))
+    begin = np.clip(index - 1, first, np.maximum(last - count + 1, first))
+    begin = np.minimum(begin, len(times) - count)  # of a stretch too short for a window
     members = begin[:, None] + np.arange(count)
     at = times[members]
     lagrange = np.ones((len(times), _GAUSS, count))

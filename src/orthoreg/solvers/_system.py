@@ -59,7 +59,11 @@ class System:
             problem.reduce(spectrum, ridge)
             for problem, ridge in zip(self.problems, ridges, strict=True)
         ]
-        solved, gap, active = self._minimum([problem for _, problem, _ in reduced], starts)
+        solved, gap, active = self._minimum(
+            [problem for _, problem, _ in reduced],
+            sum(constant for _, _, constant in reduced),
+            starts,
+        )
         lam = float(self.problems[0].regularization.orthogonality)
         fits = [
             problem.fit(
@@ -108,7 +112,8 @@ class System:
                 solved[0][self.problems[0].independent], float(moments.yy[self.equations[0]])
             )
         else:
-            solved, gap, active = self._minimum(problems)
+            square = float(moments.yy[self.equations].sum())
+            solved, gap, active = self._minimum(problems, square)
         none = np.zeros(moments.n_basis)
         return [
             one.fit(moments.n_features, np.inf, w, none, gap, held)
@@ -128,10 +133,11 @@ class System:
     def _minimum(
         self,
         problems: list[QuadraticProblem],
+        constant: float,
         starts: Sequence[Float[np.ndarray, " k"]] | None = None,
     ) -> tuple[list[np.ndarray], float, list[tuple[int, ...]]]:
         """The coefficients of each equation's terms, what is left to gain, and the terms that are
-        held by a bound."""
+        held by a bound; `constant` is what the objective has besides."""
         joint = replace(coupled(problems), equalities=self.equalities, bounds=self.bounds)
         start = None
         if starts is not None:
@@ -150,7 +156,7 @@ class System:
             first = place.stop
         for begin, w in zip(starts or (), solved, strict=starts is not None):
             begin[:] = w
-        return solved, joint.duality_gap(found, 0.0), active
+        return solved, joint.duality_gap(found, constant), active
 
     def conserving(self, fits: list[EquationFit]) -> list[EquationFit]:
         """The fits with residuals that conserve what they must."""

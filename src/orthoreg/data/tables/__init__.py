@@ -5,5 +5,7 @@ A reader (`_csv`, `_columnar`, `_excel`, `_frames`) turns a source into a `Table
 them where that was asked for.
 """
 
+from ._format import time_unit_in as time_unit_in
+from ._read import check_existing as check_existing
 from ._read import read_table as read_table
 from ._write import write_table as write_table

@@ -127,6 +127,10 @@ class Choice:
         """Whether all wanted columns stand in a line."""
         return all(self._places(name, header) for name in self.wanted(form))
 
+    def count(self, header: Sequence[str], form: Format) -> int:
+        """How many of the wanted columns stand in a line."""
+        return sum(bool(self._places(name, header)) for name in self.wanted(form))
+
     def is_number(self, column: str) -> bool:
         """Whether a column of the header was chosen to hold numbers."""
         return any(column in (name, self._asked[name]) or name_and_unit(column)[0] == name
@@ -159,6 +163,12 @@ class Choice:
         """Units in the header of the columns found, without those that tell runs apart."""
         known = {name: name_and_unit(str(header[place]))[1] for name, place in found.items()}
         return {name: unit for name, unit in known.items() if unit and name in self.numeric}
+
+    def others(self, header: Sequence[Any], found: dict[str, int]) -> tuple[str, ...]:
+        """The columns of the header that were not chosen, without their units."""
+        chosen = set(found.values())
+        names = (str(name).strip() for place, name in enumerate(header) if place not in chosen)
+        return tuple(name_and_unit(name)[0] for name in names if name)
 
     def _places(self, name: str, header: Sequence[str]) -> list[int]:
         """Where a column stands: under exactly this name, or under it and a unit."""

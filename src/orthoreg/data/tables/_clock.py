@@ -1,4 +1,4 @@
-"""Times that are written as dates, clock times, durations or counts since 1970, in seconds."""
+"""Times that are written as dates, clock times, durations or counts since 1970, as numbers."""
 
 import re
 import warnings
@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from ..._errors import DataError
 from .._notes import Note
-from ._format import Format
+from ._format import TIME_UNITS, Format
 from ._table import Table, text_of
 
 _ISO = re.compile(
@@ -58,14 +58,23 @@ def exact_clock(cells: list[str]) -> np.ndarray | None:
     return _durations(cells) if found is None else found
 
 
-def seconds_of(
+def times_of(
     table: Table, name: str, form: Format
 ) -> tuple[Float[np.ndarray, " N"], Note | None] | None:
-    """Times in seconds from the first of them where the column holds dates, durations or counts
-    since 1970, and a word on it; None where it holds plain numbers or something else."""
+    """Times from the first of them, in seconds or the unit that was asked for, where the column
+    holds dates, durations or counts since 1970, and a word on it; None where it holds plain numbers
+    or something else."""
+    size, words, _ = TIME_UNITS[form.time_unit or "s"]
+    found = _seconds_of(table, name, form, words)
+    return None if found is None else (found[0] / size, found[1])
+
+
+def _seconds_of(
+    table: Table, name: str, form: Format, unit: str
+) -> tuple[Float[np.ndarray, " N"], Note | None] | None:
     column = table.columns[name]
     if column.dtype.kind in "iuf":
-        return _from_counts(column)
+        return _from_counts(column, unit)
     if column.dtype.kind not in "mM":
         cells = [_as_text(cell) for cell in column.tolist()]
         cells = ["" if form.is_missing(cell) else cell for cell in cells]
@@ -88,16 +97,16 @@ def seconds_of(
     if column.dtype.kind == "M":
         begin = str(np.datetime64(first, "ns")).rstrip("0").rstrip(".")
         begin = str(np.datetime64(first, "ns").astype("M8[s]")) if first % _SECOND == 0 else begin
-        return seconds, Note("dates", f"'{name}' holds dates; times are seconds since {begin}.")
+        return seconds, Note("dates", f"'{name}' holds dates; times are {unit} since {begin}.")
     seconds, days = _over_midnight(seconds)
     words = f", with midnight passed {days} time{'s' * (days != 1)}" if days else ""
     return seconds, Note(
-        "durations", f"'{name}' holds clock times or durations; times are seconds from the first"
+        "durations", f"'{name}' holds clock times or durations; times are {unit} from the first"
         f"{words}.", days
     )  # fmt: skip
 
 
-def _from_counts(column: np.ndarray) -> tuple[np.ndarray, Note] | None:
+def _from_counts(column: np.ndarray, words: str) -> tuple[np.ndarray, Note] | None:
     """Counts since 1970, told by their size: every one of them lies between 2000 and 2100, within
     ten years."""
     good = column[np.isfinite(column)] if column.dtype.kind == "f" else column
@@ -113,7 +122,7 @@ def _from_counts(column: np.ndarray) -> tuple[np.ndarray, Note] | None:
             )
             return seconds, Note(
                 "epoch",
-                f"Times are {unit} since 1970, as their size tells; they are read as seconds since "
+                f"Times are {unit} since 1970, as their size tells; they are read as {words} since "
                 f"the first, {begin} UTC.",
             )
     return None

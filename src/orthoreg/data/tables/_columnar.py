@@ -47,7 +47,12 @@ def from_arrow(
 ) -> Table:
     """The columns at these places of an Arrow table."""
     columns = {name: _as_array(table.column(header[place])) for name, place in places.items()}
-    return Table(columns, source, units=choice.units(header, places))
+    return Table(
+        columns,
+        source,
+        units=choice.units(header, places),
+        others=choice.others(header, places),
+    )
 
 
 def _as_array(column: Any) -> np.ndarray:

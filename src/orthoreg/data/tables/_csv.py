@@ -88,6 +88,7 @@ def _read(
         dialect.decimal,
         units,
         notes,
+        choice.others(dialect.header, places),
     )
 
 

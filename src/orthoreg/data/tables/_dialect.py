@@ -122,18 +122,38 @@ def _with_and_without_mark(line: str, form: Format) -> list[str]:
 def _likely_header(
     lines: Sequence[str], signs: Sequence[str], choice: Choice, form: Format, source: str
 ) -> Dialect:
-    """The first line that is no comment, to tell what is there instead."""
+    """The line, and the sign between its cells, with most of the names that were asked for, to tell
+    what is there instead of the others; without any, the first line that is no comment."""
+    first = None
+    best, most = None, 0
     for number, line in enumerate(lines, 1):
-        cells = max((_cells(line.strip("\r\n"), sign) for sign in signs), key=len)
-        if any(cells) and not is_comment(cells, (), choice, form):
-            if all(is_number(cell) for cell in cells):
-                raise DataError(
-                    f"{source}, line {number}: a header with the names of columns is needed; this "
-                    f"line holds numbers. Write a line above it, such as 't,x,v'."
-                )
-            sign = next(sign for sign in signs if _cells(line.strip("\r\n"), sign) == cells)
-            return Dialect(sign, tuple(cells), number)
-    raise DataError(f"{source} is empty; a header line and rows of numbers are needed.")
+        texts = _with_and_without_mark(line, form)[::-1]
+        found = [
+            Dialect(sign, tuple(_cells(text, sign)), number) for text in texts for sign in signs
+        ]
+        likely = max(found, key=lambda one: (choice.count(one.header, form), _agrees(one, lines),
+                                             len(one.header)))  # fmt: skip
+        if choice.count(likely.header, form) > most:
+            best, most = likely, choice.count(likely.header, form)
+        plain = [one for one in found[-len(signs) :] if any(one.header)]
+        if first is None and plain and not is_comment(plain[0].header, (), choice, form):
+            first = max(plain, key=lambda one: (_agrees(one, lines), len(one.header)))
+    if best is not None:
+        return best
+    if first is None:
+        raise DataError(f"{source} is empty; a header line and rows of numbers are needed.")
+    if all(is_number(cell) for cell in first.header):
+        raise DataError(
+            f"{source}, line {first.skipped}: a header with the names of columns is needed; this "
+            f"line holds numbers. Write a line above it, such as 't,x,v'."
+        )
+    return first
+
+
+def _agrees(header: Dialect, lines: Sequence[str]) -> bool:
+    """Whether the line below a header has as many cells, of which there are several."""
+    below = next(_split_each(lines, header.skipped, header.delimiter), None)
+    return below is not None and 1 < len(header.header) == len(below[1])
 
 
 def _refuse_delimiter(lines: Sequence[str], choice: Choice, form: Format, source: str) -> None:

@@ -41,7 +41,7 @@ def read_excel(file: Path, choice: Choice, form: Format) -> Table:
         book.close()
     return Table(
         columns, file.name, "row", lambda row: int(rows[row]),
-        units=choice.units(header, places), notes=notes,
+        units=choice.units(header, places), notes=notes, others=choice.others(header, places),
     )  # fmt: skip
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
-from ..._errors import DataError
+from ..._errors import DataError, quoted
+from .._checks import GAP
 
 MARKS = (
     "", "-", "--", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "err", "error", "#error",
@@ -13,8 +14,26 @@ MARKS = (
 )  # fmt: skip
 """Cells that stand for a value that is missing, in any case of letters."""
 
-GAP = 10.0
-"""A step this many times as long as those around it is a gap."""
+
+TIME_UNITS = {
+    "ns": (1e-9, "nanoseconds", ("nanosecond", "nanoseconds")),
+    "us": (1e-6, "microseconds", ("µs", "μs", "microsecond", "microseconds")),
+    "ms": (1e-3, "milliseconds", ("msec", "millisecond", "milliseconds")),
+    "s": (1.0, "seconds", ("sec", "secs", "second", "seconds")),
+    "min": (60.0, "minutes", ("mins", "minute", "minutes")),
+    "h": (3600.0, "hours", ("hr", "hrs", "hour", "hours")),
+    "d": (86400.0, "days", ("day", "days")),
+}
+"""Units of time: their seconds, their name, and how else they are written."""
+
+
+def time_unit_in(text: str | None) -> str | None:
+    """The unit of time that a text stands for; None where it stands for none."""
+    word = (text or "").strip()
+    word = word if word in TIME_UNITS else word.lower()
+    return next(
+        (unit for unit, (_, _, others) in TIME_UNITS.items() if word in (unit, *others)), None
+    )
 
 
 @final
@@ -33,6 +52,7 @@ class Format:
     repair: bool = False
     fill: bool = False
     gap: float | int = GAP
+    time_unit: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
@@ -61,6 +81,13 @@ class Format:
                 f"long must be a pair of columns, that with the names of quantities and that with "
                 f"their values; got {self.long!r}."
             )
+        if self.time_unit is not None:
+            unit = time_unit_in(self.time_unit)
+            if unit is None:
+                raise DataError(
+                    f"time_unit must be one of {quoted(TIME_UNITS)}; got '{self.time_unit}'."
+                )
+            object.__setattr__(self, "time_unit", unit)
         if not self.gap > 1:
             raise DataError(f"gap must be a multiple of the time step above 1; got {self.gap:g}.")
 

@@ -47,7 +47,12 @@ def read_frame(frame: Any, choice: Choice, form: Format) -> Table:
         name: _as_array(index if names[place] is None else frame[names[place]])
         for name, place in places.items()
     }
-    return Table(columns, SOURCE, units=choice.units(header, places))
+    return Table(
+        columns,
+        SOURCE,
+        units=choice.units(header, places),
+        others=choice.others(header, places),
+    )
 
 
 def _as_array(column: Any) -> np.ndarray:

@@ -64,7 +64,11 @@ def from_long(table: Table, choice: Choice, form: Format) -> Table:
         columns[name] = column
     told = Note("long", f"The table is long: {len(times)} rows make {len(first)} times.")
     return replace(
-        table, columns=columns, row_of=_through(table.row_of, first), notes=(*table.notes, told)
+        table,
+        columns=columns,
+        row_of=_through(table.row_of, first),
+        notes=(*table.notes, told),
+        others=tuple(name for name in known if name and name_and_unit(name)[0] not in columns),
     )
 
 

@@ -12,7 +12,7 @@ from ._choice import Choice
 from ._chunks import read_chunks, read_dask
 from ._format import GAP, Format
 from ._frames import SOURCE, is_frame
-from ._places import arrow_files, existing, files_of, folder_of, name_of, size_of
+from ._places import arrow_files, existing, files_of, folder_of, is_address, name_of, size_of
 from ._runs import dataset_of
 from ._source import PACKED_SUFFIXES, measured_source
 
@@ -36,6 +36,7 @@ def read_table(
     comment: str | None = None,
     missing: str | Sequence[str] = (),
     date_format: str | None = None,
+    time_unit: str | None = None,
     sheet: str | None = None,
     long: Sequence[str] | None = None,
     repair: bool = False,
@@ -54,7 +55,7 @@ def read_table(
         are read by their addresses, 's3://bucket/runs/*.parquet', through fsspec.
     time
         the column of times. Dates, clock times, durations and counts since 1970 become seconds
-        since the first.
+        since the first, or what `time_unit` says.
     states
         the columns of states. Runs side by side in columns theta_1, theta_2 are `theta_*`.
     inputs
@@ -76,6 +77,10 @@ def read_table(
         marks of missing values beside the usual ones.
     date_format
         of the times, one of `datetime.strptime`.
+    time_unit
+        of the times in the data, and so of all rates: 'ns', 'us', 'ms', 's', 'min', 'h' or 'd'.
+        Dates and durations are converted to it, and so are numbers whose unit stands in the
+        header; numbers without one are taken to be in it.
     sheet
         of an Excel file.
     long
@@ -111,7 +116,8 @@ def read_table(
     choice = Choice(time, states, inputs, group, derivatives, positions)
     form = Format(
         delimiter=delimiter, decimal=decimal, encoding=encoding, comment=comment, missing=missing,
-        date_format=date_format, sheet=sheet, long=long, repair=repair or fill, fill=fill, gap=gap,
+        date_format=date_format, time_unit=time_unit, sheet=sheet, long=long, repair=repair or fill,
+        fill=fill, gap=gap,
     )  # fmt: skip
     choice.check_layout(form)
     if is_dask(path) and hasattr(path, "columns"):
@@ -123,6 +129,13 @@ def read_table(
         return read_chunks(sources, labels, choice, form, units, name, rows)
     parts = [measured_source(source, choice, form) for source in sources]
     return dataset_of(parts, labels, choice, form, units, name)
+
+
+def check_existing(path: Any) -> None:
+    """Refuses paths and patterns without a file; addresses are not looked up."""
+    for one in path if isinstance(path, list) else [path]:
+        if not is_address(one):
+            files_of(one)
 
 
 def _sources(path: Any) -> list[Any]:

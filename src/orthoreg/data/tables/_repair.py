@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from ..._errors import DataError, DataWarning
 from ...smoothing import SHORTEST
-from .._checks import begins_again
+from .._checks import begins_again, gaps
 from .._notes import Note
-
-_AROUND = 5  # steps before and after one that say how long it should be
 
 
 @final
@@ -78,20 +76,6 @@ def mend(
         ]
     mended, doubled = _averaged(runs, pieces)
     return mended, notes + _told(counts, doubled, gap)
-
-
-def gaps(times: Float[np.ndarray, " T"], multiple: float | int) -> Bool[np.ndarray, " steps"]:
-    """For each step whether it is longer than `multiple` times the median of the steps around it
-    (five on each side, itself left out) and of all steps."""
-    steps = np.diff(times)
-    if len(steps) < 3:
-        return np.zeros(len(steps), dtype=bool)
-    likely = np.flatnonzero(steps > multiple * np.median(steps))
-    found = np.zeros(len(steps), dtype=bool)
-    for i in likely:
-        around = np.r_[steps[max(0, i - _AROUND) : i], steps[i + 1 : i + 1 + _AROUND]]
-        found[i] = steps[i] > multiple * np.median(around)
-    return found
 
 
 def warn_of_gaps(runs: Runs, multiple: float | int, time_name: str, source: str) -> None:

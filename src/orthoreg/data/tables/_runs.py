@@ -12,9 +12,9 @@ from ..._errors import DataError
 from .._dataset import Dataset
 from .._notes import Note
 from ._choice import Choice
-from ._clock import seconds_of
+from ._clock import times_of
 from ._fill import bridge, fill
-from ._format import Format
+from ._format import TIME_UNITS, Format, time_unit_in
 from ._layout import RUN, clean_pattern
 from ._numbers import numbers_of
 from ._repair import Runs, mend, warn_of_gaps
@@ -47,19 +47,24 @@ class Measured:
 
 
 def measured(table: Table, choice: Choice, form: Format) -> Measured:
-    """The numbers of a table; times in seconds where they were dates or durations."""
+    """The numbers of a table; times in seconds where they were dates or durations, or in the unit
+    that was asked for."""
     group = RUN if choice.patterns else choice.group
     keys = None if group is None else _keys(table, group)
     notes, units = table.notes, dict(table.units)
     if units:
         words = ", ".join(f"{name} in {unit}" for name, unit in units.items())
         notes += (Note("units", f"Units by the header: {words}.", len(units)),)
-    clock = seconds_of(table, choice.time, form)
+    clock = times_of(table, choice.time, form)
     if clock is None:
         times = numbers_of(table, choice.time, form, group or "")
+        if form.time_unit is not None:
+            times, converted = _converted(times, units.get(choice.time), choice, form.time_unit)
+            notes += converted
+            units[choice.time] = form.time_unit
     else:
         times, told = clock
-        units[choice.time] = "s"
+        units[choice.time] = form.time_unit or "s"
         notes += (told,) if told else ()
     names = tuple(choice.numeric[1:])
     values = np.empty((len(times), len(names)))
@@ -69,6 +74,23 @@ def measured(table: Table, choice: Choice, form: Format) -> Measured:
     if not len(times):
         raise DataError(f"{table.source} holds no rows below its header; at least one is needed.")
     return Measured(np.array(times), values, names, keys, table, units, notes)
+
+
+def _converted(
+    times: Float[np.ndarray, " N"], written: str | None, choice: Choice, unit: str
+) -> tuple[Float[np.ndarray, " N"], tuple[Note, ...]]:
+    """Times in this unit, of such in the unit that the header has, and a word on it."""
+    known = time_unit_in(written)
+    if known in (None, unit):
+        return times, ()
+    rates = [*choice.derivatives, *(v for v in choice.positions.values() if v)]
+    if rates:
+        raise DataError(
+            f"time_unit must be left out, or be '{known}' as the header has it: '{rates[0]}' was "
+            f"measured in that unit of time."
+        )
+    words = f"'{choice.time}' holds {TIME_UNITS[known][1]}; times are {TIME_UNITS[unit][1]}."
+    return times * (TIME_UNITS[known][0] / TIME_UNITS[unit][0]), (Note("time-unit", words),)
 
 
 def _keys(table: Table, group: str) -> Stretches:
@@ -161,10 +183,13 @@ def dataset_of(
         source_of=(lambda index: place_of(int(runs.rows[index]))[0]) if many else None,
         grouped=grouped,
         notes=notes,
+        gap=form.gap,
+        unused=tuple(dict.fromkeys(name for part in parts for name in part.table.others)),
         is_chunk=is_chunk,
     )  # fmt: skip
     if not form.repair and not is_chunk:
-        warn_of_gaps(runs, form.gap, choice.time, source)
+        cut = replace(runs, lengths=data.run_lengths, labels=data.labels)
+        warn_of_gaps(cut, form.gap, choice.time, source)
     return data
 
 

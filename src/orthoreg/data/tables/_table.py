@@ -24,7 +24,8 @@ class Table:
     """Chosen columns by the names that they were chosen by, as numbers, dates or text.
 
     `row_of` gives the number that a user finds a row by: `row_word` 'line' of a file, or 'row'.
-    `decimal` is the sign that text writes decimals with. `units` are those of the header.
+    `decimal` is the sign that text writes decimals with. `units` are those of the header,
+    `others` its columns that were not chosen.
     """
 
     columns: dict[str, np.ndarray]
@@ -34,6 +35,7 @@ class Table:
     decimal: str = "."
     units: dict[str, str] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    others: tuple[str, ...] = ()
 
     def at(self, row: int) -> str:
         """'runs.csv, line 18'."""
