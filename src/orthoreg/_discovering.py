@@ -38,6 +38,7 @@ from .fitting import Fit, describe
 from .libraries import AbstractLibrary, Expression, Fourier, Polynomial, as_library
 from .losses import Measured
 from .physics import Bound, Physics, bind_physics
+from .refinement import Matched
 from .selection import Chosen
 
 _TRIED = 24  # combinations whose trajectories are matched
@@ -162,22 +163,21 @@ class _Search:
         scores = np.array([one.score for one in found])
         weights = np.exp(scores[0] - scores)
         near = [one for one in found if one.score - found[0].score < _BEHIND][:_SHARPENED]
-        fields = [
-            self.ranking.sharpened(one) if one in near and self._goes_on() else one.field
+        matches = [
+            self.ranking.sharpened(one) if one in near and self._goes_on() else one.matched
             for one in found
         ]
-        points = points_around(self._rows.extent)
+        points, best = points_around(self._rows.extent), matches[0].field
         models = [
-            DiscoveredModel(
-                self._model(one.combination, field),
+            self._model(one.combination, matched).ranked(
                 one.score,
                 one.score - found[0].score,
                 float(weight),
                 one.is_base,
-                self._difference(points, fields[0], field) if i else None,
+                self._difference(points, best, matched.field) if i else None,
             )
-            for i, (one, field, weight) in enumerate(
-                zip(found, fields, weights / weights.sum(), strict=True)
+            for i, (one, matched, weight) in enumerate(
+                zip(found, matches, weights / weights.sum(), strict=True)
             )
         ]
         return Discovery(tuple(models), timed_out=not self._goes_on())
@@ -250,11 +250,15 @@ class _Search:
                         terms[other].add(one.field.features.terms[k])
         return terms
 
-    def _model(self, one: Combination, field: HybridField) -> OrthoReg:
+    def _model(self, one: Combination, matched: Matched) -> DiscoveredModel:
+        field = matched.field
         result = describe(field, self._rows)
         certificate = certify(result, self._rows.outputs, field.features.names, normalized=True)
-        fit = Fit(field, certificate, None, None, self._rows.extent.range)
-        model = OrthoReg(
+        fit = Fit(
+            field, certificate, None, None, self._rows.extent.range,
+            refinement=matched.refinement(),
+        )  # fmt: skip
+        model = DiscoveredModel(
             one.library, Zero(), selection=Chosen(one.library_terms), physics=one.physics
         )
         return model._learn(fit, self._names)

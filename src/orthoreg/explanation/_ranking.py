@@ -27,13 +27,21 @@ _RUN_AWAY = 1e4  # nats of a model that follows nothing at all
 @final
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A combination whose constants were matched, its score in nats, and the states of the rows
-    that were looked at as it has them."""
+    """A combination, what matching its constants gave, and its score in nats."""
 
     combination: Combination
-    field: HybridField
+    matched: Matched
     score: float
-    states: Float[np.ndarray, "N n"]
+
+    @property
+    def field(self) -> HybridField:
+        """The terms with the constants that were matched."""
+        return self.matched.field
+
+    @property
+    def states(self) -> Float[np.ndarray, "N n"]:
+        """The states of the rows that were looked at as the model has them."""
+        return self.matched.states
 
     @property
     def is_base(self) -> bool:
@@ -78,11 +86,11 @@ class Ranking:
         )
         self._found.append((one, matched))
 
-    def sharpened(self, one: Ranked) -> HybridField:
+    def sharpened(self, one: Ranked) -> Matched:
         """The field with its constants matched as well as they can be."""
         whole = one.combination
         bounds = whole.parameter_bounds
-        return self._matcher.match(one.field, bounds, whole.knowledge, effort=FULL).field
+        return self._matcher.match(one.field, bounds, whole.knowledge, effort=FULL)
 
     def ranked(self) -> list[Ranked]:
         """Best first, one of each set of terms. Scores are those of the longest segments that
@@ -102,7 +110,7 @@ class Ranking:
             used = np.asarray(field.coefficients) != 0
             key = tuple((int(c), field.features.names[k]) for c, k in np.argwhere(used))
             if key not in best or score < best[key].score:
-                best[key] = Ranked(one, field, score, matched.states)
+                best[key] = Ranked(one, matched, score)
         return sorted(best.values(), key=lambda one: one.score)
 
     def _longest(self) -> int:

@@ -13,6 +13,8 @@ from ..physics import Knowledge
 from ._constants import Constants
 from ._levenberg import eliminated
 from ._problem import Problem
+from ._refine import matched_result
+from ._result import Refinement
 from ._stages import Effort, Stage, first_precision, run_stage
 
 QUICK = Effort(rounds=1, tolerance=0.05, evaluations=8, substeps=8)
@@ -27,6 +29,15 @@ _UNDETERMINED = 1e-13
 
 
 @final
+class Ended(NamedTuple):
+    """Where a match ended: its problem, the last stage, and the first one."""
+
+    problem: Problem
+    stage: Stage
+    first: Stage
+
+
+@final
 class Matched(NamedTuple):
     """A field whose constants follow segments, and the mean square of what each state is off, by
     the length of these: in units of its noise where this grows with the state, and zero where it
@@ -35,6 +46,14 @@ class Matched(NamedTuple):
     field: HybridField
     misfits: dict[int, Float[np.ndarray, " n"]]
     states: Float[np.ndarray, "N n"]
+    ended: Ended | None = None
+
+    def refinement(self) -> Refinement | None:
+        """Return the constants with their joint covariance; None if no segment was followed."""
+        if self.ended is None:
+            return None
+        with np.errstate(all="ignore"):
+            return matched_result(*self.ended)
 
 
 @final
@@ -75,21 +94,24 @@ class Matcher:
         if not problem.constants.size:
             return Matched(field, misfits, smooth)
         stage: Stage | None = None
+        first: Stage | None = None
         with np.errstate(all="ignore"):
             for length in self.lengths:
                 ends = problem.constants.bounds(problem.field, bounds, known)
                 found = _stage(problem, length, stage, smooth, ends, effort)
                 if found is None:
                     break
-                stage = found
+                stage, first = found, first or found
                 problem = replace(problem, field=problem.constants.write(problem.field, stage.p))
                 misfits[length] = _misfit(problem, stage)
                 if not goes_on(length, misfits[length]):
-                    return Matched(problem.field, misfits, smooth)
-            if stage is not None and self.prune:
+                    return Matched(problem.field, misfits, smooth, Ended(problem, stage, first))
+            if stage is None or first is None:
+                return Matched(problem.field, misfits, smooth)
+            if self.prune:
                 problem, stage = self._pruned(problem, stage, smooth, bounds, known, effort)
                 misfits[stage.length] = _misfit(problem, stage)
-        return Matched(problem.field, misfits, smooth)
+        return Matched(problem.field, misfits, smooth, Ended(problem, stage, first))
 
     @property
     def lengths(self) -> list[int]:
