@@ -9,9 +9,8 @@ from jaxtyping import Float
 from ._discovery import Difference, DiscoveredModel, Discovery
 from ._errors import InputError
 from ._estimator import OrthoReg
-from ._explaining import equation_text, until
+from ._explaining import TRIED, until
 from ._field import HybridField
-from ._progress import progress
 from ._threads import one_thread
 from ._validation import as_dataset, training_rows, with_clock
 from .augmentations import Zero
@@ -19,34 +18,21 @@ from .data import ChunkedDataset, Dataset
 from .diagnostics import certify
 from .explanation import (
     Atom,
-    Candidate,
     Combination,
-    Gap,
-    Measurements,
-    Ranked,
-    Ranking,
-    best_combinations,
-    combine,
-    couple,
-    coupled_systems,
-    explain_rows,
-    measurements,
+    ModelSearch,
+    SearchInput,
     points_around,
 )
 from .export import equation_names
 from .fitting import Fit, describe
-from .libraries import AbstractLibrary, Expression, Fourier, Polynomial, as_library
+from .libraries import AbstractLibrary, Fourier, Polynomial, as_library
 from .losses import Measured
 from .physics import Bound, Physics, bind_physics
 from .refinement import Matched
 from .selection import Chosen
 
-_TRIED = 24  # combinations whose trajectories are matched
-_TRIED_BESIDE = 3  # the same beside coupled equations that are clearly better
 _SHARPENED = 3  # models whose constants are matched as well as they can be
 _BEHIND = 20.0  # nats, from which on they are not
-_FARTHEST = 60.0  # nats behind the best candidate of an equation
-_SHARING = 3  # models whose terms may be in other equations too
 
 
 @one_thread()
@@ -60,7 +46,7 @@ def discover(
     physics: Physics | None = None,
     functions_of_time: bool = False,
     minutes: float | None = None,
-    tried: int = _TRIED,
+    tried: int = TRIED,
 ) -> Discovery:
     """Ranked models of runs in time.
 
@@ -113,14 +99,13 @@ def discover(
         raise InputError(f"tried must be a whole number of at least 1; got {tried!r}.")
     base = Polynomial(2) + Fourier(1) if library is None else as_library(library)
     data = data.with_clock() if functions_of_time else with_clock(data, physics, base)
-    search = _Search(data, base, physics, atoms, library is not None, goes_on)
-    search.run(tried)
-    return search.result()
+    models = _Models(data, base, physics, atoms, library is not None, goes_on)
+    return models.discovered(tried)
 
 
 @final
-class _Search:
-    """One data set, and what was found for it so far."""
+class _Models:
+    """The search over one data set, and its result as models."""
 
     def __init__(
         self,
@@ -131,40 +116,38 @@ class _Search:
         is_expected: bool,
         goes_on: Callable[[], bool],
     ):
-        self._data, self._physics, self._atoms = data, physics, atoms
-        self._is_expected, self._goes_on = is_expected, goes_on
+        self._data, self._physics, self._goes_on = data, physics, goes_on
         probe = OrthoReg(augmentation=Zero())
         self._rows, self._names = training_rows(probe, Measured(), data, None, None, None)
-        self._bound = self._bind(base)
-        if self._bound.features.parameters:
+        bound = self._bind(base)
+        if bound.features.parameters:
             raise InputError(
                 "discover() estimates no constants inside known equations or library terms, such "
-                f"as '{self._bound.features.parameters[0]}'. Fit a model that has them, then ask "
+                f"as '{bound.features.parameters[0]}'. Fit a model that has them, then ask "
                 "model.explain(data)."
             )
-        self.ranking = Ranking(data, self._names["input_interpolation_"])
+        given = SearchInput(
+            data,
+            bound.features,
+            bound.knowledge,
+            self._bind,
+            self._names["input_interpolation_"],
+            Measured(),
+            self._rows.point_extent.sample,
+            physics,
+            atoms,
+            is_expected=is_expected,
+        )
+        self._search = ModelSearch(given, goes_on)
 
-    def run(self, tried: int) -> None:
-        """Searches and ranks; twice where there is noise, unless equations with several
-        accelerations explain what others do not."""
-        rows = self._measured(None)
-        gaps = self._gaps(rows, {})
-        is_coupled = self._rank_coupled(rows, gaps)
-        self._rank(gaps, min(tried, _TRIED_BESIDE) if is_coupled else tried)
-        found = self.ranking.ranked()
-        if self.ranking.is_noisy and self._goes_on() and not is_coupled:
-            states = found[0].states if len(found[0].states) == self._data.n_samples else None
-            rows = self._measured(states)
-            self._rank(self._gaps(rows, self._shared(found[:_SHARING])), tried)
-
-    def result(self) -> Discovery:
+    def discovered(self, tried: int) -> Discovery:
         """The models, best first, with where each parts from the best."""
-        found = self.ranking.ranked()
+        found = self._search.run(tried)
         scores = np.array([one.score for one in found])
         weights = np.exp(scores[0] - scores)
         near = [one for one in found if one.score - found[0].score < _BEHIND][:_SHARPENED]
         matches = [
-            self.ranking.sharpened(one) if one in near and self._goes_on() else one.matched
+            self._search.ranking.sharpened(one) if one in near and self._goes_on() else one.matched
             for one in found
         ]
         points, best = points_around(self._rows.extent), matches[0].field
@@ -188,67 +171,6 @@ class _Search:
             physics or self._physics, library, data.variable_names, data.state_names,
             dict(data.given_rates), data.clock_place,
         )  # fmt: skip
-
-    def _measured(self, states: Float[np.ndarray, "N n"] | None) -> Measurements:
-        found = measurements(Measured(), self._data, states=states)
-        return found.defined_at(self._rows.point_extent.sample)
-
-    def _gaps(self, rows: Measurements, shared: dict[int, set[Expression]]) -> list[Gap]:
-        return explain_rows(
-            rows,
-            self._bound.features,
-            self._atoms,
-            knowledge=self._bound.knowledge,
-            shared=shared,
-            is_expected=self._is_expected,
-            goes_on=self._goes_on,
-        )
-
-    def _rank(self, gaps: Sequence[Gap], tried: int) -> None:
-        """The best combinations of candidates, and that of the base library alone, matched."""
-        near = [
-            [one for one in gap.candidates if one.score - gap.candidates[0].score < _FARTHEST]
-            for gap in gaps
-        ]
-        chosen = best_combinations(near, tried)
-        base = tuple(gap.base for gap in gaps)
-        always = [chosen[0], base]
-        ordered = [*always, *(one for one in chosen[1:] if one != base)]
-        with progress("Matching trajectories", float(len(ordered))) as show:
-            for done, candidates in enumerate(ordered):
-                if done >= len(always) and not self._goes_on():
-                    break
-                show(float(done), "; ".join(equation_text("", one)[4:] for one in candidates))
-                self.ranking.add(self._combined(candidates))
-
-    def _rank_coupled(self, rows: Measurements, gaps: Sequence[Gap]) -> bool:
-        """Matches systems in which several accelerations stand together, unless something is given
-        that they might contradict; whether there are any."""
-        if self._physics is not None:
-            return False
-        systems = coupled_systems(rows, gaps, self._goes_on)
-        with progress("Matching coupled equations", float(len(systems))) as show:
-            for done, system in enumerate(systems):
-                show(float(done), "several accelerations in one equation")
-                if done == 0 or self._goes_on():
-                    self.ranking.add(couple(system, self._bind, rows))
-        return bool(systems)
-
-    def _combined(self, candidates: Sequence[Candidate]) -> Combination:
-        data = self._data
-        count, given = float(data.n_samples), dict(data.given_rates)
-        return combine(candidates, self._bind, data.state_names, count, given, self._physics)
-
-    def _shared(self, found: Sequence[Ranked]) -> dict[int, set[Expression]]:
-        """For each equation the terms that others have in these models."""
-        terms = {c: set[Expression]() for c in range(self._data.n_states)}
-        for one in found:
-            used = np.asarray(one.field.coefficients) != 0
-            for c, k in np.argwhere(used).tolist():
-                for other in terms:
-                    if other != c:
-                        terms[other].add(one.field.features.terms[k])
-        return terms
 
     def _model(self, one: Combination, matched: Matched) -> DiscoveredModel:
         field = matched.field

@@ -11,7 +11,6 @@ from jaxtyping import Float
 from ._estimator import OrthoReg
 from ._html import html_lines, html_sentences
 from ._model import AbstractModel
-from ._scikit import clone
 from .augmentations import AbstractAugmentation
 from .export import equation_names
 from .fitting import Recipe
@@ -64,7 +63,7 @@ class DiscoveredModel(AbstractModel):
     that of the constants which were ranked.
     """
 
-    score: float  # pyright: ignore[reportIncompatibleMethodOverride]
+    score: float  # type: ignore[assignment]
     gap: float
     weight: float
     is_base: bool
@@ -100,8 +99,9 @@ class DiscoveredModel(AbstractModel):
         difference: Difference | None,
     ) -> Self:
         """Set the place in the list; return the model itself."""
-        self.score, self.gap, self.weight = score, gap, weight
-        self.is_base, self.difference = is_base, difference
+        vars(self).update(
+            score=score, gap=gap, weight=weight, is_base=is_base, difference=difference
+        )
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -157,9 +157,9 @@ class DiscoveredModel(AbstractModel):
         return plain
 
     def __sklearn_clone__(self) -> OrthoReg:
-        return clone(self._plain())
+        return self._plain()
 
-    def _repr_html_(self) -> str:
+    def _html_repr(self) -> str:
         base = ", base library" if self.is_base else ""
         part = "" if self.difference is None else html_sentences([str(self.difference)])
         return f"gap {self.gap:.1f} nats{base}{html_lines(self.to_mathml())}{part}"
@@ -236,7 +236,7 @@ class Discovery:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the equations of each model, best first."""
-        return "".join(f"<div><b>[{i}]</b> {one._repr_html_()}</div>"
+        return "".join(f"<div><b>[{i}]</b> {one._html_repr()}</div>"
                        for i, one in enumerate(self.models))  # fmt: skip
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from .._field import HybridField
 from ..data import Dataset
+from ..libraries import Expression, Parameter, parameters_of, substitute, to_text
 from ..losses import cleaned, is_noisy, smooth_states
 from ..refinement import FULL, Matched, Matcher
 from ..smoothing import noise_growth, noise_level
@@ -107,8 +108,7 @@ class Ranking:
                 score = self._score(matched.misfits[reached], least, _price(one, field))
                 if reached < length:
                     score = lowest + max(score - self._best(reached, least), _HOPELESS)
-            used = np.asarray(field.coefficients) != 0
-            key = tuple((int(c), field.features.names[k]) for c, k in np.argwhere(used))
+            key = _structure(field)
             if key not in best or score < best[key].score:
                 best[key] = Ranked(one, matched, score)
         return sorted(best.values(), key=lambda one: one.score)
@@ -146,6 +146,19 @@ class Ranking:
         """N/2 log of the misfit over the least one, and the price."""
         ratio = np.maximum((misfit / least)[self._measured], 1.0)
         return 0.5 * self._count * float(np.log(ratio).sum()) + price
+
+
+def _structure(field: HybridField) -> frozenset[tuple[int, str]]:
+    """The terms of each equation, whatever their parameters are called."""
+    used = np.asarray(field.coefficients) != 0
+    return frozenset(
+        (int(c), to_text(_with_plain_names(field.features.terms[k]))) for c, k in np.argwhere(used)
+    )
+
+
+def _with_plain_names(term: Expression) -> Expression:
+    names = sorted(parameters_of(term))
+    return substitute(term, {name: Parameter(f"p{i}") for i, name in enumerate(names)})
 
 
 def _price(one: Combination, field: HybridField) -> float:
