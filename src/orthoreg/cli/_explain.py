@@ -51,6 +51,9 @@ def explain(
     """Propose formulas for what a model's library lacks, with the evidence for each."""
     from .. import load
     from .. import report as write_report
+    from .._accepting import extended
+    from .._validation import in_states_of
+    from ._stored import read_stored, search_key, write_stored
     from ._work import runs_for
 
     page = report or model.with_name("explained.html")
@@ -62,21 +65,29 @@ def explain(
         fitted = load(model)
         check_file(page, "report.html", "--report")
         runs = runs_for(fitted, data, time, group, reading)
-        with working("Searching"):
-            found = fitted.explain(runs, minutes=minutes, functions_of_time=functions_of_time)
+        key = search_key(model, runs, functions_of_time)
+        stored = read_stored(model, key) if accept is not None and page.exists() else None
+        if stored is None:
+            with working("Searching"):
+                found = fitted.explain(runs, minutes=minutes, functions_of_time=functions_of_time)
+            files = [write_stored(model, key, found)]
+            stored = read_stored(model, key)
+            assert stored is not None
+            with working("Writing the report"):
+                write_report(fitted, page, runs, explanation=found, command=command_line())
+        else:
+            files = []
         larger = None
-        if accept is not None:
+        if accept is not None and out is not None:
             with working("Fitting"):
-                larger = found.accept(accept)
-            assert out is not None
+                larger = extended(fitted, [stored.addition(accept)], in_states_of(fitted, runs))
             larger.save(out)
-        with working("Writing the report"):
-            write_report(fitted, page, runs, explanation=found, command=command_line())
+    files = [*([] if out is None else [out]), page, *files]
     if as_json:
         return print_json(
             {
                 **data_entries(paths_of(data), runs),
-                **found.to_dict(),
+                **stored.entries,
                 "accepted": None if larger is None else larger.equations(),
                 "model": None if out is None else str(out),
                 "report": str(page),
@@ -86,9 +97,9 @@ def explain(
     console = terminal()
     print_reading(console, name_of(data), runs)
     console.print()
-    console.print(repr(found), markup=False)
-    if larger is not None and out is not None:
+    console.print(stored.text, markup=False)
+    if larger is not None:
         console.print()
         print_equations(console, larger.equations())
     console.print()
-    print_files(console, [page] if out is None else [out, page])
+    print_files(console, files)
