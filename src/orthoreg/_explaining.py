@@ -35,6 +35,7 @@ from .physics import Bound, Physics, bind_physics
 TRIED = 24
 """Combinations of candidates that are matched to trajectories."""
 _MOST_PROPOSALS = 8
+_MOST_RESAMPLES = 0.5  # that must prefer a proposal which extrapolates worse than the library
 _FEWEST_STEPS = 4  # rows of a run, up to which there is no trajectory to match
 
 
@@ -49,7 +50,8 @@ def explanation_of(
     minutes: float | None,
     functions_of_time: bool,
 ) -> Explanation:
-    """The proposals for a fitted model on these data."""
+    """The proposals for a fitted model on these data, by their scores. One that is worse than the
+    library on the outer shell of the data comes after all that are not."""
     goes_on = until(minutes)
     loss = model.recipe().loss
     data = known_dataset(model, X, y, t, u)
@@ -74,7 +76,10 @@ def explanation_of(
         )
         for one in shown
     ]
-    found = sorted(found, key=lambda one: -one.gain)
+    found = sorted(
+        (one for one in found if one.outside >= 0 or one.probability > _MOST_RESAMPLES),
+        key=lambda one: (one.outside < 0, -one.gain),
+    )
     result = Explanation(model, given, tuple(found), timed_out=not goes_on())
     for one in found:
         one._explanation.append(result)

@@ -69,13 +69,17 @@ class Ranking:
         self._measured, self._count = data.is_measured, float(data.n_samples)
         self._variance = np.maximum(data.states.var(axis=0), 1e-300)
         self._found: list[tuple[Combination, Matched]] = []
+        self._settled: set[frozenset[tuple[int, str]]] = set()
 
     @property
     def is_noisy(self) -> bool:
         return self._matcher.prune
 
     def add(self, one: Combination) -> None:
-        """Matches one combination."""
+        """Matches one combination, unless one of the same terms was matched on all lengths."""
+        terms = _structure(one.field)
+        if terms in self._settled:
+            return
         price = _price(one, one.field)
 
         def goes_on(length: int, misfit: np.ndarray) -> bool:
@@ -86,12 +90,16 @@ class Ranking:
             one.field, one.parameter_bounds, one.knowledge, goes_on=goes_on
         )
         self._found.append((one, matched))
+        if self._matcher.lengths[-1] in matched.misfits:
+            self._settled.add(terms)
 
     def sharpened(self, one: Ranked) -> Matched:
         """The field with its constants matched as well as they can be."""
         whole = one.combination
         bounds = whole.parameter_bounds
-        return self._matcher.match(one.field, bounds, whole.knowledge, effort=FULL)
+        return self._matcher.match(
+            one.field, bounds, whole.knowledge, effort=FULL, after=one.matched
+        )
 
     def ranked(self) -> list[Ranked]:
         """Best first, one of each set of terms. Scores are those of the longest segments that

@@ -84,19 +84,24 @@ class Matcher:
         known: Knowledge | None = None,
         *,
         effort: Effort = QUICK,
+        after: "Matched | None" = None,
         goes_on: Callable[[int, np.ndarray], bool] = lambda length, misfit: True,
     ) -> Matched:
         """The field with constants that follow segments of a few lengths, as long as they are
-        followed at all and `goes_on` after each length with its misfit."""
+        followed at all and `goes_on` after each length with its misfit. A field that was matched
+        before begins with the longest segments of that match."""
         problem = self._problem(field, known)
         misfits: dict[int, np.ndarray] = {}
         smooth = np.array(self.data.states)
         if not problem.constants.size:
             return Matched(field, misfits, smooth)
-        stage: Stage | None = None
-        first: Stage | None = None
+        lengths, stage, first = self.lengths, None, None
+        if after is not None and after.ended is not None:
+            stage, first = after.ended.stage, after.ended.first
+            misfits, smooth = dict(after.misfits), np.array(after.states)
+            lengths = [length for length in lengths if length >= stage.length]
         with np.errstate(all="ignore"):
-            for length in self.lengths:
+            for length in lengths:
                 ends = problem.constants.bounds(problem.field, bounds, known)
                 found = _stage(problem, length, stage, smooth, ends, effort)
                 if found is None:
