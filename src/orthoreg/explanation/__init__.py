@@ -11,7 +11,6 @@ from ._evidence import Alternative as Alternative
 from ._evidence import Constant as Constant
 from ._evidence import Evidence as Evidence
 from ._evidence import gather_evidence as gather_evidence
-from ._evidence import points_around as points_around
 from ._evidence import short_terms as short_terms
 from ._judged import Judged as Judged
 from ._judged import Judgement as Judgement
@@ -21,6 +20,7 @@ from ._measurements import Measurements as Measurements
 from ._models import ModelSearch as ModelSearch
 from ._models import SearchInput as SearchInput
 from ._observing import measurements as measurements
+from ._points import points_around as points_around
 from ._proposals import Gap as Gap
 from ._proposals import explain_rows as explain_rows
 from ._ranking import Ranked as Ranked

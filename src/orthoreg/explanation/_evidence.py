@@ -7,18 +7,16 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..data import Extent
 from ..libraries import parameters_of, to_text
 from ._candidates import Candidate, interval_half
 from ._equation import Equation
 from ._judged import Judged, Judgement
+from ._points import points_around
 
 _SHELL = 0.8  # of the rows are inside
 _RESAMPLES = 200
 _LEVEL = 1.96
 _TOLD_APART = 7.0  # nats
-_REACH = 1.5  # times the ranges of the data, within which candidates are compared
-_POINTS = 2000
 
 
 @final
@@ -203,16 +201,6 @@ def _changes(before: Mapping[str, float], found: Candidate) -> dict[str, tuple[f
         if shape.known and not parameters_of(term)
     }
     return {name: (before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after}}
-
-
-def points_around(extent: Extent) -> Float[np.ndarray, "P V"]:
-    """Points drawn within one and a half times the range of the data; a variable of one sign keeps
-    it."""
-    middle, half = (extent.high + extent.low) / 2, (extent.high - extent.low) / 2
-    low, high = middle - _REACH * half, middle + _REACH * half
-    low = np.where(extent.low >= 0, np.maximum(low, 0.0), low)
-    high = np.where(extent.high <= 0, np.minimum(high, 0.0), high)
-    return np.random.default_rng(0).uniform(low, high, (_POINTS, len(middle)))
 
 
 def _alternative(

@@ -1,7 +1,8 @@
 """Candidates of one equation with the scores of the whole models that have them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import final
 
 import numpy as np
@@ -9,11 +10,14 @@ import numpy as np
 from ._candidates import Candidate, candidate
 from ._combinations import column_of
 from ._equation import Equation
+from ._points import points_around
 from ._projection import project
 from ._proposals import LEAST_GAIN, Gap
 from ._ranking import Ranked
 
 _FARTHEST = 60.0  # nats behind the best model, up to which others are proposed
+
+_SAME = 1e-3  # of the size of a right-hand side: a smaller difference is that of a descent's end
 
 Place = tuple[int, int | None]
 """Term k and its inner parameter i, or None for the coefficient of term k."""
@@ -22,12 +26,16 @@ Place = tuple[int, int | None]
 @final
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A candidate, the score in nats of the best model that has it, and the 95% intervals of its
-    constants, where trajectories were matched."""
+    """A candidate, and the score in nats of the best model that has it."""
 
     candidate: Candidate
     score: float
-    intervals: Mapping[Place, tuple[float, float]] = field(default_factory=dict)
+    find_intervals: Callable[[], Mapping[Place, tuple[float, float]]] = dict
+
+    @cached_property
+    def intervals(self) -> Mapping[Place, tuple[float, float]]:
+        """The 95% intervals of the constants, where trajectories were matched."""
+        return self.find_intervals()
 
 
 @final
@@ -72,9 +80,22 @@ def _judgement(
             continue
         if one.score - best > _FARTHEST:
             continue
-        if not any(one.candidate.proposes_the_same(other.candidate) for other in proposals):
+        if not any(_is_same(equation, one.candidate, other.candidate) for other in proposals):
             proposals.append(one)
     return Judgement(equation, base, tuple(proposals))
+
+
+def _is_same(equation: Equation, one: Candidate, other: Candidate) -> bool:
+    """Whether two candidates propose the same formula, or are the same function within and around
+    the data, such as sin(a - b) and sin(b - a)."""
+    if one.proposes_the_same(other):
+        return True
+    points = points_around(equation.rows.extent)
+    with np.errstate(all="ignore"):
+        values = np.stack([one.values(points), other.values(points)])
+    values = values[:, np.isfinite(values).all(axis=0)]
+    size = np.sqrt(np.mean(values**2)) if values.size else 0.0
+    return bool(size > 0 and np.abs(values[0] - values[1]).max() <= _SAME * size)
 
 
 def _matched(one: Ranked, equation: Equation) -> Judged | None:
@@ -112,7 +133,7 @@ def _matched(one: Ranked, equation: Equation) -> Judged | None:
     return Judged(
         replace(new, snapped=snapped),
         one.score,
-        _intervals(one, equation.output, old, kept, columns),
+        partial(_intervals, one, equation.output, old, kept, columns),
     )
 
 

@@ -90,9 +90,7 @@ def _left_out(
     several times, hence the last results are kept, by the content of the arrays."""
     usual = int(np.median(np.diff(offsets)))
     candidates = [(w, d) for d in _DEGREES for w in _WINDOWS if d + 1 < w <= max(usual, 5)]
-    key = b"".join(
-        hashlib.sha256(np.ascontiguousarray(one)).digest() for one in (times, values, offsets)
-    )
+    key = b"".join(hashlib.sha256(one.tobytes()).digest() for one in (times, values, offsets))
     if key not in _recent:
         while len(_recent) >= _MOST_RECENT:
             _recent.pop(next(iter(_recent)), None)
