@@ -66,23 +66,21 @@ def explain(
         check_file(page, "report.html", "--report")
         runs = runs_for(fitted, data, time, group, reading)
         key = search_key(model, runs, functions_of_time)
-        stored = read_stored(model, key) if accept is not None and page.exists() else None
+        proposals = page.with_suffix(".json")
+        stored = read_stored(proposals, key) if accept is not None and page.exists() else None
         if stored is None:
             with working("Searching"):
                 found = fitted.explain(runs, minutes=minutes, functions_of_time=functions_of_time)
-            files = [write_stored(model, key, found)]
-            stored = read_stored(model, key)
+            write_stored(proposals, key, found)
+            stored = read_stored(proposals, key)
             assert stored is not None
             with working("Writing the report"):
                 write_report(fitted, page, runs, explanation=found, command=command_line())
-        else:
-            files = []
         larger = None
         if accept is not None and out is not None:
             with working("Fitting"):
                 larger = extended(fitted, [stored.addition(accept)], in_states_of(fitted, runs))
             larger.save(out)
-    files = [*([] if out is None else [out]), page, *files]
     if as_json:
         return print_json(
             {
@@ -102,4 +100,4 @@ def explain(
         console.print()
         print_equations(console, larger.equations())
     console.print()
-    print_files(console, files)
+    print_files(console, [page, proposals] if out is None else [out, page])

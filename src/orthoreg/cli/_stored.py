@@ -1,4 +1,4 @@
-"""The proposals of `explain` beside the model, so that accepting one does not search again."""
+"""The proposals of `explain` beside its report, so that accepting one does not search again."""
 
 import hashlib
 import json
@@ -14,8 +14,6 @@ from .._errors import InputError
 from .._explanation import Explanation
 from .._files import atomic_write
 from ..data import Dataset
-
-_NAME = "explained.json"
 
 
 @final
@@ -47,24 +45,22 @@ def search_key(model: Path, data: Dataset, functions_of_time: bool) -> str:
     return key.hexdigest()
 
 
-def write_stored(model: Path, key: str, found: Explanation) -> Path:
-    """Write the proposals beside the model."""
+def write_stored(path: Path, key: str, found: Explanation) -> None:
+    """Write the proposals."""
     values = {
         "key": key,
         "text": repr(found),
         **found.to_dict(),
         "additions": [one.addition(str(i)).to_dict() for i, one in enumerate(found.proposals)],
     }
-    path = model.with_name(_NAME)
     with atomic_write(path) as stream:
         stream.write(json.dumps(values, indent=1).encode())
-    return path
 
 
-def read_stored(model: Path, key: str) -> StoredExplanation | None:
+def read_stored(path: Path, key: str) -> StoredExplanation | None:
     """Return the proposals for exactly this model and these data; None if there are none."""
     try:
-        values = json.loads(model.with_name(_NAME).read_text())
+        values = json.loads(path.read_text())
         if values["key"] != key:
             return None
         entries = {"proposals": list(values["proposals"]), "timed_out": bool(values["timed_out"])}
