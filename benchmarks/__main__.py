@@ -17,12 +17,14 @@ from benchmarks import (
     adaptation,
     beyond,
     defaults,
+    dysts,
     knowledge,
     measurements,
     residuals,
     scale,
     strengths,
     suite,
+    truth,
 )
 from benchmarks.guard import guard
 
@@ -36,6 +38,8 @@ BENCHMARKS = {
     "measurements": measurements,
     "scale": scale,
     "knowledge": knowledge,
+    "dysts": dysts,
+    "truth": truth,
 }
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -73,9 +77,14 @@ def write_pages() -> None:
     write_tables("residuals", residuals.residuals_table)
     write_tables("defaults", defaults.defaults_tables)
     write_tables("beyond", beyond.beyond_table)
-    record = RECORDS / "scale.json"
-    if record.exists():
-        (DOCS / "scale.md").write_text(scale.page(json.loads(record.read_text())))
+    for name, benchmark in (("scale", scale), ("dysts", dysts), ("truth", truth)):
+        record = RECORDS / f"{name}.json"
+        if record.exists():
+            text = benchmark.page(json.loads(record.read_text()))
+            earlier = RECORDS / f"{name}_before.json"
+            if earlier.exists():
+                text += "\n" + benchmark.before(json.loads(earlier.read_text()))
+            (DOCS / f"{name}.md").write_text(text)
 
 
 def write_tables(name: str, tables: Callable[[list[dict[str, Any]]], str]) -> None:

@@ -44,7 +44,7 @@ def test_explanations_and_discoveries_are_typeset():
     y = -x + 0.5 * np.sin(3 * x)
     model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(x, y)
     shown = model.explain(x, y)._repr_html_()
-    assert shown.count("<math") == 1 and "sin(3*x0)" in shown
+    assert shown.count("<math") >= 2 and "sin(3*x0)" not in shown
     assert "0.5000" in text(shown)
     whole = model.explain(x, -x)._repr_html_()
     assert "Nothing to add" in whole and "<math" not in whole

@@ -11,8 +11,15 @@ from ._errors import InputError
 from ._html import html_sentences, html_table
 from ._model import AbstractModel
 from ._scikit import check_is_fitted
-from .export import equation_names, learned_equations, significant
+from .export import (
+    equation_names,
+    learned_equations,
+    significant,
+    typeset_formula,
+    typeset_sentence,
+)
 from .selection import ConfoundedPair, TermEvidence, term_evidence
+from .summary._words import whole_percent
 
 _COLUMNS = ("equation", "term", "95 % interval", "probability")
 NOTABLE = 0.05
@@ -53,7 +60,10 @@ class Bootstrap:
 
     def _repr_html_(self) -> str:
         """The same as a table of a notebook."""
-        return html_table(_COLUMNS, self._rows(), words=2) + html_sentences(self._pairs())
+        names = [name for name in self.feature_names if name.isidentifier()]
+        rows = [(row[0], typeset_formula(row[1], names), *row[2:]) for row in self._rows()]
+        pairs = [typeset_sentence(pair, names) for pair in self._pairs()]
+        return html_table(_COLUMNS, rows, words=2) + html_sentences(pairs)
 
     def _learned(self) -> list[int]:
         learned = learned_equations(self.output_names, self.velocity_of)
@@ -71,7 +81,7 @@ class Bootstrap:
                     "" if place else f"{output}'",
                     self.feature_names[k],
                     _interval(*self.interval[c, k].tolist()) if self.support[c, k] else "left out",
-                    f"{100 * self.probability[c, k]:.0f} %",
+                    whole_percent(float(self.probability[c, k])),
                 ))  # fmt: skip
             if not len(shown):
                 rows.append((f"{output}'", "no terms", "", ""))

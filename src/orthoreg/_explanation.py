@@ -9,7 +9,8 @@ from ._accepting import Addition, extended
 from ._errors import InputError
 from ._html import html_lines, html_sentences, html_table
 from .explanation import Alternative, Candidate, Constant
-from .export import equation_mathml
+from .export import equation_mathml, typeset_sentence
+from .summary._words import whole_percent
 
 
 @final
@@ -136,11 +137,13 @@ class Explanation:
         """What a notebook shows: the equations that are proposed, each with its evidence."""
         if not self.proposals:
             return html_sentences([repr(self)])
+        names = self.model.field_.features.variables
         columns = ("", "equation lacks", "gain", "explains inside", "outer shell", "preferred")
         rows = [
             (
-                f"[{i}]", f"{one.equation}': {one.formula}", f"{one.gain:.0f} nats",
-                _percent(one.inside), _percent(one.outside), _percent(one.probability),
+                f"[{i}]", typeset_sentence(f"{one.equation}': {one.formula}", names),
+                f"{one.gain:.0f} nats",
+                *map(whole_percent, (one.inside, one.outside, one.probability)),
             )
             for i, one in enumerate(self.proposals)
         ]  # fmt: skip
@@ -167,9 +170,9 @@ def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
     lines = [
         f"{one.equation}' lacks {one.formula}",
         f"    {one.text}",
-        f"    gain {one.gain:.0f} nats; explains {_percent(one.inside)} of what the library leaves "
-        f"inside, {_percent(one.outside)} on the outer shell; preferred in "
-        f"{_percent(one.probability)} of resamples",
+        f"    gain {one.gain:.0f} nats; explains {whole_percent(one.inside)} of what the library "
+        f"leaves inside, {whole_percent(one.outside)} on the outer shell; preferred in "
+        f"{whole_percent(one.probability)} of resamples",
     ]
     lines += [
         f"    {c.name}: {c.value:.5g}"
@@ -193,7 +196,3 @@ def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
 def vars_of(one: Any) -> dict[str, Any]:
     """The fields of a record."""
     return dict(vars(one))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

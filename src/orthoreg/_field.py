@@ -43,7 +43,7 @@ class HybridField:
 
     def neural(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f_aug at samples."""
-        if not self._has_residual:
+        if not self.has_residual:
             return np.zeros((len(variables), len(self.coefficients)))
         residual = _in_blocks(lambda rows: self.basis(rows) @ self.weights, variables)
         if np.any(self.correction):
@@ -57,7 +57,7 @@ class HybridField:
 
     def values(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
         """f at samples."""
-        if not self._has_residual:
+        if not self.has_residual:
             return self.symbolic(variables)
         found = self.symbolic(variables)
         found += self.neural(variables)
@@ -83,7 +83,7 @@ class HybridField:
         return symbolic + (residual if self.region is None else self.region.gated(z, residual, jnp))
 
     @cached_property
-    def _has_residual(self) -> bool:
+    def has_residual(self) -> bool:
         """Whether f_aug is anything but zero."""
         held = None if self.region is None else self.region.held
         return any(

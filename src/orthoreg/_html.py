@@ -2,13 +2,21 @@
 
 from collections.abc import Sequence
 from html import escape as _escape
+from typing import final
 
 _CELL = "padding:.3em .8em .3em 0;vertical-align:top"
 _NUMBER = "padding:.3em 0 .3em .8em;vertical-align:top;text-align:right;white-space:nowrap"
 
 
+@final
+class Markup(str):
+    """HTML, which `escape` leaves as it is."""
+
+
 def escape(text: str) -> str:
     """Text that HTML shows as it is; a number stays with its percent sign."""
+    if isinstance(text, Markup):
+        return text
     return _escape(text.replace(" %", "\u00a0%"))
 
 

@@ -14,6 +14,7 @@ from ._explaining import explanation_of
 from ._explanation import Explanation
 from ._model_parts import model_params, model_parts, restore
 from ._persistence import write_model
+from ._progress import step
 from ._reading import AbstractReading
 from ._refining import (
     keeps_runs,
@@ -40,7 +41,7 @@ from .fitting import (
     Runs,
     adapt,
     fit_all,
-    follow_trajectories,
+    fit_runs,
     knowledge_of,
     needs_rows,
 )
@@ -717,15 +718,15 @@ def fit_together(
     else:
         rows, names = run_rows(data, recipes[0].loss)
     # models change only when all fits are done: one that fails leaves earlier ones whole
-    fits = fit_all(recipes, rows)
     data = data.sample if isinstance(data, ChunkedDataset) else data
     runs: Runs | None = None
     if data is not None and data.derivatives is None:
         runs = Runs(data, names["loss_"], names["input_interpolation_"])
-        fits = [
-            follow_trajectories(recipe, fit, rows, runs) if recipe.follows_trajectories else fit
-            for recipe, fit in zip(recipes, fits, strict=True)
-        ]
+    with step("Choosing terms"):
+        if runs is not None and all(recipe.follows_trajectories for recipe in recipes):
+            fits = [fit_runs(recipe, rows, runs) for recipe in recipes]
+        else:
+            fits = fit_all(recipes, rows)
     n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
     warn_of_few_rows(len(rows), len(names["state_names_"]), n_terms)
     runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs

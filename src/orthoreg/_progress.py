@@ -31,6 +31,24 @@ def working(what: str) -> Iterator[None]:
 
 
 @contextmanager
+def step(what: str) -> Iterator[None]:
+    """Names the step that runs inside on the moving sign of `working`, if there is one.
+
+    Also a decorator: `@step("Choosing terms")`.
+    """
+    sign = _sign.get()
+    if sign is None:
+        yield
+        return
+    before = sign.status
+    sign.update(f"{what} ...")
+    try:
+        yield
+    finally:
+        sign.update(before)
+
+
+@contextmanager
 def progress(
     description: str, total: float | None, *, after: float = 2.0
 ) -> Iterator[Callable[[float, str], None]]:

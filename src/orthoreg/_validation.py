@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ._errors import DataWarning, InputError, quoted
+from ._progress import step
 from ._scikit import BaseEstimator, validate_data
 from .data import (
     AnyRows,
@@ -147,6 +148,7 @@ def _needs_clock(data: Dataset, physics: Physics | None, library: AbstractLibrar
     return any(word.search(side) for equation in physics.equations for side in equation)
 
 
+@step("Smoothing the measurements")
 def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRows, dict[str, Any]]:
     """The rows of runs, with the names that they bring to the model. What is chosen by the data is
     chosen on so many runs as are needed, the same ones whether data are in memory or in chunks."""

@@ -95,6 +95,7 @@ def test_fit_prints_one_json_object(table, tmp_path, capsys):
 
 
 def test_fit_prints_equations_for_people(table, tmp_path, capsys):
+    (tmp_path / "residual.png").touch()  # of an earlier fit
     assert run(["fit", str(table), *COLUMNS, "--residual", "0", "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     places = [
@@ -105,6 +106,7 @@ def test_fit_prints_equations_for_people(table, tmp_path, capsys):
         )
     ]  # fmt: skip
     assert places == sorted(places)
+    assert "residual.png" not in out and not (tmp_path / "residual.png").exists()
 
 
 def test_simulate_writes_what_the_model_says(fitted, tmp_path, capsys):

@@ -106,6 +106,17 @@ def test_a_constant_state_is_warned_of(tmp_path, source):
         read_table(path, "time", ["x"], group="trial")
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_labels_of_a_numeric_column_have_no_trailing_zeros(tmp_path, source):
+    columns = dict(t=[0.0, 1.0, 0.0, 1.0], x=[1.0, 2.0, 3.0, 4.0], load=[0.0, 0.0, 0.5, 0.5])
+    path = table(tmp_path, source, columns)
+    assert read_table(path, "t", ["x"], group="load").labels == ("0", "0.5")
+    written = csv(tmp_path, "t,x,load\n0,1,0.0000\n1,2,0.0000\n0,3,0.5000\n1,4,0.5000\n")
+    assert read_table(written, "t", ["x"], group="load").labels == ("0", "0.5")
+    versions = csv(tmp_path, "t,x,load\n0,1,1.1\n1,2,1.1\n0,3,1.10\n1,4,1.10\n")
+    assert read_table(versions, "t", ["x"], group="load").labels == ("1.1", "1.10")
+
+
 def test_integer_and_text_labels_read_alike(tmp_path):
     columns = TABLE | {"trial": [7, 3] * 3}
     for source in SOURCES:

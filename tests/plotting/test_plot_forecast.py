@@ -146,6 +146,17 @@ def test_inputs_stand_in_a_thin_panel_below():
     assert layout_faults(figure) == []
 
 
+def test_an_input_that_is_held_is_drawn_in_steps():
+    pushes = [np.where(TIMES < TIMES[len(TIMES) // 2], 0.0, 1.0)[:, None]] * 2
+    data = oscillator(u=pushes, input_names=["push"])
+    figure = plot_forecast(data, [run.states for run in data])
+    (line,) = lines_of(figure.axes[4], "input")
+    assert line.get_drawstyle() == "steps-post"
+    assert_allclose(line.get_xdata(), TIMES[[0, len(TIMES) // 2, -1]])
+    ramp = plot_forecast(data, [run.states for run in data], interpolation={"push": "linear"})
+    assert lines_of(ramp.axes[4], "input")[0].get_drawstyle() == "default"
+
+
 def test_a_million_rows_are_thinned_to_their_envelope():
     t = np.arange(1_000_000) * 0.01
     x = np.cos(t)[:, None]

@@ -68,7 +68,7 @@ def test_a_short_run_has_no_interval():
     assert "not known" in str(found)
     summary = model.summary(data)
     assert all(row.low is None and row.high is None for row in summary.terms if row.coefficient)
-    assert any(note.startswith("No intervals: the rows are too few") for note in summary.notes)
+    assert any(note.startswith("No intervals: there are too few rows") for note in summary.notes)
     assert "not known" in str(summary)
 
 

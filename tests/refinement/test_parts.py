@@ -88,7 +88,7 @@ def test_all_steps_at_once_are_steps_one_by_one(noisy_lv):
     states, sound = problem.simulate(problem.old, starts, segments, 2)
     found = problem.evaluator(segments, 2, guess)(problem.old, starts, np.ones(2))
     assert sound.all()
-    assert_allclose(found.states, states, rtol=1e-9)
+    assert_allclose(found.states, states, rtol=1e-5)
 
 
 def test_elimination_is_the_dense_solution(noisy_lv):

@@ -10,8 +10,9 @@ from scipy.integrate import solve_ivp
 
 import orthoreg as og
 from orthoreg.refinement import choose_structure
-from orthoreg.refinement._beam import beam_search, solved
-from orthoreg.refinement._integral import NormalEquations, integral_form
+from orthoreg.refinement._integral import integral_form
+from orthoreg.refinement._linearization import Quadratic
+from orthoreg.refinement._subsets import descend, neighbours
 from orthoreg.smoothing import noise_growth
 
 t = np.linspace(0, 12, 241)
@@ -26,8 +27,8 @@ def test_integrals_of_exact_states_give_the_coefficients():
     data = og.Dataset.from_arrays(x, t)
     terms = lambda z: np.column_stack([np.ones(len(z)), z[:, 1], z[:, 0] * z[:, 1]])  # noqa: E731
     found = integral_form(data, x, terms, np.ones_like(x))
-    assert_allclose(solved(found[0], (0, 1, 2)), [0, 0, -0.4], atol=2e-4)
-    assert_allclose(solved(found[1], (0, 1, 2)), [0, -0.3, 0.4], atol=2e-4)
+    assert_allclose(np.linalg.solve(found[0].Q, found[0].r), [0, 0, -0.4], atol=2e-4)
+    assert_allclose(np.linalg.solve(found[1].Q, found[1].r), [0, -0.3, 0.4], atol=2e-4)
 
 
 def test_a_position_is_integrated_twice():
@@ -35,7 +36,7 @@ def test_a_position_is_integrated_twice():
     data = og.Dataset.from_positions(q, t, names=["q"])
     found = integral_form(data, data.states, lambda z: z, np.ones_like(data.states))
     assert list(found) == [1]
-    assert_allclose(solved(found[1], (0, 1)), [-(1.3**2), 0], atol=2e-3)
+    assert_allclose(np.linalg.solve(found[1].Q, found[1].r), [-(1.3**2), 0], atol=2e-3)
 
 
 def test_offsets_are_free_in_every_stretch():
@@ -43,38 +44,58 @@ def test_offsets_are_free_in_every_stretch():
     runs = [np.exp(-0.5 * t)[:, None], 3 * np.exp(-0.5 * t[:100])[:, None]]
     data = og.Dataset.from_arrays(runs, [t, t[:100]])
     found = integral_form(data, data.states, lambda z: z, np.ones_like(data.states))
-    assert_allclose(solved(found[0], (0,)), [-0.5], rtol=1e-5)
+    assert_allclose(found[0].r / np.diag(found[0].Q), [-0.5], rtol=1e-5)
+
+
+def _least_squares(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((80, 9)) @ (np.eye(9) + 0.5 * rng.standard_normal((9, 9)))
+    y = X[:, [1, 4, 6]] @ [1.0, -0.7, 0.5] + 0.3 * rng.standard_normal(80)
+    return X, y, Quadratic(X.T @ X, X.T @ y, float(y @ y), 80, 0)
+
+
+def _rss(X, y, support):
+    left = y - X[:, support] @ np.linalg.lstsq(X[:, support], y, rcond=None)[0]
+    return left @ left
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_term_added_removed_or_exchanged_is_least_squares_with_these_terms(seed):
+    X, y, quadratic = _least_squares(seed)
+    own, every, none = np.isin(np.arange(9), [0, 1, 5]), np.ones(9, bool), np.zeros(9, bool)
+    near = neighbours(quadratic, own, every, none)
+    assert near.rss == pytest.approx(_rss(X, y, [0, 1, 5]))
+    assert near.added[4] == pytest.approx(_rss(X, y, [0, 1, 4, 5]))
+    assert near.removed[5] == pytest.approx(_rss(X, y, [0, 1]))
+    assert near.exchanged[0, 6] == pytest.approx(_rss(X, y, [1, 5, 6]))
+    assert not np.isfinite(near.added[own]).any()
+    assert not np.isfinite(near.removed[~own]).any()
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_search_finds_the_best_set_of_all(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((80, 9)) @ (np.eye(9) + 0.5 * rng.standard_normal((9, 9)))
-    y = X[:, [1, 4, 6]] @ [1.0, -0.7, 0.5] + 0.3 * rng.standard_normal(80)
-    equations = NormalEquations(X.T @ X, X.T @ y, float(y @ y), 80, 0)
+    X, y, quadratic = _least_squares(seed)
     price = np.full(9, 0.5 * np.log(80))
 
     def score(support):
-        left = y - X[:, support] @ np.linalg.lstsq(X[:, support], y, rcond=None)[0]
-        return 40 * np.log(left @ left / 80) + price[list(support)].sum()
+        return _rss(X, y, support) / (2 * 0.09) + price[list(support)].sum()
 
-    found = beam_search(equations, np.ones(9, bool), price, lambda v: 40 * np.log(v))
-    every = [c for k in range(1, 6) for c in combinations(range(9), k)]
-    best = min(every, key=score)
-    assert found[0][1] == best
-    assert found[0][0] == pytest.approx(score(best))
+    every, none = np.ones(9, bool), np.zeros(9, bool)
+    found, support, _ = descend(quadratic, none, every, none, price, 0.09)
+    best = min((c for k in range(1, 6) for c in combinations(range(9), k)), key=score)
+    assert tuple(np.flatnonzero(support)) == best
+    assert found == pytest.approx(score(best))
 
 
-def test_search_leaves_out_what_is_not_allowed_and_sets_that_cancel():
-    rng = np.random.default_rng(0)
-    x = rng.uniform(-0.05, 0.05, 200)
-    X = np.column_stack([x, np.sin(x), x**2])
-    y = x**3 + 1e-9 * rng.standard_normal(200)
-    equations = NormalEquations(X.T @ X, X.T @ y, float(y @ y), 200, 0)
-    found = beam_search(equations, np.ones(3, bool), np.zeros(3), lambda v: 100 * np.log(v))
-    assert (0, 1) not in [support for _, support in found]
-    only = beam_search(equations, np.array([0, 0, 1], bool), np.zeros(3), lambda v: v)
-    assert [support for _, support in only] == [(2,)]
+def test_search_keeps_what_is_required_and_leaves_out_what_is_not_a_candidate():
+    _, _, quadratic = _least_squares(0)
+    required, candidates = np.isin(np.arange(9), [0]), np.isin(np.arange(9), [2, 4])
+    _, support, near = descend(
+        quadratic, np.zeros(9, bool), candidates, required, np.full(9, 1.0), 0.09
+    )
+    assert support[0]
+    assert not support[[1, 3, 5, 6, 7, 8]].any()
+    assert not np.isfinite(near.removed[0])
 
 
 def test_noise_that_grows_is_told_from_noise_that_does_not():

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from hostile import hostile
@@ -84,7 +85,23 @@ def test_no_button_sends_data_away(page):
     titles = page.eval_on_selector_all(
         ".modebar-btn", "all => all.map(one => one.getAttribute('data-title'))"
     )
-    assert set(titles) == {"Download plot as a PNG", "Zoom", "Reset axes"}
+    assert set(titles) == {"Download as SVG", "Download as PNG", "Zoom", "Reset axes"}
+
+
+def test_a_chart_is_saved_as_a_drawing_on_the_colour_of_the_page(page):
+    with page.expect_download() as waiting:
+        page.locator("#chart-forecast .modebar-btn[data-title='Download as SVG']").click(force=True)
+    saved = waiting.value
+    assert saved.suggested_filename == "orthoreg-forecast.svg"
+    text = Path(saved.path()).read_text()
+    assert text.startswith("<svg") and "rgb(251, 250, 248)" in text
+
+
+def test_the_latex_of_an_equation_is_copied(page, pendulum_model):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("#equations .equation .copy").nth(1).click()
+    page.wait_for_function("document.querySelectorAll('.copy')[1].textContent === 'Copied'")
+    assert page.evaluate("navigator.clipboard.readText()") == pendulum_model.to_latex()[1]
 
 
 def test_switches_and_lists_change_what_they_should(page):

@@ -2,6 +2,8 @@
 
 import json
 import re
+from dataclasses import replace
+from html import escape
 
 import numpy as np
 import pytest
@@ -16,6 +18,11 @@ from orthoreg.reporting import collect, render
 @pytest.fixture(scope="module")
 def found(pendulum_model, pendulum_runs):
     return collect(pendulum_model, pendulum_runs)
+
+
+def body(found) -> str:
+    """The page up to its scripts."""
+    return render(found).split('<script type="application/json"')[0]
 
 
 def test_every_part_is_there_for_a_model_with_a_network(found):
@@ -145,8 +152,8 @@ def test_what_searches_found_is_shown_with_its_evidence():
     found = collect(model, data, explanation=model.explain(data))
     best = found.proposals[0]
     assert best.formula == "sin(3*q)" and best.gain > 100
-    page = render(found)
-    assert "lacks sin(3*q)" in page and f"{best.gain:.0f} nats" in page
+    page = body(found)
+    assert "lacks <math" in page and f"{best.gain:.0f} nats" in page
     enough = collect(model, data, explanation=model.explain(data.with_derivatives(-x)))
     assert enough.proposals == () and "Nothing to add" in render(enough)
 
@@ -158,13 +165,87 @@ def test_many_equations_are_folded_and_their_coefficients_shown_one_by_one():
     slopes = x @ rng.uniform(0.5, 1, (12, 12))
     data = og.Dataset.from_arrays(x, 1.0, names=names, derivatives=slopes)
     model = og.OrthoReg("poly(1)", og.Zero(), sparsity=0.0).fit(data)
-    page = render(collect(model, data))
+    found = collect(model, data)
+    page = render(found)
     assert len(page) < 6e6
     assert "<summary>6 more equations</summary>" in page
     assert 'class="card equations long"' in page
-    assert page.count("<option") >= 12 and 'id="coefficients-equation"' in page
-    few = render(collect(*_line()))
-    assert "more equations" not in few and "coefficients-equation" not in few.split("<script>")[0]
+    many = body(replace(found, has_network=True))
+    assert many.count("<option") >= 12 and 'id="coefficients-equation"' in many
+    few = body(replace(collect(*_line()), has_network=True))
+    assert "more equations" not in few and "coefficients-equation" not in few
+
+
+def test_without_a_network_there_is_no_map_of_it_and_no_chart_of_coefficients():
+    found = collect(*_line())
+    page = body(found)
+    assert found.residual == () and not found.has_network
+    assert 'id="residual"' not in page and 'id="chart-coefficients"' not in page
+    assert '<section id="coefficients"' in page and "−1.000" in page  # the table is there
+
+
+def test_inputs_that_are_held_are_drawn_in_steps_at_the_times_they_change():
+    t = np.linspace(0, 38, 1901)
+    u = np.where(t % 10 < 5, 0.0, 1.0)
+    x = np.zeros_like(t)
+    for k in range(1, len(t)):
+        x[k] = u[k - 1] + (x[k - 1] - u[k - 1]) * np.exp(-(t[k] - t[k - 1]))
+    data = og.Dataset.from_arrays(x[:, None], t, u=u[:, None], input_names=["u"])
+    model = og.OrthoReg("poly(1)", og.Zero()).fit(data)
+    found = collect(model, data).forecasts
+    (run,) = found.runs
+    assert model.input_interpolation_ == {"u": "hold"} and found.held == [True]
+    changes = [0.0, *t[1:][np.diff(u) != 0], 38.0]
+    assert_allclose(run.input_times[0], changes, atol=1e-3)
+    assert run.inputs[0] == [0.0, *[1.0, 0.0] * 3, 1.0, 1.0]
+
+
+def test_an_accepted_model_is_the_subject_and_the_earlier_one_stands_beside_it():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, (300, 1))
+    data = og.Dataset.from_arrays(x, 1.0, names=["q"], derivatives=-x + 0.5 * np.sin(3 * x))
+    model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(data)
+    explanation = model.explain(data)
+    found = collect(explanation.accept(0), data, explanation=explanation)
+    assert [term.name for term in found.equations[0].terms] == ["q", "sin(3*q)"]
+    assert found.earlier is not None and found.proposals[0].is_accepted
+    assert found.earlier.verdict == model.summary(data).verdict != found.summary.verdict
+    name, now, before = found.earlier.rows[2]
+    assert name == "error of q'" and "less than" in now and "less than" not in before
+    page = body(found)
+    assert page.count('class="badge') == 1  # that of the accepted model
+    assert page.index('id="verdict"') < page.index('id="earlier"') < page.index('id="proposals"')
+    assert "What the earlier library lacked" in page and found.earlier.verdict.text[:20] in page
+    assert collect(model, data, explanation=explanation).earlier is None
+
+
+def test_what_is_not_defined_is_not_printed_as_nan():
+    model, data = _line()
+    found = collect(model, data)
+    rows = [replace(one, duality_gap=np.nan) for one in found.summary.certificate]
+    page = body(replace(found, summary=replace(found.summary, certificate=tuple(rows))))
+    assert ">nan<" not in page and ">duality gap<" not in page
+    assert "There is no duality gap" in page
+    assert ">duality gap<" in body(found)
+
+
+def test_formulas_in_sentences_and_tables_are_typeset():
+    model, data = _line()
+    advice = og.summary.Advice("noise", "Mind 'x' and x**2, not read_table(positions=['x']).")
+    found = collect(model, data)
+    page = body(replace(found, summary=replace(found.summary, advice=(advice,))))
+    (said,) = re.findall(r"<li>(Mind .*?) <span", page)
+    assert re.sub("<math.*?</math>", "MATH", said) == (
+        "Mind MATH and MATH, not read_table(positions=[&#x27;x&#x27;])."
+    )
+    assert "<msup>" in said
+
+
+def test_each_equation_has_its_latex_to_copy(found, pendulum_model):
+    page = body(found)
+    for line in pendulum_model.to_latex():
+        assert f'data-copy="{escape(line)}"' in page
+    assert page.count(">Copy LaTeX<") == 2 and page.count(">Copy all as LaTeX<") == 1
 
 
 def _line():

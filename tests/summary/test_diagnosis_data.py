@@ -54,7 +54,7 @@ def test_well_sampled_clean_systems_need_nothing(name):
 def test_noise_is_told_in_percent(level):
     advice = of_noise(swings(noise=level))
     assert advice.code == "noise" and "theta (" in advice.text and "omega (" in advice.text
-    assert "repeat them and average" in advice.text and "runs" in advice.text
+    assert "repeat runs and average" in advice.text and "runs" in advice.text
 
 
 def test_a_little_noise_is_no_matter():

@@ -148,14 +148,14 @@ def test_without_data_it_is_of_the_fit_or_the_last_one():
 def test_models_without_a_selection_have_coefficients_only():
     summary = summary_of(complete("decay"), sparsity=0.01)
     assert all(one.probability is None for one in summary.terms)
-    assert any("No intervals and probabilities" in note for note in summary.notes)
+    assert any("No intervals or probabilities" in note for note in summary.notes)
 
 
 def test_large_data_are_looked_at_in_part():
     times = np.linspace(0, 2000, 40_000)
     data = og.Dataset.from_arrays(np.column_stack([np.cos(times), -np.sin(times)]), times)
     summary = summary_of(data)
-    assert "Verdict and advice are decided on 2000 of 40000 rows." in summary.notes
+    assert "Verdict and advice are based on 2000 of 40000 rows." in summary.notes
     assert summary.verdict.code == "explained" and summary.samples == 40_000
 
 

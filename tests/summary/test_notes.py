@@ -20,7 +20,7 @@ def row(*, library_share=0.0, residual_share=0.2, overlap=0.0):
                                                            (0.8, 0.001, False)])  # fmt: skip
 @pytest.mark.parametrize(("is_selected", "reason"), [
     (False, "; a lower sparsity lets them in."),
-    (True, ", because they do not hold where they were not fitted."),
+    (True, " because they did not hold on other rows."),
 ])  # fmt: skip
 def test_a_residual_that_the_library_holds_is_pointed_out(
     library_share, share, said, is_selected, reason
@@ -37,20 +37,20 @@ def test_an_overlapping_residual_calls_for_orthogonality():
 
 def test_a_notable_orthogonal_residual_is_explained_once():
     notes = certificate_notes([row(), row()], (), is_selected=True)
-    assert len(notes) == 1 and "that term's coefficient carries part of it" in notes[0]
+    assert len(notes) == 1 and "that term's coefficient absorbs part of it" in notes[0]
     assert certificate_notes([row(residual_share=0.001)], (), is_selected=True) == []
 
 
 def test_terms_that_depend_on_each_other_are_named():
     (note,) = certificate_notes([row(residual_share=0.0)], ("x = 2 y",), is_selected=False)
-    assert note == "On these data x = 2 y: they cannot tell these terms apart."
+    assert note == "On these data x = 2 y, so they cannot distinguish these terms."
 
 
 def test_sines_that_were_no_candidates_are_named():
     t = np.linspace(0, 6, 200)
     small = 0.1 * np.column_stack([np.cos(t), -np.sin(t)])
     summary = og.OrthoReg(augmentation=og.Zero()).fit(small, t=t).summary()
-    (note,) = [note for note in summary.notes if "no candidates" in note]
-    assert note.startswith("sin(x0), cos(x0), sin(x1), cos(x1) were no candidates")
+    (note,) = [note for note in summary.notes if "not considered" in note]
+    assert note.startswith("sin(x0), cos(x0), sin(x1), cos(x1) were not considered")
     chosen = og.OrthoReg("poly(2) + fourier(1)", og.Zero()).fit(small, t=t).summary()
-    assert not any("no candidates" in note for note in chosen.notes)
+    assert not any("not considered" in note for note in chosen.notes)

@@ -2,7 +2,9 @@
 
 import json
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -18,12 +20,15 @@ from orthoreg.summary import (
     Verdict,
     as_text,
     certificate_table,
+    diagnoses,
     equation_lines,
     renderables,
     score_table,
     table,
 )
 from orthoreg.summary._notes import certificate_notes
+from orthoreg.summary._summary import CODES
+from orthoreg.summary._words import percent, whole_percent
 
 
 def row(**changes):
@@ -70,7 +75,7 @@ def test_it_goes_through_plain_data_and_back(summary):
     finite = replace(summary, certificate=(row(),))
     assert Summary.from_dict(finite.to_dict()) == finite
     values = json.loads(summary.to_json())
-    assert values["orthogonality"] == "inf" and values["certificate"][0]["penalty"] == "nan"
+    assert values["orthogonality"] == "inf" and values["certificate"][0]["penalty"] is None
     assert values["verdict"] == {"code": "explained", "text": "All is well."}
     assert [one["code"] for one in values["advice"]] == ["noise", "few-rows"]
 
@@ -143,7 +148,7 @@ def test_scores_that_were_not_measured_are_not_shown():
     ("is_selected", "overlap", "reason"),
     [
         (False, 0.0, "terms that were left out; a lower sparsity lets them in."),
-        (True, 0.0, "terms that were left out, because they do not hold where"),
+        (True, 0.0, "terms that were left out because they did not hold"),
         (True, 0.1, "terms; a higher orthogonality keeps them out of it."),
     ],
 )
@@ -158,4 +163,19 @@ def test_a_residual_that_the_library_could_represent_is_pointed_out(
 
 def test_dependent_terms_are_named():
     (note,) = certificate_notes([row(residual_share=0.0)], ["y = 2 x"], is_selected=True)
-    assert note == "On these data y = 2 x: they cannot tell these terms apart."
+    assert note == "On these data y = 2 x, so they cannot distinguish these terms."
+
+
+def test_every_code_of_advice_is_listed():
+    sources = [file.read_text() for file in Path(diagnoses.__file__).parent.glob("_*.py")]
+    used = {code for text in sources for code in re.findall(r'Advice\(\s*"([\w-]+)"', text)}
+    assert used and used <= set(CODES)
+
+
+@pytest.mark.parametrize(
+    ("share", "text", "rounded"),
+    [(-0.001, "-0.1 %", "0 %"), (-2.3, "-230 %", "-230 %"), (-1e-9, "less than 0.01 %", "0 %"),
+     (math.nan, "not known", "-")],
+)  # fmt: skip
+def test_no_share_is_printed_as_minus_zero_or_nan(share, text, rounded):
+    assert (percent(share), whole_percent(share)) == (text, rounded)

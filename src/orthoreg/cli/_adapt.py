@@ -33,14 +33,16 @@ def adapt(
     as_json: Json = False,
 ) -> None:
     """Refit a model's coefficients to new data; its terms and residual stay."""
-    from .. import load
-    from ._work import coefficient_dict, runs_for
+    with working("Starting"):
+        from .. import load
+        from ._work import coefficient_dict, runs_for
 
     check_file(out, "model.orthoreg")
     with collected_warnings() as notes:
-        old = load(model)
-        runs = runs_for(old, data, time, group, reading)
-        with working("Adapting"):
+        with working("Reading the table"):
+            old = load(model)
+            runs = runs_for(old, data, time, group, reading)
+        with working("Refitting the coefficients"):
             new = old.adapt(runs)
         new.save(out)
     if as_json:

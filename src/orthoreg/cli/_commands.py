@@ -104,24 +104,25 @@ def fit(
     Writes the model, a report to look at, its plots and its summary. Options that are not given
     are as the preset has them.
     """
-    from .. import RandomFeatures, Zero, read_table
-    from ..libraries import parse_library
-    from ..presets import PRESETS
-    from ..reporting import report_page
-    from ..simulation import interpolation_words
-    from ..summary import forecast_sample, forecast_scores
-    from ._work import (
-        coefficient_dict,
-        discovered,
-        draw,
-        in_memory,
-        on_cluster,
-        physics_entries,
-        second_order_entries,
-        summary_entries,
-        term_entries,
-        write_results,
-    )
+    with working("Starting"):
+        from .. import RandomFeatures, Zero, read_table
+        from ..libraries import parse_library
+        from ..presets import PRESETS
+        from ..reporting import report_page
+        from ..simulation import interpolation_words
+        from ..summary import forecast_sample, forecast_scores
+        from ._work import (
+            coefficient_dict,
+            discovered,
+            draw,
+            in_memory,
+            on_cluster,
+            physics_entries,
+            second_order_entries,
+            summary_entries,
+            term_entries,
+            write_results,
+        )
 
     check_folder(out)
     one_of(preset, list(PRESETS), "--preset")
@@ -138,14 +139,14 @@ def fit(
     alone = {"--minutes": minutes, "--functions-of-time": functions_of_time}
     check_discovery(discover, alone, preset, given)
     with collected_warnings() as notes, on_cluster(workers, cluster):
-        with working("Reading"):
+        with working("Reading the table"):
             runs = read_table(
                 source_of(data), time, names_in(states), names_in(inputs), group,
                 positions=positions_in(positions), derivatives=names_in(derivatives),
                 **reading,
             )  # fmt: skip
         found = None
-        with working("Searching" if discover else "Fitting"):
+        with working("Searching for equations" if discover else "Fitting"):
             if discover:
                 found = discovered(
                     runs, settings["library"], minutes, settings["physics"], functions_of_time
@@ -153,22 +154,22 @@ def fit(
                 model = found.best
             else:
                 model = PRESETS[preset](seed=seed).set_params(**given).fit(runs)
-        with working("Forecasting"):
+        with working("Forecasting the runs"):
             some = in_memory(runs)
             chosen = forecast_sample(some)
             forecasts = model.forecast(chosen)
             states_of_runs = [run.states for run in chosen]
             scores = forecast_scores(forecasts, states_of_runs, chosen.is_measured)
-        with working("Judging"):
+        with working("Comparing the model with the data"):
             summary = model.summary(runs, forecasts=forecasts)
-        with working("Drawing"):
+        with working("Drawing the plots"):
             plots = draw(model, some, chosen, forecasts, "training runs", summary.verdict.text)
         with working("Writing the report"):
             page = report_page(
                 model, some, summary=summary, forecasts=forecasts, discovery=found,
                 command=command_line(),
             )  # fmt: skip
-        files = write_results(out, f"{stem_of(data)}.orthoreg", model, plots, summary, page)
+            files = write_results(out, f"{stem_of(data)}.orthoreg", model, plots, summary, page)
     if as_json:
         return print_json(
             {
@@ -214,13 +215,15 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Errors of a model's derivatives and forecasts on a table of measurements."""
-    from .. import load
-    from ._work import measure, runs_for
+    with working("Starting"):
+        from .. import load
+        from ._work import measure, runs_for
 
     with collected_warnings() as notes:
-        fitted = load(model)
-        runs = runs_for(fitted, data, time, group, reading)
-        with working("Forecasting"):
+        with working("Reading the table"):
+            fitted = load(model)
+            runs = runs_for(fitted, data, time, group, reading)
+        with working("Forecasting the runs"):
             scores = measure(fitted, runs)
     if as_json:
         return print_json(

@@ -28,18 +28,19 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Fit the paper's pendulum, whose forcing the library cannot represent, and forecast it."""
-    from .. import OrthoReg
-    from ..reporting import report_page
-    from ..summary import forecast_sample, forecast_scores
-    from ..systems import Pendulum, Split, generate, true_derivatives
-    from ._work import (
-        coefficient_dict,
-        derivative_scores,
-        draw,
-        summary_entries,
-        term_entries,
-        write_results,
-    )
+    with working("Starting"):
+        from .. import OrthoReg
+        from ..reporting import report_page
+        from ..summary import forecast_sample, forecast_scores
+        from ..systems import Pendulum, Split, generate, true_derivatives
+        from ._work import (
+            coefficient_dict,
+            derivative_scores,
+            draw,
+            summary_entries,
+            term_entries,
+            write_results,
+        )
 
     check_folder(out)
     system = Pendulum()
@@ -48,7 +49,7 @@ def demo(
             train = generate(system, Split.train, runs=runs, seed=seed)
         with working("Fitting"):
             model = OrthoReg(seed=seed).fit(train)
-        with working("Judging"):
+        with working("Comparing the model with the data"):
             known = model.forecast(forecast_sample(train))
             summary = model.summary(train, forecasts=known)
         test = {
@@ -68,7 +69,7 @@ def demo(
                 splits[str(split)] = derivative_scores(model, data, truth) | forecast_scores(
                     forecasts[split], [run.states for run in data]
                 )
-        with working("Drawing"):
+        with working("Drawing the plots"):
             runs_shown = (test[Split.id], forecasts[Split.id])
             plots = draw(model, train, *runs_shown, "unseen runs (split ID)")
         with working("Writing the report"):
@@ -76,7 +77,7 @@ def demo(
                 model, train, summary=summary, forecasts=known, title="Modified pendulum",
                 command=command_line(),
             )  # fmt: skip
-        files = write_results(out, "pendulum.orthoreg", model, plots, summary, page)
+            files = write_results(out, "pendulum.orthoreg", model, plots, summary, page)
     values = {
         "system": "pendulum",
         "runs": runs,

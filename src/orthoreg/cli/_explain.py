@@ -49,12 +49,13 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Propose formulas for what a model's library lacks, with the evidence for each."""
-    from .. import load
-    from .. import report as write_report
-    from .._accepting import extended
-    from .._validation import in_states_of
-    from ._stored import read_stored, search_key, write_stored
-    from ._work import runs_for
+    with working("Starting"):
+        from .. import load
+        from .. import report as write_report
+        from .._accepting import extended
+        from .._validation import in_states_of
+        from ._stored import read_stored, search_key, write_stored
+        from ._work import runs_for
 
     page = report or model.with_name("explained.html")
     if (out is None) != (accept is None):
@@ -64,23 +65,25 @@ def explain(
     with collected_warnings() as notes:
         fitted = load(model)
         check_file(page, "report.html", "--report")
-        runs = runs_for(fitted, data, time, group, reading)
-        key = search_key(model, runs, functions_of_time)
+        with working("Reading the table"):
+            runs = runs_for(fitted, data, time, group, reading)
+        key, found = search_key(model, runs, functions_of_time), None
         proposals = page.with_suffix(".json")
-        stored = read_stored(proposals, key) if accept is not None and page.exists() else None
+        stored = read_stored(proposals, key) if accept is not None else None
         if stored is None:
-            with working("Searching"):
+            with working("Searching for missing terms"):
                 found = fitted.explain(runs, minutes=minutes, functions_of_time=functions_of_time)
             write_stored(proposals, key, found)
             stored = read_stored(proposals, key)
             assert stored is not None
-            with working("Writing the report"):
-                write_report(fitted, page, runs, explanation=found, command=command_line())
         larger = None
         if accept is not None and out is not None:
-            with working("Fitting"):
+            with working("Fitting the accepted model"):
                 larger = extended(fitted, [stored.addition(accept)], in_states_of(fitted, runs))
             larger.save(out)
+        with working("Writing the report"):
+            shown = fitted if larger is None else larger
+            write_report(shown, page, runs, explanation=found, command=command_line())
     if as_json:
         return print_json(
             {

@@ -31,7 +31,7 @@ def terminal() -> Console:
 
 
 def print_json(values: dict[str, Any]) -> None:
-    """One object on standard output; numbers without a JSON form become text."""
+    """One object on standard output; NaN becomes null, infinite numbers text."""
     sys.stdout.write(json.dumps(plain(values), allow_nan=False) + "\n")
 
 

@@ -33,15 +33,17 @@ def refine(
     as_json: Json = False,
 ) -> None:
     """Refine a model's constants so that its trajectories match the measured ones."""
-    from .. import load
-    from ._work import coefficient_dict, runs_for
+    with working("Starting"):
+        from .. import load
+        from ._work import coefficient_dict, runs_for
 
     if out is not None:
         check_file(out, "model.orthoreg")
     with collected_warnings() as notes:
-        old = load(model)
-        runs = runs_for(old, data, time, group, reading)
-        with working("Refining"):
+        with working("Reading the table"):
+            old = load(model)
+            runs = runs_for(old, data, time, group, reading)
+        with working("Matching trajectories"):
             new = old.refine(runs)
         if out is not None:
             new.save(out)

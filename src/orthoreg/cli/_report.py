@@ -38,20 +38,22 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write one HTML page about a model: equations, verdict, charts. It opens without a network."""
-    from .. import load
-    from .. import report as write_report
-    from ._work import runs_for
+    with working("Starting"):
+        from .. import load
+        from .. import report as write_report
+        from ._work import runs_for
 
     page = out or model.with_suffix(".html")
     check_file(page, "report.html")
     if explain and not data:
         raise InputError("--explain needs data: name the table after the model file.")
     with collected_warnings() as notes:
-        fitted = load(model)
-        runs = runs_for(fitted, data, time, group, reading) if data else None
+        with working("Reading the table"):
+            fitted = load(model)
+            runs = runs_for(fitted, data, time, group, reading) if data else None
         found = None
         if explain:
-            with working("Searching"):
+            with working("Searching for missing terms"):
                 found = fitted.explain(runs, minutes=minutes)
         with working("Writing the report"):
             write_report(fitted, page, runs, explanation=found, command=command_line())

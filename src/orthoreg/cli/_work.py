@@ -22,6 +22,7 @@ from ..summary import Summary
 from ._reading import source_of
 
 REPORT = "report.html"
+PLOTS = ("forecast.png", "phase.png", "residual.png", "selection.png")
 
 
 def runs_for(
@@ -106,13 +107,18 @@ def draw(
     what: str,
     words: str | None = None,
 ) -> dict[str, bytes]:
-    """Forecasts, phase portrait and map of the residual over the data, and the path of the
-    selection where there was one, as PNG by name. `words` is what the summary says of the fit."""
+    """Forecasts and phase portrait, the map of the residual where there is a network, and the path
+    of the selection where there was one, as PNG by name. `words` is what the summary says of the
+    fit."""
     figures = {
-        "forecast.png": plot_forecast(forecast_runs, forecasts, title=f"Forecasts of {what}"),
+        "forecast.png": plot_forecast(
+            forecast_runs, forecasts, title=f"Forecasts of {what}",
+            interpolation=model.input_interpolation_,
+        ),
         "phase.png": plot_phase(model, data),
-        "residual.png": plot_residual(model, data, words=words),
-    }
+    }  # fmt: skip
+    if model.field_.has_residual:
+        figures["residual.png"] = plot_residual(model, data, words=words)
     if model.selection_ is not None:
         figures["selection.png"] = plot_selection(model)
     return {name: rendered(figure) for name, figure in figures.items()}
@@ -137,6 +143,9 @@ def write_results(
     }
     contents = {REPORT: page.encode()} | plots
     contents |= {file: f"{text}\n".encode() for file, text in texts.items()}
+    for file in PLOTS:
+        if file not in plots:  # of an earlier fit, which the folder no longer shows
+            (folder / file).unlink(missing_ok=True)
     for file, content in contents.items():
         with atomic_write(folder / file) as stream:
             stream.write(content)

@@ -127,11 +127,11 @@ class ChunkedRows:
 
     def total(self, function: Callable[[Rows], Any]) -> Any:
         """The sum of a function over all chunks: one pass over the data."""
-        return self.data.total(partial(_on_rows, self.observe, function), "Adding up")
+        return self.data.total(partial(_on_rows, self.observe, function), "Reading the data")
 
     def each(self, function: Callable[[Rows], Any]) -> list[Any]:
         """The values of a function, which must be small, on all chunks: one pass over the data."""
-        return self.data.each(partial(_on_rows, self.observe, function), "Passing over the data")
+        return self.data.each(partial(_on_rows, self.observe, function), "Reading the data")
 
     def some(self, most: int) -> Rows:
         """At most about `most` rows, spread evenly over every run, held in memory."""

@@ -178,7 +178,7 @@ def of_partitions(
     """The runs that `make` finds in each partition, which are passed over once to count them;
     partitions without any are left out."""
     read = DaskReader(make)
-    lengths = map_in_order(_Lengths(read), partitions, "Indexing")
+    lengths = map_in_order(_Lengths(read), partitions, "Finding the runs")
     found = [(one, own) for one, own in zip(partitions, lengths, strict=True) if len(own)]
     return ChunkedDataset.of(read, [one for one, _ in found], [own for _, own in found])
 

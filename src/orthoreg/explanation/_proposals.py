@@ -80,10 +80,10 @@ def explain_rows(
     )
     learned = [c for c in rows.learned if c not in known.complete]
     if has_cluster():
-        gaps = map_in_order(gap_of, learned, "Searching")
+        gaps = map_in_order(gap_of, learned, "Searching for missing terms")
         return _exchanged(gaps, features, known, goes_on, most)
     gaps = []
-    with progress("Searching", float(len(learned))) as show:
+    with progress("Searching for missing terms", float(len(learned))) as show:
         for done, c in enumerate(learned):
 
             def told(part: int, what: str, done: int = done, c: int = c) -> None:

@@ -27,3 +27,6 @@ from ._sympy import to_sympy as to_sympy
 from ._text import check_precision as check_precision
 from ._text import equations as equations
 from ._text import significant as significant
+from ._typeset import typeset_formula as typeset_formula
+from ._typeset import typeset_sentence as typeset_sentence
+from ._typeset import unicode_formula as unicode_formula

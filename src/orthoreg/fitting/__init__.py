@@ -13,4 +13,4 @@ from ._route import fit_all as fit_all
 from ._route import knowledge_of as knowledge_of
 from ._route import prepare as prepare
 from ._trajectories import Runs as Runs
-from ._trajectories import follow_trajectories as follow_trajectories
+from ._trajectories import fit_runs as fit_runs

@@ -10,6 +10,7 @@ import numpy as np
 from .._field import HybridField
 from .._switched import switched
 from .._typing import Mask
+from ..augmentations import Zero
 from ..data import AnyRows, Dataset, Rows, deciding, held_out_rows
 from ..diagnostics import certify
 from ..libraries import parameter_bounds
@@ -17,14 +18,13 @@ from ..losses import AbstractLoss, is_coarse, is_noisy
 from ..physics import Knowledge
 from ..refinement import (
     Match,
-    Refinement,
     choose_structure,
     forecast_error,
-    refine_and_prune,
+    refine,
 )
 from ._adapt import describe
 from ._recipe import Recipe
-from ._route import Fit, finish, knowledge_of, prepare
+from ._route import Fit, finish, fit, knowledge_of, prepare
 
 _HELD_OUT = 0.25
 _MOST_ROWS = 20_000  # that a residual is tried on
@@ -33,7 +33,6 @@ _NO_WORSE = 1.02  # of the error without a residual, with one that stays
 _BETTER = 0.98  # where the rows are noisy, which a residual may have learned
 _EXPLAINED = 1.2  # times the noise variance: a misfit that leaves nothing for a residual
 _NEARLY = 4.0  # the same: one with which trajectories still say what constants are
-_EVEN = 0.5  # the probability, at most, of a term that trajectories can do without
 _LOST = 0.7  # standard deviations: forecasts that tell nothing
 
 
@@ -47,58 +46,76 @@ class Runs:
     interpolation: Mapping[str, str]
 
 
-def follow_trajectories(recipe: Recipe, fit: Fit, rows: AnyRows, runs: Runs) -> Fit:
-    """The fit without a residual that makes held-out forecasts worse; of data that are noisy or far
-    apart also refined: terms and constants are those whose trajectories follow the runs. So are
-    the constants of equations with a mass matrix: what is weak in them, as friction is, drowns in
-    derivatives."""
-    field, weak = fit.field, rows.windows is not None
-    some = deciding(runs.data)
-    noisy = weak and is_noisy(some)
+def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
+    """The model of a recipe for runs in time.
+
+    Of noisy or sparse data the terms and constants are those whose trajectories follow the runs; a
+    residual is fitted only if the equations alone leave more than noise. It is dropped where it
+    makes held-out forecasts worse. Constants of equations with a mass matrix are matched as well:
+    weak effects such as friction drown in derivatives.
+    """
+    weak, some = rows.windows is not None, deciding(runs.data)
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
-    # steps of a refinement see no jumps: of dry friction the weak form has the last word
-    smooth = switched(field) is None
-    inexact = weak or is_coarse(some)
-    chooses = inexact and smooth and not known.systems
-    followed = _followed(recipe, fit, runs, known) if chooses else None
-    explained = followed is not None and followed.misfit < _EXPLAINED and not followed.is_coloured
-    if np.any(np.asarray(field.weights)) and (
-        explained or not residual_forecasts(recipe, field, runs, noisy)
-    ):
-        field = field.without_residual()
-    found: Refinement | None = None
-    matched = field if known.systems and smooth else None
-    if followed is not None and not np.any(np.asarray(field.weights)):
-        matched = followed.field
-    if matched is not None:
-        coloured = None if followed is None else followed.coloured
-        found = refine_and_prune(
-            matched,
-            runs.data,
-            interpolation=runs.interpolation,
-            bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
-            knowledge=known,
-            noise=None if coloured is None else np.sqrt(coloured.variance),
-        )
-        field = found.field
-    inclusion = _inclusion(followed, found)
-    if field is fit.field:
-        return replace(fit, refinement=found, inclusion=inclusion)
-    result = describe(field, rows)
-    certificate = certify(
-        result, rows.outputs, field.features.names, normalized=recipe.solver.normalize
+    matched: Match | None = None
+    result: Fit | None = None
+    if (weak or is_coarse(some)) and not known.systems:
+        bare = fit(replace(recipe, augmentation=Zero()), rows)
+        # steps of a refinement see no jumps: of dry friction the weak form has the last word
+        if switched(bare.field) is None:
+            matched = _followed(recipe, bare, runs, known)
+        if _explains(matched):
+            result = bare
+    if result is None:
+        result = fit(recipe, rows)
+        noisy = weak and is_noisy(some)
+        if np.any(np.asarray(result.field.weights)) and not residual_forecasts(
+            recipe, result.field, runs, noisy
+        ):
+            result = _with_field(recipe, result, result.field.without_residual(), rows)
+    return _refined(recipe, result, rows, runs, known, matched)
+
+
+def _explains(matched: Match | None) -> bool:
+    """Whether equations alone leave no more than white noise."""
+    return matched is not None and matched.misfit < _EXPLAINED and matched.coloured is None
+
+
+def _refined(
+    recipe: Recipe, fit: Fit, rows: AnyRows, runs: Runs, known: Knowledge, matched: Match | None
+) -> Fit:
+    """The fit with constants that follow whole runs, where it has no residual and its trajectories
+    were matched or must be."""
+    start = fit.field
+    alone = not np.any(np.asarray(start.weights))
+    if alone and matched is not None:
+        start = matched.field
+    elif not (known.systems and switched(start) is None):
+        return fit
+    coloured = None if matched is None else matched.coloured
+    found = refine(
+        start,
+        runs.data,
+        interpolation=runs.interpolation,
+        bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
+        knowledge=known,
+        noise=None if coloured is None else np.sqrt(coloured.variance),
+        matched=matched,
     )
-    return replace(fit, field=field, certificate=certificate, refinement=found, inclusion=inclusion)
+    refined = _with_field(recipe, fit, found.field, rows)
+    return replace(
+        refined, refinement=found, inclusion=None if matched is None else matched.inclusion
+    )
 
 
-def _inclusion(followed: Match | None, found: Refinement | None) -> np.ndarray | None:
-    """How probable each term is, where trajectories chose the terms; one that refinement then left
-    out is no more probable than not."""
-    if followed is None or followed.inclusion is None or found is None or not found.kept:
-        return None
-    before, after = np.asarray(followed.field.coefficients), np.asarray(found.field.coefficients)
-    pruned = (before != 0) & (after == 0)
-    return np.where(pruned, np.minimum(followed.inclusion, _EVEN), followed.inclusion)
+def _with_field(recipe: Recipe, fit: Fit, field: HybridField, rows: AnyRows) -> Fit:
+    """The fit with another field, and the certificate of that."""
+    if field is fit.field:
+        return fit
+    certificate = certify(
+        describe(field, rows), rows.outputs, field.features.names,
+        normalized=recipe.solver.normalize,
+    )  # fmt: skip
+    return replace(fit, field=field, certificate=certificate)
 
 
 def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match | None:

@@ -191,7 +191,7 @@ def _gather(
         return np.concatenate([features(points).T, basis(points).T]).T
 
     scratch = np.empty((size, length))
-    for fold, chosen in track(blocks, "Gathering moments"):
+    for fold, chosen in track(blocks, "Summing over rows"):
         targets = rows.targets[chosen]
         block = scratch[:, : len(targets)]  # a function a row, which stays in the cache
         with np.errstate(all="ignore"):

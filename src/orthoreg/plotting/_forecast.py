@@ -1,6 +1,6 @@
 """Forecasts beside the measured runs, over time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ..data import Dataset
-from ..simulation import Rollout
+from ..simulation import Interpolation, Rollout, input_interpolation
 from ..views import (
     FORECAST,
     INK,
@@ -31,6 +31,7 @@ from ..views import (
     number,
     share_shown,
     shortened,
+    steps,
     variable_label,
 )
 from ._panels import Panels, open_panels
@@ -50,6 +51,7 @@ def plot_forecast(
     title: str = "Forecasts from the first row of each run",
     states: Sequence[str] | None = None,
     most_runs: int = 3,
+    interpolation: Mapping[str, str] | None = None,
     ax: Any = None,
 ) -> Figure:
     """The figure: measured runs as dots, forecasts as lines, a row of panels for each state and a
@@ -59,7 +61,8 @@ def plot_forecast(
     arrays. A line ends where its forecast stopped. From where a rollout left the training data on,
     the panel is shaded. Of more runs than `most_runs` those are shown that are evenly spaced from
     the smallest forecast error to the largest; of more than six states those with the largest
-    error, unless `states` names others.
+    error, unless `states` names others. An input whose `interpolation` is "hold" is drawn in steps;
+    pass `model.input_interpolation_`, or leave it out to have it detected from the data.
 
     `ax` takes Axes of your own, as many as there are panels, row by row. A figure that is made
     here does not enter pyplot: it is the return value, which a notebook shows.
@@ -73,6 +76,7 @@ def plot_forecast(
         shown = largest(state_errors, _MOST_STATES)
         which = ": those with the largest forecast error" if state_errors.any() else ""
     inputs = range(min(len(data.input_names), _MOST_INPUTS))
+    kinds = input_interpolation(data.input_names, data) | dict(interpolation or {})
     rows = len(shown) + len(inputs)
     what = f"{len(shown)} states{f' and {len(inputs)} inputs' * bool(inputs)} x {len(runs)} runs"
     panels = open_panels(
@@ -82,7 +86,10 @@ def plot_forecast(
         for row, state in enumerate(shown):
             _draw_state(panels[row, column], data, run, state, curves[run])
         for row, one in enumerate(inputs, start=len(shown)):
-            _draw_input(panels[row, column], data, run, one, curves[run], is_first=column == 0)
+            is_held = kinds[data.input_names[one]] == Interpolation.hold
+            _draw_input(panels[row, column], data, run, one, curves[run], is_held)
+            if column == 0:  # above the panel, which is too low for a name beside it
+                _name_input(panels[row, column], data, one)
     for row in range(rows):
         of_row = [panels[row, column] for column in range(len(runs))]
         if row < len(shown):
@@ -123,21 +130,22 @@ def _draw_state(axes: Axes, data: Dataset, run: int, state: int, curve: Curve) -
     _shade(axes, curve)
 
 
-def _draw_input(
-    axes: Axes, data: Dataset, run: int, one: int, curve: Curve, *, is_first: bool
-) -> None:
+def _draw_input(axes: Axes, data: Dataset, run: int, one: int, curve: Curve, is_held: bool) -> None:
     assert data.inputs is not None
     rows = slice(int(data.offsets[run]), int(data.offsets[run + 1]))
-    kept = envelope(data.inputs[rows, one], _POINTS)
+    kept = (steps if is_held else envelope)(data.inputs[rows, one], _POINTS)
     axes.plot(
         data.times[rows][kept], data.inputs[rows, one][kept], color=INPUT, linewidth=1.0,
         label="input", marker="o" if len(kept) == 1 else None, markersize=3,
+        drawstyle="steps-post" if is_held else "default",
     )  # fmt: skip
     axes.margins(y=0.15)
-    if is_first:  # above the panel, which is too low for a name beside it
-        text = f"input {labelled(data.input_names[one], data.units)}"
-        as_written(axes.set_title(text, loc="left", fontsize=SMALL, color=INPUT, y=1.0, pad=3))
     _shade(axes, curve)
+
+
+def _name_input(axes: Axes, data: Dataset, one: int) -> None:
+    text = f"input {labelled(data.input_names[one], data.units)}"
+    as_written(axes.set_title(text, loc="left", fontsize=SMALL, color=INPUT, y=1.0, pad=3))
 
 
 def _shade(axes: Axes, curve: Curve) -> None:

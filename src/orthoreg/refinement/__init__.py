@@ -7,7 +7,6 @@ from ._likelihood import Match as Match
 from ._match import QUICK as QUICK
 from ._match import Matched as Matched
 from ._match import Matcher as Matcher
-from ._prune import refine_and_prune as refine_and_prune
 from ._refine import refine as refine
 from ._result import Refinement as Refinement
 from ._stages import FULL as FULL

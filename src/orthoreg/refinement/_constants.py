@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from .._field import HybridField
 from ..libraries import parameters_of
@@ -51,12 +51,17 @@ class Constants:
         *,
         residual: bool = True,
         knowledge: Knowledge | None = None,
+        candidates: Bool[np.ndarray, "c K"] | None = None,
     ) -> "Constants":
-        """All non-zero coefficients but those of the equations `fixed` and those that are given,
-        the parameters in their terms, and the weights of a residual that is not zero."""
+        """All non-zero coefficients and `candidates` but those of the equations `fixed` and those
+        that are given, the parameters in the terms in use, and the weights of a residual that is
+        not zero."""
         used = np.asarray(field.coefficients) != 0
         used[list(fixed)] = False
         parameterised = np.nonzero(used)[1]
+        if candidates is not None:
+            used |= candidates
+            used[list(fixed)] = False
         if knowledge is not None:
             used &= ~knowledge.given
             residual &= not len(knowledge.conserved)

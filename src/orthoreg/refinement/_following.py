@@ -11,13 +11,16 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
-from ._segments import Segments
-from ._shooting import STAGES, WEIGHTS, Box, Shot, shoot
-from ._slope import SlopeAt
+from ._segments import MIDDLE_NODE, Segments
+from ._shooting import BOX_WIDTH, Box, Shot, shoot, step_once
+from ._slope import Linearised, SlopeAt
 
 _BLOCK = 400_000  # numbers that are integrated at a time: about what a cache holds
 _SWEEPS = 6
-_CLOSED = 1e-7  # of a state's size: Newton's next gaps would be the square of it
+_CLOSED = 0.3  # of the root of the accuracy: margin for the curvature of the flow
+_STORED = 5  # arrays of derivatives that a step holds
+_RATE = 0.7  # |df/dx| h of one step: the classical Runge-Kutta method is then off by about 0.1%
+_LAST_NODE = 5  # of a step, at its end, before a jump of an input
 _FEW = 50  # constants; with more, sweeps cost more than they save
 
 
@@ -38,14 +41,18 @@ def follow(
     nodes: np.ndarray | None,
     substeps: int,
     box: Box,
+    accuracy: Float[np.ndarray, " n"],
 ) -> tuple[Shot, Float[np.ndarray, "B T n Q"]]:
     """The segments from their starts, and d states / d (constants, starts), `size` constants.
 
-    Where a guess does not lead there, they are integrated row after row.
+    Newton's method squares the relative size of the gaps, so gaps are closed for the last time
+    when their square is within the `accuracy` of each state. Where a guess does not lead there,
+    segments are integrated row after row.
     """
     with np.errstate(all="ignore"):
         if guess is not None and size <= _FEW:
-            tolerance = _CLOSED * (box.high - box.low)
+            width = (box.high - box.low) / BOX_WIDTH
+            tolerance = np.sqrt(np.minimum(accuracy[:, None] / width, 1.0)) * _CLOSED * width
             states = guess.copy()
             states[0] = starts
             for _ in range(_SWEEPS):
@@ -61,6 +68,20 @@ def follow(
         shot = shoot(slope, starts, segments, nodes, substeps, box)
         maps = step_maps(slope, size, shot.states, segments, nodes, substeps)
         return shot, _chained(maps, size)
+
+
+def linearized(
+    slope: SlopeAt,
+    size: int,
+    states: Float[np.ndarray, "T n B"],
+    segments: Segments,
+    nodes: np.ndarray | None,
+    substeps: int,
+) -> tuple[Float[np.ndarray, "T n B"], Float[np.ndarray, "B T n Q"]]:
+    """The trajectory from the first of these states, to first order, and its derivatives with
+    respect to (constants, starts)."""
+    maps = step_maps(slope, size, states, segments, nodes, substeps)
+    return states + _gaps(maps, states), _chained(maps, size)
 
 
 def _gaps(maps: Maps, states: Float[np.ndarray, "T n B"]) -> Float[np.ndarray, "T n B"]:
@@ -105,7 +126,7 @@ def step_maps(
     ends = np.empty((at.shape[1], n))
     by = np.empty((at.shape[1], n, size + n))
     wide = slope.width if size else 0
-    each = max(1, _BLOCK // (STAGES * (n * (size - wide + n + 1) + wide)))
+    each = max(1, _BLOCK // (_STORED * (n * (size - wide + n + 1) + wide)))
     for i in range(0, at.shape[1], each):
         few = slice(i, i + each)
         u = None if nodes is None else nodes[..., few]
@@ -126,58 +147,98 @@ def _integrated(
     nodes: np.ndarray | None,
     substeps: int,
 ) -> tuple[Float[np.ndarray, "M n"], Float[np.ndarray, "M n Q"]]:
-    """phi and [G, F] over all substeps: S -> F S + G of each, one after the other."""
-    x, by = _substep(slope, size, x, step, None if nodes is None else nodes[0])
-    for part in range(1, substeps):
-        x, then = _substep(slope, size, x, step, None if nodes is None else nodes[part])
-        by = then[..., size:] @ by
-        by[..., :size] += then[..., :size]
-    return x.T, by
+    """phi over all substeps of length `step`, and [G, F]."""
+    path = [x]
+    for part in range(substeps):
+        u = None if nodes is None else nodes[part]
+        path.append(step_once(slope, path[-1], step, u))
+    first = slope.linearised(_with_inputs(x, nodes, 0, 0))
+    rate = np.zeros(x.shape[1])
+    for _, _, value in first.jacobian:
+        rate = rate + np.square(value)
+    # Gauss-Newton needs derivatives less accurately than states: |J| h of about one is enough
+    needed = float(np.sqrt(np.median(rate * (step * substeps) ** 2))) / _RATE
+    count = 1
+    while count < min(needed, substeps):
+        count *= 2
+    return path[-1].T, _derivatives(slope, size, path, step, nodes, count, first)
 
 
-def _substep(
+def _derivatives(
     slope: SlopeAt,
     size: int,
-    x: Float[np.ndarray, "n M"],
+    path: list[Float[np.ndarray, "n M"]],
     step: Float[np.ndarray, " M"],
-    u: np.ndarray | None,
-) -> tuple[Float[np.ndarray, "n M"], Float[np.ndarray, "M n Q"]]:
-    """x' = f and S' = (df/dx) S + df/dp from S = [0, I], by one step.
+    nodes: np.ndarray | None,
+    count: int,
+    first: Linearised,
+) -> Float[np.ndarray, "M n Q"]:
+    """[G, F] along a path: S' = (df/dx) S + df/dp by `count` steps of the classical Runge-Kutta
+    method, which looks at the path at the ends and in the middle of each.
 
-    The step is linear in df/dp. For the many weights of a residual it is taken with a pulse at
-    each stage in their place, and the basis functions at the stages are multiplied by the result.
+    The steps are linear in df/dp. For the many weights of a residual they are taken with a pulse at
+    each of these three places instead, and the result is multiplied with the basis functions there.
     """
-    n, weighted = len(x), slope.weighted if size else ()
+    each = (len(path) - 1) // count
+    h = each * step
+    by: np.ndarray | None = None
+    begin = first
+    for part in range(count):
+        i, k = part * each, (part + 1) * each
+        end = slope.linearised(_with_inputs(path[k], nodes, k - 1, _LAST_NODE))
+        if each > 1:
+            at = _with_inputs(path[i + each // 2], nodes, i + each // 2, 0)
+        else:
+            middle = (path[i] + path[k]) / 2 + h / 8 * (begin.f - end.f)
+            at = _with_inputs(middle, nodes, i, MIDDLE_NODE)
+        then = _one_step(slope, size, (begin, slope.linearised(at), end), h)
+        if by is None:
+            by = then
+        else:
+            by = then[..., size:] @ by
+            by[..., :size] += then[..., :size]
+        begin = end
+        if nodes is not None and k < len(path) - 1:
+            begin = slope.linearised(_with_inputs(path[k], nodes, k, 0))  # behind a jump
+    assert by is not None
+    return by
+
+
+def _with_inputs(
+    x: Float[np.ndarray, "n M"], nodes: np.ndarray | None, substep: int, node: int
+) -> Float[np.ndarray, "V M"]:
+    return x if nodes is None else np.concatenate([x, nodes[substep, node]])
+
+
+def _one_step(
+    slope: SlopeAt, size: int, at: tuple[Linearised, ...], h: Float[np.ndarray, " M"]
+) -> Float[np.ndarray, "M n Q"]:
+    """[G, F] of one Runge-Kutta step through three places."""
+    n, weighted = len(at[0].f), slope.weighted if size else ()
     count = slope.count if size else 0
-    pulses = STAGES * len(weighted)
-    y = np.zeros((n, count + pulses + n + 1, x.shape[1]))
-    y[:, -1] = x
-    y[np.arange(n), count + pulses + np.arange(n)] = 1.0
-    slopes = np.zeros((STAGES, *y.shape))
-    flat = slopes.reshape(STAGES, -1)
-    basis = np.empty((x.shape[1], STAGES, slope.width)) if pulses else None
-    at = y
-    for stage in range(STAGES):
-        if stage:
-            at = (WEIGHTS[stage - 1] @ flat[:stage]).reshape(y.shape)
-            at *= step
-            at += y
-        found = slope.linearised(at[:, -1] if u is None else np.concatenate([at[:, -1], u[stage]]))
-        out = slopes[stage]
+    pulses = len(at) * len(weighted)
+    start = np.zeros((n, count + pulses + n, len(h)))
+    start[np.arange(n), count + pulses + np.arange(n)] = 1.0
+
+    def rate(place: int, S: np.ndarray) -> np.ndarray:
+        found = at[place]
+        out = np.zeros_like(S)
         for c, j, value in found.jacobian:
-            out[c, :-1] += value * at[j, :-1]
+            out[c] += value * S[j]
         for c, q, value in found.forcing if count else ():
             out[c, q] += value
-        out[:, -1] = found.f
-        if basis is not None:
-            basis[:, stage] = found.basis
-            for place, c in enumerate(weighted):
-                out[c, count + place * STAGES + stage] += 1.0
-    y = y + step * (WEIGHTS[-1] @ flat).reshape(y.shape)
-    by = np.moveaxis(y[:, :-1], 2, 0)
-    if basis is None:
-        return y[:, -1], by
-    answers = [
-        by[..., count + i * STAGES : count + (i + 1) * STAGES] @ basis for i in range(len(weighted))
-    ]
-    return y[:, -1], np.concatenate([by[..., :count], *answers, by[..., -n:]], axis=2)
+        for i, c in enumerate(weighted):
+            out[c, count + len(at) * i + place] += 1.0
+        return out
+
+    k1 = rate(0, start)
+    k2 = rate(1, start + h / 2 * k1)
+    k3 = rate(1, start + h / 2 * k2)
+    k4 = rate(2, start + h * k3)
+    S = start + h / 6 * (k1 + 2 * (k2 + k3) + k4)
+    by = np.moveaxis(S, 2, 0)
+    if not weighted:
+        return by
+    basis = np.stack([found.basis for found in at], axis=1)  # M 3 H
+    parts = [by[..., count + 3 * i : count + 3 * (i + 1)] @ basis for i in range(len(weighted))]
+    return np.concatenate([by[..., :count], *parts, by[..., -n:]], axis=2)

@@ -64,8 +64,8 @@ class HeldOut:
         self._problem, self._bounds = problem, bounds
         self._smooth = smooth if held is None else smooth[~held]
         self._guess = smooth if held is None else smooth[held]
-        self._rest = None if held is None else replace(problem, data=data.only(~held))
-        self._unseen = replace(problem, data=data if held is None else data.only(held))
+        self._rest = None if held is None else problem.only(~held)
+        self._unseen = problem if held is None else problem.only(held)
 
     def __call__(self, stage: Stage) -> Comparison:
         """Refines once more without the held-out part, from where the stage ended, and forecasts

@@ -37,9 +37,11 @@ def integral_form(
     smoothed: Float[np.ndarray, "N n"],
     features: Callable[[np.ndarray], np.ndarray],
     variance: Float[np.ndarray, "N n"],
+    longest: int = _MOST_STEPS,
 ) -> dict[int, NormalEquations]:
     """For each equation that is to be learned: x(t) = x(t_0) + int theta(x) w, weighted by what
-    the noise of x leaves; x(t_0) is free in every stretch of a run.
+    the noise of x leaves; x(t_0) is free in every stretch of a run, of
+    at most about `longest` rows.
 
     Of a velocity that was not measured it is the position: q(t) = q_0 + v_0 t + int int theta w.
     Noise is not correlated from row to row, unlike in derivatives or windows, so that likelihoods
@@ -51,7 +53,7 @@ def integral_form(
         usable = np.isfinite(theta).all(axis=0) & _is_resolved(data, theta)
     theta = np.where(usable, theta, 0.0)
     once = _integrated(data, theta)
-    stretch = stretches_of(data)
+    stretch = stretches_of(data, longest)
     place = {name: c for c, name in enumerate(data.state_names)}
     position = {place[v]: place[q] for q, v in data.velocity_of.items() if v in data.estimated}
     twice = _integrated(data, once) if position else once
@@ -100,13 +102,13 @@ def _is_resolved(data: Dataset, values: Float[np.ndarray, "N K"]) -> Bool[np.nda
     return np.sqrt((steps**2).mean(axis=0)) <= _ROUGH * values.std(axis=0) + 1e-300
 
 
-def stretches_of(data: Dataset) -> Int[np.ndarray, " N"]:
+def stretches_of(data: Dataset, longest: int = _MOST_STEPS) -> Int[np.ndarray, " N"]:
     """The stretch that each row is in."""
     result = np.empty(data.n_samples, dtype=int)
     count = 0
     for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
         rows = int(end - begin)
-        length = min(max(rows // _STRETCHES, _FEWEST_STEPS), _MOST_STEPS)
+        length = min(max(rows // _STRETCHES, _FEWEST_STEPS), longest)
         parts = max(rows // length, 1)
         result[begin:end] = count + np.arange(rows) * parts // rows
         count += parts

@@ -9,7 +9,6 @@ from jaxtyping import Float
 from ._normal import Normal
 
 _FIRST_DAMPING = 1e-3
-_LARGEST_DAMPING = 1e9
 _ENOUGH = 0.01  # gain for each segment, from which on starts are sought further
 _RIDGE = 1e-13  # of a diagonal: what rounding needs
 
@@ -36,51 +35,6 @@ class Solution(NamedTuple):
 
 
 Evaluate = Callable[[np.ndarray, np.ndarray, np.ndarray], Normal]
-
-
-def descend(
-    evaluate: Evaluate,
-    p: Float[np.ndarray, " P"],
-    starts: Float[np.ndarray, "n B"],
-    sigma: Float[np.ndarray, " n"],
-    prior: Prior,
-    bounds: Float[np.ndarray, "2 P"],
-    *,
-    most: int,
-    tolerance: float,
-    told: Callable[[], None] = lambda: None,
-) -> Solution:
-    """The minimum of cost and prior, from here. Ends once a full step is expected
-    to gain less than `tolerance`, or after `most` evaluations."""
-    normal = evaluate(p, starts, sigma)
-    damping, used = _FIRST_DAMPING, 1
-    converged = False
-    while used < most:
-        step, moves, gain = _step(normal, p, prior, damping)
-        if not np.isfinite(gain):
-            damping *= 10
-            if damping > _LARGEST_DAMPING:
-                break
-            continue
-        if gain < tolerance * min(1.0, 1e-2 / damping):  # a damped step promises less
-            converged = True
-            break
-        trial = np.clip(p + step, *bounds)
-        begin = starts + moves
-        found = evaluate(trial, begin, sigma)
-        used += 1
-        told()
-        before, after = normal.cost + prior.cost(p), found.cost + prior.cost(trial)
-        if np.isfinite(after) and after < before:
-            share = (before - after) / gain
-            p, starts, normal = trial, begin, found
-            damping = max(damping * (0.1 if share > 0.5 else 0.5 if share > 0.1 else 2), 1e-12)
-        else:
-            damping = max(damping * 10, 1e-6)
-            if damping > _LARGEST_DAMPING:
-                converged = bool(gain < 1e-6 * before)
-                break
-    return Solution(p, starts, normal, converged)
 
 
 def fit_starts(
@@ -111,6 +65,14 @@ def fit_starts(
     return starts
 
 
+def starts_alone(normal: Normal) -> Float[np.ndarray, "n B"]:
+    """The step of the starts with the constants as they are."""
+    diagonal = np.einsum("bii->bi", normal.ss)
+    floor = np.where(diagonal > 0, _RIDGE * diagonal, 1.0)
+    ss = normal.ss + np.eye(len(normal.states[0])) * floor[:, None]
+    return np.linalg.solve(ss, normal.s_scores.sum(axis=1)[..., None])[..., 0].T
+
+
 def eliminated(
     normal: Normal, precision: Float[np.ndarray, " P"], damping: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -128,7 +90,7 @@ def eliminated(
     return (H + H.T) / 2, scores, solved
 
 
-def _step(
+def newton_step(
     normal: Normal, p: np.ndarray, prior: Prior, damping: float
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Steps of the constants and the starts (n, B), and the gain that the model promises."""

@@ -23,19 +23,19 @@ class Noise(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Match:
     """A field whose constants follow the trajectories, its score (lower is better), the states
-    of all rows as it has them, its misfit in variances of the noise of each state, and the noise
-    that its trajectories leave; None where they leave more than noise.
+    of all rows as it has them on segments of `length` steps, and its largest misfit in variances
+    of a state's noise.
 
-    `is_coloured` says that noise was judged by trajectories, since it is alike from row to row.
-    `inclusion` is how probable each term of each equation is, given the noise.
+    `coloured` is the noise of each state where it is correlated from row to row, and was judged by
+    trajectories. `inclusion` is the probability of each term of each equation.
     """
 
     field: HybridField
     score: float
     states: Float[np.ndarray, "N n"]
     misfit: float
+    length: int = 4
     coloured: Noise | None = None
-    is_coloured: bool = False
     inclusion: Float[np.ndarray, "c K"] | None = None
 
 

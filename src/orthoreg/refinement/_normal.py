@@ -45,14 +45,20 @@ def normal_equations(
     weight: Float[np.ndarray, "T B"],
     sigma: Float[np.ndarray, "T n B"],
     stretches: int = 1,
+    reference: Float[np.ndarray, "T n B"] | None = None,
 ) -> Normal:
-    """The normal equations of these segments; states with an infinite sigma do not count."""
+    """The normal equations of these segments; states with an infinite sigma do not count. Costs and
+    the weights of outliers are those at the `reference` states, by default the trajectory itself.
+    """
     counted = np.flatnonzero(np.isfinite(sigma[0, :, 0]))
     sigma = sigma[:, counted]
     length, n, count = shot.states.shape
     sound = shot.sound & np.isfinite(sensitivities.sum(axis=(1, 2, 3)))
     r = np.where(sound, measured - shot.states, 0.0)[:, counted] / sigma
-    cost, down = huber(r)
+    near = r
+    if reference is not None:
+        near = np.where(sound, measured - reference, 0.0)[:, counted] / sigma
+    cost, down = huber(near)
     lost = HUBER * _RUNAWAY * len(counted) * weight.sum(axis=0)
     root = np.sqrt(down * weight[:, None])
     scale = np.moveaxis(root / sigma, 2, 0)[..., None]

@@ -1,7 +1,7 @@
 """One refinement problem: a field and runs, evaluated on segments of any length."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -24,6 +24,7 @@ from ._slope import Slope
 _BLOCK = 2_000_000  # sensitivities held at a time
 _CHECKED = 40  # segments on which the number of substeps is chosen
 _MOST_SUBSTEPS = 32
+_ACCURACY = 1e-3  # of a state's noise: how far trajectories are followed
 _LEAST_SIGMA = 1e-8  # of a state's spread: what is left of exact data
 _LEAST_SIGMA_WEIGHTS = 1e-5  # the same with a residual: hundreds of weights descend slowly
 TRIFLE = 1e-4
@@ -48,6 +49,11 @@ class Problem:
     growth: Float[np.ndarray, " n"] | None = None
     smoothed: Float[np.ndarray, "N n"] | None = None
     expected: Float[np.ndarray, " n"] | None = None
+
+    def only(self, rows: Bool[np.ndarray, " N"]) -> "Problem":
+        """The same problem on some of the rows."""
+        smoothed = None if self.smoothed is None else self.smoothed[rows]
+        return replace(self, data=self.data.only(rows), smoothed=smoothed)
 
     @cached_property
     def old(self) -> Float[np.ndarray, " P"]:
@@ -212,6 +218,7 @@ class _Part:
             shot, by = follow(
                 slope, len(p), self._predicted(p, begin), begin, self._segments, self._nodes,
                 self._substeps, self._problem.box,
+                _ACCURACY * np.where(np.isfinite(sigma), sigma, self._problem.sizes),
             )  # fmt: skip
             self._last = (p, begin, shot, by)
         _, _, shot, by = self._last

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -15,11 +16,12 @@ from ..smoothing import noise_growth
 from ._constants import Constants
 from ._covariance import spread
 from ._held_out import Comparison, HeldOut
+from ._likelihood import Match
 from ._orthogonal import reprojected
 from ._problem import Problem
 from ._reach import open_gate
 from ._result import Refinement
-from ._stages import Stage, all_stages
+from ._stages import FULL, Stage, all_stages
 
 _TRIES = 3  # stages, from the last, that held-out data may refuse
 _FEWEST_STEPS = 3
@@ -34,6 +36,7 @@ def refine(
     residual: bool = True,
     knowledge: Knowledge | None = None,
     noise: Float[np.ndarray, " n"] | None = None,
+    matched: Match | None = None,
 ) -> Refinement:
     """The field's constants by trajectory matching: all non-zero coefficients, the parameters in
     their terms, the residual's weights unless `residual=False`, and every segment's start.
@@ -49,7 +52,8 @@ def refine(
     is the weights that make them worse, these stay and the constants alone are refined. The gate
     of refined weights opens further where they forecast runs beyond the others better than it. What
     `knowledge` gives stays as well, and relations and bounds hold. A misfit of the size of `noise`,
-    the standard deviations of the states' noise, is no reason to end with shorter segments.
+    the standard deviations of the states' noise, is no reason to end with shorter segments. A field
+    that was `matched` to these runs is refined from the segments on which that ended.
     """
     fixed = [data.state_names.index(name) for name in data.velocity_of]
     constants = Constants.of(field, fixed, residual=residual, knowledge=knowledge)
@@ -61,6 +65,7 @@ def refine(
     spreads = data.states.std(axis=0)
     if not spreads[measured].any():
         return _as_it_was(field, "no measured state moves")
+    smoothed = smooth_states(data).values
     problem = Problem(
         field,
         constants,
@@ -68,30 +73,40 @@ def refine(
         dict(interpolation or dict.fromkeys(data.input_names, "cubic")),
         np.where(spreads > 0, spreads, 1.0),
         measured,
-        growth=noise_growth(data.states, smooth_states(data).values),
+        growth=noise_growth(data.states, smoothed),
+        smoothed=smoothed,
         expected=noise,
     )
     ends = constants.bounds(field, bounds or {}, knowledge)
-    with np.errstate(all="ignore"), progress("Refining", 1.0) as show:
-        stages, smooth = all_stages(problem, ends, lambda done: show(0.7 * done, ""))
+    with np.errstate(all="ignore"), progress("Matching trajectories", 1.0) as show:
+        stages, smooth = all_stages(
+            problem, ends, lambda done: show(0.7 * done, ""), **_start(data, matched)
+        )
         if not stages:
             return _as_it_was(
                 field, "its trajectories do not follow the data even over a few steps"
             )
-        show(0.7, "checked")
+        show(0.7, "(held-out runs)")
         chosen, found = _checked(problem, stages, smooth, ends)
         if chosen is not None:
             result = _result(problem, chosen, stages[0], found)
             if not constants.weighted:
                 return result
-            show(0.9, "beyond the data")
+            show(0.9, "(outside the data)")
             return replace(result, field=open_gate(result.field, problem, chosen, smooth, ends))
     if constants.weighted and constants.count:  # perhaps without the weights
         return refine(
             field, data, interpolation=interpolation, bounds=bounds, residual=False,
-            knowledge=knowledge, noise=noise,
+            knowledge=knowledge, noise=noise, matched=matched,
         )  # fmt: skip
     return _refused(field, found, stages[-1])
+
+
+def _start(data: Dataset, matched: Match | None) -> dict[str, Any]:
+    """The first segments, and states near which they begin."""
+    if matched is None or len(matched.states) != data.n_samples:
+        return {}
+    return {"effort": FULL._replace(first=matched.length), "states": matched.states}
 
 
 def _checked(

@@ -9,6 +9,8 @@ from jaxtyping import Float, Int
 from ..data import Dataset
 from ..simulation import PLACES, Inputs
 
+MIDDLE_NODE = 6
+"""The node in the middle of a step, behind those of Tsitouras' method."""
 _SHARED = 0.5  # weight of a row that ends one segment and begins the next
 
 
@@ -88,11 +90,12 @@ def _laid_out(
 
 def input_nodes(
     data: Dataset, inputs: Inputs | None, segments: Segments, substeps: int
-) -> Float[np.ndarray, "L s 6 m B"] | None:
-    """The inputs at the places where a step looks at them; before a jump, not behind it."""
+) -> Float[np.ndarray, "L s 7 m B"] | None:
+    """The inputs at the places where a step looks at them, and in its middle; before a jump, not
+    behind it."""
     if inputs is None:
         return None
-    places = np.array([0.0, *PLACES[:5]])
+    places = np.array([0.0, *PLACES[:5], 0.5])
     share = ((np.arange(substeps)[:, None] + places) / substeps).ravel()
     interval, where = np.unique(segments.rows[:-1], return_inverse=True)
     after = np.minimum(interval + 1, data.n_samples - 1)
@@ -106,5 +109,7 @@ def input_nodes(
         values[mine] = inputs.only([one]).at(times[mine].reshape(1, -1)).reshape(
             -1, len(share), inputs.size
         )  # fmt: skip
-    nodes = values.reshape(len(interval), substeps, 6, -1)[where.reshape(segments.steps.shape)]
+    nodes = values.reshape(len(interval), substeps, len(places), -1)[
+        where.reshape(segments.steps.shape)
+    ]
     return np.moveaxis(nodes, 1, -1)

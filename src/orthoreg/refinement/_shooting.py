@@ -30,10 +30,14 @@ class Box(NamedTuple):
     high: np.ndarray
 
 
+BOX_WIDTH = 21
+"""The width of the box in that of the data."""
+
+
 def box_around(states: Float[np.ndarray, "N n"]) -> Box:
     """Ten times as wide as the data, on either side."""
     low, high = states.min(axis=0), states.max(axis=0)
-    width = 10 * np.where(high > low, high - low, 1 + np.abs(high))
+    width = (BOX_WIDTH - 1) / 2 * np.where(high > low, high - low, 1 + np.abs(high))
     return Box((low - width)[:, None], (high + width)[:, None])
 
 
@@ -55,17 +59,20 @@ def shoot(
             x = states[row]
             u = None if nodes is None else nodes[row]
             for part in range(substeps):
-                x = _step(slope, x, segments.steps[row] / substeps, None if u is None else u[part])
+                x = step_once(
+                    slope, x, segments.steps[row] / substeps, None if u is None else u[part]
+                )
             states[row + 1], sound = _bounded(x, sound, box)
     return Shot(states, sound)
 
 
-def _step(
+def step_once(
     slope: Slopes,
     x: Float[np.ndarray, "n B"],
     step: Float[np.ndarray, " B"],
     u: np.ndarray | None,
 ) -> Float[np.ndarray, "n B"]:
+    """One step of Tsitouras' method, with the inputs `u` at its stages."""
     slopes = np.empty((STAGES, x.size))
     at = x
     for stage in range(STAGES):

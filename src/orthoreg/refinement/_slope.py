@@ -81,14 +81,19 @@ class Slope:
                 slope = derivative(terms[k], names[i])
                 if slope != Number(0.0):
                     self.inner.append((c, k, len(constants.lead) + q, place_of(slope)))
+        in_use = dict(values)
+        for k in constants.columns.tolist():  # a candidate may have the coefficient zero
+            if k not in values:
+                values[k] = place_of(terms[k])
         free = zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)
         self.linear = [  # equation, free number, what it is multiplied with, place
             (c, int(q), float(constants.mixing[i, q]), values[k])
             for i, (c, k) in enumerate(free)
             for q in np.flatnonzero(constants.mixing[i])
         ]
-        simple = compiled([item for _, item in sorted((p, terms[k]) for k, p in values.items())])
-        self.simple = (simple, {p: i for i, p in enumerate(sorted(values.values()))})
+        order = sorted(in_use, key=in_use.__getitem__)
+        simple = compiled([terms[k] for k in order])
+        self.simple = (simple, {in_use[k]: i for i, k in enumerate(order)})
         self.program = compiled(items)
 
     def at(self, values: Values) -> "SlopeAt":

@@ -6,7 +6,10 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
-from ._levenberg import Evaluate, Prior, Solution, descend, eliminated
+from . import _limits as limits
+from ._levenberg import Prior, Solution, eliminated
+from ._lifted import match_segments
+from ._limits import Effort
 from ._problem import Problem
 from ._segments import Segments, cut
 
@@ -15,6 +18,7 @@ _MOST_ROWS_WEIGHTS = 4_000  # the same where there are weights
 _TOLERANCE_WEIGHTS = 0.1  # as `Effort.tolerance` where there are weights, of which there are many
 _LENGTH_WEIGHTS = 100  # steps of a segment where there are weights
 _ROUGH = 1e-2
+_FIRST_SIGMA = 0.1  # of a state's spread: the misfit that the first segments start with
 _SOUND = 0.5  # of the segments must not run away
 _HOPELESS = 0.5  # of a state's spread: a misfit that no model needs
 _HARMLESS = 0.01  # of a state's spread: a misfit below this may grow
@@ -27,23 +31,6 @@ _LEAST_CHANGE = 0.04  # of the weights' mean square, that their prior allows
 _STEP_ERROR = 0.3  # standard errors of a mean over all rows, for the integration
 
 _LEAST_STEP_ERROR = 1e-9  # of a state's spread
-
-
-@final
-class Effort(NamedTuple):
-    """Steps of the first segments and by how much they grow; `rounds` after the first, rough one;
-    the gain, in units of half a squared standard error, that ends a descent; the most evaluations
-    of one, steps of the integration from row to row, and steps of a segment; by how much the
-    misfit may grow with the length of segments."""
-
-    first: int = 4
-    growth: float = 2.5
-    rounds: int = 2
-    tolerance: float = 1e-6
-    evaluations: int = 20
-    substeps: int = 32
-    longest: int = 1000
-    jump: float = 1.5
 
 
 FULL = Effort()
@@ -82,14 +69,15 @@ def all_stages(
     told: Callable[[float], None] = lambda done: None,
     *,
     effort: Effort = FULL,
-    goes_on: Callable[[Stage], bool] = lambda stage: True,
+    states: Float[np.ndarray, "N n"] | None = None,
 ) -> tuple[list[Stage], Float[np.ndarray, "N n"]]:
-    """The stages that converged, and the states of all rows as the last one has them.
+    """The stages that converged, and the states of all rows as the last one has them. Segments
+    begin near `states`, by default those that were measured.
 
     The first stage whose misfit jumps, or in which trajectories run away, is the end: noise or
-    chaos allow no longer segments; or one after which it does not go on.
+    chaos allow no longer segments.
     """
-    smooth = np.array(problem.data.states)
+    smooth = np.array(problem.data.states if states is None else states)
     p, precision = problem.old, first_precision(problem)
     stages: list[Stage] = []
     schedule = lengths(problem, effort)
@@ -99,12 +87,7 @@ def all_stages(
             problem, length, p, smooth, precision, bounds, sigma=sigma,
             told=lambda i=i: told(i / len(schedule)), effort=effort,
         )  # fmt: skip
-        m = problem.measured
-        if stage.solution.normal.sound.mean() < _SOUND or np.all(
-            stage.sigma[m] > _HOPELESS * problem.sizes[m]
-        ):
-            break
-        if stages and _is_worse(problem, stages[-1], stage, effort.jump):
+        if not is_followed(problem, stages[-1] if stages else None, stage, effort):
             break
         stages.append(stage)
         p, precision = stage.p, stage.precision
@@ -112,9 +95,17 @@ def all_stages(
         smooth[stage.segments.rows[:, sound]] = np.moveaxis(
             stage.solution.normal.states[:, :, sound], 1, 2
         )
-        if not goes_on(stage):
-            break
     return stages, smooth
+
+
+def is_followed(problem: Problem, before: Stage | None, stage: Stage, effort: Effort) -> bool:
+    """Whether a stage follows its segments, and no worse than the shorter ones `before`."""
+    m = problem.measured
+    if stage.solution.normal.sound.mean() < _SOUND or not np.isfinite(stage.p).all():
+        return False
+    if np.all(stage.sigma[m] > _HOPELESS * problem.sizes[m]):
+        return False
+    return before is None or not _is_worse(problem, before, stage, effort.jump)
 
 
 def run_stage(
@@ -134,29 +125,26 @@ def run_stage(
     with the one that this leaves."""
     segments = cut(problem.data, length, _most_rows(problem, length))
     guess = np.moveaxis(smooth[segments.rows], 2, 1)
-    starts = guess[0].copy()
+    is_measured = sigma is None
     if sigma is None:
-        states, sound = problem.simulate(p, starts, segments, 1)
-        sigma = problem.noise(states, segments, sound, 0.0)
+        sigma = np.where(problem.measured, _FIRST_SIGMA * problem.sizes, np.inf)
     m, has_weights = problem.measured, bool(problem.constants.weighted)
     fine = _TOLERANCE_WEIGHTS if has_weights else effort.tolerance
     rounds = _ROUNDS_WEIGHTS if has_weights else effort.rounds
-    substeps, checked, tolerance = 1, problem.sizes, max(_ROUGH, fine)
-    evaluate: Evaluate | None = None
+    substeps, checked, tolerance = 0, problem.sizes, max(_ROUGH, fine)
     while True:
         scale = np.where(m, sigma, problem.sizes)
-        if evaluate is None or np.any(scale < _FINER * checked):
+        if not substeps or np.any(scale < _FINER * checked):
             accuracy = _STEP_ERROR * scale / np.sqrt(segments.weight.sum())
             accuracy = np.maximum(accuracy, _LEAST_STEP_ERROR * problem.sizes)
-            needed = problem.substeps(p, starts, guess, segments, accuracy, effort.substeps)
+            needed = problem.substeps(p, guess[0], guess, segments, accuracy, effort.substeps)
             checked, substeps = scale, max(substeps, needed)
-            evaluate = problem.evaluator(segments, substeps, guess)
-        solution = descend(
-            evaluate, p, starts, sigma, Prior(problem.old, precision), bounds,
+        solution = match_segments(
+            problem, segments, substeps, p, guess, sigma, Prior(problem.old, precision), bounds,
             most=effort.evaluations if most is None else most,
-            tolerance=tolerance, told=told,
+            tolerance=tolerance, told=told, is_measured=is_measured,
         )  # fmt: skip
-        p, starts, guess = solution.p, solution.starts, solution.normal.states
+        p, guess, is_measured = solution.p, solution.normal.states, False
         found, sharper = reestimated(problem, segments, solution, precision)
         settled = np.all(np.abs(found[m] / sigma[m] - 1) < _SETTLED)
         settled &= np.all(np.abs(sharper - precision) <= _SETTLED_PRIOR * precision)
@@ -192,11 +180,14 @@ def reestimated(
 
 
 def first_precision(problem: Problem) -> Float[np.ndarray, " P"]:
-    """Zero for constants; for weights as if all might change by their size."""
-    p, precision = problem.old, np.zeros(problem.constants.size)
-    for place in range(len(problem.constants.weighted)):
-        at = problem.constants.weights_of(place)
-        precision[at] = problem.constants.width / float((p[at] ** 2).sum())
+    """A weak prior around what the constants were: several times their size, which keeps those
+    that trajectories do not determine; for weights as if all might change by their size."""
+    p, constants = problem.old, problem.constants
+    precision = 1 / np.maximum(limits.PRIOR_WIDTH * np.abs(p), 1e-100) ** 2
+    precision = np.where(p != 0, precision, 0.0)
+    for place in range(len(constants.weighted)):
+        at = constants.weights_of(place)
+        precision[at] = constants.width / float((p[at] ** 2).sum())
     return precision
 
 

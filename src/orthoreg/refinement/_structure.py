@@ -1,40 +1,32 @@
-"""Which terms: sets that the integral form proposes, judged by the trajectories they make."""
+"""Which terms: sets that linearized trajectories propose, judged by the trajectories they make."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from .._field import HybridField
+from .._progress import step
 from ..data import Dataset
 from ..libraries import complexity
 from ..losses import smooth_states
 from ..moments import CenteredTerms
 from ..physics import Knowledge
 from ..smoothing import noise_growth, relative_variance
-from ._beam import Support, beam_search, solved
+from . import _limits as limits
 from ._colour import is_noise, residual_time
 from ._constants import Constants
-from ._integral import NormalEquations, integral_form, without_given
+from ._integral import integral_form, without_given
 from ._likelihood import Match, Noise, misfit
+from ._linearization import Quadratic, linearize
 from ._problem import TRIFLE, Problem
-from ._stages import Effort, Stage, all_stages
-
-_MOST_ROWS = 3000  # on which sets of terms are compared
-_SYMBOL = 1.0  # price of a symbol, in units of log likelihood
-_CLOSE = 5.0  # by which a set may be worse than the best and is still tried
-_ALTERNATIVES = 4  # of an equation
-_MOST_TRIALS = 16
-_EFFORT = Effort(8, 5.0, rounds=1, tolerance=0.05, evaluations=8, substeps=4, longest=200, jump=4.0)
-_HOPELESS = 15.0  # worse than the best on segments of the same length
-_EXCESS = 1.2  # times the noise variance: a misfit that may be noise of another kind
-_MOST_EXCESS = 40.0  # the same: more than smoothing leaves of noise that lasts forty rows
-_CANCELS = 6.0  # times that terms may be larger than their sum
-_FOLLOWED = 4.0  # times the noise variance: a misfit with which alternatives can be compared
+from ._stages import Stage, all_stages, first_precision, is_followed, lengths, run_stage
+from ._subsets import descend, neighbours, scores_nearby
 
 
+@step("Choosing terms by their trajectories")
 def choose_structure(
     field: HybridField,
     data: Dataset,
@@ -44,39 +36,51 @@ def choose_structure(
     bounds: Mapping[str, tuple[float, float]] | None = None,
     knowledge: Knowledge | None = None,
 ) -> Match | None:
-    """The field, or one with other `allowed` terms whose trajectories follow noisy runs better,
-    fewer and simpler terms counting in its favour; None if no trajectory can be followed. Where
-    the field leaves more than smoothing takes away, but nothing that adds up along trajectories,
-    noise is what it leaves, and so many rows count as differ in it.
+    """Return the best-scoring model among `field` and those with other `allowed` terms, or None if
+    no candidate can be simulated.
 
-    Sets of terms come from the integral form of each equation, twice: with states smoothed by
-    polynomials, then as the best model has them. One equation after the other takes the set with
-    which all trajectories together score best: the log likelihood of their misfit, half a log N
-    for every constant and every start of a segment, and a price for each symbol. Equations that
-    `knowledge` completes or couples keep their terms; in others what is given is subtracted, what
-    is required is in every set, and no set goes beyond a bound.
+    The score of a set of terms is the negative log likelihood of the misfit of its trajectories,
+    half a log N for every constant and every initial state of a segment, and a price for each
+    symbol. On segments of one length after the other, the sum of squares is linearized in the
+    coefficients of all candidates at once; sets with one term added, removed or exchanged are
+    compared on that, and the best ones are matched and scored. Equations that `knowledge` completes
+    or couples keep their terms. What is given is not estimated, what is required is in every set,
+    and no set goes beyond a bound.
+
+    If the best model leaves more than white noise, but nothing that grows along trajectories, the
+    noise is correlated: its variance and the effective number of rows are then taken from what the
+    field leaves, and the search is repeated.
     """
     known = knowledge or Knowledge.none(field.features.mask.shape)
-    some = data.some_runs(_MOST_ROWS)
-    some = some.only(np.arange(some.n_samples) < _MOST_ROWS)
-    matcher = _Matcher(field, some, allowed, dict(interpolation or {}), dict(bounds or {}), known)
-    best, smoothed = matcher.match(field), matcher.smoothed
-    if best is not None and best.coloured is not None and _EXCESS < best.misfit < _MOST_EXCESS:
-        smoothed = best.states
-        best = matcher.judge_by(best.coloured, field)
-    for _ in range(2):
-        best = matcher.improve(best, smoothed)
-        if best is None or not best.misfit < _FOLLOWED:
-            break
-        smoothed = best.states
-    if best is None:
-        return None
-    return replace(best, is_coloured=matcher.is_coloured, inclusion=matcher.inclusion(best))
+    some = data.some_runs(limits.SEARCH_ROWS)
+    some = some.only(np.arange(some.n_samples) < limits.SEARCH_ROWS)
+    search = _Search(field, some, allowed, dict(interpolation or {}), dict(bounds or {}), known)
+    best = search.run()
+    if best is None or best.misfit > limits.EXCESS:
+        noise = search.correlated_noise()
+        if noise is not None:
+            search.judge_by(noise)
+            best = search.run()
+    return best
 
 
 @final
-class _Matcher:
-    """Fits fields to trajectories, and remembers which it has seen."""
+class _Trial(NamedTuple):
+    """A field matched to segments of one length, its score and its misfit in noise variances."""
+
+    field: HybridField
+    stage: Stage
+    score: float
+    misfit: float
+
+    @property
+    def support(self) -> Bool[np.ndarray, "c K"]:
+        return np.asarray(self.field.coefficients) != 0
+
+
+@final
+class _Search:
+    """A search for terms on one set of runs."""
 
     def __init__(
         self,
@@ -87,179 +91,214 @@ class _Matcher:
         bounds: Mapping[str, tuple[float, float]],
         known: Knowledge,
     ):
-        self.field, self.data, self._allowed = field, data, allowed
+        self.field, self.data, self._known = field, data, known
         self._interpolation = interpolation or dict.fromkeys(data.input_names, "cubic")
-        self._bounds, self._known = bounds, known
-        self._kept = {*known.complete, *np.flatnonzero(known.related.any(axis=1)).tolist()}
-        self._fixed = list(data.given_rates)
-        found = smooth_states(data)
-        self.smoothed, self._leverage = found.values, found.leverage
-        self._growth = noise_growth(data.states, self.smoothed)
-        self._relative = relative_variance(self.smoothed, self._growth)
-        self._noise = np.maximum(self._left(self.smoothed), 1e-300)
-        self._measured = data.is_measured
+        self._bounds, self._fixed = bounds, list(data.given_rates)
+        kept = [*known.complete, *np.flatnonzero(known.related.any(axis=1)), *self._fixed]
+        self._open = np.array(allowed) & ~known.given  # terms that may come and go
+        self._open[kept] = False
+        smooth = smooth_states(data)
+        self._smoothed = smooth.values
+        self._growth = noise_growth(data.states, smooth.values)
+        self._relative = relative_variance(smooth.values, self._growth)
+        left = ((data.states - smooth.values) ** 2 / self._relative).mean(axis=0)
+        self._noise = np.maximum(left / (1 - smooth.leverage), 1e-300)
+        sizes = data.states.std(axis=0)
+        self._sizes, self._measured = np.where(sizes > 0, sizes, 1.0), data.is_measured
         self._price = np.array(
-            [0.5 * np.log(data.n_samples) + _SYMBOL * complexity(t) for t in field.features.terms]
-        )
+            [0.5 * np.log(data.n_samples) + limits.SYMBOL * complexity(t)
+             for t in field.features.terms]
+        )  # fmt: skip
         self._rows = np.full(data.n_states, float(data.n_samples))
-        self.is_coloured = False
+        self._coloured: Noise | None = None
         self._centered: CenteredTerms | None = None
-        self._seen: dict[bytes, Match | None] = {}
-        self._lowest: dict[int, float] = {}  # the score of the best, by length
-        self._trials = 0
 
-    def judge_by(self, noise: Noise, field: HybridField) -> Match | None:
-        """From now on with this noise; the field once more."""
-        self._noise, self.is_coloured = np.maximum(noise.variance, 1e-300), True
-        self._rows = self.data.n_samples / noise.time
-        self._seen, self._lowest, self._trials = {}, {}, 0
-        return self.match(field)
+    # -- the search ----------------------------------------------------------------------
 
-    def match(self, field: HybridField) -> Match | None:
-        """The field with the constants that follow the trajectories best; None if it cannot."""
-        support = np.asarray(field.coefficients) != 0
-        key = support.tobytes()
-        if key not in self._seen and self._trials < _MOST_TRIALS:
-            self._trials += 1
-            self._seen[key] = self._match(field, support)
-        return self._seen.get(key)
+    def run(self) -> Match | None:
+        """The best model: from the shortest segments to the longest that can be followed."""
+        best: _Trial | None = None
+        states = self._smoothed
+        quadratic: tuple[Problem, Quadratic] | None = None
+        for length in lengths(self._problem(self.field, None), limits.SEARCH_EFFORT):
+            if best is None:
+                trials = [self._trial(field, length, states) for field in self._first_fields()]
+                trial = _best(trials)
+            else:
+                trial = self._trial(best.field, length, states, best.stage)
+            if trial is None:
+                break
+            trial, quadratic = self._improved(trial, states)
+            best, states = trial, self._states_of(trial, states)
+            if trial.misfit > limits.FOLLOWED:
+                break
+        if best is None:
+            return None
+        inclusion = None if quadratic is None else self._inclusion(best, *quadratic)
+        return Match(
+            best.field,
+            best.score,
+            states,
+            best.misfit,
+            best.stage.length,
+            self._coloured,
+            inclusion,
+        )
 
-    def improve(self, best: Match | None, smoothed: Float[np.ndarray, "N n"]) -> Match | None:
-        """The best match with sets of terms that the integral form proposes for these states."""
-        current = self.field if best is None else best.field
-        proposals = self._proposals(current, smoothed)
-        whole = np.array(current.coefficients)
-        for c, sets in proposals.items():
-            whole[c] = sets[0][1]
-        best = _better(best, self.match(replace(current, coefficients=whole)))
-        changed = best is not None and best.misfit < _FOLLOWED
-        while changed:
-            changed = False
-            for gap, c, row in sorted(
-                ((gap, c, row) for c, sets in proposals.items() for gap, row in sets),
-                key=lambda item: item[0],
-            ):
-                assert best is not None
-                whole = np.array(best.field.coefficients)
-                if gap > _CLOSE or ((whole[c] != 0) == (row != 0)).all():
+    def _improved(
+        self, best: _Trial, states: Float[np.ndarray, "N n"]
+    ) -> tuple[_Trial, tuple[Problem, Quadratic] | None]:
+        """The best model on segments of this length, and the last linearization."""
+        seen = {best.support.tobytes()}
+        tried = 0
+        while True:
+            found = self._linearized(best)
+            if found is None or tried >= limits.MAX_TRIALS:
+                return best, found
+            better = None
+            for field in self._proposals(best, *found):
+                key = (np.asarray(field.coefficients) != 0).tobytes()
+                if key in seen:
                     continue
-                whole[c] = row
-                found = self.match(replace(best.field, coefficients=whole))
-                if found is not None and found.score < best.score:
-                    best, changed = found, True
-        return best
-
-    def inclusion(self, best: Match) -> Float[np.ndarray, "c K"]:
-        """How probable each term is: sets that the integral form has, weighted by exp(-score), the
-        one that trajectories prefer being as good as the best of them."""
-        support = np.asarray(best.field.coefficients) != 0
-        probability = support.astype(float)
-        for c, _, given, sets in self._sets(best.field, best.states):
-            own = _places(support[c] & ~self._known.given[c])
-            scores = np.array([score for score, _ in sets])
-            scores[[chosen == own for _, chosen in sets]] = scores.min()
-            weights = np.exp(scores.min() - scores)
-            probability[c] = given != 0
-            for weight, (_, chosen) in zip(weights / weights.sum(), sets, strict=True):
-                probability[c, list(chosen)] += weight
-        return np.clip(probability, 0.0, 1.0)
+                seen.add(key)
+                tried += 1
+                length = best.stage.length
+                trial = self._trial(field, length, self._states_of(best, states), best.stage)
+                if trial is not None and trial.score < best.score:
+                    better = trial
+                    break
+            if better is None:
+                return best, found
+            best = better
 
     def _proposals(
-        self, field: HybridField, smoothed: Float[np.ndarray, "N n"]
-    ) -> dict[int, list[tuple[float, np.ndarray]]]:
-        """For each equation rows of coefficients, with how much worse than the first they are."""
-        found = {}
-        for c, equations, given, sets in self._sets(field, smoothed):
-            rated = [(score, self._row(c, equations, given, support)) for score, support in sets]
-            within = [(score, row) for score, row in rated if row is not None][:_ALTERNATIVES]
-            if within:
-                found[c] = [(score - within[0][0], row) for score, row in within]
-        return found
+        self, best: _Trial, problem: Problem, quadratic: Quadratic
+    ) -> Iterator[HybridField]:
+        """Fields with other sets of terms, the one with the lowest linearized score first."""
+        place = self._place(problem.constants)
+        candidates = place.open
+        own = best.support[place.rows, place.columns] | place.always
+        price = np.where(place.open, self._price[place.columns], 0.0)
+        temperature = _temperature(quadratic)
+        found: dict[bytes, tuple[float, np.ndarray]] = {}
+        for start in (own, place.always):
+            for heat in (temperature, limits.HOT * temperature):
+                _, support, near = descend(quadratic, start, candidates, place.always, price, heat)
+                score = near.rss / (2 * temperature) + float(price[support].sum())
+                found.setdefault(support.tobytes(), (score, support))
+        score, added, removed, exchanged = scores_nearby(
+            near := neighbours(quadratic, own, candidates, place.always), own, price, temperature
+        )
+        close = [
+            *((added[k], [k]) for k in np.flatnonzero(added < score + limits.CLOSE)),
+            *((removed[k], [k]) for k in np.flatnonzero(removed < score + limits.CLOSE)),
+            *((exchanged[j, k], [j, k]) for j, k in np.argwhere(exchanged < score + limits.CLOSE)),
+        ]
+        del near
+        for value, move in close:
+            support = own ^ np.isin(np.arange(len(own)), move)
+            found.setdefault(support.tobytes(), (float(value), support))
+        ordered = sorted(found.values(), key=lambda item: item[0])[: limits.MAX_PROPOSALS]
+        for _, support in ordered:
+            p = neighbours(quadratic, support, support & False, place.always).coefficients
+            p[~place.coefficient] = problem.old[~place.coefficient]
+            field = self._within_bounds(problem.constants.write(problem.field, p))
+            if field is not None:
+                yield field
 
-    def _sets(
-        self, field: HybridField, smoothed: Float[np.ndarray, "N n"]
-    ) -> Iterator[tuple[int, NormalEquations, np.ndarray, list[tuple[float, Support]]]]:
-        """For each equation its integral form without what is given, that, and sets of terms with
-        their scores, the best first."""
-        data, features = self.data, field.features
-        trifle = np.maximum((TRIFLE * data.states.std(axis=0)) ** 2, 1e-300)
-        variance = self._relative * np.maximum(self._left(smoothed), trifle)
-        for c, equations in integral_form(data, smoothed, features, variance).items():
-            if c in self._kept:
+    def _inclusion(
+        self, best: _Trial, problem: Problem, quadratic: Quadratic
+    ) -> Float[np.ndarray, "c K"]:
+        """The probability of each term, from the sets that differ from the best by one term:
+        exp(-score) of those with the term over that of all."""
+        place = self._place(problem.constants)
+        own = best.support[place.rows, place.columns] | place.always
+        price = np.where(place.open, self._price[place.columns], 0.0)
+        near = neighbours(quadratic, own, place.open, place.always)
+        temperature = _temperature(quadratic)
+        score, *others = scores_nearby(near, own, price, temperature)
+        added, removed, exchanged = (np.exp(np.minimum(score - other, 50.0)) for other in others)
+        total = 1 + added.sum() + removed.sum() + exchanged.sum()
+        gone = (removed + exchanged.sum(axis=1)) / total
+        come = (added + exchanged.sum(axis=0)) / total
+        probability = best.support.astype(float)
+        value = np.where(own, 1 - gone, come)
+        probability[place.rows[place.open], place.columns[place.open]] = value[place.open]
+        return np.clip(probability, 0.0, 1.0)
+
+    # -- where a search starts -----------------------------------------------------------
+
+    def _first_fields(self) -> list[HybridField]:
+        """The field, and those with the terms that the integral form of each equation prefers, on
+        long and on short stretches: errors of smoothing add up, noise averages out."""
+        fields = {(np.asarray(self.field.coefficients) != 0).tobytes(): self.field}
+        kept = np.asarray(self.field.coefficients) != 0
+        for longest in limits.STRETCHES:
+            field, useful = self._integrated(longest)
+            kept = kept | useful
+            if field is not None:
+                fields.setdefault((np.asarray(field.coefficients) != 0).tobytes(), field)
+        self._open &= kept
+        return list(fields.values())
+
+    def _integrated(self, longest: int) -> tuple[HybridField | None, Bool[np.ndarray, "c K"]]:
+        """The field with the terms that the integral form prefers on such stretches, and the terms
+        that are worth trying."""
+        coefficients, useful = np.array(self.field.coefficients), np.array(self._open)
+        trifle = np.maximum((TRIFLE * self._sizes) ** 2, 1e-300)
+        variance = self._relative * np.maximum(self._noise, trifle)
+        features = self.field.features
+        forms = integral_form(self.data, self._smoothed, features, variance, longest)
+        for c, form in forms.items():
+            useful[c] &= np.diag(form.Q) > 0
+            if not useful[c].any():
                 continue
             given = np.where(self._known.given[c], self._known.low[c], 0.0)
-            equations = without_given(equations, given)
-            own = _places((np.asarray(field.coefficients)[c] != 0) & ~self._known.given[c])
-            rows = (equations.rows - equations.offsets) * self._rows[c] / data.n_samples
-            sets = beam_search(
-                equations, self._allowed[c] & ~self._known.given[c], self._price,
-                lambda v, n=rows: misfit(v, n), own, _places(self._known.required[c]),
-            )  # fmt: skip
-            if sets:
-                yield c, equations, given, sets
+            quadratic = Quadratic(*without_given(form, given))
+            always = self._known.required[c] & ~self._known.given[c]
+            heat = _temperature(quadratic)
+            _, support, near = descend(quadratic, always, useful[c], always, self._price, heat)
+            if support.any():
+                coefficients[c] = given + near.coefficients
+            useful[c] &= _screened(near, support, self._most)
+        return self._within_bounds(replace(self.field, coefficients=coefficients)), useful
 
-    def _left(self, states: Float[np.ndarray, "N n"]) -> Float[np.ndarray, " n"]:
-        """The variance of the noise, if these are the states without it. What was smoothed follows
-        part of it."""
-        left = ((self.data.states - states) ** 2 / self._relative).mean(axis=0)
-        return left / (1 - self._leverage) if states is self.smoothed else left
+    @property
+    def _most(self) -> int:
+        """How many candidates an equation may have."""
+        return max(limits.MAX_CANDIDATES // max(len(self._open), 1), limits.MIN_CANDIDATES)
 
-    def _row(
-        self, c: int, equations: NormalEquations, given: np.ndarray, support: Support
-    ) -> Float[np.ndarray, " K"] | None:
-        """The coefficients of an equation with these terms; None where one that is not required
-        goes beyond a bound."""
-        row = given.copy()
-        row[list(support)] += solved(equations, support)
-        inside = np.clip(row, self._known.low[c], self._known.high[c])
-        beyond = (row != inside) & ~self._known.required[c] & ~self._known.given[c]
-        return None if beyond.any() else inside
+    # -- one set of terms ----------------------------------------------------------------
 
-    def _match(self, field: HybridField, support: np.ndarray) -> Match | None:
-        constants = Constants.of(field, self._fixed, residual=False, knowledge=self._known)
-        sizes = self.data.states.std(axis=0)
-        problem = Problem(
-            field, constants, self.data, self._interpolation,
-            np.where(sizes > 0, sizes, 1.0), self._measured, growth=self._growth,
-        )  # fmt: skip
-        if not constants.size:
+    def _trial(
+        self,
+        field: HybridField,
+        length: int,
+        states: Float[np.ndarray, "N n"],
+        before: Stage | None = None,
+    ) -> _Trial | None:
+        """The field matched to segments of this length, from these states."""
+        problem = self._problem(field, None)
+        if not problem.constants.size:
             return None
-        scores: list[tuple[float, float]] = []
-
-        def goes_on(stage: Stage) -> bool:
-            scores.append(self._score(problem, stage, support))
-            return bool(scores[-1][0] < self._lowest.get(stage.length, np.inf) + _HOPELESS)
-
-        ends = constants.bounds(field, self._bounds, self._known)
+        ends = problem.constants.bounds(field, self._bounds, self._known)
         with np.errstate(all="ignore"):
-            stages, states = all_stages(problem, ends, effort=_EFFORT, goes_on=goes_on)
-        if not stages:
+            stage = run_stage(
+                problem, length, problem.old, states, first_precision(problem), ends,
+                sigma=None if before is None else before.sigma, effort=limits.SEARCH_EFFORT,
+            )  # fmt: skip
+        longer = before is not None and before.length < length
+        if not is_followed(problem, before if longer else None, stage, limits.SEARCH_EFFORT):
             return None
-        chosen = int(np.argmin([score for score, _ in scores]))
-        if scores[chosen][0] < min(self._lowest.values(), default=np.inf):
-            self._lowest = {
-                stage.length: score for stage, (score, _) in zip(stages, scores, strict=True)
-            }
-        noise = None
-        if is_noise(problem, stages):
-            time = residual_time(problem, stages[-1])
-            noise = Noise(np.where(self._measured, stages[-1].sigma, 0.0) ** 2, time)
-        matched = constants.write(field, stages[chosen].p)
+        matched = problem.constants.write(field, stage.p)
         if self._cancels(matched):
             return None
-        return Match(matched, scores[chosen][0], states, scores[chosen][1], noise)
+        support = np.asarray(matched.coefficients) != 0
+        return _Trial(matched, stage, *self._score(problem, stage, support))
 
-    def _cancels(self, field: HybridField) -> bool:
-        """Whether an equation has other terms than it came with, and these are many times larger
-        than their sum: so is what imitates a missing term, and falls apart beyond the data."""
-        old, new = np.asarray(self.field.coefficients), np.asarray(field.coefficients)
-        other = ((old != 0) != (new != 0)).any(axis=1)
-        size = np.sqrt(np.mean(field.symbolic(self.data.variables) ** 2, axis=0))
-        if self._centered is None:
-            self._centered = CenteredTerms.of(field.features, self.data.variables)
-        return bool((self._centered.cancellation(new[other], size[other]) > _CANCELS).any())
-
-    def _score(self, problem: Problem, stage: Stage, support: np.ndarray) -> tuple[float, float]:
+    def _score(
+        self, problem: Problem, stage: Stage, support: Bool[np.ndarray, "c K"]
+    ) -> tuple[float, float]:
         """The score of a stage, and its largest misfit in a state's noise variance."""
         normal, m = stage.solution.normal, self._measured
         square = problem.misfit(normal.states, stage.segments, normal.sound)[m]
@@ -269,15 +308,123 @@ class _Matcher:
         learned = np.delete(support, self._fixed, axis=0)
         free = starts + len(problem.constants.inner)
         price = float((learned @ self._price).sum() + 0.5 * np.log(rows) * free)
-        told = sum(misfit(float(v), n) for v, n in zip(ratio, self._rows[m], strict=True))
-        return told + price, float(ratio.max())
+        likelihood = sum(misfit(float(v), n) for v, n in zip(ratio, self._rows[m], strict=True))
+        return likelihood + price, float(ratio.max())
+
+    def _cancels(self, field: HybridField) -> bool:
+        """Whether an equation has other terms than it came with, and these are many times larger
+        than their sum. Such sets imitate a missing term and fail beyond the data."""
+        old, new = np.asarray(self.field.coefficients), np.asarray(field.coefficients)
+        other = ((old != 0) != (new != 0)).any(axis=1)
+        size = np.sqrt(np.mean(field.symbolic(self.data.variables) ** 2, axis=0))
+        if self._centered is None:
+            self._centered = CenteredTerms.of(field.features, self.data.variables)
+        cancellation = self._centered.cancellation(new[other], size[other])
+        return bool((cancellation > limits.CANCELS).any())
+
+    def _within_bounds(self, field: HybridField) -> HybridField | None:
+        """The field with required coefficients inside their bounds; None where another one is
+        beyond them."""
+        known, coefficients = self._known, np.asarray(field.coefficients)
+        inside = np.where(coefficients != 0, np.clip(coefficients, known.low, known.high), 0.0)
+        beyond = (coefficients != inside) & ~known.required & ~known.given
+        beyond[self._fixed] = False
+        return None if beyond.any() else replace(field, coefficients=inside)
+
+    # -- linearization -------------------------------------------------------------------
+
+    def _problem(self, field: HybridField, candidates: np.ndarray | None) -> Problem:
+        constants = Constants.of(
+            field, self._fixed, residual=False, knowledge=self._known, candidates=candidates
+        )
+        return Problem(
+            field, constants, self.data, self._interpolation, self._sizes, self._measured,
+            growth=self._growth, smoothed=self._smoothed,
+        )  # fmt: skip
+
+    def _linearized(self, trial: _Trial) -> tuple[Problem, Quadratic] | None:
+        """The sum of squares for all candidates, at a matched field."""
+        problem = self._problem(trial.field, self._open | trial.support)
+        stage = trial.stage
+        normal = stage.solution.normal
+        sigma = np.where(self._measured, np.maximum(stage.sigma, TRIFLE * self._sizes), np.inf)
+        found = linearize(problem, normal.states, stage.segments, stage.substeps, sigma)
+        return None if found is None else (problem, found)
+
+    def _place(self, constants: Constants) -> "_Place":
+        """What each free number of a problem is."""
+        size, count = constants.size, len(constants.lead)
+        rows, columns = np.zeros(size, dtype=int), np.zeros(size, dtype=int)
+        rows[:count] = constants.rows[constants.lead]
+        columns[:count] = constants.columns[constants.lead]
+        coefficient = np.arange(size) < count
+        open_ = coefficient & self._open[rows, columns] & ~self._known.required[rows, columns]
+        return _Place(rows, columns, coefficient, open_, ~open_)
+
+    def _states_of(
+        self, trial: _Trial, states: Float[np.ndarray, "N n"]
+    ) -> Float[np.ndarray, "N n"]:
+        """The states of all rows as a trial has them, as far as its segments were followed."""
+        result = np.array(states)
+        normal, segments = trial.stage.solution.normal, trial.stage.segments
+        rows = segments.rows[:, normal.sound]
+        result[rows] = np.moveaxis(normal.states[:, :, normal.sound], 1, 2)
+        return result
+
+    # -- correlated noise ----------------------------------------------------------------
+
+    def judge_by(self, noise: Noise) -> None:
+        """From now on with this noise."""
+        self._noise, self._coloured = np.maximum(noise.variance, 1e-300), noise
+        self._rows = self.data.n_samples / noise.time
+
+    def correlated_noise(self) -> Noise | None:
+        """The noise that the field's trajectories leave, if it is correlated noise."""
+        problem = self._problem(self.field, None)
+        if not problem.constants.size:
+            return None
+        ends = problem.constants.bounds(self.field, self._bounds, self._known)
+        with np.errstate(all="ignore"):
+            stages, _ = all_stages(problem, ends, effort=limits.SEARCH_EFFORT)
+        if not stages or not is_noise(problem, stages):
+            return None
+        _, ratio = self._score(problem, stages[-1], np.asarray(self.field.coefficients) != 0)
+        if not limits.EXCESS < ratio < limits.MAX_EXCESS:
+            return None
+        time = residual_time(problem, stages[-1])
+        return Noise(np.where(self._measured, stages[-1].sigma, 0.0) ** 2, time)
 
 
-def _places(mask: Bool[np.ndarray, " K"]) -> Support:
-    return tuple(int(k) for k in np.flatnonzero(mask))
+@final
+class _Place(NamedTuple):
+    """For each free number: its equation and term, whether it is a coefficient, whether it may be
+    left out (`open`) or is in every set (`always`)."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    coefficient: np.ndarray
+    open: np.ndarray
+    always: np.ndarray
 
 
-def _better(one: Match | None, other: Match | None) -> Match | None:
-    if one is None or other is None:
-        return one or other
-    return other if other.score < one.score else one
+def _temperature(quadratic: Quadratic) -> float:
+    """The variance that even all candidates together leave, in noise variances, but at least one:
+    what a missing term leaves must not make other terms significant."""
+    H, q = quadratic.H, quadratic.q
+    scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
+    values, axes = np.linalg.eigh(H / np.outer(scale, scale))
+    usable = values > 1e-10 * max(float(values.max(initial=0.0)), 1e-300)
+    explained = float(((axes[:, usable].T @ (q / scale)) ** 2 / values[usable]).sum())
+    free = max(quadratic.rows - quadratic.spent - usable.sum(), 1.0)
+    return max(1.0, max(quadratic.square - explained, 0.0) / free)
+
+
+def _screened(near, support: np.ndarray, most: int) -> np.ndarray:
+    """The support and the terms that would lower the sum of squares most."""
+    kept = np.array(support)
+    kept[np.argsort(near.added, kind="stable")[: max(most - int(support.sum()), 0)]] = True
+    return kept
+
+
+def _best(trials: list[_Trial | None]) -> _Trial | None:
+    return min((t for t in trials if t is not None), key=lambda t: t.score, default=None)

@@ -16,6 +16,7 @@ from ..summary._words import listed
 from ..views import as_curves, check_columns, curve_errors
 from ._data import ReportData
 from ._diagnostics import diagnostics_of
+from ._earlier import earlier_of
 from ._equations import coefficients_of, constants_of, equations_of
 from ._forecasts import forecasts_of
 from ._found import proposals_of, ranking_of
@@ -52,7 +53,7 @@ def collect(
         parts = _with_data(model, data, some, forecasts if is_closed else None)
     said: Summary = model.summary() if summary is None else summary
     if explanation is not None:
-        parts["proposals"] = proposals_of(explanation)
+        parts["proposals"] = proposals_of(explanation, model)
     if discovery is not None:
         parts["ranking"] = ranking_of(discovery)
     return ReportData(
@@ -64,6 +65,9 @@ def collect(
         repeat=repeat_of(model, data, command),
         constants=constants_of(model),
         coefficients=coefficients_of(said),
+        names=_names(model),
+        has_network=model.field_.has_residual,
+        earlier=earlier_of(model, explanation, data, said),
         **parts,
     )
 
@@ -76,7 +80,7 @@ def _with_data(
     if model.output_names_ != model.state_names_:
         return parts
     seen = slopes_of(model, data)
-    parts["residual"], parts["residual_note"] = residual_maps(model, seen)
+    parts["residual"], parts["residual_note"] = residual_maps(model, seen.rows)
     parts["diagnostics"], parts["diagnostics_note"] = diagnostics_of(model, seen)
     parts["phase"] = phase_of(model, data, seen)
     if forecasts is not None:
@@ -89,6 +93,12 @@ def _usual_run(data: Dataset, forecasts: Sequence[Rollout]) -> int:
     """The run whose forecast error is in the middle."""
     errors, _ = curve_errors(data, as_curves(data, forecasts))
     return int(np.argsort(errors, kind="stable")[len(errors) // 2])
+
+
+def _names(model: Any) -> tuple[str, ...]:
+    """What a formula in a sentence may name: variables, constants and time."""
+    features = model.field_.features
+    return (*features.variables, *features.parameters, model.columns_["time"])
 
 
 def _title(model: Any) -> str:

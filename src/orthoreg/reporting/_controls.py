@@ -10,6 +10,13 @@ def chart(key: str, label: str) -> str:
     return f'<div class="chart" id="{key}" role="img" aria-label="{escape(label)}"></div>'
 
 
+def copy_button(text: str, label: str) -> str:
+    """A button that copies a text, empty without one."""
+    if not text:
+        return ""
+    return f'<button type="button" class="copy" data-copy="{escape(text)}">{escape(label)}</button>'
+
+
 def select(key: str, label: str, names: Sequence[str]) -> str:
     """A list to choose one of."""
     options = "".join(

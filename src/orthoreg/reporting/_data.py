@@ -4,10 +4,10 @@ It is computed by pure functions of a model and data, one module for each part, 
 `_page`. A part that there is no data for is None.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, final
 
-from ..summary import Summary
+from ..summary import Summary, Verdict
 
 Numbers = list[Any]  # of float, None where there is none
 
@@ -28,13 +28,15 @@ class Term:
 @final
 @dataclass(frozen=True)
 class Equation:
-    """A typeset equation in pieces, and the unit of its left side."""
+    """A typeset equation in pieces, the unit of its left side, and its LaTeX source where that is
+    of the same form."""
 
     left: str
     terms: tuple[Term, ...]
     label: str
     unit: str = ""
     is_given: bool = False
+    latex: str = ""
 
 
 @final
@@ -63,17 +65,20 @@ class ForecastRun:
     forecast: list[Numbers]
     low: list[Numbers]
     high: list[Numbers]
+    input_times: list[Numbers]
     inputs: list[Numbers]
 
 
 @final
 @dataclass(frozen=True)
 class Forecasts:
-    """Forecasts beside measured runs; `band` says in words what the band is."""
+    """Forecasts beside measured runs; `band` says in words what the band is, `held` which inputs
+    keep their value between rows."""
 
     runs: tuple[ForecastRun, ...]
     states: list[str]
     inputs: list[str]
+    held: list[bool]
     time: str
     band: str
     note: str
@@ -200,10 +205,12 @@ class Paths:
 @final
 @dataclass(frozen=True)
 class Coefficients:
-    """The terms of one equation with intervals; `used` are those in use."""
+    """The terms of one equation with intervals; `labels` are those of the chart, `used` are the
+    terms in use."""
 
     equation: str
     names: list[str]
+    labels: list[str]
     values: Numbers
     low: Numbers
     high: Numbers
@@ -264,6 +271,19 @@ class ProposalView:
     constants: tuple[str, ...]
     changes: tuple[str, ...]
     alternatives: tuple[str, ...]
+    is_accepted: bool = False
+
+
+@final
+@dataclass(frozen=True)
+class Earlier:
+    """The model before proposals were accepted: its equations as MathML, its verdict, and rows of
+    (what, now, before)."""
+
+    equations: tuple[str, ...]
+    verdict: Verdict
+    rows: tuple[tuple[str, str, str], ...]
+    columns: tuple[str, str, str] = ("", "accepted model", "earlier model")
 
 
 @final
@@ -312,4 +332,6 @@ class ReportData:
     proposals: tuple[ProposalView, ...] | None = None
     ranking: tuple[RankedModel, ...] = ()
     quality: Quality | None = None
-    missing: dict[str, str] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    has_network: bool = False
+    earlier: Earlier | None = None

@@ -21,9 +21,9 @@ _MOST_LAGS = 40
 _ALMOST_EXACT = 1e-7  # of the derivative's size: rounding, which looks like nothing
 
 NOTE = (
-    "Errors are those of the derivatives, relative to their size. Derivatives that are estimated "
-    "from neighbouring rows err alike over a few rows: correlation at small lags alone says "
-    "nothing against the equations."
+    "Errors are relative to the size of each derivative. Derivatives estimated from neighbouring "
+    "rows have correlated errors over a few rows: correlation at small lags alone is no evidence "
+    "against the equations."
 )
 
 

@@ -4,8 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from ..export import MathEquation, equation_names, math, math_equations, mathml_name, significant
+from ..export import (
+    MathEquation,
+    equation_names,
+    math,
+    math_equations,
+    mathml_name,
+    significant,
+    unicode_formula,
+)
 from ..summary import Summary
+from ..summary._words import percent, whole_percent
 from ._data import Coefficients, Constant, Equation, Term
 
 _NOTABLE = 0.05  # probability of a term that was left out, from which on it is shown
@@ -18,7 +27,7 @@ def equations_of(model: Any) -> tuple[Equation, ...]:
     shares = {one.equation: one.residual_share for one in model.certificate_.equations}
     written = {one.place: one for one in model._relations(4)}
     result = []
-    for one in typeset(model):
+    for one, latex in zip(typeset(model), model.to_latex(), strict=True):
         if one.place in written:
             relation = written[one.place]
             pieces = tuple(Term(term.signed, "learned", "", "", "") for term in relation.terms)
@@ -33,17 +42,19 @@ def equations_of(model: Any) -> tuple[Equation, ...]:
             elif term.place is None:
                 kind = "network"
                 share = shares.get(model.output_names_[one.place], 0.0)
-                interval = f"{100 * share:.2g} % of the size"
+                interval = f"{percent(share)} of the size"
             elif evidence is not None:
                 low, high = evidence.interval[one.place, term.place]
                 interval = (
                     f"{signed(low)} to {signed(high)}" if np.isfinite([low, high]).all() else ""
                 )
-                probability = f"{100 * evidence.probability[one.place, term.place]:.0f} %"
+                probability = whole_percent(float(evidence.probability[one.place, term.place]))
             name = "" if term.place is None else model.feature_names_[term.place]
             terms.append(Term(term.signed, kind, name, interval, probability))
         unit = _unit(model, model.output_names_[one.place])
-        result.append(Equation(one.left, tuple(terms), labels[one.place], unit, one.is_given))
+        result.append(
+            Equation(one.left, tuple(terms), labels[one.place], unit, one.is_given, latex)
+        )
     return tuple(result)
 
 
@@ -81,6 +92,7 @@ def coefficients_of(summary: Summary) -> tuple[Coefficients, ...]:
                 Coefficients(
                     f"{label}'",
                     [row.term for row in rows],
+                    [unicode_formula(row.term) for row in rows],
                     [row.coefficient for row in rows],
                     [_end(row.low) if row.coefficient else None for row in rows],
                     [_end(row.high) if row.coefficient else None for row in rows],

@@ -1,6 +1,7 @@
 """What searches found, the data in numbers and how to repeat it, as sections of a report."""
 
 from .._html import escape
+from ..export import typeset_formula, typeset_sentence
 from ._data import ReportData
 from ._pieces import fact_list, known_percent, quiet, table
 
@@ -8,11 +9,13 @@ from ._pieces import fact_list, known_percent, quiet, table
 def proposals_section(data: ReportData) -> str:
     if data.proposals is None:
         return ""
+    head = "What the library lacks" if data.earlier is None else "What the earlier library lacked"
     if not data.proposals:
         return (
-            "<h2>What the library lacks</h2><p>Nothing to add: no formula that was tried explains "
-            "what the library leaves.</p>"
+            f"<h2>{head}</h2><p>Nothing to add: no formula that was tried explains what the "
+            "library leaves.</p>"
         )
+    verb = "lacks" if data.earlier is None else "lacked"
     cards = []
     for one in data.proposals:
         facts = [
@@ -22,9 +25,13 @@ def proposals_section(data: ReportData) -> str:
             ("of resamples prefer it", known_percent(one.probability)),
         ]
         evidence = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in facts)
+        accepted = ' <span class="code">accepted</span>' if one.is_accepted else ""
+        # constants inside a formula are called "p in exp(-x*p)"
+        inner = [text.partition(" in ")[0] for text in one.constants]
+        names = (*data.names, *inner)
         lists = "".join(
-            f"<p class='quiet'><b>{head}</b> {escape('; '.join(items))}</p>"
-            for head, items in (
+            f"<p class='quiet'><b>{word}</b> {typeset_sentence('; '.join(items), names)}</p>"
+            for word, items in (
                 ("Constants:", one.constants),
                 ("What it would change:", one.changes),
                 ("Cannot be told apart from:", one.alternatives),
@@ -32,11 +39,25 @@ def proposals_section(data: ReportData) -> str:
             if items
         )
         cards.append(
-            f'<div class="card proposal"><h3>{escape(one.equation)} lacks '
-            f"{escape(one.formula)}</h3><div class='scroll'>{one.math}</div>"
+            f'<div class="card proposal"><h3>{escape(one.equation)} {verb} '
+            f"{typeset_formula(one.formula, data.names)}{accepted}</h3>"
+            f"<div class='scroll'>{one.math}</div>"
             f'<dl class="facts">{evidence}</dl>{lists}</div>'
         )
-    return f"<h2>What the library lacks</h2>{''.join(cards)}"
+    return f"<h2>{head}</h2>{''.join(cards)}"
+
+
+def earlier_section(data: ReportData) -> str:
+    found = data.earlier
+    if found is None:
+        return ""
+    lines = "".join(f"<div class='scroll'>{line}</div>" for line in found.equations)
+    return (
+        "<h2>Before and after</h2><p>The proposals below were made for an earlier model; this "
+        f"report is about the model that accepted them.</p>{table(found.columns, found.rows)}"
+        f'<div class="card"><h3>The earlier model</h3>{lines}'
+        f"<p class='quiet'>{typeset_sentence(found.verdict.text, data.names)}</p></div>"
+    )
 
 
 def ranking_section(data: ReportData) -> str:
@@ -46,7 +67,7 @@ def ranking_section(data: ReportData) -> str:
         f'<div class="card"><h3>{"Best" if not place else f"{one.gap:.1f} nats behind"}'
         f"{' · base library' if one.is_base else ''}</h3>"
         + "".join(f"<div class='scroll'>{line}</div>" for line in one.equations)
-        + f"{quiet(one.difference)}</div>"
+        + f"{quiet(typeset_sentence(one.difference, data.names)) if one.difference else ''}</div>"
         for place, one in enumerate(data.ranking)
     )
     words = "Whole models, ranked by how their trajectories follow the runs."

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Dataset
-from ..simulation import Rollout
+from ..simulation import Interpolation, Rollout, input_interpolation
 from ..smoothing import noise_level
 from ..views import (
     Curve,
@@ -20,6 +20,7 @@ from ..views import (
     largest,
     not_measured,
     share_shown,
+    steps,
     variable_label,
 )
 from ._data import ForecastRun, Forecasts
@@ -47,6 +48,8 @@ def forecasts_of(model: Any, data: Dataset, rollouts: Sequence[Rollout]) -> Fore
     band = f"band: {_WIDE:g} × the root mean square error of the other runs' forecasts at that time"
     if data.n_runs <= _FEWEST:
         band = f"band: {_WIDE:g} × the noise of the measurements" if level.any() else ""
+    kinds = input_interpolation(data.input_names, data) | model.input_interpolation_
+    held = [kinds[name] == Interpolation.hold for name in data.input_names[: _inputs(data)]]
     shown = []
     for run in runs:
         curve = _finer(model, curves[run])
@@ -55,7 +58,7 @@ def forecasts_of(model: Any, data: Dataset, rollouts: Sequence[Rollout]) -> Fore
         else:
             width = np.where(level > 0, level, np.nan) * np.ones_like(curve.x)
         error = float(run_errors[run])
-        shown.append(_run(data, run, curve, _WIDE * width, states, points, error))
+        shown.append(_run(data, run, curve, _WIDE * width, states, points, error, held))
     notes = [
         share_shown(len(states), data.n_states, "states", ": those with the largest error"),
         share_shown(len(runs), data.n_runs, "runs", ", from the smallest error to the largest"),
@@ -66,6 +69,7 @@ def forecasts_of(model: Any, data: Dataset, rollouts: Sequence[Rollout]) -> Fore
         tuple(shown),
         [variable_label(data, state) for state in states],
         [variable_label(data, data.n_states + k) for k in range(_inputs(data))],
+        held,
         f"{data.time_name} [{time}]" if time else data.time_name,
         band,
         "; ".join(note for note in notes if note),
@@ -127,6 +131,7 @@ def _run(
     states: list[int],
     points: int,
     error: float,
+    held: Sequence[bool],
 ) -> ForecastRun:
     rows = slice(int(data.offsets[run]), int(data.offsets[run + 1]))
     times, values = data.times[rows], data.states[rows]
@@ -134,6 +139,9 @@ def _run(
     drawn = _kept(curve.x[:, states], points)
     line = curve.x[drawn]
     inputs = np.zeros((len(times), 0)) if data.inputs is None else data.inputs[rows]
+    drawn_inputs = [
+        (steps if is_held else envelope)(inputs[:, k], points) for k, is_held in enumerate(held)
+    ]
     return ForecastRun(
         data.labels[run],
         error if np.isfinite(error) else None,
@@ -145,7 +153,8 @@ def _run(
         [short(line[:, state]) for state in states],
         [short((line - width[drawn])[:, state]) for state in states],
         [short((line + width[drawn])[:, state]) for state in states],
-        [short(inputs[kept, k]) for k in range(_inputs(data))],
+        [short(times[some]) for some in drawn_inputs],
+        [short(inputs[some, k]) for k, some in enumerate(drawn_inputs)],
     )
 
 

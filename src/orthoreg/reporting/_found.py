@@ -1,5 +1,7 @@
 """What a search found: proposals for what a library lacks, and ranked models."""
 
+from typing import Any
+
 from .._discovery import Discovery
 from .._explanation import Explanation
 from ._data import ProposalView, RankedModel
@@ -7,8 +9,9 @@ from ._data import ProposalView, RankedModel
 _MOVED = 0.01  # of a coefficient: a smaller change is none
 
 
-def proposals_of(found: Explanation) -> tuple[ProposalView, ...]:
-    """The proposals with their evidence in words."""
+def proposals_of(found: Explanation, model: Any) -> tuple[ProposalView, ...]:
+    """The proposals with their evidence in words, and whether the model accepted them."""
+    accepted = {(one["equation"], one["formula"]) for one in model.accepted_}
     result = []
     for place, one in enumerate(found.proposals):
         constants = [
@@ -26,6 +29,7 @@ def proposals_of(found: Explanation) -> tuple[ProposalView, ...]:
             ProposalView(
                 place, f"{one.equation}'", one.formula, one.to_mathml(), one.gain, one.inside,
                 one.outside, one.probability, tuple(constants), tuple(changes), tuple(others),
+                (one.equation, one.formula) in accepted,
             )
         )  # fmt: skip
     return tuple(result)

@@ -54,7 +54,7 @@ def paths_of(model: Any, data: Dataset, forecasts: Sequence[Rollout], run: int) 
         equations.append(_path(model, c, selected.paths[c], found[c], variants[c], part, penalised))
         first += count
     time = data.units.get(data.time_name)
-    alone = "equations alone, without the network" if np.any(model.field_.weights) else ""
+    alone = "equations alone, without the network" if model.field_.has_residual else ""
     return Paths(
         tuple(equations),
         [variable_label(data, state) for state in shown],

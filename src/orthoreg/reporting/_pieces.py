@@ -3,9 +3,30 @@
 from collections.abc import Sequence
 
 from .._html import escape, plain_table
+from ..summary import Verdict
 from ..summary._words import percent
 
 _DIGEST = 64  # characters
+_VERDICTS = {
+    "explained": ("good", "Explained"),
+    "needs-residual": ("good", "Explained with the network"),
+    "roughly-explained": ("fair", "Roughly explained"),
+    "noise-limited": ("fair", "Limited by noise"),
+    "forecasts-fail": ("poor", "Forecasts fail"),
+    "not-explained": ("poor", "Not explained"),
+    "undecided": ("fair", "Undecided"),
+}
+
+
+def verdict_word(verdict: Verdict) -> str:
+    """A verdict in a word or two."""
+    return _VERDICTS.get(verdict.code, ("fair", verdict.code))[1]
+
+
+def badge(verdict: Verdict) -> str:
+    """The same as a coloured badge."""
+    kind = _VERDICTS.get(verdict.code, ("fair", ""))[0]
+    return f'<span class="badge {kind}">{escape(verdict_word(verdict))}</span>'
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:

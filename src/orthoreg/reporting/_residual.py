@@ -1,4 +1,4 @@
-"""Where in state space the equations are not enough, where the data lie, and where they end."""
+"""Where in state space the network is large, where the data lie, and where they end."""
 
 from typing import Any
 
@@ -12,10 +12,8 @@ from ..views import evenly, share_shown, telling_pair, variable_label
 from ._data import ResidualMap
 from ._numbers import short
 from ._phase import span
-from ._slopes import Slopes
 
 _GRID = 44
-_FEWEST_CELLS, _MOST_CELLS = 8, 26  # a side, where the error of rows is averaged
 _FEWEST_ROWS = 100  # that have a density
 _MOST = 4  # equations
 _POINTS = 500
@@ -23,30 +21,17 @@ _HELD = (0.5, 0.9)  # shares of the data that the lines of density enclose
 _BLUR = 1.3  # cells
 
 
-def residual_maps(model: Any, seen: Slopes) -> tuple[tuple[ResidualMap, ...], str]:
-    """A map for each equation that has a network; without any, of the error of the equations. And
-    a note, or why there is none."""
-    rows = seen.rows
+def residual_maps(model: Any, rows: Dataset) -> tuple[tuple[ResidualMap, ...], str]:
+    """A map for each equation that has a network, and a note; empty without a network."""
+    if not model.field_.has_residual:
+        return (), ""
     with np.errstate(all="ignore"):
-        symbolic, neural = model.decompose(rows)
-    learned = model.learned_equations()
-    has_network = np.abs(neural).max(axis=0) > 0
-    chosen = [c for c in learned if has_network[c]]
-    if chosen:
-        sizes = np.sqrt(np.square(neural).mean(axis=0))
-        shown = [chosen[i] for i in np.argsort(-sizes[chosen], kind="stable")[:_MOST]]
-        maps = [_network(model, rows, c, np.abs(neural[:, c])) for c in shown]
-        return tuple(maps), share_shown(len(shown), len(chosen), "equations", "")
-    if seen.values is None:
-        return (), f"The error of the equations is not known here: {seen.reason}"
-    slopes = seen.values
-    size = np.sqrt(np.square(slopes).mean(axis=0))
-    errors = np.abs(symbolic - slopes) / np.where(size > 0, size, 1.0)
-    errors = np.where(np.isfinite(errors), errors, np.nan)
-    order = np.argsort(-np.nanmean(errors[:, learned], axis=0), kind="stable")
-    shown = [learned[i] for i in order[:_MOST]]
-    maps = [_error(model, rows, c, np.nan_to_num(errors[:, c])) for c in shown]
-    return tuple(maps), share_shown(len(shown), len(learned), "equations", "")
+        _, neural = model.decompose(rows)
+    sizes = np.sqrt(np.square(neural).mean(axis=0))
+    chosen = [c for c in model.learned_equations() if sizes[c] > 0]
+    shown = [chosen[i] for i in np.argsort(-sizes[chosen], kind="stable")[:_MOST]]
+    maps = [_network(model, rows, c, np.abs(neural[:, c])) for c in shown]
+    return tuple(maps), share_shown(len(shown), len(chosen), "equations", "")
 
 
 def _network(model: Any, rows: Dataset, c: int, sizes: Float[np.ndarray, " N"]) -> ResidualMap:
@@ -59,25 +44,6 @@ def _network(model: Any, rows: Dataset, c: int, sizes: Float[np.ndarray, " N"]) 
     grid, neural = _on_grid(model, rows, (i, j), _GRID)
     values = np.abs(neural[:, c]).reshape(_GRID, _GRID)
     return _map(model, rows, c, (i, j), grid, values, what)
-
-
-def _error(model: Any, rows: Dataset, c: int, errors: Float[np.ndarray, " N"]) -> ResidualMap:
-    variables = rows.variables
-    what = "error of the equation, relative to the derivative's size"
-    if variables.shape[1] == 1:
-        return _line(model, rows, c, variables[:, 0], errors, what)
-    i, j = telling_pair(model, variables, errors, c)
-    low, high = span(variables[:, [i, j]])
-    cells = int(np.clip(np.sqrt(len(variables)) / 1.2, _FEWEST_CELLS, _MOST_CELLS))
-    edges = [np.linspace(low[k], high[k], cells + 1) for k in (0, 1)]
-    x, y = variables[:, i], variables[:, j]
-    count, _, _ = np.histogram2d(y, x, bins=[edges[1], edges[0]])
-    total, _, _ = np.histogram2d(y, x, bins=[edges[1], edges[0]], weights=errors)
-    with np.errstate(invalid="ignore"):
-        means = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    centres = [(edge[1:] + edge[:-1]) / 2 for edge in edges]
-    grid = np.stack(np.meshgrid(*centres), axis=-1).reshape(-1, 2)
-    return _map(model, rows, c, (i, j), grid, means, what)
 
 
 def _on_grid(

@@ -1,21 +1,23 @@
 """The sections of a report as HTML. Every name and sentence is escaped here."""
 
-from .._html import escape
-from ..export import math
-from ._controls import chart, choice, legend, select, slider, switches
-from ._data import Equation, ReportData
-from ._findings import proposals_section, quality_section, ranking_section, repeat_section
-from ._pieces import known_percent, quiet, table
+import math
 
-_WORDS = {
-    "explained": ("good", "Explained"),
-    "needs-residual": ("good", "Explained with the network"),
-    "roughly-explained": ("fair", "Roughly explained"),
-    "noise-limited": ("fair", "Limited by noise"),
-    "forecasts-fail": ("poor", "Forecasts fail"),
-    "not-explained": ("poor", "Not explained"),
-    "undecided": ("fair", "Undecided"),
-}
+from .._html import escape
+from ..export import math as mathml
+from ..export import typeset_formula, typeset_sentence
+from ..summary import number
+from ..summary._words import whole_percent
+from ._controls import chart, choice, copy_button, legend, select, slider, switches
+from ._data import Equation, ReportData
+from ._findings import (
+    earlier_section,
+    proposals_section,
+    quality_section,
+    ranking_section,
+    repeat_section,
+)
+from ._pieces import badge, known_percent, quiet, table
+
 _PAIRS = 4  # of terms that cannot be told apart; more are folded
 _LINES = 40  # of coefficients in one chart; more are shown equation by equation
 _SHOWN = 6  # equations; of many more, the others are folded
@@ -29,6 +31,7 @@ def sections(data: ReportData) -> list[tuple[str, str, str]]:
         ("summary", "", _head(data)),
         ("equations", "Equations", _equations(data)),
         ("verdict", "Verdict", _verdict(data)),
+        ("earlier", "Before", earlier_section(data)),
         ("forecasts", "Forecasts", _forecasts(data)),
         ("flow", "Flow", _phase(data)),
         ("residual", "Residual", _residual(data)),
@@ -44,11 +47,10 @@ def sections(data: ReportData) -> list[tuple[str, str, str]]:
 
 
 def _head(data: ReportData) -> str:
-    kind, word = _WORDS.get(data.summary.verdict.code, ("fair", data.summary.verdict.code))
     return (
         f'<p class="eyebrow">System identification report</p><h1>{escape(data.title)}</h1>'
         f'<p class="lead">{escape(data.subtitle)}</p>'
-        f'<p><span class="badge {kind}">{escape(word)}</span></p>'
+        f"<p>{badge(data.summary.verdict)}</p>"
     )
 
 
@@ -77,7 +79,17 @@ def _equations(data: ReportData) -> str:
         constants = f'<p class="quiet">Constants that were estimated:</p><ul>{constants}</ul>'
     return (
         f'<h2>Equations</h2><div class="card equations{_long(data)}">{shown}</div>'
-        f'<p class="quiet">{key}</p>{constants}'
+        f'<p class="quiet">{key}</p>{_copy_all(data)}{constants}'
+    )
+
+
+def _copy_all(data: ReportData) -> str:
+    """A button for the LaTeX of all equations, where there are several."""
+    lines = [one.latex for one in data.equations]
+    return (
+        copy_button(" \\\\\n".join(lines), "Copy all as LaTeX")
+        if len(lines) > 1 and all(lines)
+        else ""
     )
 
 
@@ -89,7 +101,7 @@ def _long(data: ReportData) -> str:
 
 def _equation(one: Equation) -> str:
     unit = f'<small class="unit">{escape(one.unit)}</small>' if one.unit else ""
-    left = f'<span class="left">{math(one.left + "<mo>=</mo>")}{unit}</span>'
+    left = f'<span class="left">{mathml(one.left + "<mo>=</mo>")}{unit}</span>'
     terms = []
     for term in one.terms:
         notes = [term.interval, term.probability]
@@ -98,53 +110,63 @@ def _equation(one: Equation) -> str:
         elif term.kind == "network":
             notes = ["network", term.interval]
         small = "".join(f"<small>{escape(note)}</small>" for note in notes if note)
-        terms.append(f'<span class="term {term.kind}">{math(term.math)}{small}</span>')
-    right = "".join(terms) or f'<span class="term">{math("<mn>0</mn>")}</span>'
+        terms.append(f'<span class="term {term.kind}">{mathml(term.math)}{small}</span>')
+    right = "".join(terms) or f'<span class="term">{mathml("<mn>0</mn>")}</span>'
     return (
         f'<div class="equation" role="group" aria-label="Equation of {escape(one.label)}">'
-        f'{left}<span class="right">{right}</span></div>'
+        f'{left}<span class="right">{right}</span>{copy_button(one.latex, "Copy LaTeX")}</div>'
     )
 
 
 def _verdict(data: ReportData) -> str:
     summary = data.summary
     cards = "".join(
-        f'<div class="card"><h3>{escape(head)}</h3><p>{escape(text)}</p></div>'
+        f'<div class="card"><h3>{escape(head)}</h3><p>{_typeset(text, data)}</p></div>'
         for head, text in data.sentences
     )
     advice = "".join(
-        f'<li>{escape(one.text)} <span class="code">{escape(one.code)}</span></li>'
+        f'<li>{_typeset(one.text, data)} <span class="code">{escape(one.code)}</span></li>'
         for one in summary.advice
     )
     if advice:
         advice = f"<h3>What to try next</h3><ol>{advice}</ol>"
-    items = [f"<li>{escape(one.text)}</li>" for one in summary.confounded]
+    items = [f"<li>{_typeset(one.text, data)}</li>" for one in summary.confounded]
     pairs = f"<ul>{''.join(items[:_PAIRS])}</ul>"
     if len(items) > _PAIRS:
         more = f"<summary>{len(items) - _PAIRS} more</summary><ul>{''.join(items[_PAIRS:])}</ul>"
         pairs += f"<details>{more}</details>"
     pairs = f"<h3>Terms that the data cannot tell apart</h3>{pairs}" if items else ""
-    notes = "".join(f"<li>{escape(note)}</li>" for note in summary.notes)
+    notes = "".join(f"<li>{_typeset(note, data)}</li>" for note in summary.notes)
     if notes:
         notes = f"<details><summary>Notes</summary><ul>{notes}</ul></details>"
     return (
-        f'<h2>Verdict</h2><p class="verdict">{escape(summary.verdict.text)}</p>{advice}{pairs}'
-        f'<div class="grid">{cards}</div>{notes}{_certificate(data)}'
+        f'<h2>Verdict</h2><p class="verdict">{_typeset(summary.verdict.text, data)}</p>'
+        f'{advice}{pairs}<div class="grid">{cards}</div>{notes}{_certificate(data)}'
     )
+
+
+def _typeset(text: str, data: ReportData) -> str:
+    return typeset_sentence(text, data.names)
 
 
 def _certificate(data: ReportData) -> str:
     columns = ("equation", "terms", "fit error", "network", "in library", "overlap", "duality gap")
     rows = [
         (
-            f"{one.equation}'", str(one.n_terms), f"{one.fit_error:.2g}",
-            f"{one.residual_share:.2g}", f"{100 * one.library_share:.0f} %", f"{one.overlap:.1g}",
-            f"{one.duality_gap:.1g}",
+            f"{one.equation}'", str(one.n_terms), number(one.fit_error),
+            number(one.residual_share), whole_percent(one.library_share), number(one.overlap),
+            number(one.duality_gap),
         )
         for one in data.summary.certificate
     ]  # fmt: skip
-    inside = table(columns, rows)
     words = "Errors and the network's size are relative to the size of each derivative."
+    if all(math.isnan(one.duality_gap) for one in data.summary.certificate):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+        words += (
+            " There is no duality gap: it belongs to a fit of derivatives, and these equations "
+            "were fitted to integrals over windows or matched to trajectories."
+        )
+    inside = table(columns, rows)
     return f'<details><summary>Certificate</summary><p class="quiet">{words}</p>{inside}</details>'
 
 
@@ -164,7 +186,7 @@ def _forecasts(data: ReportData) -> str:
     if any(run.left is not None for run in found.runs):
         keys.append(("edge", "dash", "leaves the training data"))
     return (
-        "<h2>Forecasts against data</h2><p>Each run from its first row, by the model alone.</p>"
+        "<h2>Forecasts against data</h2><p>Each run, simulated from its first row.</p>"
         f'<div class="controls">{pick}</div>{legend(keys)}'
         f"{chart('chart-forecast', 'Forecast and measured values of each state over time')}"
         f"{quiet(found.note)}"
@@ -186,7 +208,7 @@ def _phase(data: ReportData) -> str:
             [("measured", "dot", "measured"), ("forecast", "line", "model")],
         )
         keys += [("terms", "dash", "equations alone")] if parts else []
-        words = "How fast the state changes, over its value."
+        words = "How fast the state changes, against its value."
         switch = ""
     else:
         head = "Phase portrait"
@@ -200,7 +222,7 @@ def _phase(data: ReportData) -> str:
 
 def _residual(data: ReportData) -> str:
     if not data.residual:
-        return f"<h2>Residual map</h2>{quiet(data.residual_note)}" if data.residual_note else ""
+        return ""
     first = data.residual[0]
     pick = select("residual-equation", "Equation", [one.equation for one in data.residual])
     shows = {"Data": "points"}
@@ -215,8 +237,8 @@ def _residual(data: ReportData) -> str:
     if first.distance is not None:
         keys.append(("edge", "dash", "edge of the training data"))
     return (
-        f"<h2>Residual map</h2><p>Colour: {escape(first.what)}, over the two variables that tell "
-        f'most of it.</p><div class="controls">{pick if len(data.residual) > 1 else ""}{switch}'
+        f"<h2>Residual map</h2><p>Colour: {escape(first.what)}, over the two variables that matter "
+        f'most.</p><div class="controls">{pick if len(data.residual) > 1 else ""}{switch}'
         f"</div>{legend(keys) if first.y else ''}"
         f"{chart('chart-residual', 'Residual over state space')}{quiet(data.residual_note)}"
     )
@@ -230,11 +252,11 @@ def _paths(data: ReportData) -> str:
     outer = found.equations[0].outer
     keys = [("terms", "line", "rows that were fitted"), ("network", "line", outer)]
     keys.append(("ring", "dot", "in use"))
-    run = f"Forecast of run {found.run} by this equation and the others as they are"
+    run = f"Forecast of run {found.run} with this equation; the other equations are unchanged"
     alone = f", {found.note}" if found.note else ""
     return (
-        "<h2>How many terms</h2><p>Move along the path from no terms to many: what each further "
-        'term brings, and what the equation would then forecast.</p><div class="controls">'
+        "<h2>How many terms</h2><p>Move the slider to see the error, and what the equation would "
+        'forecast, with fewer or more terms.</p><div class="controls">'
         f"{pick if len(found.equations) > 1 else ''}{slider('path-step', 'Terms')}</div>"
         f'<div class="card equations{_long(data)}"><div class="equation" id="path-formula" '
         f'aria-live="polite"></div></div>{legend(keys)}'
@@ -247,6 +269,8 @@ def _paths(data: ReportData) -> str:
 def _coefficients(data: ReportData) -> str:
     if not data.coefficients:
         return ""
+    if not data.has_network:  # the intervals stand below the terms of the equations
+        return f"<h2>Coefficients</h2>{_term_table(data)}"
     known = any(low is not None for one in data.coefficients for low in one.low)
     words = "with their 95 % intervals" if known else "without intervals, which are not known"
     hollow = "; a hollow dot is a term that some resamples choose and the model does not use"
@@ -258,7 +282,8 @@ def _coefficients(data: ReportData) -> str:
     return (
         f"<h2>Coefficients</h2><p>Coefficients {words}{hollow if left_out else ''}.</p>"
         f'<div class="controls">{pick}</div>'
-        f"{chart('chart-coefficients', 'Coefficients with intervals')}{_term_table(data)}"
+        f"{chart('chart-coefficients', 'Coefficients with intervals')}"
+        f"<details><summary>As a table</summary>{_term_table(data)}</details>"
     )
 
 
@@ -266,10 +291,10 @@ def _term_table(data: ReportData) -> str:
     rows = [
         (
             one.equation,
-            name,
+            typeset_formula(name, data.names),
             f"{value:#.4g}" if used else "left out",
             f"{low:#.4g} to {high:#.4g}" if used and low is not None and high is not None else "",
-            "" if share is None else f"{100 * share:.0f} %",
+            "" if share is None else whole_percent(share),
         )
         for one in data.coefficients
         for name, value, low, high, share, used in zip(
@@ -277,13 +302,13 @@ def _term_table(data: ReportData) -> str:
         )
     ]
     columns = ("equation", "term", "coefficient", "95 % interval", "probability")
-    return f"<details><summary>As a table</summary>{table(columns, rows, words=2)}</details>"
+    return table(columns, rows, words=2)
 
 
 def _diagnostics(data: ReportData) -> str:
     if not data.diagnostics:
         note = data.diagnostics_note
-        return f"<h2>What is left</h2>{quiet(note)}" if note else ""
+        return f"<h2>Residual diagnostics</h2>{quiet(note)}" if note else ""
     names = [one.equation for one in data.diagnostics]
     pick = select("errors-equation", "Equation", names) if len(names) > 1 else ""
     bars = [
@@ -292,8 +317,8 @@ def _diagnostics(data: ReportData) -> str:
     ]
     keys = [("point", "dot", "error at a row"), ("network", "line", "mean of rows nearby, 95 %")]
     return (
-        "<h2>What is left</h2><p>The errors of the derivatives: of a good model they look like "
-        f'noise, over time and over every variable.</p><div class="controls">{pick}</div>'
+        "<h2>Residual diagnostics</h2><p>Errors of the derivatives. For a good model they look "
+        f'like noise, over time and against every variable.</p><div class="controls">{pick}</div>'
         f"{legend(bars)}{chart('chart-correlation', 'Autocorrelation of the errors')}{legend(keys)}"
         f"{chart('chart-errors', 'Errors against each state and input')}"
         f"{quiet(data.diagnostics_note)}"

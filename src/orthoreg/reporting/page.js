@@ -6,9 +6,17 @@
   const $ = (id) => document.getElementById(id);
   const esc = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\$/g, "&#36;");
   const coarse = matchMedia("(pointer: coarse)");
+  // a chart as a file, on the page's colour: its own is clear, and letters may be light
+  const save = (format) => (chart) => Plotly.downloadImage(
+    { data: chart.data, layout: { ...chart.layout, paper_bgcolor: colour("paper") }, config: { displayModeBar: false } },
+    { format, filename: chart.id.replace("chart", "orthoreg"), width: chart.clientWidth, height: chart.clientHeight, scale: format === "png" ? 2 : 1 });
   const config = {
-    displaylogo: false, scrollZoom: false, showTips: false, doubleClick: "reset",
-    plotlyServerURL: "", modeBarButtons: [["toImage", "zoom2d", "resetScale2d"]],  // none that sends data away
+    displaylogo: false, scrollZoom: false, showTips: false, doubleClick: "reset", plotlyServerURL: "",
+    modeBarButtons: [[  // none that sends data away
+      { name: "svg", title: "Download as SVG", icon: Plotly.Icons.disk, click: save("svg") },
+      { name: "png", title: "Download as PNG", icon: Plotly.Icons.camera, click: save("png") },
+      "zoom2d", "resetScale2d",
+    ]],
   };
 
   // -- colours and axes ----------------------------------------------------------------
@@ -98,7 +106,7 @@
     });
     all.inputs.forEach((name, k) => {
       const i = all.states.length + k, y = i ? `y${i + 1}` : "y";
-      traces.push({ x: run.times, y: run.inputs[k], yaxis: y, mode: "lines", line: { color: c.measured, width: 1.4 }, hovertemplate: hover });
+      traces.push({ x: run.input_times[k], y: run.inputs[k], yaxis: y, mode: "lines", line: { color: c.measured, width: 1.4, shape: all.held[k] ? "hv" : "linear" }, hovertemplate: hover });
       panels.push({ title: name, height: 70, range: nearRange(numbers([run.inputs[k]]), []) });
     });
     const shape = rows(c, panels, all.time);
@@ -229,10 +237,10 @@
   const drawCoefficients = () => {
     const c = palette(), pick = $("coefficients-equation"), traces = [], top = 30, bottom = 50, width = $("chart-coefficients").clientWidth;
     const all = pick ? [report.coefficients[+pick.value]] : report.coefficients;
-    const longest = Math.max(...all.flatMap((one) => one.names.map((name) => name.length)));
+    const longest = Math.max(...all.flatMap((one) => one.labels.map((name) => name.length)));
     const beside = 8 * longest < 0.36 * width;  // else each name stands above its line
     const line = beside ? 34 : 44, gap = 84;
-    const heights = all.map((one) => line * one.names.length + 16);
+    const heights = all.map((one) => line * one.labels.length + 16);
     const inner = heights.reduce((a, b) => a + b, 0) + gap * (all.length - 1);
     const shape = layout(c, inner + top + bottom, { margin: { l: beside ? 24 + 8 * longest : 14, r: 18, t: top, b: bottom }, annotations: [] });
     let from = 0;
@@ -241,10 +249,10 @@
       const used = one.values.filter((v, k) => one.used[k]).map(Math.abs);
       const relative = used.length > 1 && Math.max(...used) > 15 * Math.min(...used);
       const scale = one.values.map((v) => (relative && v ? Math.abs(v) : 1));
-      const at = one.names.map((_, k) => one.names.length - 1 - k);
+      const at = one.labels.map((_, k) => one.labels.length - 1 - k);
       const value = (v, k) => (v === null ? null : v / scale[k]);
       const lines = { x: [], y: [] };
-      one.names.forEach((_, k) => {
+      one.labels.forEach((_, k) => {
         if (one.low[k] === null || one.high[k] === null) return;
         lines.x.push(value(one.low[k], k), value(one.high[k], k), null);
         lines.y.push(at[k], at[k], null);
@@ -258,13 +266,13 @@
       });
       const domain = [Math.max(1 - (from + heights[i]) / inner, 0), Math.min(1 - from / inner, 1)];
       shape[i ? `yaxis${n}` : "yaxis"] = axis(c, "", {
-        domain, anchor: x, range: [-0.7, one.names.length - (beside ? 0.3 : 0.1)], tickmode: "array", tickvals: at, nticks: undefined,
-        ticktext: one.names.map((name) => (beside ? esc(name) : "")), ticks: "", tickfont: { size: 12.5, color: c.ink }, automargin: false,
+        domain, anchor: x, range: [-0.7, one.labels.length - (beside ? 0.3 : 0.1)], tickmode: "array", tickvals: at, nticks: undefined,
+        ticktext: one.labels.map((name) => (beside ? esc(name) : "")), ticks: "", tickfont: { size: 12.5, color: c.ink }, automargin: false,
       });
       shape[i ? `xaxis${n}` : "xaxis"] = axis(c, relative ? "relative to each coefficient's size" : "", { anchor: y, range: around(numbers([one.values.map(value), lines.x]).concat(0)), zeroline: true, zerolinecolor: c.measured, nticks: width < 560 ? 4 : 7, automargin: false });
       shape.annotations.push({ ...above(c, one.equation, domain[1]), yshift: 6, font: { size: 13.5, color: c.accent } });
       const fits = Math.floor((width - 36) / 7);
-      if (!beside) one.names.forEach((name, k) => shape.annotations.push({
+      if (!beside) one.labels.forEach((name, k) => shape.annotations.push({
         ...above(c, name.length > fits ? `${name.slice(0, fits - 10)}…${name.slice(-9)}` : name, at[k]), yref: y, yshift: 5,
       }));
       from += heights[i] + gap;
@@ -297,13 +305,34 @@
     return Promise.all([first, draw("chart-errors", traces, shape)]);
   };
 
+  // -- copying -------------------------------------------------------------------------
+  const copied = (text) => {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    const area = document.createElement("textarea");  // a page that is not from a safe place
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done ? Promise.resolve() : Promise.reject();
+  };
+  document.querySelectorAll("button.copy").forEach((button) => {
+    const label = button.textContent;
+    button.addEventListener("click", () => {
+      copied(button.dataset.copy).then(() => "Copied", () => "Not copied").then((word) => {
+        button.textContent = word;
+        setTimeout(() => { button.textContent = label; }, 1500);
+      });
+    });
+  });
+
   // -- all together --------------------------------------------------------------------
   const charts = [
     [report.forecasts, drawForecast, ["forecast-run"]],
     [report.phase, drawPhase, ["phase-pair", "phase-part"]],
     [report.residual.length, drawResidual, ["residual-equation", "residual-show"]],
     [report.paths, drawPath, ["path-step"]],
-    [report.coefficients.length, drawCoefficients, ["coefficients-equation"]],
+    [report.coefficients.length && $("chart-coefficients"), drawCoefficients, ["coefficients-equation"]],
     [report.diagnostics.length, drawErrors, ["errors-equation"]],
   ].filter(([there]) => there);
   const drawAll = () => Promise.all(charts.map(([, one]) => one()));

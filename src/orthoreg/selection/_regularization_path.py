@@ -52,7 +52,7 @@ def regularization_path(
     total = sum(folds[1:], start=folds[0])
     errors = np.zeros((len(orthogonalities), len(sparsities), len(folds)))
     strengths = (orthogonalities, sparsities)
-    for f, fold in enumerate(track(folds, "Validating strengths")):
+    for f, fold in enumerate(track(folds, "Choosing the regularization")):
         whole = (Spectrum.of(total - fold), fold) if functions is None else None
         for system in groups:
             train, test = whole or _own(total - fold, fold, system, functions)

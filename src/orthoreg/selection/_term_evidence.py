@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float
 
+from .._progress import step
 from ._bootstrap import inclusion
 from ._confounded import ConfoundedPair, confounded_pairs
 from ._result import SelectionResult
@@ -23,6 +24,7 @@ class TermEvidence:
     pairs: tuple[ConfoundedPair, ...]
 
 
+@step("Bootstrapping the terms")
 def term_evidence(
     selected: SelectionResult, features: Any, *, resamples: int = 300, seed: int = 0
 ) -> TermEvidence | None:

@@ -19,7 +19,7 @@ _WINDOWS = (5, 7, 9, 13, 19, 27, 41, 61, 91, 131, 191, 281)
 _DEGREES = (3, 5)
 _MOST_RECENT = 8  # data sets whose errors at rows left out are kept
 _recent: dict[bytes, np.ndarray] = {}
-_EXACT = 1e-9  # steps that differ by no more, relatively, are equal but for rounding
+_EXACT = 1e-4  # relative. Steps that differ by no more are equal: motion within them is rounding
 
 
 @final

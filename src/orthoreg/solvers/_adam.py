@@ -13,6 +13,7 @@ from .._arrays import register_pytrees
 from .._errors import DataError, InputError, TrainingError, TrainingWarning, quoted
 from .._field import HybridField
 from .._objective import PARTS, Objective, Parameters, Weights
+from .._progress import step
 from .._registry import part
 from ..data import Rows, held_out_rows
 from ..losses import Segments
@@ -113,6 +114,7 @@ class Adam(AbstractSolver):
                 "Adam(unbiased=True) is about batches; the full batch has no bias. Give batch=..."
             )
 
+    @step("Fitting coefficients and residual")
     def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
         """Tasks that differ in strengths, seed and starting values alone train in one batch."""
         tasks = [with_known_terms(task) for task in tasks]

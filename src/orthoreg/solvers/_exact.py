@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from .._errors import InputError
+from .._progress import step
 from .._registry import part
 from .._typing import Mask
 from ..data import AnyRows, outward_fold_rule
@@ -70,6 +71,7 @@ class Exact(AbstractSolver):
     def needs_rows(self) -> bool:
         return False
 
+    @step("Fitting coefficients and residual")
     def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
         """The minimiser for each task."""
         return [self._solve(task) for task in tasks]

@@ -181,7 +181,7 @@ def train(loop: Loop) -> State:
     """The state after the last epoch, with the best vectors and the whole history."""
     state, epochs = loop.first_state(), loop.pace.epochs + 1
     done, length = 0, 1
-    with progress("Training", epochs) as show:
+    with progress("Training the network", epochs) as show:
         while done < epochs and bool((np.asarray(state.code) == RUNNING).any()):
             last = min(done + length, epochs)
             began = time.perf_counter()

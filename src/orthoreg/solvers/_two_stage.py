@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import final
 
 from .._errors import InputError
+from .._progress import step
 from .._registry import part
 from ..moments import gather, no_basis
 from ._exact import Exact
@@ -34,6 +35,7 @@ class TwoStage(AbstractSolver):
     def needs_rows(self) -> bool:
         return self.then.needs_rows
 
+    @step("Fitting coefficients and residual")
     def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
         return self.then.solve_all([self._second(task) for task in tasks])
 

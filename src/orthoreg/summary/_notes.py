@@ -15,14 +15,15 @@ def certificate_notes(
     `is_selected` says that a selection chose the terms, not the L1 norm.
     """
     notes = [
-        f"On these data {relation}: they cannot tell these terms apart." for relation in dependences
+        f"On these data {relation}, so they cannot distinguish these terms."
+        for relation in dependences
     ]
     notable = [row for row in rows if row.residual_share > NOTABLE_RESIDUAL]
     if any(row.overlap < NEGLIGIBLE_OVERLAP for row in notable):
         notes.append(
-            "The residual is what the terms in use cannot represent. Where missing physics "
-            "correlates with a term, that term's coefficient carries part of it. "
-            "model.explain(data), on the command line `orthoreg explain`, proposes formulas for it."
+            "The residual is what the terms in use cannot represent. If missing physics correlates "
+            "with a term, that term's coefficient absorbs part of it. model.explain(data), on the "
+            "command line `orthoreg explain`, proposes formulas for the residual."
         )
     for row in notable:
         if row.library_share <= LIBRARY_SHARE:
@@ -30,7 +31,7 @@ def certificate_notes(
         if row.overlap >= NEGLIGIBLE_OVERLAP:
             reason = "terms; a higher orthogonality keeps them out of it"
         elif is_selected:
-            reason = "terms that were left out, because they do not hold where they were not fitted"
+            reason = "terms that were left out because they did not hold on other rows"
         else:
             reason = "terms that were left out; a lower sparsity lets them in"
         notes.append(
@@ -41,12 +42,12 @@ def certificate_notes(
 
 
 NO_EVIDENCE = (
-    "No intervals and probabilities: the terms were not chosen by a selection, or the model file "
-    "is from before they were kept."
+    "No intervals or probabilities: the terms were not selected by the fit, or the model file was "
+    "written by a version that did not store them."
 )
 NO_DATA = (
-    "This is of the fit alone: forecasts and advice need data, as in model.summary(data) before "
-    "the model is saved."
+    "This summary is of the fit alone. Forecasts and advice need data: call model.summary(data) "
+    "before the model is saved."
 )
 
 
@@ -54,26 +55,26 @@ def weak_form(widths: Sequence[float]) -> str:
     """How data were fitted that are noisy or far apart."""
     wide = listed([f"{2 * width:.3g}" for width in widths])
     return (
-        f"Fitted in the weak form, by integrals over windows of {wide} in time, not to "
-        f"derivatives, which noise or few samples would spoil."
+        f"Fitted in the weak form (integrals over time windows of {wide}) instead of to "
+        f"derivatives, which are unreliable with noise or few samples."
     )
 
 
 def left_out_values(counts: Mapping[str, int]) -> str:
     """Values that did not count in a fit of noisy data."""
     each = listed([f"{name} ({count})" for name, count in counts.items()])
-    return f"Outliers, far from rows on both sides of them, were left out: {each}."
+    return f"Outliers, far from the rows before and after them, were left out: {each}."
 
 
 INTERVALS_KNOW_NOISE = (
-    "Intervals are those of the matched trajectories: they know the noise of the measurements."
+    "Intervals come from the matched trajectories and account for measurement noise."
 )
 INTERVALS_NOT_KNOWN = (
-    "No intervals: the rows are too few to show noise, and the runs to show how they differ."
+    "No intervals: there are too few rows to estimate the noise and too few runs to compare."
 )
 NOISE_NOT_IN_INTERVALS = (
-    "Intervals are those of resampled runs or stretches: they do not know what noise and smoothing "
-    "do to all of them alike, and may be too narrow."
+    "Intervals come from resampled runs or stretches. They do not account for the bias that noise "
+    "and smoothing cause, and may be too narrow."
 )
 
 
@@ -90,8 +91,8 @@ def given_rates(velocity_of: Mapping[str, str], estimated: Sequence[str]) -> str
     if estimated:
         was = "was" if len(estimated) == 1 else "were"
         text += (
-            f"; {listed(estimated)} {was} not measured but estimated from the positions, so that "
-            f"forecasts are scored on measured states alone"
+            f"; {listed(estimated)} {was} not measured but estimated from the positions, so "
+            f"forecasts are scored on measured states only"
         )
     return f"{text}."
 
@@ -118,19 +119,20 @@ def held_by_a_bound(equation: str, terms: Sequence[str]) -> str:
     """That a bound, not the data, decides a coefficient."""
     are = "is" if len(terms) == 1 else "are"
     return (
-        f"In {equation}' {listed(terms)} {are} at the bound: the data alone would put the "
+        f"In {equation}', {listed(terms)} {are} at the bound: the data alone would put the "
         f"coefficient beyond it."
     )
 
 
 def no_candidates(terms: Sequence[str]) -> str:
     """That the default library's sines and cosines of some columns were not looked at."""
+    were = "was" if len(terms) == 1 else "were"
     return (
-        f"{', '.join(terms)} were no candidates: the data cover less than a quarter of a period of "
-        f"them. A library of your own choice keeps them."
+        f"{', '.join(terms)} {were} not considered: the data cover less than a quarter of a "
+        f"period. Give a library that contains them to include them."
     )
 
 
 def thinned(seen: int, samples: int) -> str:
     """That not all rows were looked at."""
-    return f"Verdict and advice are decided on {seen} of {samples} rows."
+    return f"Verdict and advice are based on {seen} of {samples} rows."

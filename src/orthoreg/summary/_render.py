@@ -8,7 +8,7 @@ from typing import Any
 from ._summary import Advice, CertificateRow, PathRow, Scores, Summary, TermRow, Verdict
 from ._tables import table
 from ._thresholds import LEAST_ERROR, NOTABLE
-from ._words import counted, number
+from ._words import counted, number, whole_percent
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDE = 200  # columns of plain text: no table wraps
@@ -162,7 +162,7 @@ def _names(row: TermRow) -> tuple[str, str]:
 
 
 def _numbers(row: TermRow) -> tuple[str, str, str]:
-    share = f"{100 * (row.probability or 0.0):.0f} %"
+    share = whole_percent(row.probability or 0.0)
     if not row.coefficient:
         return "left out", "", share
     return f"{row.coefficient:#.4g}", _interval(row), share
@@ -184,7 +184,7 @@ def certificate_table(certificate: Sequence[CertificateRow], orthogonality: floa
             str(one.n_terms),
             "<1e-8" if one.fit_error < LEAST_ERROR else number(one.fit_error),
             number(one.residual_share),
-            f"{100 * one.library_share:.0f} %",
+            whole_percent(one.library_share),
             number(one.overlap),
             number(one.penalty),
             _bound(one, orthogonality),

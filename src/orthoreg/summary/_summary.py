@@ -8,8 +8,8 @@ from typing import Any, final
 from .._html import escape
 
 CODES = (
-    "second-order", "larger-library", "missing-variable", "time-dependent", "few-rows", "noise",
-    "chaotic",
+    "second-order", "larger-library", "missing-variable", "time-dependent", "few-rows", "lag",
+    "noise", "chaotic",
 )  # fmt: skip
 """The codes of advice, which programs may rely on."""
 
@@ -172,7 +172,7 @@ class Summary:
         return _listed(asdict(self))
 
     def to_json(self, indent: int | None = None) -> str:
-        """`to_dict` as JSON; numbers that JSON has no form for become text."""
+        """`to_dict` as JSON; NaN becomes null and infinite numbers text."""
         return json.dumps(plain(self.to_dict()), allow_nan=False, indent=indent)
 
     @classmethod
@@ -195,7 +195,7 @@ class Summary:
 
 
 def plain(value: Any) -> Any:
-    """The value with lists for arrays and text for numbers that are not finite."""
+    """The value with lists for arrays, None for NaN and text for infinite numbers."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -203,7 +203,7 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
-        return repr(value)
+        return None if math.isnan(value) else repr(value)
     return value
 
 

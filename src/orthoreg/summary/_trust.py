@@ -1,4 +1,4 @@
-"""Four sentences: what equations and network carry, and how far split and forecasts hold."""
+"""What equations and network carry, and how far split and forecasts can be trusted."""
 
 import math
 
@@ -9,11 +9,16 @@ from ._words import counted, listed, number, percent
 
 
 def trust_sentences(summary: Summary) -> tuple[tuple[str, str], ...]:
-    """(heading, sentence) for the equations, the network, the split between them and forecasts."""
+    """(heading, sentence) for the equations, the network and the split between them, where there is
+    one, and forecasts."""
+    rows = [row for row in summary.certificate if row.residual_share > 0]
+    if not rows:
+        equations = f"{_equations(summary)} The model has no network."
+        return (("Equations", equations), ("Forecasts", _forecasts(summary)))
     return (
         ("Equations", _equations(summary)),
-        ("Network", _network(summary)),
-        ("Split", _split(summary)),
+        ("Network", _network(rows)),
+        ("Split", _split(rows)),
         ("Forecasts", _forecasts(summary)),
     )
 
@@ -27,16 +32,13 @@ def _equations(summary: Summary) -> str:
     ]
     where = "on held-out rows" if summary.source else "on the rows of the fit"
     if not left:
-        return "How much of the derivatives the equations carry was not measured here."
+        return "The error of the equations was not measured here."
     parts = [f"{percent(error)} of {name}'" for name, error in left]
-    return f"The equations alone leave {listed(parts)} {where}."
+    return f"The error of the equations alone is {listed(parts)} {where}."
 
 
-def _network(summary: Summary) -> str:
+def _network(rows: list[CertificateRow]) -> str:
     """How large the network is, and how much of it library terms could represent."""
-    rows = [row for row in summary.certificate if row.residual_share > 0]
-    if not rows:
-        return "There is no network part: the equations stand alone."
     parts = [f"{percent(row.residual_share)} of the size of {row.equation}'" for row in rows]
     text = f"The network adds {listed(parts)}"
     shared = [row for row in rows if row.residual_share > NOTABLE_RESIDUAL]
@@ -49,11 +51,8 @@ def _network(summary: Summary) -> str:
     return f"{text}."
 
 
-def _split(summary: Summary) -> str:
+def _split(rows: list[CertificateRow]) -> str:
     """Whether the network could hold what the terms represent."""
-    rows = [row for row in summary.certificate if row.residual_share > 0]
-    if not rows:
-        return "Nothing is split: what the equations leave is error, not a network."
     overlap = max(row.overlap for row in rows)
     bias = (
         "missing physics that correlates with a term still moves that term's coefficient, which "
@@ -85,21 +84,22 @@ def _forecasts(summary: Summary) -> str:
     ended = (
         f"{scores.forecasts_failed} of {counted(scores.forecasts, 'forecast')} ended early"
         if scores.forecasts_failed
-        else f"All forecasts of {runs} reached their end"
+        else f"The forecasts of {runs} reached the last row"
         if scores.forecasts > 1
-        else "The forecast of the run reached its end"
+        else "The forecast of the run reached its last row"
     )
     if scores.forecast_error is None:
         return f"{ended}: forecasts cannot be trusted."
-    off = f"off by {percent(scores.forecast_error)} from first row to last"
-    joint = ", the others were" if scores.forecasts_failed else ","
+    off = f"off by {percent(scores.forecast_error)}"
+    joint = ", the others are" if scores.forecasts_failed else " and are"
+    joint = " and is" if scores.forecasts == 1 and not scores.forecasts_failed else joint
     trust = (
         "do not trust them over whole runs"
         if forecasts_fail(scores)
-        else "good over the length of these runs; states that they do not reach were not tested"
+        else "good over the length of these runs; states outside them were not tested"
         if scores.forecast_error <= GOOD_FORECAST and not scores.forecasts_failed
         else "rough over whole runs"
     )
     chaotic = any(one.code == "chaotic" for one in summary.advice)
-    more = "; the motion is chaotic, so that errors grow with time" if chaotic else ""
+    more = "; the motion is chaotic, so errors grow with time" if chaotic else ""
     return f"{ended}{joint} {off}: {trust}{more}."

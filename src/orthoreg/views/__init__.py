@@ -9,6 +9,7 @@ from ._choice import largest as largest
 from ._choice import not_measured as not_measured
 from ._choice import rows_of as rows_of
 from ._choice import share_shown as share_shown
+from ._choice import steps as steps
 from ._curves import Curve as Curve
 from ._curves import as_curves as as_curves
 from ._curves import choose_runs as choose_runs

@@ -116,6 +116,13 @@ def at_states(data: Dataset, states: Float[np.ndarray, "N n"]) -> Dataset:
     )  # fmt: skip
 
 
+def steps(values: Float[np.ndarray, " N"], most: int) -> Int[np.ndarray, " M"]:
+    """The rows at which a held value changes, and both ends; the envelope of more than `most`."""
+    changes = np.flatnonzero(np.diff(values)) + 1
+    rows = np.unique(np.concatenate([[0], changes, [len(values) - 1]]))
+    return rows if len(rows) <= most else envelope(values, most)
+
+
 def envelope(values: Float[np.ndarray, " N"], most: int) -> Int[np.ndarray, " M"]:
     """About `most` rows of a curve that look like all of them: the least and the largest value of
     each of many equal parts, and both ends. NaN are left out."""

@@ -1,5 +1,6 @@
 """Names and numbers beside pictures: short, with their units."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,9 +45,11 @@ def variable_label(data: Dataset, place: int, longest: int = _LONGEST_NAME) -> s
 def number(value: float) -> str:
     """Two significant digits, for people.
 
-    >>> number(0.2512), number(0.0000312), number(1.0), number(0.0)
-    ('0.25', '3.1e-5', '1.0', '0')
+    >>> number(0.2512), number(0.0000312), number(1.0), number(0.0), number(float("nan"))
+    ('0.25', '3.1e-5', '1.0', '0', 'not known')
     """
+    if math.isnan(value):
+        return "not known"
     return f"{value:#.2g}".rstrip(".").replace("e-0", "e-") if value else "0"
 
 

@@ -85,7 +85,7 @@ def read_chunks(
     """The runs of files in chunks of about so many rows. A run that is longer is cut."""
     read = TableReader(choice, form, units, source)
     index = map_in_order(
-        partial(_index, read, rows), list(zip(files, labels, strict=True)), "Indexing"
+        partial(_index, read, rows), list(zip(files, labels, strict=True)), "Finding the runs"
     )
     pieces = [one for found, _ in index for one in found]
     sizes = [int(own.sum()) for _, own in pieces]
@@ -119,7 +119,7 @@ def read_dask(
     read = _FrameReader(choice, form, units)
     data = of_partitions(read, list(frame.to_delayed()))
     if choice.group is not None:
-        labels = [one for own in map_in_order(_Labels(data.read), data.keys, "Indexing")
+        labels = [one for own in map_in_order(_Labels(data.read), data.keys, "Finding the runs")
                   for one in own]  # fmt: skip
         if len(set(labels)) < len(labels):
             whole = frame.shuffle(on=choice.group)

@@ -1,5 +1,6 @@
 """Rows of numbers sorted into runs, and a dataset of them."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import final
@@ -18,6 +19,8 @@ from ._layout import RUN, clean_pattern
 from ._numbers import numbers_of
 from ._repair import Runs, mend, warn_of_gaps
 from ._table import Table, text_of
+
+_DECIMAL = re.compile(r"(.*/)?([+-]?\d+)(?:\.(\d*))?")  # of a run, behind the name of its file
 
 
 @final
@@ -143,7 +146,7 @@ def dataset_of(
         derivatives=columns(choice.derivatives),
         filled=unmeasured(),
         lengths=runs.lengths,
-        labels=runs.labels,
+        labels=short_labels(runs.labels),
         derivative_names=choice.derivatives,
         positions={clean[p]: v and clean[v] for p, v in choice.positions.items()},
         state_names=named(choice.states),
@@ -198,6 +201,23 @@ def sort_into_runs(
     run = np.repeat(rank, keys.lengths)
     order = np.argsort(run, kind="stable")
     return Runs(times[order], values[order], order, np.bincount(run), labels)
+
+
+def short_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """Labels of a numeric column without trailing zeros; unchanged where one is not a decimal
+    number, or where two runs would get the same label.
+
+    >>> short_labels(["0.0000", "0.5000"]), short_labels(["1.1", "1.10"])
+    (('0', '0.5'), ('1.1', '1.10'))
+    """
+    found = [_DECIMAL.fullmatch(label) for label in labels]
+    short = [
+        f"{one[1] or ''}{one[2]}.{(one[3] or '').rstrip('0')}".removesuffix(".")
+        for one in found
+        if one
+    ]
+    is_numeric = len(short) == len(set(short)) == len(labels)
+    return tuple(short) if is_numeric else tuple(labels)
 
 
 def merged(notes: Sequence[tuple[Note, ...]]) -> tuple[Note, ...]:

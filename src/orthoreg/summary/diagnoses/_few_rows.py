@@ -15,9 +15,10 @@ def few_rows(
     """Advice where rows are fewer than five for each of `n_terms` candidate terms, than eight a
     `period` (in rows, of each state), or than six in most runs."""
     reasons = []
+    are = "is" if data.n_samples == 1 else "are"
     if data.n_samples < ROWS_PER_TERM * n_terms:
         reasons.append(
-            f"{counted(data.n_samples, 'row')} are few for {counted(n_terms, 'candidate term')}: "
+            f"{counted(data.n_samples, 'row')} {are} few for {counted(n_terms, 'candidate term')}: "
             f"measure at least {ROWS_PER_TERM * n_terms}, or choose a smaller library"
         )
     coarse = [] if period is None else [

@@ -30,7 +30,7 @@ def noise(
     worst = int(max(loud, key=lambda i: slope_noise[i]))
     return Advice(
         "noise",
-        f"Noise is large in {states}, in percent of the standard deviation; it leaves "
-        f"{percent(float(slope_noise[worst]))} noise in the estimated "
-        f"{(rates or names)[worst]}'. Measure more runs, or repeat them and average.",
+        f"The noise in {states}, relative to the standard deviation, leaves an uncertainty of "
+        f"{percent(float(slope_noise[worst]))} in the estimated {(rates or names)[worst]}'. "
+        f"Measure more runs, or repeat runs and average them.",
     )

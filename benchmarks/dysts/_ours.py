@@ -1,0 +1,45 @@
+"""One default fit of a flow, and what the program says about it."""
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks._jobs import cpu_clock
+
+from ._flows import as_polynomials, field_error, flow, structure, valid_forecasts, values
+
+
+def our_case(case: dict[str, Any]) -> dict[str, Any]:
+    """Fit with the defaults: structure, coefficients, field, forecasts, verdict and CPU time."""
+    import orthoreg as og
+
+    system = flow(case["flow"])
+    names = [f"x{i}" for i in range(system.dimension)]
+    times = system.step * np.arange(len(system.train[0]))
+    data = og.Dataset.from_arrays(system.noisy(case["noise"], case["seed"]), times, names=names)
+    seconds: dict[str, float] = {}
+    with cpu_clock(seconds, "fit"):
+        model = og.OrthoReg(library=f"poly({system.degree})").fit(data)
+    with cpu_clock(seconds, "summary"):
+        summary = model.summary(data)
+    found = as_polynomials(model.feature_names_, model.coefficients_, system.dimension)
+    test = np.concatenate(system.test)
+    return {
+        **structure(found, system.truth),
+        "field_error": field_error(np.asarray(model.predict(test)), values(system.truth, test)),
+        **valid_forecasts(system, lambda start, t: _padded(model.simulate(start, t).x, len(t))),
+        "fit_seconds": seconds["fit"],
+        "summary_seconds": seconds["summary"],
+        "residual": bool(np.any(model.field_.weights)),
+        "verdict": summary.verdict.code,
+        "text": summary.verdict.text,
+        "advice": [advice.code for advice in summary.advice],
+        "equations": list(summary.equations),
+        "notes": list(summary.notes),
+    }
+
+
+def _padded(states: np.ndarray, rows: int) -> np.ndarray:
+    result = np.full((rows, states.shape[1]), np.nan)
+    result[: len(states)] = states
+    return result

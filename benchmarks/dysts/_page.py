@@ -1,0 +1,157 @@
+"""The record of the chaotic flows as Markdown."""
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+_METHODS = {"orthoreg": "orthoreg", "weak": "PySINDy, weak form", "strong": "PySINDy, strong form"}
+
+
+def render(record: dict[str, Any]) -> str:
+    """The section of the page of benchmarks."""
+    text = (
+        "## Chaotic flows\n\nHow often the equations of flows from dysts are recovered exactly, "
+        f"beside PySINDy ([details](dysts.md)). Revision {record['revision']}.\n\n"
+    )
+    return text + _summary_table(record)
+
+
+def page(record: dict[str, Any]) -> str:
+    """The page with all flows."""
+    flows = sorted({row["flow"] for row in record["rows"].values()})
+    text = (
+        "# Chaotic flows\n\n"
+        f"Written by `python -m benchmarks dysts`; revision {record['revision']} of the source. "
+        f"{len(flows)} chaotic flows of three or four states with polynomial right-hand sides of "
+        "degree 2 to 4 (constants and starts from dysts): five training runs of ten periods with "
+        "30 samples a period, with Gaussian noise in standard deviations of each state. The fit "
+        'is `og.OrthoReg(library=f"poly({degree})")` with all other settings at their '
+        "defaults, followed by `model.summary(data)`.\n\n"
+        "- exact: the terms of all equations are the true ones;\n"
+        "- coefficient error: median over the true terms, median over the models that are exact; "
+        '"same flows" takes only those that all methods have exact;\n'
+        "- field error: relative RMS error of the derivatives at clean test states, worst "
+        "equation, median over all fits;\n"
+        "- forecast: Lyapunov times until a forecast of a clean test run errs by 20 % of the "
+        "standard deviation, median over all fits;\n"
+        "- called correct: of exact models, those with the verdict `explained`.\n\n"
+        "PySINDy's strong form uses `SmoothedFiniteDifference`, its weak form `WeakPDELibrary` "
+        "with 200 test functions a run; both use `STLSQ` with 13 thresholds from 0.005 to 5. The "
+        "threshold is the one with the fewest terms among those whose error on the fifth run is "
+        "within 5 % of the least, and is then used with all five runs. CPU seconds include this "
+        f"choice. A fit of ours with its summary may take {record['cpu_limit']:g} s of CPU and "
+        "counts as not exact beyond that.\n\n"
+    )
+    text += _summary_table(record) + "\n## Every flow\n\n" + _flow_table(record)
+    return text + "\n## Exact, but not called correct\n\n" + _misjudged(record)
+
+
+def before(record: dict[str, Any]) -> str:
+    """The section on an earlier revision."""
+    count = len(record["rows"])
+    text = f"## Before\n\nRevision {record['revision']}, {count} of these fits.\n\n"
+    return text + _summary_table(record)
+
+
+def _groups(record: dict[str, Any]) -> dict[tuple[float, str], dict[str, dict[str, Any]]]:
+    """Results by noise and method, each by the case's id."""
+    groups: dict[tuple[float, str], dict[str, dict[str, Any]]] = {}
+    for noise in sorted({row["noise"] for row in record["rows"].values()}):
+        for method in _METHODS:
+            rows = record["rows"] if method == "orthoreg" else record["peers"]
+            chosen = {
+                key.removesuffix(f"/{method}"): row
+                for key, row in rows.items()
+                if row["noise"] == noise and row.get("method", "orthoreg") == method
+            }
+            if chosen:
+                groups[noise, method] = chosen
+    return groups
+
+
+def _summary_table(record: dict[str, Any]) -> str:
+    lines = [
+        ["noise", "method", "fits", "exact", "F1", "coefficient error", "same flows",
+         "field error", "forecast", "CPU of the fit", "worst", "of the summary", "worst",
+         "called correct"],
+    ]  # fmt: skip
+    lines.append(["---"] * len(lines[0]))
+    groups = _groups(record)
+    for (noise, method), rows in groups.items():
+        common = [
+            key
+            for key in rows
+            if all(g.get(key, {}).get("exact") for (n, _), g in groups.items() if n == noise)
+        ]
+        lines.append([f"{100 * noise:g} %", _METHODS[method], *_cells(rows, common)])
+    return _table(lines)
+
+
+def _cells(rows: dict[str, dict[str, Any]], common: Sequence[str]) -> list[str]:
+    exact = [row for row in rows.values() if row.get("exact")]
+    judged = [row for row in exact if "verdict" in row]
+    right = sum(row["verdict"] == "explained" for row in judged)
+    fits = [row.get("fit_seconds", row["cpu_seconds"]) for row in rows.values()]
+    sums = [row["summary_seconds"] for row in rows.values() if "summary_seconds" in row]
+    return [
+        str(len(rows)),
+        f"{_percent(len(exact), len(rows))} ({len(exact)})",
+        _number([row.get("f1", 0.0) for row in rows.values()], "{:.2f}"),
+        _number([100 * row["coefficient_error"] for row in exact], "{:.2g} %"),
+        _number([100 * rows[key]["coefficient_error"] for key in common], "{:.2g} %"),
+        _number([100 * row.get("field_error", float("inf")) for row in rows.values()], "{:.2g} %"),
+        _number([row.get("lyapunov_times", 0.0) for row in rows.values()], "{:.2g}"),
+        _number(fits, "{:.1f} s"),
+        f"{max(fits):.0f} s",
+        _number(sums, "{:.1f} s"),
+        f"{max(sums):.0f} s" if sums else "",
+        f"{_percent(right, len(judged))} ({right} of {len(judged)})" if judged else "",
+    ]
+
+
+def _flow_table(record: dict[str, Any]) -> str:
+    groups = _groups(record)
+    flows = sorted({row["flow"] for row in record["rows"].values()})
+    columns = list(groups)
+    lines = [["flow", *(f"{100 * noise:g} %, {method}" for noise, method in columns)]]
+    lines.append(["---"] * len(lines[0]))
+    for name in flows:
+        cells = []
+        for column in columns:
+            rows = [row for row in groups[column].values() if row["flow"] == name]
+            cells.append(", ".join(_mark(row) for row in rows))
+        lines.append([name, *cells])
+    note = (
+        "Exact, or the number of missing (-) and spurious (+) terms; of ours with the verdict "
+        "and the CPU seconds.\n\n"
+    )
+    return note + _table(lines)
+
+
+def _mark(row: dict[str, Any]) -> str:
+    if row["status"] != "done":
+        return row["status"]
+    mark = "exact" if row["exact"] else f"-{row['missed']} +{row['spurious']}"
+    verdict = f", {row['verdict']}, {row['cpu_seconds']:.0f} s" if "verdict" in row else ""
+    return mark + verdict
+
+
+def _misjudged(record: dict[str, Any]) -> str:
+    lines = [
+        f"- {key}: {row['text']}"
+        for key, row in record["rows"].items()
+        if row.get("exact") and row["verdict"] != "explained"
+    ]
+    return "\n".join(lines or ["None."]) + "\n"
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "-"
+
+
+def _number(values: Sequence[float], form: str) -> str:
+    return form.format(median(values)) if values else "-"
+
+
+def _table(lines: Sequence[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)

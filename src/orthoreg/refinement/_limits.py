@@ -1,0 +1,74 @@
+"""The numbers that decide how constants are matched to trajectories and how terms are chosen."""
+
+from typing import NamedTuple, final
+
+
+@final
+class Effort(NamedTuple):
+    """Steps of the first segments and by how much they grow; `rounds` after the first, rough one;
+    the gain, in units of half a squared standard error, that ends a descent; the most evaluations
+    of one, steps of the integration from row to row, and steps of a segment; by how much the
+    misfit may grow with the length of segments."""
+
+    first: int = 4
+    growth: float = 2.5
+    rounds: int = 2
+    tolerance: float = 1e-4
+    evaluations: int = 20
+    substeps: int = 32
+    longest: int = 1000
+    jump: float = 1.5
+
+
+# -- matching ------------------------------------------------------------------------------
+FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-4, 1e-7, 1e9
+"""Dimensionless, of the diagonal of the normal equations (Levenberg-Marquardt)."""
+CLOSED = 0.03
+"""Standard deviations of the noise, root mean square. Gaps between rows below this are closed by
+the last step: the error that remains is about the square of it."""
+NEARLY_CLOSED = 0.3
+"""The same for a match that ended before it converged; with larger gaps it is integrated."""
+PRIOR_WIDTH = 2.0
+"""Standard deviation of the prior of a constant, in the value that it comes with. Constants that
+the data determine to 10% keep 0.25% of what they came with."""
+GAP_WEIGHT = 0.1
+"""Dimensionless. Weight of squared gaps beside squared misfits when a step is accepted: the next
+step closes small gaps."""
+LONGEST_MOVE = 0.3
+"""Standard deviations of a state. A step that moves most segments further is shortened."""
+ROUNDING = 1e-9
+"""Relative increase of the sum of squares that is rounding."""
+BLOCK = 4_000_000
+"""Derivatives held at a time."""
+
+# -- which terms ---------------------------------------------------------------------------
+
+SEARCH_ROWS = 3000
+"""Rows. Sets of terms are compared on at most so many: enough to separate terms at 5% noise."""
+SYMBOL = 1.0
+"""Nats per symbol of a term, the price of a less simple formula."""
+CLOSE = 1.0
+"""Nats. Sets whose linearized score is this close to the current one are matched as well."""
+MAX_PROPOSALS = 4
+"""Sets matched per linearization."""
+MAX_TRIALS = 12
+"""Sets matched per segment length."""
+HOT = 5.0
+"""Dimensionless. A second, smaller set is proposed at this multiple of the temperature."""
+SEARCH_EFFORT = Effort(
+    8, 2.5, rounds=1, tolerance=0.05, evaluations=15, substeps=4, longest=200, jump=4.0
+)
+"""Segments of 8, 20, 50, 125 and 200 steps; constants to a small part of their standard error."""
+EXCESS = 1.2
+"""Noise variances. A misfit above may be noise of another kind."""
+MAX_EXCESS = 40.0
+"""Noise variances. Smoothing cannot hide more of noise that is correlated over forty rows."""
+CANCELS = 6.0
+"""Dimensionless. Times that terms may be larger than their sum."""
+FOLLOWED = 4.0
+"""Noise variances. Longer segments cannot compare sets that leave more on shorter ones."""
+STRETCHES = (100, 12)
+"""Rows with one initial value in the integral form that proposes the first terms."""
+MAX_CANDIDATES, MIN_CANDIDATES = 240, 12
+"""Candidate coefficients of all equations, and of one: the cost of a linearization grows with
+their number."""
