@@ -106,15 +106,16 @@ def _judged_by_trajectories(
 ) -> list[Judgement]:
     """The search of `discover`, beginning with the terms of the model."""
     recipe, features = model.recipe(), model.field_.features
+    rows, names = run_rows(data, recipe.loss)
     search = ModelSearch(
         SearchInput(
             data,
             features,
             model.knowledge(),
             partial(_bound, model, data),
-            model.input_interpolation_,
+            names["input_interpolation_"] | model.input_interpolation_,
             recipe.loss,
-            run_rows(data, recipe.loss)[0].point_extent.sample,
+            rows.point_extent.sample,
             recipe.physics,
             atoms,
             is_expected=not recipe.library_is_default,
