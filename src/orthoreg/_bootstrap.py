@@ -168,7 +168,8 @@ def _evidence(model: AbstractModel, resamples: int, seed: int) -> TermEvidence:
     """What resamples and trajectories say; refuses a model that has neither."""
     selected = model.selection_
     if selected is None:
-        found = model._term_evidence() if model._runs is not None else None
+        is_matched = model._runs is not None or model.refinement_ is not None
+        found = model._term_evidence() if is_matched else None
         if found is None:
             raise InputError(
                 "bootstrap chooses terms again on each resample and needs a model whose fit chose "

@@ -9,9 +9,8 @@ from jaxtyping import Float
 from ._discovery import Difference, DiscoveredModel, Discovery
 from ._errors import InputError
 from ._estimator import OrthoReg
-from ._explaining import equation_text, until
+from ._explaining import TRIED, until
 from ._field import HybridField
-from ._progress import progress
 from ._threads import one_thread
 from ._validation import as_dataset, training_rows, with_clock
 from .augmentations import Zero
@@ -19,33 +18,21 @@ from .data import ChunkedDataset, Dataset
 from .diagnostics import certify
 from .explanation import (
     Atom,
-    Candidate,
     Combination,
-    Gap,
-    Measurements,
-    Ranked,
-    Ranking,
-    best_combinations,
-    combine,
-    couple,
-    coupled_systems,
-    explain_rows,
-    measurements,
+    ModelSearch,
+    SearchInput,
     points_around,
 )
 from .export import equation_names
 from .fitting import Fit, describe
-from .libraries import AbstractLibrary, Expression, Fourier, Polynomial, as_library
+from .libraries import AbstractLibrary, Fourier, Polynomial, as_library
 from .losses import Measured
 from .physics import Bound, Physics, bind_physics
+from .refinement import Matched
 from .selection import Chosen
 
-_TRIED = 24  # combinations whose trajectories are matched
-_TRIED_BESIDE = 3  # the same beside coupled equations that are clearly better
 _SHARPENED = 3  # models whose constants are matched as well as they can be
 _BEHIND = 20.0  # nats, from which on they are not
-_FARTHEST = 60.0  # nats behind the best candidate of an equation
-_SHARING = 3  # models whose terms may be in other equations too
 
 
 @one_thread()
@@ -59,7 +46,7 @@ def discover(
     physics: Physics | None = None,
     functions_of_time: bool = False,
     minutes: float | None = None,
-    tried: int = _TRIED,
+    tried: int = TRIED,
 ) -> Discovery:
     """Ranked models of runs in time.
 
@@ -112,14 +99,13 @@ def discover(
         raise InputError(f"tried must be a whole number of at least 1; got {tried!r}.")
     base = Polynomial(2) + Fourier(1) if library is None else as_library(library)
     data = data.with_clock() if functions_of_time else with_clock(data, physics, base)
-    search = _Search(data, base, physics, atoms, library is not None, goes_on)
-    search.run(tried)
-    return search.result()
+    models = _Models(data, base, physics, atoms, library is not None, goes_on)
+    return models.discovered(tried)
 
 
 @final
-class _Search:
-    """One data set, and what was found for it so far."""
+class _Models:
+    """The search over one data set, and its result as models."""
 
     def __init__(
         self,
@@ -130,54 +116,51 @@ class _Search:
         is_expected: bool,
         goes_on: Callable[[], bool],
     ):
-        self._data, self._physics, self._atoms = data, physics, atoms
-        self._is_expected, self._goes_on = is_expected, goes_on
+        self._data, self._physics, self._goes_on = data, physics, goes_on
         probe = OrthoReg(augmentation=Zero())
         self._rows, self._names = training_rows(probe, Measured(), data, None, None, None)
-        self._bound = self._bind(base)
-        if self._bound.features.parameters:
+        bound = self._bind(base)
+        if bound.features.parameters:
             raise InputError(
                 "discover() estimates no constants inside known equations or library terms, such "
-                f"as '{self._bound.features.parameters[0]}'. Fit a model that has them, then ask "
+                f"as '{bound.features.parameters[0]}'. Fit a model that has them, then ask "
                 "model.explain(data)."
             )
-        self.ranking = Ranking(data, self._names["input_interpolation_"])
+        given = SearchInput(
+            data,
+            bound.features,
+            bound.knowledge,
+            self._bind,
+            self._names["input_interpolation_"],
+            Measured(),
+            self._rows.point_extent.sample,
+            physics,
+            atoms,
+            is_expected=is_expected,
+        )
+        self._search = ModelSearch(given, goes_on)
 
-    def run(self, tried: int) -> None:
-        """Searches and ranks; twice where there is noise, unless equations with several
-        accelerations explain what others do not."""
-        rows = self._measured(None)
-        gaps = self._gaps(rows, {})
-        is_coupled = self._rank_coupled(rows, gaps)
-        self._rank(gaps, min(tried, _TRIED_BESIDE) if is_coupled else tried)
-        found = self.ranking.ranked()
-        if self.ranking.is_noisy and self._goes_on() and not is_coupled:
-            states = found[0].states if len(found[0].states) == self._data.n_samples else None
-            rows = self._measured(states)
-            self._rank(self._gaps(rows, self._shared(found[:_SHARING])), tried)
-
-    def result(self) -> Discovery:
+    def discovered(self, tried: int) -> Discovery:
         """The models, best first, with where each parts from the best."""
-        found = self.ranking.ranked()
+        found = self._search.run(tried)
         scores = np.array([one.score for one in found])
         weights = np.exp(scores[0] - scores)
         near = [one for one in found if one.score - found[0].score < _BEHIND][:_SHARPENED]
-        fields = [
-            self.ranking.sharpened(one) if one in near and self._goes_on() else one.field
+        matches = [
+            self._search.ranking.sharpened(one) if one in near and self._goes_on() else one.matched
             for one in found
         ]
-        points = points_around(self._rows.extent)
+        points, best = points_around(self._rows.extent), matches[0].field
         models = [
-            DiscoveredModel(
-                self._model(one.combination, field),
+            self._model(one.combination, matched).ranked(
                 one.score,
                 one.score - found[0].score,
                 float(weight),
                 one.is_base,
-                self._difference(points, fields[0], field) if i else None,
+                self._difference(points, best, matched.field) if i else None,
             )
-            for i, (one, field, weight) in enumerate(
-                zip(found, fields, weights / weights.sum(), strict=True)
+            for i, (one, matched, weight) in enumerate(
+                zip(found, matches, weights / weights.sum(), strict=True)
             )
         ]
         return Discovery(tuple(models), timed_out=not self._goes_on())
@@ -189,72 +172,15 @@ class _Search:
             dict(data.given_rates), data.clock_place,
         )  # fmt: skip
 
-    def _measured(self, states: Float[np.ndarray, "N n"] | None) -> Measurements:
-        found = measurements(Measured(), self._data, states=states)
-        return found.defined_at(self._rows.point_extent.sample)
-
-    def _gaps(self, rows: Measurements, shared: dict[int, set[Expression]]) -> list[Gap]:
-        return explain_rows(
-            rows,
-            self._bound.features,
-            self._atoms,
-            knowledge=self._bound.knowledge,
-            shared=shared,
-            is_expected=self._is_expected,
-            goes_on=self._goes_on,
-        )
-
-    def _rank(self, gaps: Sequence[Gap], tried: int) -> None:
-        """The best combinations of candidates, and that of the base library alone, matched."""
-        near = [
-            [one for one in gap.candidates if one.score - gap.candidates[0].score < _FARTHEST]
-            for gap in gaps
-        ]
-        chosen = best_combinations(near, tried)
-        base = tuple(gap.base for gap in gaps)
-        always = [chosen[0], base]
-        ordered = [*always, *(one for one in chosen[1:] if one != base)]
-        with progress("Matching trajectories", float(len(ordered))) as show:
-            for done, candidates in enumerate(ordered):
-                if done >= len(always) and not self._goes_on():
-                    break
-                show(float(done), "; ".join(equation_text("", one)[4:] for one in candidates))
-                self.ranking.add(self._combined(candidates))
-
-    def _rank_coupled(self, rows: Measurements, gaps: Sequence[Gap]) -> bool:
-        """Matches systems in which several accelerations stand together, unless something is given
-        that they might contradict; whether there are any."""
-        if self._physics is not None:
-            return False
-        systems = coupled_systems(rows, gaps, self._goes_on)
-        with progress("Matching coupled equations", float(len(systems))) as show:
-            for done, system in enumerate(systems):
-                show(float(done), "several accelerations in one equation")
-                if done == 0 or self._goes_on():
-                    self.ranking.add(couple(system, self._bind, rows))
-        return bool(systems)
-
-    def _combined(self, candidates: Sequence[Candidate]) -> Combination:
-        data = self._data
-        count, given = float(data.n_samples), dict(data.given_rates)
-        return combine(candidates, self._bind, data.state_names, count, given, self._physics)
-
-    def _shared(self, found: Sequence[Ranked]) -> dict[int, set[Expression]]:
-        """For each equation the terms that others have in these models."""
-        terms = {c: set[Expression]() for c in range(self._data.n_states)}
-        for one in found:
-            used = np.asarray(one.field.coefficients) != 0
-            for c, k in np.argwhere(used).tolist():
-                for other in terms:
-                    if other != c:
-                        terms[other].add(one.field.features.terms[k])
-        return terms
-
-    def _model(self, one: Combination, field: HybridField) -> OrthoReg:
+    def _model(self, one: Combination, matched: Matched) -> DiscoveredModel:
+        field = matched.field
         result = describe(field, self._rows)
         certificate = certify(result, self._rows.outputs, field.features.names, normalized=True)
-        fit = Fit(field, certificate, None, None, self._rows.extent.range)
-        model = OrthoReg(
+        fit = Fit(
+            field, certificate, None, None, self._rows.extent.range,
+            refinement=matched.refinement(),
+        )  # fmt: skip
+        model = DiscoveredModel(
             one.library, Zero(), selection=Chosen(one.library_terms), physics=one.physics
         )
         return model._learn(fit, self._names)

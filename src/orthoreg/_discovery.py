@@ -1,13 +1,22 @@
 """`Discovery`: ranked models of one data set, what tells them apart, and their average."""
 
+import os
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 from jaxtyping import Float
 
 from ._estimator import OrthoReg
 from ._html import html_lines, html_sentences
+from ._model import AbstractModel
+from .augmentations import AbstractAugmentation
+from .export import equation_names
+from .fitting import Recipe
+from .libraries import AbstractLibrary
+from .physics import Physics
+from .selection import AbstractSelection
 
 _LEAST_WEIGHT = 1e-3  # of a model that counts in averages
 
@@ -33,21 +42,70 @@ class Difference:
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class DiscoveredModel:
-    """One of the models: `score` in nats, less is better; `gap` to the best; `is_base` says that
-    it has terms of the base library alone. `weight` is its share in averages over the list;
-    `difference` is where it parts from the best model, None for that."""
+class DiscoveredModel(AbstractModel):
+    """A model of a `Discovery`: simulates, is saved, summarised and refined like any other.
 
-    model: OrthoReg
-    score: float
+    Attributes
+    ----------
+    score
+        in nats, smaller is better. It takes the place of scikit-learn's R^2, which
+        `copy.copy(model).score(X, t=t)` computes.
+    gap
+        to the score of the best model.
+    weight
+        in averages over the list.
+    is_base
+        whether all terms are from the base library.
+    difference
+        where it differs most from the best model; None for the best model.
+
+    A copy, a clone and what `refine` and `adapt` return are plain `OrthoReg` models: the score is
+    that of the constants which were ranked.
+    """
+
+    score: float  # type: ignore[assignment]
     gap: float
     weight: float
     is_base: bool
-    difference: Difference | None = None
+    difference: Difference | None
 
-    def equations(self) -> list[str]:
-        return self.model.equations()
+    def __init__(
+        self,
+        library: AbstractLibrary | str | None = None,
+        augmentation: AbstractAugmentation | None = None,
+        *,
+        selection: AbstractSelection | None = None,
+        physics: Physics | None = None,
+    ):
+        self.library = library
+        self.augmentation = augmentation
+        self.selection = selection
+        self.physics = physics
+
+    def recipe(self) -> Recipe:
+        return self._plain().recipe()
+
+    @property
+    def model(self) -> Self:
+        """The model itself, where earlier versions kept it."""
+        return self
+
+    def ranked(
+        self,
+        score: float,
+        gap: float,
+        weight: float,
+        is_base: bool,
+        difference: Difference | None,
+    ) -> Self:
+        """Set the place in the list; return the model itself."""
+        vars(self).update(
+            score=score, gap=gap, weight=weight, is_base=is_base, difference=difference
+        )
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        copy(self).save(path)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -58,19 +116,67 @@ class DiscoveredModel:
             "weight": self.weight,
             "is_base": self.is_base,
             "difference": None if self.difference is None else dict(vars(self.difference)),
+            "constants": self.constants(),
         }
 
-    def _repr_html_(self) -> str:
+    def constants(self) -> list[dict[str, Any]]:
+        """Return coefficients and inner parameters with their 95% intervals.
+
+        Returns
+        -------
+        constants
+            dictionaries with the keys equation, term, value, low and high. The equation of an inner
+            parameter is None. Ends are None where trajectories do not determine the constant.
+        """
+        found = self.refinement_
+        ends = None if found is None else found.interval()
+        if found is None or found.values is None or ends is None:
+            return []
+        labels = equation_names(self.output_names_, self.velocity_of_)
+        names = [(f"{labels[c]}'", self.feature_names_[k]) for c, k in found.places]
+        names += [(None, name) for name in found.parameters]
+        return [
+            {
+                "equation": equation,
+                "term": term,
+                "value": float(value),
+                "low": float(low) if np.isfinite(low) else None,
+                "high": float(high) if np.isfinite(high) else None,
+            }
+            for (equation, term), value, (low, high) in zip(names, found.values, ends, strict=True)
+        ]
+
+    def _plain(self) -> OrthoReg:
+        return OrthoReg(
+            self.library, self.augmentation, selection=self.selection, physics=self.physics
+        )
+
+    def __copy__(self) -> OrthoReg:
+        plain = self._plain()
+        vars(plain).update({k: v for k, v in vars(self).items() if k not in _RANK})
+        return plain
+
+    def __sklearn_clone__(self) -> OrthoReg:
+        return self._plain()
+
+    def _html_repr(self) -> str:
         base = ", base library" if self.is_base else ""
         part = "" if self.difference is None else html_sentences([str(self.difference)])
-        return f"gap {self.gap:.1f} nats{base}{html_lines(self.model.to_mathml())}{part}"
+        return f"gap {self.gap:.1f} nats{base}{html_lines(self.to_mathml())}{part}"
 
-    def __repr__(self) -> str:
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return self._plain().__repr__(N_CHAR_MAX)
+
+    def __str__(self) -> str:
+        """The gap, the equations, and where they differ most from those of the best model."""
         base = ", base library" if self.is_base else ""
         lines = [f"gap {self.gap:.1f} nats, weight {self.weight:.2g}{base}", *self.equations()]
         if self.difference is not None:
             lines.append(str(self.difference))
         return "\n    ".join(lines)
+
+
+_RANK = tuple(DiscoveredModel.__annotations__)
 
 
 @final
@@ -93,8 +199,8 @@ class Discovery:
     timed_out: bool = False
 
     @property
-    def best(self) -> OrthoReg:
-        return self.models[0].model
+    def best(self) -> DiscoveredModel:
+        return self.models[0]
 
     @property
     def base(self) -> DiscoveredModel:
@@ -110,7 +216,7 @@ class Discovery:
         """The forecasts of all models from `x0` (n,), averaged with their weights, and their
         standard deviation; one that diverges counts up to there."""
         counting = [one for one in self.models if one.weight > _LEAST_WEIGHT]
-        states = np.stack([one.model.simulate(x0, t, u).x for one in counting])
+        states = np.stack([one.simulate(x0, t, u).x for one in counting])
         weight = np.array([one.weight for one in counting])
         sound = np.isfinite(states)
         share = weight[:, None, None] * sound
@@ -130,11 +236,11 @@ class Discovery:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the equations of each model, best first."""
-        return "".join(f"<div><b>[{i}]</b> {one._repr_html_()}</div>"
+        return "".join(f"<div><b>[{i}]</b> {one._html_repr()}</div>"
                        for i, one in enumerate(self.models))  # fmt: skip
 
     def __repr__(self) -> str:
-        lines = [f"[{i}] {one!r}" for i, one in enumerate(self.models)]
+        lines = [f"[{i}] {one}" for i, one in enumerate(self.models)]
         if self.nothing_to_add:
             lines.insert(0, "Nothing to add: the best model has terms of the base library alone.")
         if self.timed_out:

@@ -1,6 +1,6 @@
 """`explain` for a fitted model: proposals for what its library lacks, to be accepted or not."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import time
 from typing import Any
@@ -10,24 +10,33 @@ import numpy as np
 from ._errors import InputError
 from ._explanation import Explanation, Proposal
 from ._threads import one_thread
-from ._validation import in_states_of, known_dataset, training_rows
+from ._validation import in_states_of, known_dataset, run_rows, training_rows
 from .data import Dataset
 from .explanation import (
     Atom,
     Candidate,
-    Gap,
+    Judged,
+    Judgement,
+    Measurements,
+    ModelSearch,
+    SearchInput,
     explain_rows,
     gather_evidence,
+    judged_by_rows,
+    judged_by_trajectories,
     measurements,
     rows_as_measurements,
     short_terms,
-    tell_apart,
 )
 from .export import equation_names, significant
 from .libraries import AbstractLibrary, to_text
-from .physics import Bound, bind_physics
+from .physics import Bound, Physics, bind_physics
 
+TRIED = 24
+"""Combinations of candidates that are matched to trajectories."""
 _MOST_PROPOSALS = 8
+_MOST_RESAMPLES = 0.5  # that must prefer a proposal which extrapolates worse than the library
+_FEWEST_STEPS = 4  # rows of a run, up to which there is no trajectory to match
 
 
 @one_thread()
@@ -41,52 +50,99 @@ def explanation_of(
     minutes: float | None,
     functions_of_time: bool,
 ) -> Explanation:
-    """The proposals for a fitted model on these data."""
+    """The proposals for a fitted model on these data, by their scores. One that is worse than the
+    library on the outer shell of the data comes after all that are not."""
     goes_on = until(minutes)
     loss = model.recipe().loss
-    data, timed = known_dataset(model, X, y, t, u), None
+    data = known_dataset(model, X, y, t, u)
     if data is None:
         if functions_of_time:
             raise InputError("Functions of time need runs in time: a Dataset, or X with t=....")
         rows, _ = training_rows(model, loss, X, y, t, u)
-        measured, given = rows_as_measurements(rows), (X, y, u)
+        given = (X, y, u)
+        judgements = _judged_by_rows(model, rows_as_measurements(rows), atoms, goes_on)
     else:
-        data = in_states_of(model, data)
+        given = data = in_states_of(model, data)
         model._variables(data, None)  # refuses other names
         timed = data.with_clock() if functions_of_time else data
-        measured, given = measurements(loss, timed), data
-    support = np.asarray(model.field_.coefficients) != 0
-    gaps = explain_rows(
-        measured,
-        model.field_.features,
-        atoms,
-        supports={c: np.flatnonzero(row).tolist() for c, row in enumerate(support)},
-        knowledge=model.knowledge(),
-        goes_on=goes_on,
-    )
-    if timed is not None and not model.field_.features.parameters:
-        bind = partial(_bound, model, timed)
-        gaps = tell_apart(gaps, timed, model.input_interpolation_, bind, goes_on)
+        if int(timed.run_lengths.max()) > _FEWEST_STEPS:
+            judgements = _judged_by_trajectories(model, timed, atoms, goes_on)
+        else:
+            judgements = _judged_by_rows(model, measurements(loss, timed), atoms, goes_on)
     found = [
-        _proposal(model, gap, one)
-        for gap, shown in zip(gaps, _shown([gap.proposals for gap in gaps]), strict=True)
+        _proposal(model, judgement, one)
+        for judgement, shown in zip(
+            judgements, _shown([one.proposals for one in judgements]), strict=True
+        )
         for one in shown
     ]
-    found = sorted(found, key=lambda one: -one.gain)
+    found = sorted(
+        (one for one in found if one.outside >= 0 or one.probability > _MOST_RESAMPLES),
+        key=lambda one: (one.outside < 0, -one.gain),
+    )
     result = Explanation(model, given, tuple(found), timed_out=not goes_on())
     for one in found:
         one._explanation.append(result)
     return result
 
 
-def _bound(model: Any, data: Dataset, library: AbstractLibrary) -> Bound:
+def _judged_by_rows(
+    model: Any, rows: Measurements, atoms: Sequence[Atom], goes_on: Callable[[], bool]
+) -> list[Judgement]:
+    gaps = explain_rows(
+        rows,
+        model.field_.features,
+        atoms,
+        supports=_supports(model),
+        knowledge=model.knowledge(),
+        is_expected=not model.recipe().library_is_default,
+        goes_on=goes_on,
+    )
+    return [judged_by_rows(gap) for gap in gaps]
+
+
+def _judged_by_trajectories(
+    model: Any, data: Dataset, atoms: Sequence[Atom], goes_on: Callable[[], bool]
+) -> list[Judgement]:
+    """The search of `discover`, beginning with the terms of the model."""
+    recipe, features = model.recipe(), model.field_.features
+    rows, names = run_rows(data, recipe.loss)
+    search = ModelSearch(
+        SearchInput(
+            data,
+            features,
+            model.knowledge(),
+            partial(_bound, model, data),
+            names["input_interpolation_"] | model.input_interpolation_,
+            recipe.loss,
+            rows.point_extent.sample,
+            recipe.physics,
+            atoms,
+            is_expected=not recipe.library_is_default,
+            supports=_supports(model),
+            values=dict(zip(features.parameters, features.values, strict=True)),
+        ),
+        goes_on,
+    )
+    ranked = search.run(TRIED)
+    return [judged_by_trajectories(gap, ranked) for gap in search.gaps]
+
+
+def _supports(model: Any) -> dict[int, list[int]]:
+    support = np.asarray(model.field_.coefficients) != 0
+    return {c: np.flatnonzero(row).tolist() for c, row in enumerate(support)}
+
+
+def _bound(
+    model: Any, data: Dataset, library: AbstractLibrary, physics: Physics | None = None
+) -> Bound:
     return bind_physics(
-        model.recipe().physics, library, data.variable_names, data.state_names,
+        physics or model.recipe().physics, library, data.variable_names, data.state_names,
         dict(data.given_rates), data.clock_place,
     )  # fmt: skip
 
 
-def _shown(proposals: Sequence[Sequence[Candidate]]) -> list[Sequence[Candidate]]:
+def _shown(proposals: Sequence[Sequence[Judged]]) -> list[Sequence[Judged]]:
     """The first proposals of each equation, as many for each as there is room."""
     lists = sum(map(bool, proposals))
     each = max(_MOST_PROPOSALS // max(lists, 1), 1)
@@ -103,18 +159,17 @@ def until(minutes: float | None) -> Any:
     return lambda: time() < end
 
 
-def _proposal(model: Any, gap: Gap, found: Candidate) -> Proposal:
+def _proposal(model: Any, judgement: Judgement, judged: Judged) -> Proposal:
     labels = equation_names(model.output_names_, model.velocity_of_)
-    evidence = gather_evidence(
-        gap.equation, gap.base, found, gap.proposals, _coefficients(model, found.output)
-    )
+    found = judged.candidate
+    evidence = gather_evidence(judgement, judged, _coefficients(model, found.output))
     terms = short_terms(found)
     return Proposal(
         model.output_names_[found.output],
         " + ".join(terms),
         terms,
         equation_text(labels[found.output], found),
-        gap.base.score - found.score,
+        judgement.base.score - judged.score,
         evidence.inside,
         evidence.outside,
         evidence.probability,

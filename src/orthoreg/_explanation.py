@@ -5,7 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ._accepting import extended
+from ._accepting import Addition, extended
 from ._errors import InputError
 from ._html import html_lines, html_sentences, html_table
 from .explanation import Alternative, Candidate, Constant
@@ -46,6 +46,10 @@ class Proposal:
     def accept(self) -> Any:
         """A new model whose library has these terms too, fitted to the same data."""
         return self._explanation[0].accept(self)
+
+    def addition(self, suffix: str = "0") -> Addition:
+        """What accepting the proposal needs, as plain data."""
+        return Addition.of(self.equation, self.formula, self.gain, self.candidate, suffix)
 
     def values(self, variables: Any) -> Any:
         """The proposed right-hand side at states, then inputs (N, V)."""
@@ -104,7 +108,8 @@ class Explanation:
                 f"Proposals for the same equation exclude each other; got two for "
                 f"'{max(equations, key=equations.count)}'. Accept one of them."
             )
-        return extended(self.model, chosen, self.data)
+        additions = [one.addition(str(i)) for i, one in enumerate(chosen)]
+        return extended(self.model, additions, self.data)
 
     def _proposal(self, which: "int | Proposal") -> Proposal:
         if isinstance(which, Proposal):

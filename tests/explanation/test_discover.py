@@ -1,10 +1,12 @@
 """`discover`: ranked models of runs, the base library's best among them."""
 
 import json
+from copy import copy
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
 import orthoreg as og
 from orthoreg._errors import InputError
@@ -61,8 +63,52 @@ def test_forecasts_are_averaged(discovery):
 
 
 def test_a_model_of_the_list_is_a_model(discovery, tmp_path):
-    discovery.best.save(tmp_path / "m.orthoreg")
-    assert og.load(tmp_path / "m.orthoreg").equations() == discovery.best.equations()
+    assert discovery.best is discovery.models[0]
+    t = np.linspace(0, 5, 20)
+    for one in discovery.models:
+        assert_allclose(one.simulate([0.5], t).x[:, 0], logistic(t, 0.5), atol=0.1)
+        assert one.summary().equations == tuple(one.equations())
+        one.save(tmp_path / "m.orthoreg")
+        loaded = og.load(tmp_path / "m.orthoreg")
+        assert isinstance(loaded, og.OrthoReg)
+        assert loaded.equations() == one.equations()
+        assert_allclose(loaded.predict([[0.5]]), one.predict([[0.5]]))
+        assert isinstance(clone(one), og.OrthoReg) and isinstance(copy(one), og.OrthoReg)
+        assert one.model is one
+
+
+def test_every_model_has_intervals(discovery):
+    for one in discovery.models:
+        ends = og.bootstrap(one).interval[one.support_]
+        values = one.coefficients_[one.support_]
+        assert (ends[:, 0] < values).all() and (values < ends[:, 1]).all()
+        constants = one.to_dict()["constants"]
+        assert_allclose([[c["low"], c["high"]] for c in constants if c["equation"]], ends)
+    ends = og.bootstrap(discovery.best).interval[0][discovery.best.support_[0]]
+    truth = np.where(discovery.best.coefficients_[0][discovery.best.support_[0]] > 0, 1.0, -0.5)
+    assert (ends[:, 0] < truth).all() and (truth < ends[:, 1]).all()
+
+
+@pytest.mark.slow
+def test_a_constant_inside_a_fraction_has_an_interval():
+    """S' = -S/(1.08 + S) with 2% noise."""
+    from scipy.integrate import solve_ivp
+
+    t = np.linspace(0, 8, 100)
+    runs = [solve_ivp(lambda _, s: -s / (1.08 + s), (0, 8), [start], t_eval=t, rtol=1e-9).y.T
+            for start in (4.0, 1.5, 0.5)]  # fmt: skip
+    spread = np.concatenate(runs).std()
+    rng = np.random.default_rng(0)
+    noisy = [run + 0.01 * spread * rng.standard_normal(run.shape) for run in runs]
+    found = og.discover(og.Dataset.from_arrays(noisy, t, names=["S"]), "poly(1)")
+    free = [one for one in found.models if one.parameters_]
+    assert free
+    for one in free:
+        assert set(one.parameter_intervals_) == set(one.parameters_)
+        for name, (low, high) in one.parameter_intervals_.items():
+            assert low < one.parameters_[name] < high
+        names = [c["term"] for c in one.constants() if c["equation"] is None]
+        assert names == list(one.parameters_)
 
 
 def test_runs_in_time_are_needed():

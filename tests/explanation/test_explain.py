@@ -154,6 +154,76 @@ def test_the_command_prints_proposals_and_writes_the_model(tmp_path, capsys):
     assert "belong together" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_accepting_does_not_search_again(tmp_path, capsys, monkeypatch):
+    t = np.linspace(0, 12, 200)
+    x = _decay(t)
+    table, model, out = (tmp_path / name for name in ("r.csv", "m.orthoreg", "larger.orthoreg"))
+
+    def write(values: np.ndarray) -> None:
+        rows = np.column_stack([t, values])
+        np.savetxt(table, rows, delimiter=",", header="t,x", comments="")
+
+    write(x)
+    fitted = og.OrthoReg("poly(1)", og.Zero()).fit(og.read_table(table, "t", ["x"]))
+    fitted.save(model)
+    arguments = ["explain", str(model), str(table), "--json"]
+    assert run(arguments) == 0
+    first = json.loads(capsys.readouterr().out)
+
+    def searched(*_: object, **__: object) -> None:
+        raise InputError("searched again")
+
+    monkeypatch.setattr(og.OrthoReg, "explain", searched)
+    accepting = [*arguments, "--accept", "0", "--out", str(out)]
+    assert run(accepting) == 0
+    second = json.loads(capsys.readouterr().out)
+    assert second["proposals"] == first["proposals"] and second["accepted"]
+    assert og.load(out).equations() == second["accepted"]
+    assert run([*arguments, "--accept", "99", "--out", str(out)]) == 2
+    assert "proposals, counted from 0; got 99" in capsys.readouterr().err
+
+    write(1.01 * x)  # proposals for other data are not used
+    assert run(accepting) == 2
+    assert "searched again" in capsys.readouterr().err
+    write(x)
+    (tmp_path / "explained.json").write_text("{}")
+    assert run(accepting) == 2
+    assert "searched again" in capsys.readouterr().err
+
+
+def enzyme(noise: float) -> og.Dataset:
+    """S' = -S/(1.08 + S)."""
+    t, rng = np.linspace(0, 8, 100), np.random.default_rng(0)
+    runs = [
+        solve_ivp(lambda _, s: -s / (1.08 + s), (0, 8), [start], t_eval=t, rtol=1e-9).y.T
+        for start in (4.0, 1.5, 0.5)
+    ]
+    size = noise * np.concatenate(runs).std()
+    return og.Dataset.from_arrays(
+        [run + size * rng.standard_normal(run.shape) for run in runs], t, names=["S"]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [0.0, 0.02, 0.05])
+def test_explain_and_discover_agree(noise):
+    data = enzyme(noise)
+    model = og.OrthoReg("poly(1)", og.Zero()).fit(data)
+    explained, discovered = model.explain(data), og.discover(data, "poly(1)")
+    points = np.linspace(0.1, 4, 50)[:, None]
+    truth = -points[:, 0] / (1.08 + points[:, 0])
+    for values in (explained.proposals[0].values(points), discovered.best.predict(points)[:, 0]):
+        assert np.abs(values - truth).max() < 0.03
+    assert "S)" in explained.proposals[0].formula and "exp" not in explained.proposals[0].formula
+    gains = [one.gain for one in explained.proposals]
+    assert gains == sorted(gains, reverse=True)
+    for one in explained.proposals:
+        assert one.formula not in {other.formula for other in one.alternatives}
+    formulas = [one.formula for one in explained.proposals]
+    assert len(set(formulas)) == len(formulas)
+
+
 def _decay(t: np.ndarray) -> np.ndarray:
     """x' = -x + 2 sin(3 x) has no closed form: by small steps."""
     x, step = np.array([2.6]), 1e-3

@@ -57,6 +57,9 @@ def explain(
     with working("Starting"):
         from .. import load
         from .. import report as write_report
+        from .._accepting import extended
+        from .._validation import in_states_of
+        from ._stored import read_stored, search_key, write_stored
         from ._work import runs_for
 
     with collected_warnings() as notes:
@@ -64,13 +67,19 @@ def explain(
         check_file(page, "report.html", "--report")
         with working("Reading the table"):
             runs = runs_for(fitted, data, time, group, reading)
-        with working("Searching for missing terms"):
-            found = fitted.explain(runs, minutes=minutes, functions_of_time=functions_of_time)
+        key, found = search_key(model, runs, functions_of_time), None
+        proposals = page.with_suffix(".json")
+        stored = read_stored(proposals, key) if accept is not None else None
+        if stored is None:
+            with working("Searching for missing terms"):
+                found = fitted.explain(runs, minutes=minutes, functions_of_time=functions_of_time)
+            write_stored(proposals, key, found)
+            stored = read_stored(proposals, key)
+            assert stored is not None
         larger = None
-        if accept is not None:
+        if accept is not None and out is not None:
             with working("Fitting the accepted model"):
-                larger = found.accept(accept)
-            assert out is not None
+                larger = extended(fitted, [stored.addition(accept)], in_states_of(fitted, runs))
             larger.save(out)
         with working("Writing the report"):
             shown = fitted if larger is None else larger
@@ -79,7 +88,7 @@ def explain(
         return print_json(
             {
                 **data_entries(paths_of(data), runs),
-                **found.to_dict(),
+                **stored.entries,
                 "accepted": None if larger is None else larger.equations(),
                 "model": None if out is None else str(out),
                 "report": str(page),
@@ -89,9 +98,9 @@ def explain(
     console = terminal()
     print_reading(console, name_of(data), runs)
     console.print()
-    console.print(repr(found), markup=False)
-    if larger is not None and out is not None:
+    console.print(stored.text, markup=False)
+    if larger is not None:
         console.print()
         print_equations(console, larger.equations())
     console.print()
-    print_files(console, [page] if out is None else [out, page])
+    print_files(console, [page, proposals] if out is None else [out, page])

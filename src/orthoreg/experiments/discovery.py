@@ -189,7 +189,7 @@ def _ode(case: Case) -> dict[tuple[str, str], float]:
     began = time.process_time()
     found = discover(data)
     seconds = time.process_time() - began
-    fields = [one.model.field_ for one in (found.models[0], found.base, *found.models[1:])]
+    fields = [one.field_ for one in (found.models[0], found.base, *found.models[1:])]
     good = (is_good(lambda x, one=one: one.values(x[None])[0]) for one in fields)
     top, base = next(good), next(good)
     result = {

@@ -28,8 +28,7 @@ _MOST_PAIRS = 8  # terms, above which pairs are not tried
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """One equation as a sum of terms, with what it costs in nats: the misfit, a price for each
-    term, the excess of terms that cancel, and by how much its trajectories are `behind` those of
-    a rival that rows cannot tell it apart from. `snapped` are the estimates and standard errors of
+    term, and the excess of terms that cancel. `snapped` are the estimates and standard errors of
     parameters that simple numbers took the place of; where these were sought, it `is_readable`."""
 
     output: int
@@ -39,7 +38,6 @@ class Candidate:
     excess: float
     mse: float
     snapped: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
-    behind: float = 0.0
     is_readable: bool = False
 
     @property
@@ -48,7 +46,7 @@ class Candidate:
 
     @property
     def score(self) -> float:
-        return self.nats + self.price + self.behind
+        return self.nats + self.price
 
     @cached_property
     def terms(self) -> tuple[Expression, ...]:
@@ -66,6 +64,23 @@ class Candidate:
     def structure(self) -> frozenset[str]:
         """What the candidate is but for its numbers."""
         return frozenset(to_text(shape.expression) for shape in self.fit.shapes)
+
+    @cached_property
+    def new_terms(self) -> frozenset[str]:
+        """The new terms as they are printed, numbers rounded: equal for x**3 and x**p at p = 3."""
+        return frozenset(
+            to_text(self.fit.shapes[k].at([float(f"{v:.4g}") for v in self.fit.values[k]]))
+            for k in self.new
+        )
+
+    @cached_property
+    def new_structure(self) -> frozenset[str]:
+        """The new terms without their numbers."""
+        return frozenset(to_text(self.fit.shapes[k].expression) for k in self.new)
+
+    def proposes_the_same(self, other: "Candidate") -> bool:
+        """Whether the new terms of two candidates are the same formula."""
+        return self.new_terms == other.new_terms or self.new_structure == other.new_structure
 
     def values(self, points: Float[np.ndarray, "P V"]) -> Float[np.ndarray, " P"]:
         """The right-hand side at points."""

@@ -1,7 +1,7 @@
 """Whole models from the candidates of each equation, as fields that trajectories can judge."""
 
 import heapq
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -85,11 +85,13 @@ def combine(
     count: float,
     given: Collection[int] = (),
     physics: Physics | None = None,
+    known_values: Mapping[str, float] | None = None,
 ) -> Combination:
     """The field that these candidates are together with what is known, for so many rows; a term
     that two equations have costs less in the second. `given` are the equations that the data
-    give; those without a term here are otherwise what is known of them."""
-    written, values, library = {}, {}, {}
+    give; those without a term here are otherwise what is known of them. `known_values` are
+    those of parameters in the physics."""
+    written, values, library = {}, dict(known_values or {}), {}
     for one in candidates:
         formulas, bounds = [], {}
         for k in range(len(one.fit.shapes)):
@@ -115,7 +117,7 @@ def combine(
         for text, w, price, shape in zip(
             written[one.output], one.fit.coefficients, paid, one.fit.shapes, strict=True
         ):
-            place = _place(features, text)
+            place = column_of(features, text)
             coefficients[one.output, place] += w
             prices[one.output, place] = price
             is_new[one.output, place] = not shape.known
@@ -125,7 +127,8 @@ def combine(
     return Combination(tuple(candidates), whole, physics, field, prices, is_new, known)
 
 
-def _place(features: FeatureMap, text: str) -> int:
+def column_of(features: FeatureMap, text: str) -> int:
+    """The place of a term among the features."""
     return features.terms.index(parse(text, features.variables, features.parameters, free=True))
 
 

@@ -1,5 +1,6 @@
 """The columns that a search chooses from: every shape at every start of its parameters."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +21,7 @@ _LARGEST = 1e8  # ratio of a column's largest value to its median size
 _LEAST_USUAL = 1e-3  # of a column's mean size, where its median is less
 _TOO_LARGE = 1e100  # for squares to be finite
 _SIMPLE = tuple(range(1, 11))
+_NOT_WHOLE = 0.7310585  # stands for any number that is not whole: all have as many symbols
 
 
 @final
@@ -71,14 +73,19 @@ def _moderate(size: Float[np.ndarray, "M g"]) -> Bool[np.ndarray, " g"]:
         return (largest <= _LARGEST * usual) & (largest > 0) & (largest < _TOO_LARGE)
 
 
-@lru_cache(maxsize=4096)
 def price_of(shape: Shape, values: tuple[float, ...], count: float) -> float:
     """Half of log N for the coefficient and for each parameter that is no simple number, and a
     price for each symbol, which is small in a term of the library or of another equation."""
     half = 0.5 * np.log(max(count, 2.0))
     free = sum(abs(value) not in _SIMPLE for value in values)
     each = PER_KNOWN_SYMBOL if shape.is_expected or shape.is_shared else PER_SYMBOL
-    return float(half * (1 + free) + each * max(symbols(shape.at(values)), 1))
+    kinds = tuple(v if v.is_integer() else math.copysign(_NOT_WHOLE, v) for v in values)
+    return float(half * (1 + free) + each * max(_symbols(shape, kinds), 1))
+
+
+@lru_cache(maxsize=4096)
+def _symbols(shape: Shape, values: tuple[float, ...]) -> int:
+    return symbols(shape.at(values))
 
 
 def _repeated(phi: Float[np.ndarray, "R K"]) -> Bool[np.ndarray, " K"]:

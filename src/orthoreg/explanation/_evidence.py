@@ -7,17 +7,16 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..data import Extent
 from ..libraries import parameters_of, to_text
 from ._candidates import Candidate, interval_half
 from ._equation import Equation
+from ._judged import Judged, Judgement
+from ._points import points_around
 
 _SHELL = 0.8  # of the rows are inside
 _RESAMPLES = 200
 _LEVEL = 1.96
 _TOLD_APART = 7.0  # nats
-_REACH = 1.5  # times the ranges of the data, within which candidates are compared
-_POINTS = 2000
 
 
 @final
@@ -62,15 +61,10 @@ class Evidence:
     partial: Float[np.ndarray, "R 2"]
 
 
-def gather_evidence(
-    equation: Equation,
-    base: Candidate,
-    found: Candidate,
-    others: Sequence[Candidate],
-    before: Mapping[str, float],
-) -> Evidence:
-    """The evidence for one candidate against the best of the library's terms alone; `before` are
+def gather_evidence(judgement: Judgement, judged: Judged, before: Mapping[str, float]) -> Evidence:
+    """The evidence for one proposal against the best of the library's terms alone; `before` are
     the coefficients that the model has, by the terms."""
+    equation, base, found = judgement.equation, judgement.base.candidate, judged.candidate
     distance = equation.rows.extent.distance(equation.rows.centres)
     inner = distance <= np.quantile(distance, _SHELL)
     left = [residual(equation, one, inner) for one in (base, found)]
@@ -78,8 +72,8 @@ def gather_evidence(
         _share(left, inner),
         _share(left, ~inner),
         _preferred(equation, base, found),
-        constants(found),
-        alternatives(equation, found, others),
+        constants(judged),
+        alternatives(equation, judged, judgement.proposals),
         _changes(before, found),
         partial_residual(equation, found),
     )
@@ -113,40 +107,53 @@ def residual(
     return equation.target - phi @ w
 
 
-def constants(found: Candidate) -> tuple[Constant, ...]:
+def constants(judged: Judged) -> tuple[Constant, ...]:
     """The coefficients of new terms and the parameters inside them."""
+    found, known = judged.candidate, judged.intervals
     errors = found.standard_errors()
     result = []
     for k, text in zip(found.new, short_terms(found), strict=True):
         shape, values = found.fit.shapes[k], found.fit.values[k]
         w = float(found.fit.coefficients[k])
-        result.append(_interval(f"coefficient of {text}", w, float(errors[k])))
+        by_rows = _interval(f"coefficient of {text}", w, float(errors[k]))
+        result.append(_with_ends(by_rows, known.get((k, None))))
         for i, (name, value) in enumerate(zip(shape.parameters, values, strict=True)):
             label = f"{name} in {to_text(shape.expression)}"
             estimate = found.snapped.get((k, i), (value, interval_half(found, (k, i))))
             ends = _interval(label, *estimate)
-            result.append(replace(ends, value=value, is_snapped=found.fit.held[k][i]))
+            ends = replace(ends, value=value, is_snapped=found.fit.held[k][i])
+            result.append(_with_ends(ends, known.get((k, i))))
     return tuple(result)
 
 
+def _with_ends(constant: Constant, ends: tuple[float, float] | None) -> Constant:
+    return constant if ends is None else replace(constant, low=ends[0], high=ends[1])
+
+
 def alternatives(
-    equation: Equation, found: Candidate, others: Sequence[Candidate]
+    equation: Equation, judged: Judged, others: Sequence[Judged]
 ) -> tuple[Alternative, ...]:
-    """The other candidates of about the same score, best first."""
+    """The other proposals of about the same score, best first. A formula is no alternative to
+    itself."""
+    found = judged.candidate
     near = [
         one
         for one in others
-        if one is not found
-        and abs(one.score - found.score) < _TOLD_APART
-        and one.structure != found.structure
+        if abs(one.score - judged.score) < _TOLD_APART
+        and not one.candidate.proposes_the_same(found)
     ]
     points = points_around(equation.rows.extent)
-    return tuple(_alternative(equation, found, one, points) for one in near)
+    return tuple(_alternative(equation, judged, one, points) for one in near)
 
 
 def formula(found: Candidate, digits: int = 4) -> str:
     """The new terms as one sum, numbers in them rounded."""
     return " + ".join(short_terms(found, digits)) or "0"
+
+
+def written_terms(found: Candidate) -> str:
+    """All terms as one sum, without coefficients."""
+    return " + ".join(to_text(term) for term in found.terms) or "0"
 
 
 def short_terms(found: Candidate, digits: int = 4) -> tuple[str, ...]:
@@ -196,20 +203,13 @@ def _changes(before: Mapping[str, float], found: Candidate) -> dict[str, tuple[f
     return {name: (before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after}}
 
 
-def points_around(extent: Extent) -> Float[np.ndarray, "P V"]:
-    """Points drawn within one and a half times the range of the data; a variable of one sign keeps
-    it."""
-    middle, half = (extent.high + extent.low) / 2, (extent.high - extent.low) / 2
-    low, high = middle - _REACH * half, middle + _REACH * half
-    low = np.where(extent.low >= 0, np.maximum(low, 0.0), low)
-    high = np.where(extent.high <= 0, np.minimum(high, 0.0), high)
-    return np.random.default_rng(0).uniform(low, high, (_POINTS, len(middle)))
-
-
 def _alternative(
-    equation: Equation, found: Candidate, other: Candidate, points: Float[np.ndarray, "P V"]
+    equation: Equation, judged: Judged, other: Judged, points: Float[np.ndarray, "P V"]
 ) -> Alternative:
-    apart = np.nan_to_num(np.abs(found.values(points) - other.values(points)))
+    with np.errstate(all="ignore"):
+        apart = np.abs(judged.candidate.values(points) - other.candidate.values(points))
+    apart = np.nan_to_num(apart)
     place = int(np.argmax(apart))
     where = dict(zip(equation.rows.names, points[place].tolist(), strict=True))
-    return Alternative(formula(other), other.score - found.score, where, float(apart[place]))
+    gap = other.score - judged.score
+    return Alternative(formula(other.candidate), gap, where, float(apart[place]))

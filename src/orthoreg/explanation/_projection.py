@@ -46,7 +46,7 @@ class Projection:
             if self.held[k][i]:
                 names[name] = Number(value)
                 continue
-            own = self._own_name(k, name, suffix)
+            own = self.parameter_name(k, name, suffix)
             names[name] = Parameter(own)
             half = max(_AROUND * abs(value), 1e-6)
             bounds[own] = (max(shape.low[i], value - half), min(shape.high[i], value + half))
@@ -55,14 +55,17 @@ class Projection:
     def parameters(self, k: int, suffix: str) -> dict[str, float]:
         """The values of the parameters that `written` leaves in term k, by their names there."""
         pairs = zip(self.shapes[k].parameters, self.values[k], self.held[k], strict=True)
-        return {self._own_name(k, name, suffix): value for name, value, held in pairs if not held}
+        return {
+            self.parameter_name(k, name, suffix): value for name, value, held in pairs if not held
+        }
 
     @property
     def free(self) -> list[Group]:
         """The parameters that were estimated, those that are shared as one."""
         return free_groups(self.shapes, self.held)
 
-    def _own_name(self, k: int, name: str, suffix: str) -> str:
+    def parameter_name(self, k: int, name: str, suffix: str) -> str:
+        """The name that `written` gives to a parameter of term k."""
         is_shared = self.shapes[k].numerator is not None
         return f"{name}_{suffix}" if is_shared else f"{name}_{suffix}_{k}"
 

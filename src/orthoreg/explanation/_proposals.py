@@ -14,12 +14,13 @@ from .._progress import progress
 from ..libraries import Expression, FeatureMap, parameters_of, to_text, variables_of
 from ..physics import Knowledge
 from ._atoms import Atom
-from ._candidates import Candidate
+from ._candidates import Candidate, candidate
 from ._catalogue import catalogue
 from ._dictionary import Dictionary, dictionary
 from ._equation import Equation
 from ._limits import limits_of, without_given
 from ._measurements import Measurements
+from ._projection import project
 from ._roles import in_other_roles
 from ._search import FAMILIES, Found, compare, search
 from ._shapes import Shape
@@ -28,28 +29,17 @@ from ._symmetries import symmetric
 LEAST_GAIN = 10.0
 """Nats by which a candidate with new terms must be better than the library's best."""
 
-_FARTHEST = 60.0  # nats behind the best candidate, up to which others are proposed
-
 
 @final
 @dataclass(frozen=True, eq=False)
 class Gap:
-    """One equation: the best that the library can do, and all candidates, best first."""
+    """One equation: the best that the library can do, and all candidates, best first. `model` has
+    the terms of a fitted model, if these were given."""
 
     equation: Equation
     base: Candidate
     candidates: tuple[Candidate, ...]
-
-    @property
-    def proposals(self) -> tuple[Candidate, ...]:
-        """The candidates with new terms that are clearly better than the library."""
-        return tuple(
-            one
-            for one in self.candidates
-            if one.new
-            and self.base.score - one.score >= LEAST_GAIN
-            and one.score - self.candidates[0].score <= _FARTHEST
-        )
+    model: Candidate | None = None
 
 
 def explain_rows(
@@ -57,7 +47,7 @@ def explain_rows(
     features: FeatureMap,
     atoms: Sequence[Any] = (),
     *,
-    supports: dict[int, Sequence[int]] | None = None,
+    supports: Mapping[int, Sequence[int]] | None = None,
     knowledge: Knowledge | None = None,
     shared: Mapping[int, Set[Expression]] | None = None,
     is_expected: bool = True,
@@ -117,7 +107,7 @@ def _exchanged(
         if more := in_other_roles(gap.equation, others, goes_on):
             allow = limits_of(features, known, gap.equation.output, gap.equation.rows).allow
             judged = compare(gap.equation, [*gap.candidates, gap.base, *more], allow, most)
-            gap = Gap(gap.equation, judged.base, judged.candidates)
+            gap = replace(gap, base=judged.base, candidates=judged.candidates)
         found.append(gap)
     return found
 
@@ -155,7 +145,18 @@ def _gap(
     equation, found = searched(begun)
     if _jumps(found.candidates[0], begun):
         equation, found = searched(begun.without_turns())
-    return Gap(equation, found.base, found.candidates)
+    return Gap(equation, found.base, found.candidates, _of_model(equation, features, supports, c))
+
+
+def _of_model(
+    equation: Equation, features: FeatureMap, supports: Mapping[int, Sequence[int]], c: int
+) -> Candidate | None:
+    """The candidate with exactly the terms that a model uses; None if the model is not known."""
+    if c not in supports:
+        return None
+    wanted = {features.terms[k] for k in supports[c]}
+    shapes = [one for one in equation.shapes if one.known and one.expression in wanted]
+    return candidate(equation, project(equation, shapes, [()] * len(shapes)))
 
 
 def _jumps(found: Candidate, rows: Measurements) -> bool:

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from .._field import HybridField
 from ..data import Dataset
+from ..libraries import Expression, Parameter, parameters_of, substitute, to_text
 from ..losses import cleaned, is_noisy, smooth_states
 from ..refinement import FULL, Matched, Matcher
 from ..smoothing import noise_growth, noise_level
@@ -27,13 +28,21 @@ _RUN_AWAY = 1e4  # nats of a model that follows nothing at all
 @final
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A combination whose constants were matched, its score in nats, and the states of the rows
-    that were looked at as it has them."""
+    """A combination, what matching its constants gave, and its score in nats."""
 
     combination: Combination
-    field: HybridField
+    matched: Matched
     score: float
-    states: Float[np.ndarray, "N n"]
+
+    @property
+    def field(self) -> HybridField:
+        """The terms with the constants that were matched."""
+        return self.matched.field
+
+    @property
+    def states(self) -> Float[np.ndarray, "N n"]:
+        """The states of the rows that were looked at as the model has them."""
+        return self.matched.states
 
     @property
     def is_base(self) -> bool:
@@ -60,13 +69,17 @@ class Ranking:
         self._measured, self._count = data.is_measured, float(data.n_samples)
         self._variance = np.maximum(data.states.var(axis=0), 1e-300)
         self._found: list[tuple[Combination, Matched]] = []
+        self._settled: set[frozenset[tuple[int, str]]] = set()
 
     @property
     def is_noisy(self) -> bool:
         return self._matcher.prune
 
     def add(self, one: Combination) -> None:
-        """Matches one combination."""
+        """Matches one combination, unless one of the same terms was matched on all lengths."""
+        terms = _structure(one.field)
+        if terms in self._settled:
+            return
         price = _price(one, one.field)
 
         def goes_on(length: int, misfit: np.ndarray) -> bool:
@@ -77,12 +90,16 @@ class Ranking:
             one.field, one.parameter_bounds, one.knowledge, goes_on=goes_on
         )
         self._found.append((one, matched))
+        if self._matcher.lengths[-1] in matched.misfits:
+            self._settled.add(terms)
 
-    def sharpened(self, one: Ranked) -> HybridField:
+    def sharpened(self, one: Ranked) -> Matched:
         """The field with its constants matched as well as they can be."""
         whole = one.combination
         bounds = whole.parameter_bounds
-        return self._matcher.match(one.field, bounds, whole.knowledge, effort=FULL).field
+        return self._matcher.match(
+            one.field, bounds, whole.knowledge, effort=FULL, after=one.matched
+        )
 
     def ranked(self) -> list[Ranked]:
         """Best first, one of each set of terms. Scores are those of the longest segments that
@@ -99,10 +116,9 @@ class Ranking:
                 score = self._score(matched.misfits[reached], least, _price(one, field))
                 if reached < length:
                     score = lowest + max(score - self._best(reached, least), _HOPELESS)
-            used = np.asarray(field.coefficients) != 0
-            key = tuple((int(c), field.features.names[k]) for c, k in np.argwhere(used))
+            key = _structure(field)
             if key not in best or score < best[key].score:
-                best[key] = Ranked(one, field, score, matched.states)
+                best[key] = Ranked(one, matched, score)
         return sorted(best.values(), key=lambda one: one.score)
 
     def _longest(self) -> int:
@@ -138,6 +154,19 @@ class Ranking:
         """N/2 log of the misfit over the least one, and the price."""
         ratio = np.maximum((misfit / least)[self._measured], 1.0)
         return 0.5 * self._count * float(np.log(ratio).sum()) + price
+
+
+def _structure(field: HybridField) -> frozenset[tuple[int, str]]:
+    """The terms of each equation, whatever their parameters are called."""
+    used = np.asarray(field.coefficients) != 0
+    return frozenset(
+        (int(c), to_text(_with_plain_names(field.features.terms[k]))) for c, k in np.argwhere(used)
+    )
+
+
+def _with_plain_names(term: Expression) -> Expression:
+    names = sorted(parameters_of(term))
+    return substitute(term, {name: Parameter(f"p{i}") for i, name in enumerate(names)})
 
 
 def _price(one: Combination, field: HybridField) -> float:

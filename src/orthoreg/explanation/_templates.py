@@ -15,6 +15,8 @@ FASTEST = 26.0
 """Frequency times range beyond which a sine follows noise."""
 _MARGIN = 0.02  # of the range, beyond which a domain must reach
 _STEEPEST = 12.0  # exponent over the range
+_FAR_FROM_ZERO = 0.05  # of the largest value: 1/z changes by at most a factor of 20
+_LARGEST_EXPONENT = 300.0  # dimensionless: exp of more is less than 1e-130
 _STEP = 2.4  # of frequency times range, between neighbours on a grid
 _MOST_CYCLES = 60
 _LEAST_VALUE = 1e-3  # of the largest, that a positive variable may have: it may lie under a bar
@@ -99,6 +101,17 @@ def _rates(span: Span) -> Offer | None:
     return _column([*sizes, *(-s for s in sizes)]), (-most,), (most,)
 
 
+def _activations(span: Span) -> Offer | None:
+    """Of exp(-p/z), Arrhenius' law: from exponents that change a little over the range to ones that
+    change as much as those of exp(p*z) may, as far as the function is no rounding error."""
+    if not span.low > _FAR_FROM_ZERO * span.high:
+        return None
+    change = 1 / span.low - 1 / span.high
+    most = min(_STEEPEST / change, _LARGEST_EXPONENT * span.low)
+    sizes = np.array([0.5, 1.5, 4.0, 8.0]) / change
+    return _column([s for s in sizes if s <= most] or [most]), (0.05 / change,), (most,)
+
+
 def _widths(span: Span) -> Offer | None:
     scales = np.array([0.15, 0.5, 1.5, 5.0]) / span.spread**2
     whole = [1.0] if 0.1 < span.spread < 10 else []
@@ -181,6 +194,7 @@ TEMPLATES = (
     Template("tan(z)", "trig", tangent("tan")),
     Template("1/tan(z)", "trig", tangent("cot")),
     Template("exp(p*z)", "exp", _rates),
+    Template("exp(-p/z)", "exp", _activations),
     Template("exp(-p*z**2)", "exp", _widths),
     Template("exp(-p*(z - c)**2)", "exp", _bumps),
     Template("tanh(p*z)", "exp", _steepness),

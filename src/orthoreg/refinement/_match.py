@@ -13,6 +13,8 @@ from ..physics import Knowledge
 from ._constants import Constants
 from ._levenberg import eliminated
 from ._problem import Problem
+from ._refine import matched_result
+from ._result import Refinement
 from ._stages import Effort, Stage, first_precision, run_stage
 
 QUICK = Effort(rounds=1, tolerance=0.05, evaluations=8, substeps=8)
@@ -27,6 +29,15 @@ _UNDETERMINED = 1e-13
 
 
 @final
+class Ended(NamedTuple):
+    """Where a match ended: its problem, the last stage, and the first one."""
+
+    problem: Problem
+    stage: Stage
+    first: Stage
+
+
+@final
 class Matched(NamedTuple):
     """A field whose constants follow segments, and the mean square of what each state is off, by
     the length of these: in units of its noise where this grows with the state, and zero where it
@@ -35,6 +46,14 @@ class Matched(NamedTuple):
     field: HybridField
     misfits: dict[int, Float[np.ndarray, " n"]]
     states: Float[np.ndarray, "N n"]
+    ended: Ended | None = None
+
+    def refinement(self) -> Refinement | None:
+        """Return the constants with their joint covariance; None if no segment was followed."""
+        if self.ended is None:
+            return None
+        with np.errstate(all="ignore"):
+            return matched_result(*self.ended)
 
 
 @final
@@ -65,31 +84,39 @@ class Matcher:
         known: Knowledge | None = None,
         *,
         effort: Effort = QUICK,
+        after: "Matched | None" = None,
         goes_on: Callable[[int, np.ndarray], bool] = lambda length, misfit: True,
     ) -> Matched:
         """The field with constants that follow segments of a few lengths, as long as they are
-        followed at all and `goes_on` after each length with its misfit."""
+        followed at all and `goes_on` after each length with its misfit. A field that was matched
+        before begins with the longest segments of that match."""
         problem = self._problem(field, known)
         misfits: dict[int, np.ndarray] = {}
         smooth = np.array(self.data.states)
         if not problem.constants.size:
             return Matched(field, misfits, smooth)
-        stage: Stage | None = None
+        lengths, stage, first = self.lengths, None, None
+        if after is not None and after.ended is not None:
+            stage, first = after.ended.stage, after.ended.first
+            misfits, smooth = dict(after.misfits), np.array(after.states)
+            lengths = [length for length in lengths if length >= stage.length]
         with np.errstate(all="ignore"):
-            for length in self.lengths:
+            for length in lengths:
                 ends = problem.constants.bounds(problem.field, bounds, known)
                 found = _stage(problem, length, stage, smooth, ends, effort)
                 if found is None:
                     break
-                stage = found
+                stage, first = found, first or found
                 problem = replace(problem, field=problem.constants.write(problem.field, stage.p))
                 misfits[length] = _misfit(problem, stage)
                 if not goes_on(length, misfits[length]):
-                    return Matched(problem.field, misfits, smooth)
-            if stage is not None and self.prune:
+                    return Matched(problem.field, misfits, smooth, Ended(problem, stage, first))
+            if stage is None or first is None:
+                return Matched(problem.field, misfits, smooth)
+            if self.prune:
                 problem, stage = self._pruned(problem, stage, smooth, bounds, known, effort)
                 misfits[stage.length] = _misfit(problem, stage)
-        return Matched(problem.field, misfits, smooth)
+        return Matched(problem.field, misfits, smooth, Ended(problem, stage, first))
 
     @property
     def lengths(self) -> list[int]:

@@ -39,7 +39,7 @@ def ranking_of(found: Discovery) -> tuple[RankedModel, ...]:
     """The models, best first."""
     return tuple(
         RankedModel(
-            tuple(one.model.to_mathml()), one.gap, one.weight, one.is_base,
+            tuple(one.to_mathml()), one.gap, one.weight, one.is_base,
             "" if one.difference is None else str(one.difference),
         )
         for one in found.models

@@ -1,5 +1,6 @@
 """Smooth curves through noisy samples: for each column the polynomial that it prefers itself."""
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -16,6 +17,8 @@ from ._polynomial import (
 
 _WINDOWS = (5, 7, 9, 13, 19, 27, 41, 61, 91, 131, 191, 281)
 _DEGREES = (3, 5)
+_MOST_RECENT = 8  # data sets whose errors at rows left out are kept
+_recent: dict[bytes, np.ndarray] = {}
 _EXACT = 1e-4  # relative. Steps that differ by no more are equal: motion within them is rounding
 
 
@@ -70,14 +73,31 @@ def smooth(
 
     Runs that are shorter than a window are smoothed over all of their rows.
     """
-    usual = int(np.median(np.diff(offsets)))
-    candidates = [(w, d) for d in _DEGREES for w in _WINDOWS if d + 1 < w <= max(usual, 5)]
-    errors = np.stack([left_out_errors(times, values, offsets, w, d) for w, d in candidates])
+    candidates, errors = _left_out(times, values, offsets)
     if not np.isfinite(errors).any():  # samples in bursts, which no polynomial can be fitted to
         alone = np.ones(values.shape[1], dtype=np.int64)
         return Smooth(np.array(values), np.zeros(values.shape[1]), alone, alone)
     window, degree = np.array(candidates)[errors.argmin(axis=0)].T
     return Smooth(values, np.sqrt(errors.min(axis=0)), window, degree).like(times, values, offsets)
+
+
+def _left_out(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+) -> tuple[list[tuple[int, int]], Float[np.ndarray, "candidates n"]]:
+    """Windows and degrees, and the errors of each at rows left out. A fit asks for the same data
+    several times, hence the last results are kept, by the content of the arrays."""
+    usual = int(np.median(np.diff(offsets)))
+    candidates = [(w, d) for d in _DEGREES for w in _WINDOWS if d + 1 < w <= max(usual, 5)]
+    key = b"".join(hashlib.sha256(one.tobytes()).digest() for one in (times, values, offsets))
+    if key not in _recent:
+        while len(_recent) >= _MOST_RECENT:
+            _recent.pop(next(iter(_recent)), None)
+        _recent[key] = np.stack(
+            [left_out_errors(times, values, offsets, w, d) for w, d in candidates]
+        )
+    return candidates, _recent[key]
 
 
 def polynomial_values(

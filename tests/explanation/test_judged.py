@@ -1,0 +1,39 @@
+"""Proposals of one equation: each function once, in the order of the score."""
+
+import numpy as np
+import pytest
+
+import orthoreg as og
+
+
+@pytest.fixture(scope="module")
+def explanation():
+    """x0' = sin(x0 - x1) can be written as -sin(x1 - x0); x1' has a cubic term."""
+    x = np.random.default_rng(0).uniform(-2, 2, (400, 2))
+    y = np.column_stack([np.sin(x[:, 0] - x[:, 1]) - x[:, 0], -x[:, 1] - 0.5 * x[:, 1] ** 3])
+    return og.OrthoReg("poly(1)", og.Zero()).fit(x, y).explain(x, y)
+
+
+def test_a_function_is_proposed_once(explanation):
+    for equation in ("x0", "x1"):
+        points = np.random.default_rng(1).uniform(-2, 2, (100, 2))
+        mine = [one for one in explanation.proposals if one.equation == equation]
+        assert mine
+        values = [one.values(points) for one in mine]
+        for i, one in enumerate(values):
+            for other in values[:i]:
+                assert np.abs(one - other).max() > 1e-3 * np.abs(one).max()
+
+
+def test_a_formula_is_no_alternative_to_itself(explanation):
+    for one in explanation.proposals:
+        assert one.formula not in {other.formula for other in one.alternatives}
+    first = next(one for one in explanation.proposals if one.equation == "x1")
+    assert first.formula == "x1**3"
+
+
+def test_what_extrapolates_worse_than_the_library_comes_last(explanation):
+    is_worse = [one.outside < 0 for one in explanation.proposals]
+    assert is_worse == sorted(is_worse)
+    gains = [one.gain for one in explanation.proposals if one.outside >= 0]
+    assert gains == sorted(gains, reverse=True)
