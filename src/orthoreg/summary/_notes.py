@@ -126,8 +126,9 @@ def held_by_a_bound(equation: str, terms: Sequence[str]) -> str:
 def no_candidates(terms: Sequence[str]) -> str:
     """That the default library's sines and cosines of some columns were not looked at."""
     return (
-        f"{', '.join(terms)} were no candidates: the data cover less than a quarter of a period of "
-        f"them. A library of your own choice keeps them."
+        f"{', '.join(terms)} {'was' if len(terms) == 1 else 'were'} not considered: the default "
+        f"library has sines and cosines of angles that cover a quarter of a period, and of other "
+        f"columns only if the data clearly prefer them. A library of your own choice keeps them."
     )
 
 
