@@ -1,8 +1,8 @@
 """Which sines and cosines of the default library are candidates.
 
 Of an angle they are. Of anything else (counts, concentrations, temperatures, speeds) they would
-stand in for what the library lacks, unless an equation needs them and nothing else: without them
-it leaves clearly more than noise, with them no more than noise.
+stand in for what the library lacks, unless an equation is clearly better with them, and they either
+explain it down to the noise or take the place of other terms instead of correcting these.
 """
 
 import math
@@ -54,7 +54,8 @@ def choose_default_terms(
     full = select(replace(task, support=task.support & ~short))
     if not plain.paths or not full.paths:  # a selection without errors that could be compared
         return full, short
-    needed = _is_explained(full) & (_errors(full) < PREFERRED * _errors(plain))
+    needed = _errors(full) < PREFERRED * _errors(plain)
+    needed &= _is_explained(full) | _sines_replace(task, full, plain, doubtful)
     variables = _variables(task, np.any(full.support[needed] & doubtful, axis=0))
     needless = doubtful & np.array(
         [not variables_of(term) & variables for term in task.features.terms], dtype=bool
@@ -81,6 +82,20 @@ def _sines_of_others(task: Task, units: Mapping[str, str]) -> Bool[np.ndarray, "
             for term in task.features.terms
         ]
     )
+
+
+def _sines_replace(
+    task: Task, full: SelectionResult, plain: SelectionResult, doubtful: Bool[np.ndarray, " K"]
+) -> Bool[np.ndarray, " c"]:
+    """Return in which equations sines of variables with both signs take the place of other terms.
+
+    A sine with which an equation has more terms than without corrects a polynomial, and a variable
+    of one sign is no angle about its rest.
+    """
+    low, high = task.observed.extent.range
+    one_sign = {int(v) for v in np.flatnonzero(low * high >= 0)}
+    fewer = full.support.sum(axis=1) <= plain.support.sum(axis=1)
+    return fewer & [not _variables(task, row & doubtful) & one_sign for row in full.support]
 
 
 def _variables(task: Task, terms: Bool[np.ndarray, " K"]) -> set[int]:
