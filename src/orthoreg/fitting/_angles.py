@@ -54,8 +54,10 @@ def choose_default_terms(
     full = select(replace(task, support=task.support & ~short))
     if not plain.paths or not full.paths:  # a selection without errors that could be compared
         return full, short
-    needed = _errors(full) < PREFERRED * _errors(plain)
-    needed &= _is_explained(full) | _sines_replace(task, full, plain, doubtful)
+    with_sines, without = _errors(full), _errors(plain)
+    needed = _is_explained(full) & (with_sines < PREFERRED * without)
+    # at no cost in terms, sines need only be better
+    needed |= _sines_replace(task, full, plain, doubtful) & (with_sines < without)
     variables = _variables(task, np.any(full.support[needed] & doubtful, axis=0))
     needless = doubtful & np.array(
         [not variables_of(term) & variables for term in task.features.terms], dtype=bool
