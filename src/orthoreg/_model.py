@@ -716,6 +716,7 @@ def fit_together(
     if data is None:
         rows, names = training_rows(models[0], recipes[0].loss, X, y, t, u)
     else:
+        recipes = [replace(recipe, units=data.units) for recipe in recipes]
         rows, names = run_rows(data, recipes[0].loss)
     # models change only when all fits are done: one that fails leaves earlier ones whole
     data = data.sample if isinstance(data, ChunkedDataset) else data

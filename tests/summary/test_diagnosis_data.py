@@ -1,5 +1,7 @@
 """Too few rows, and noise."""
 
+import warnings
+
 import numpy as np
 import pytest
 from moving_systems import COMPLETE, complete, observed, pendulum, runs_of, starts, swings
@@ -114,3 +116,15 @@ def test_given_derivatives_are_taken_as_they_are():
     motion = motion_of(data, og.Automatic())
     assert np.array_equal(motion.slopes, -x)
     assert not motion.noise_level.any() and not motion.slope_noise.any()
+
+
+def test_values_of_a_map_are_not_called_noisy():
+    x = [0.3]
+    for _ in range(499):
+        x.append(3.9 * x[-1] * (1 - x[-1]))
+    data = og.Dataset.from_arrays(np.array(x)[:, None], np.arange(500.0), names=["x"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        summary = og.OrthoReg("poly(2)", og.Zero()).fit(data).summary(data)
+    texts = " ".join(item.text for item in summary.advice)
+    assert "Noise is large" not in texts and "discrete map" in texts

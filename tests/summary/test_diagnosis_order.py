@@ -86,3 +86,19 @@ def test_many_positions_that_never_come_near_each_other(kept, expected):
     data = runs_of(chain, begin, 20, 300, names, keep=list(range(kept)))
     assert not observed(data).first_order().enough
     assert found(data, og.Polynomial(1))[1] == expected
+
+
+def test_a_voltage_that_jumps_with_the_current_is_no_position():
+    """The advice would lead to forecasts that explode: jumps are no motion of second order."""
+    rng = np.random.default_rng(0)
+    runs, inputs, times = [], [], np.arange(600.0)
+    for _ in range(3):
+        current = np.repeat(rng.choice([0.0, 1.0, 2.0, -1.0], 60), 10)
+        charge = 1 - np.cumsum(current) / 3000
+        lagged = np.zeros(600)
+        for k in range(599):
+            lagged[k + 1] = lagged[k] + 0.05 * (0.03 * current[k] - lagged[k])
+        runs.append((3.2 + 0.9 * charge - 0.05 * current - lagged)[:, None])
+        inputs.append(current[:, None])
+    data = og.Dataset.from_arrays(runs, [times] * 3, u=inputs, names=["V"], input_names=["i"])
+    assert found(data) == (None, [])

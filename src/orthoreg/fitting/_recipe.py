@@ -1,6 +1,7 @@
 """`Recipe`: the parts that a model is made of, every default filled in."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
@@ -24,7 +25,7 @@ class Recipe:
     `library_is_default` says that nobody chose the library. `fallback_sparsity` chooses the terms
     where a loss has no rows for the selection to work on; without it that is refused.
     `follows_trajectories` lets forecasts decide about the residual, and refines the constants of
-    noisy runs. `physics` is what is known beside the data.
+    noisy runs. `physics` is what is known beside the data, `units` the units of columns.
     """
 
     library: AbstractLibrary
@@ -39,6 +40,7 @@ class Recipe:
     fallback_sparsity: float | None = None
     follows_trajectories: bool = False
     physics: Physics | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
         for name, kind, example in (

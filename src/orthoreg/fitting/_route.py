@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -17,8 +18,9 @@ from ..diagnostics import Certificate, certify
 from ..libraries import parameter_bounds
 from ..physics import Knowledge, Symmetries, basis_of, bind_physics, symmetric_basis
 from ..refinement import Refinement
-from ..selection import SelectionResult, short_sines
+from ..selection import SelectionResult
 from ..solvers import Solution, Task, Training, hold
+from ._angles import choose_default_terms
 from ._contradictions import warn_of_contradictions
 from ._parameter_intervals import parameter_intervals
 from ._parameters import estimate_parameters
@@ -141,7 +143,7 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
     """The task with the terms that the recipe's selection chose, if it has one.
 
     They are solved for without the L1 norm, which would choose again. Of a library that nobody
-    chose, sines and cosines of columns that cover little of a period are no candidates.
+    chose, sines and cosines are candidates only of angles, or where the data prefer them.
     """
     task = with_parameters(recipe, task, task.support)
     if recipe.selection is None:
@@ -151,13 +153,14 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
         return replace(task, regularization=replace(task.regularization, sparsity=sparsity)), None
     left_out = np.zeros(len(task.features.terms), dtype=bool)
     if recipe.library_is_default:
-        left_out = short_sines(task.features, task.observed.extent.range)
-        left_out &= ~task.known.named(task.features)
-    candidates = replace(task, support=task.support & ~left_out)
-    selection = _selected(recipe, candidates)
+        select = partial(_selected, recipe)
+        selection, left_out = choose_default_terms(task, recipe.units, select)
+    else:
+        selection = _selected(recipe, task)
     if task.features.parameters:  # which are now estimated with the chosen terms alone
         task = with_parameters(recipe, task, selection.support)
-        selection = _selected(recipe, replace(candidates, features=task.features))
+        candidates = replace(task, support=task.support & ~left_out)
+        selection = _selected(recipe, candidates)
     names = tuple(task.features.names[k] for k in np.flatnonzero(left_out))
     narrowed = replace(
         task,

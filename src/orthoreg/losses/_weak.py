@@ -15,9 +15,8 @@ from ..smoothing import (
     Smooth,
     Windows,
     bump_windows,
-    outlier_columns,
+    find_outliers,
     smooth,
-    without_outliers,
 )
 from ._loss import AbstractLoss, Segments
 from ._rest import Rest
@@ -184,24 +183,22 @@ class WeakChoices:
         """Those of these runs, with the data and states that `smoothed` makes of them."""
         assert isinstance(loss.widths, tuple)
         m = data.is_measured
-        few = outlier_columns(data.times, data.states[:, m], data.offsets)
-        clean = cleaned(data, few)
-        usual = without_outliers(data.times, clean.states[:, m], data.offsets, few)
-        found = smooth(data.times, usual, data.offsets)
+        repaired = find_outliers(data.times, data.states[:, m], data.offsets, None, data.inputs)
+        clean = _with_measured(data, repaired.repaired)
+        found = smooth(data.times, repaired.repaired, data.offsets)
         variance, points = np.zeros(data.n_states), np.array(clean.states)
         variance[m], points[:, m] = found.noise**2, found.values
         rest = Rest.of(data)
         most = tuple(rest.most_of_width(data, h, loss.order) for h in loss.widths)
         none = replace(found, values=found.values[:0])
-        return cls(few, none, variance, rest, most), clean, points
+        return cls(repaired.columns, none, variance, rest, most), clean, points
 
     def smoothed(self, data: Dataset) -> tuple[Dataset, Float[np.ndarray, "N n"]]:
         """The data without outliers, and their states without most of their noise. Velocities that
         were made from positions are smooth as they are."""
         m, clean = data.is_measured, cleaned(data, self.outliers)
-        usual = without_outliers(data.times, clean.states[:, m], data.offsets, self.outliers)
         points = np.array(clean.states)
-        points[:, m] = self.smooth.like(data.times, usual, data.offsets).values
+        points[:, m] = self.smooth.like(data.times, clean.states[:, m], data.offsets).values
         return clean, points
 
 
@@ -210,11 +207,17 @@ def _observe_chunk(loss: Weak, chosen: WeakChoices, data: Dataset) -> Rows:
 
 
 def cleaned(data: Dataset, columns: Bool[np.ndarray, " m"] | None = None) -> Dataset:
-    """The data with outliers of measured states, or of these `columns` of them, replaced by what
-    lies between their neighbours."""
-    m, states = data.is_measured, np.array(data.states)
-    states[:, m] = without_outliers(data.times, states[:, m], data.offsets, columns)
-    return data if (states == data.states).all() else replace(data, states=states)
+    """The data with outliers of measured states, or of these `columns` of them, replaced by
+    polynomials through their neighbours."""
+    measured = data.states[:, data.is_measured]
+    found = find_outliers(data.times, measured, data.offsets, columns, data.inputs)
+    return _with_measured(data, found.repaired) if found.is_outlier.any() else data
+
+
+def _with_measured(data: Dataset, measured: Float[np.ndarray, "N m"]) -> Dataset:
+    states = np.array(data.states)
+    states[:, data.is_measured] = measured
+    return replace(data, states=states)
 
 
 @final
@@ -233,8 +236,8 @@ def smooth_states(data: Dataset) -> SmoothStates:
     states = np.array(data.states)
     variance, leverage = np.zeros(data.n_states), np.zeros(data.n_states)
     measured = np.flatnonzero(data.is_measured)
-    usual = without_outliers(data.times, states[:, measured], data.offsets)
-    found = smooth(data.times, usual, data.offsets)
+    usual = find_outliers(data.times, states[:, measured], data.offsets, None, data.inputs)
+    found = smooth(data.times, usual.repaired, data.offsets)
     states[:, measured] = found.values
     variance[measured] = found.noise**2
     leverage[measured] = found.leverage

@@ -5,7 +5,8 @@ import hashlib
 import numpy as np
 
 from ..data import Dataset
-from ..smoothing import noise_level, outliers
+from ..losses import cleaned
+from ..smoothing import noise_level
 from ..summary import counted, number
 from ..summary._words import percent
 from ._data import Quality
@@ -17,7 +18,7 @@ _COLUMNS = ("variable", "unit", "from", "to", "std. dev.", "noise", "outliers", 
 def quality_of(data: Dataset) -> Quality:
     """What can be said of the data without a model."""
     level, is_noise = noise_level(data.times, data.states, data.offsets)
-    strange = outliers(data.times, data.states, data.offsets).sum(axis=0)
+    strange = (cleaned(data).states != data.states).sum(axis=0)
     rows = []
     values = data.variables
     for k, name in enumerate(data.variable_names):

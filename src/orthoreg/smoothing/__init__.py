@@ -3,9 +3,9 @@
 from ._noise import noise_level as noise_level
 from ._noise_growth import noise_growth as noise_growth
 from ._noise_growth import relative_variance as relative_variance
-from ._outliers import outlier_columns as outlier_columns
+from ._outliers import Outliers as Outliers
+from ._outliers import find_outliers as find_outliers
 from ._outliers import outliers as outliers
-from ._outliers import without_outliers as without_outliers
 from ._polynomial import equal_step_slopes as equal_step_slopes
 from ._polynomial import equal_step_weights as equal_step_weights
 from ._polynomial import have_equal_steps as have_equal_steps

@@ -1,20 +1,67 @@
-"""Single rows that neighbours on both sides contradict."""
+"""Single values, or two in a row, that contradict the rows on both sides.
 
-from collections.abc import Iterator
+A value is an outlier if a polynomial through the rows around it predicts these rows well and the
+value badly: the externally studentised residual exceeds a quantile of Student's t, and the rows
+next to it are not surprised. Motion fails this test, because the rows next to a peak or a jump are
+surprised as well. A value is also motion if an input jumps or another state moves there.
+"""
+
+from typing import NamedTuple, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-_REACH = 3  # rows on each side that predict one
-_NEAR = 8  # rows on each side whose surprise is usual there
-_FAR = 10.0  # standard deviations
-_SHARP = 0.25  # of the distance from lines, that from a cubic at least
-_WORST = 0.8  # of the largest surprise nearby
-_ROUNDS = 4
-_MOST = 0.02  # of the rows; more are no outliers
-_FEWEST = 30  # rows of a run that is looked at
-_MEDIAN = 0.6745  # of |z| for standard normal z
-_AT_ONCE = 65_536  # rows
+from ._limits import (
+    EVENT_NOISE,
+    EVENT_SHARE,
+    FALSE_OUTLIERS,
+    INPUT_JUMP,
+    OUTLIER_CONTRAST,
+    OUTLIER_DOMINANCE,
+    OUTLIER_MAX_SHARE,
+    OUTLIER_MIN_ROWS,
+    OUTLIER_MIN_SIDE,
+    OUTLIER_PRIOR,
+    OUTLIER_ROUNDS,
+    OUTLIER_WINDOWS,
+)
+
+_TINY = 1e-300
+_BATCH = 20_000  # local fits at once, a limit of memory
+_LONGEST = 2  # rows of one outlier
+_MEDIAN_DISTANCE = 0.685  # of standard normal values from the median of five, if not zero
+_MEDIAN_STEP = 0.954  # of |z1 - z2| for standard normal z1 and z2
+
+
+@final
+class _Blocks(NamedTuple):
+    """Candidates: rows `first` to `first + length` of a column."""
+
+    first: Int[np.ndarray, " B"]
+    length: Int[np.ndarray, " B"]
+
+    def only(self, chosen: Bool[np.ndarray, " B"] | Int[np.ndarray, " b"]) -> "_Blocks":
+        return _Blocks(self.first[chosen], self.length[chosen])
+
+
+@final
+class _Table(NamedTuple):
+    """Columns of measurements with the first and last row of each row's run."""
+
+    times: Float[np.ndarray, " N"]
+    values: Float[np.ndarray, "N n"]
+    begin: Int[np.ndarray, " N"]
+    end: Int[np.ndarray, " N"]
+
+
+@final
+class Outliers(NamedTuple):
+    """The outliers of a table, the values with outliers replaced by polynomials through their
+    neighbours, and the columns in which outliers are rare enough to be outliers."""
+
+    is_outlier: Bool[np.ndarray, "N n"]
+    repaired: Float[np.ndarray, "N n"]
+    columns: Bool[np.ndarray, " n"]
 
 
 def outliers(
@@ -22,139 +69,255 @@ def outliers(
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
     columns: Bool[np.ndarray, " n"] | None = None,
+    inputs: Float[np.ndarray, "N q"] | None = None,
 ) -> Bool[np.ndarray, "N n"]:
-    """Values far from where lines between rows on both sides say, the median over such lines;
-    far in what is usual in all rows and in those nearby, and from cubics too, so that fast motion
-    is none. Columns with many are left alone, or all but these `columns`."""
-    found = np.zeros(values.shape, dtype=bool)
-    for rows in _runs_of_a_length(np.asarray(offsets)):
-        found[rows] = _of_runs(times[rows], values[rows])
-    few = found.mean(axis=0) <= _MOST if columns is None else columns
-    found[:, ~few] = False
-    return found
+    """Return which values are outliers; see `find_outliers`."""
+    return find_outliers(times, values, offsets, columns, inputs).is_outlier
 
 
-def outlier_columns(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
-) -> Bool[np.ndarray, " n"]:
-    """The columns in which so few values are far off that these are outliers."""
-    every = np.ones(values.shape[1], dtype=bool)
-    return outliers(times, values, offsets, every).mean(axis=0) <= _MOST
-
-
-def without_outliers(
+def find_outliers(
     times: Float[np.ndarray, " N"],
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
     columns: Bool[np.ndarray, " n"] | None = None,
-) -> Float[np.ndarray, "N n"]:
-    """The values with outliers replaced by lines between their neighbours."""
-    wrong = outliers(times, values, offsets, columns)
-    if not wrong.any():
-        return values
-    result = np.array(values)
-    for begin, end in zip(offsets[:-1], offsets[1:], strict=True):
-        for c in np.flatnonzero(wrong[begin:end].any(axis=0)):
-            bad = wrong[begin:end, c]
-            t = times[begin:end]
-            result[begin:end, c][bad] = np.interp(t[bad], t[~bad], values[begin:end, c][~bad])
+    inputs: Float[np.ndarray, "N q"] | None = None,
+) -> Outliers:
+    """Find outliers in all columns, or only in `columns`.
+
+    Without `columns`, a column with too many of them has none: it moves like this. Values next to
+    a jump of an input are motion.
+    """
+    offsets = np.asarray(offsets)
+    lengths = np.diff(offsets)
+    found, repaired = np.zeros(values.shape, dtype=bool), np.array(values)
+    table = _Table(
+        times, repaired, np.repeat(offsets[:-1], lengths), np.repeat(offsets[1:], lengths)
+    )
+    searched = np.repeat(lengths >= OUTLIER_MIN_ROWS, lengths)
+    if inputs is not None and inputs.shape[1] and len(inputs):
+        searched = searched & ~_next_to_jumps(inputs, table)
+    chosen = np.arange(values.shape[1]) if columns is None else np.flatnonzero(columns)
+    for _ in range(OUTLIER_ROUNDS if searched.any() else 0):
+        if not _search_once(table, chosen, searched, found):
+            break
+    if columns is not None:
+        return Outliers(found, repaired, columns)
+    moving = found.sum(axis=0) > OUTLIER_MAX_SHARE * len(found)
+    found[:, moving], repaired[:, moving] = False, values[:, moving]
+    return Outliers(found, repaired, np.logical_not(moving))
+
+
+def _search_once(
+    table: _Table,
+    columns: Int[np.ndarray, " k"],
+    searched: Bool[np.ndarray, " N"],
+    found: Bool[np.ndarray, "N n"],
+) -> bool:
+    """Mark the outliers of these columns in `found`, replace them in the table, and return whether
+    there are any."""
+    least = _quantiles(np.array([10**9]), table.values.size)
+    noise = np.zeros(table.values.shape[1])
+    suspects: dict[int, tuple[_Blocks, Float[np.ndarray, "B 2"]]] = {}
+    for c in columns.tolist():
+        distance = _from_median(table.values[:, c], table)
+        noise[c] = _noise_of(table.values[:, c], distance, table)
+        candidate = searched & (distance > least * noise[c])
+        if candidate.any():
+            candidate &= distance > OUTLIER_DOMINANCE * _largest(distance, 2)
+            blocks = _blocks(candidate, table)
+            wrong, between = _judge(table, c, blocks, float(noise[c]))
+            if wrong.any():
+                suspects[c] = blocks.only(wrong), between[wrong]
+    rows = {c: _outside(suspects[c][0] if c in suspects else None, table) for c in columns.tolist()}
+    wrongs = {c: ~_others_move(table, c, *suspects[c], rows, noise) for c in suspects}
+    for c, wrong in wrongs.items():
+        blocks, between = suspects[c][0].only(wrong), suspects[c][1][wrong]
+        for place in range(_LONGEST):
+            longer = blocks.length > place
+            found[blocks.first[longer] + place, c] = True
+            table.values[blocks.first[longer] + place, c] = between[longer, place]
+    return any(wrong.any() for wrong in wrongs.values())
+
+
+def _judge(
+    table: _Table, column: int, blocks: _Blocks, noise: float
+) -> tuple[Bool[np.ndarray, " B"], Float[np.ndarray, "B 2"]]:
+    """Return which blocks are outliers, and what should be in their place."""
+    rows = _outside(blocks, table)
+    wrong = np.zeros(len(blocks.first), dtype=bool)
+    between = np.zeros((len(wrong), _LONGEST))
+    for window in OUTLIER_WINDOWS:  # the most rows that suffice predict best
+        open_ = np.flatnonzero(~wrong)
+        for batch in np.array_split(open_, len(open_) // _BATCH + 1):
+            if not len(batch):
+                continue
+            some = blocks.only(batch)
+            fits = _local_fits(table, column, some, rows, window)
+            own = np.minimum(some.first[:, None] + np.arange(_LONGEST), len(table.times) - 1)
+            distance = np.abs(table.values[own, column] - fits.between)
+            distance[some.length == 1, 1] = np.inf
+            inflation = np.where(some.length[:, None] == 1, fits.inflation[:, :1], fits.inflation)
+            scale = np.maximum(fits.sigma, noise)
+            freedom = np.where(fits.freedom > 0, fits.freedom + OUTLIER_PRIOR, 0)
+            least = _quantiles(freedom, table.values.size) * scale
+            far = (distance > least[:, None] * inflation).all(axis=1)
+            far &= (distance > OUTLIER_CONTRAST * fits.next_to[:, None]).all(axis=1)
+            wrong[batch], between[batch] = far, fits.between
+    return wrong, between
+
+
+def _quantiles(freedom: Int[np.ndarray, " B"], values: int) -> Float[np.ndarray, " B"]:
+    """Size that the largest of so many values in units of Student's t exceeds at a rate of
+    `FALSE_OUTLIERS`, for each number of degrees of freedom."""
+    from scipy.special import stdtrit
+
+    tail = FALSE_OUTLIERS / (2 * len(OUTLIER_WINDOWS) * max(values, 1))
+    kinds, which = np.unique(freedom, return_inverse=True)
+    sizes = np.array([-stdtrit(kind, tail) if kind > 0 else np.inf for kind in kinds])
+    return sizes[which]
+
+
+def _others_move(
+    table: _Table,
+    column: int,
+    blocks: _Blocks,
+    between: Float[np.ndarray, "B 2"],
+    rows: dict[int, Int[np.ndarray, " G"]],
+    noise: Float[np.ndarray, " n"],
+) -> Bool[np.ndarray, " B"]:
+    """Return at which blocks another column moves too: its rows around are badly predicted.
+
+    Only its `rows` count that may be no outliers, so a fault of all sensors at once is no motion.
+    """
+    moving = np.zeros(len(blocks.first), dtype=bool)
+    spread = table.values.std(axis=0)
+    size = np.abs(table.values[blocks.first, column] - between[:, 0]) / spread[column]
+    for other, reliable in rows.items():
+        if other != column and spread[other] > 0:
+            fits = _local_fits(table, other, blocks, reliable, OUTLIER_WINDOWS[-1])
+            least = np.maximum(EVENT_NOISE * noise[other], EVENT_SHARE * size * spread[other])
+            moving |= fits.sigma > least
+    return moving
+
+
+def _next_to_jumps(inputs: Float[np.ndarray, "N q"], table: _Table) -> Bool[np.ndarray, " N"]:
+    """Return the rows next to a jump of an input, at which derivatives have two values."""
+    inner = table.begin[1:] == table.begin[:-1]
+    steps = np.where(inner[:, None], np.abs(np.diff(inputs, axis=0)), 0.0)
+    jump = np.any(steps > INPUT_JUMP * np.median(steps, axis=0), axis=1)
+    result = np.zeros(len(inputs), dtype=bool)
+    result[:-1] |= jump
+    result[1:] |= jump
+    result[2:] |= jump[:-1]  # the response may come a row later
     return result
 
 
-def _runs_of_a_length(offsets: Int[np.ndarray, " bounds"]) -> Iterator[Int[np.ndarray, "R L"]]:
-    """The rows of runs that are looked at, those of one length together, not too many at once."""
-    lengths = np.diff(offsets)
-    for length in np.unique(lengths[lengths >= _FEWEST]).tolist():
-        starts = offsets[:-1][lengths == length]
-        each = max(_AT_ONCE // length, 1)
-        for i in range(0, len(starts), each):
-            yield starts[i : i + each, None] + np.arange(length)
+def _outside(blocks: _Blocks | None, table: _Table) -> Int[np.ndarray, " G"]:
+    """Return the rows that are of no block."""
+    outside = np.ones(len(table.times), dtype=bool)
+    if blocks is not None:
+        outside[blocks.first] = False
+        outside[blocks.first[blocks.length > 1] + 1] = False
+    return np.flatnonzero(outside)
 
 
-def _of_runs(
-    times: Float[np.ndarray, "R L"], values: Float[np.ndarray, "R L n"]
-) -> Bool[np.ndarray, "R L n"]:
-    """The worst rows first: what they did to their neighbours is seen once they are mended."""
-    found, mended = np.zeros(values.shape, dtype=bool), np.array(values)
-    for _ in range(_ROUNDS):
-        apart, between = _surprise(times, mended)
-        inner = apart[:, _REACH:-_REACH]
-        nearby = np.zeros_like(apart)
-        nearby[:, _REACH:-_REACH] = _in_the_middle(inner, _NEAR)
-        usual = np.maximum(_usual(inner), nearby)
-        far = apart > _FAR / _MEDIAN * np.maximum(usual, 1e-300)
-        if not far.any():
-            break
-        far &= _cubic_surprise(times, mended) > _SHARP * apart
-        worst = far & (apart > _WORST * _largest(apart, _REACH))
-        worst &= np.ptp(values, axis=1, keepdims=True) > 0
-        if not worst.any():
-            break
-        found |= worst
-        mended = np.where(worst, between, mended)
-    return found
+def _largest(values: Float[np.ndarray, " N"], reach: int) -> Float[np.ndarray, " N"]:
+    result = np.array(values)
+    for shift in range(1, reach + 1):
+        np.maximum(result[shift:], values[:-shift], out=result[shift:])
+        np.maximum(result[:-shift], values[shift:], out=result[:-shift])
+    return result
 
 
-def _usual(apart: Float[np.ndarray, "R L n"]) -> Float[np.ndarray, "R 1 n"]:
-    """The median surprise of each run and column, of the rows that are surprised at all: rounded
-    values that rest are not, and one step of rounding is no outlier."""
-    ordered = np.sort(apart, axis=1)
-    length, resting = apart.shape[1], (apart <= 0).sum(axis=1, keepdims=True)
-    middle = resting + length - 1  # twice the place of the median of the others
-    below = np.take_along_axis(ordered, np.minimum(middle // 2, length - 1), axis=1)
-    above = np.take_along_axis(ordered, np.minimum((middle + 1) // 2, length - 1), axis=1)
-    return (below + above) / 2
+def _from_median(values: Float[np.ndarray, " N"], table: _Table) -> Float[np.ndarray, " N"]:
+    """Distance of each value from the median of the five around it, zero at the ends of runs."""
+    distance = np.zeros_like(values)
+    if len(values) < 5:
+        return distance
+    a, b, e, c, d = (values[i : len(values) - 4 + i] for i in range(5))
+    low = np.maximum(np.minimum(a, b), np.minimum(c, d))
+    high = np.minimum(np.maximum(a, b), np.maximum(c, d))
+    low, high = np.minimum(low, high), np.maximum(low, high)
+    distance[2:-2] = np.abs(e - np.maximum(low, np.minimum(high, e)))
+    rows = np.arange(len(values))
+    distance[(rows < table.begin + OUTLIER_MIN_SIDE) | (rows >= table.end - OUTLIER_MIN_SIDE)] = 0
+    return distance
 
 
-def _surprise(
-    times: Float[np.ndarray, "R L"], values: Float[np.ndarray, "R L n"]
-) -> tuple[Float[np.ndarray, "R L n"], Float[np.ndarray, "R L n"]]:
-    """How far each value is from the median of the lines over it, and that median; zero at the
-    ends."""
-    inner = slice(_REACH, times.shape[1] - _REACH)
-    count = times.shape[1] - 2 * _REACH
-    lines = []
-    for before in range(1, _REACH + 1):
-        for after in range(1, _REACH + 1):
-            left = slice(_REACH - before, _REACH - before + count)
-            right = slice(_REACH + after, _REACH + after + count)
-            share = (times[:, inner] - times[:, left]) / (times[:, right] - times[:, left])
-            lines.append(values[:, left] + share[..., None] * (values[:, right] - values[:, left]))
-    between = np.array(values)
-    middle = len(lines) // 2  # of an odd number
-    between[:, inner] = np.partition(np.array(lines), middle, axis=0)[middle]
-    return np.abs(values - between), between
+def _noise_of(
+    values: Float[np.ndarray, " N"], distance: Float[np.ndarray, " N"], table: _Table
+) -> float:
+    """Return the standard deviation of normal noise with the same median distance, or the same
+    median step if that is less: monotone motion has distances only next to outliers.
+
+    Zeros do not count: values that rest show no noise, and a step of rounding counts as noise.
+    """
+    steps = np.abs(np.diff(values))[table.begin[1:] == table.begin[:-1]]
+    levels = [
+        float(np.median(sizes[sizes > 0])) / normal
+        for sizes, normal in ((distance, _MEDIAN_DISTANCE), (steps, _MEDIAN_STEP))
+        if (sizes > 0).any()
+    ]
+    return min(levels, default=0.0)
 
 
-def _cubic_surprise(
-    times: Float[np.ndarray, "R L"], values: Float[np.ndarray, "R L n"]
-) -> Float[np.ndarray, "R L n"]:
-    """How far each value is from the cubic through two rows on each side, zero at the ends: little
-    at a peak that several rows resolve."""
-    count = times.shape[1] - 4
-    near = [slice(i, i + count) for i in (0, 1, 3, 4)]
-    here = times[:, 2:-2]
-    between = np.zeros_like(values[:, 2:-2])
-    for one in near:
-        weight = np.ones_like(here)
-        for other in near:
-            if other is not one:
-                weight *= (here - times[:, other]) / (times[:, one] - times[:, other])
-        between += weight[..., None] * values[:, one]
-    found = np.zeros_like(values)
-    found[:, 2:-2] = np.abs(values[:, 2:-2] - between)
-    return found
+def _blocks(candidate: Bool[np.ndarray, " N"], table: _Table) -> _Blocks:
+    """Candidates of one or two rows. More in a row are motion."""
+    rows = np.flatnonzero(candidate)
+    same_block = (np.diff(rows) == 1) & (table.begin[rows[1:]] == table.begin[rows[:-1]])
+    starts = np.flatnonzero(np.r_[np.ones(len(rows[:1]), dtype=bool), ~same_block])
+    lengths = np.diff(np.r_[starts, len(rows)])
+    blocks = _Blocks(rows[starts], lengths)
+    return blocks.only(lengths <= _LONGEST)
 
 
-def _in_the_middle(values: Float[np.ndarray, "R L n"], reach: int) -> Float[np.ndarray, "R L n"]:
-    from scipy.ndimage import median_filter
+@final
+class _LocalFits(NamedTuple):
+    """Polynomials through the rows around each block, and what they say."""
 
-    return median_filter(values, size=(1, 2 * reach + 1, 1), mode="reflect")
+    between: Float[np.ndarray, "B 2"]  # prediction for the rows of the block
+    inflation: Float[np.ndarray, "B 2"]  # standard error of it, in units of `sigma`
+    sigma: Float[np.ndarray, " B"]
+    freedom: Int[np.ndarray, " B"]
+    next_to: Float[np.ndarray, " B"]  # largest prediction error of the rows beside the block
 
 
-def _largest(values: Float[np.ndarray, "R L n"], reach: int) -> Float[np.ndarray, "R L n"]:
-    from scipy.ndimage import maximum_filter
-
-    return maximum_filter(values, size=(1, 2 * reach + 1, 1), mode="nearest")
+def _local_fits(
+    table: _Table,
+    column: int,
+    blocks: _Blocks,
+    rows: Int[np.ndarray, " G"],
+    window: tuple[int, int],
+) -> _LocalFits:
+    """Fit a polynomial to the nearest of these `rows` on each side of each block."""
+    reach, degree = window
+    place = np.searchsorted(rows, blocks.first)[:, None]
+    steps = np.arange(-reach, reach)
+    index = rows[np.clip(place + steps, 0, len(rows) - 1)]
+    inside = (place + steps >= 0) & (place + steps < len(rows))
+    inside &= (index >= table.begin[blocks.first][:, None]) & (
+        index < table.end[blocks.first][:, None]
+    )
+    own = np.minimum(blocks.first[:, None] + np.arange(_LONGEST), len(table.times) - 1)
+    middle = table.times[blocks.first][:, None]
+    width = np.max(np.abs(table.times[index] - middle) * inside, axis=1, keepdims=True)
+    width = np.maximum(width, _TINY)
+    powers = np.arange(degree + 1)
+    basis = ((table.times[index] - middle) / width)[..., None] ** powers * inside[..., None]
+    level = table.values[index[:, reach], column]  # not of the block, which may be 1e30
+    seen = np.where(inside, table.values[index, column] - level[:, None], 0.0)
+    q, r = np.linalg.qr(basis)
+    ok = np.abs(np.einsum("bii->bi", r)).min(axis=1) > 1e-12
+    r = np.where(ok[:, None, None], r, np.eye(degree + 1))
+    moments = np.einsum("bwk,bw->bk", q, seen)
+    leverage = np.minimum(np.einsum("bwk,bwk->bw", q, q), 1 - 1e-9)
+    error = seen - np.einsum("bwk,bk->bw", q, moments)
+    freedom = np.where(ok, inside.sum(axis=1) - degree - 1, 0)
+    sigma = np.sqrt(np.einsum("bw,bw->b", error, error) / np.maximum(freedom, 1))
+    there = (((table.times[own] - middle) / width)[..., None] ** powers).transpose(0, 2, 1)
+    weights = np.linalg.solve(r.transpose(0, 2, 1), there)
+    between = level[:, None] + np.einsum("bkl,bk->bl", weights, moments)
+    inflation = np.sqrt(1 + np.einsum("bkl,bkl->bl", weights, weights))
+    predicted = np.abs(error / (1 - leverage))[:, reach - 1 : reach + 1]
+    sides = inside.reshape(len(inside), 2, reach).sum(axis=2).min(axis=1) >= OUTLIER_MIN_SIDE
+    return _LocalFits(between, inflation, sigma, np.where(sides, freedom, 0), predicted.max(axis=1))

@@ -128,8 +128,9 @@ def no_candidates(terms: Sequence[str]) -> str:
     """That the default library's sines and cosines of some columns were not looked at."""
     were = "was" if len(terms) == 1 else "were"
     return (
-        f"{', '.join(terms)} {were} not considered: the data cover less than a quarter of a "
-        f"period. Give a library that contains them to include them."
+        f"{', '.join(terms)} {were} not considered: the default "
+        f"library has sines and cosines of angles that cover a quarter of a period, and of other "
+        f"columns only if the data clearly prefer them. A library of your own choice keeps them."
     )
 
 

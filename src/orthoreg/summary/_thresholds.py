@@ -44,6 +44,7 @@ ROWS_PER_RUN = 6
 NOISE_LEVEL = 0.03  # of a state's standard deviation: more is much,
 SLOPE_NOISE = 0.1  # and so is noise that leaves so much in the derivative,
 LEAST_NOISE = 0.005  # unless it is less than this
+UNRELATED = 0.71  # of a state's standard deviation, half its variance: differences show no motion
 FEWEST_PERIODS = 2.5  # of a forcing that is claimed to be seen
 
 # -- forecasts that cannot last ------------------------------------------------------------

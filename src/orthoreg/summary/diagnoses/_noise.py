@@ -1,10 +1,10 @@
-"""Noise that is large for what differentiation can take."""
+"""Noise that is large for what differentiation can take, and values without a derivative."""
 
 import numpy as np
 from jaxtyping import Float
 
 from .._summary import Advice
-from .._thresholds import LEAST_NOISE, NOISE_LEVEL, SLOPE_NOISE
+from .._thresholds import LEAST_NOISE, NOISE_LEVEL, SLOPE_NOISE, UNRELATED
 from .._words import listed, percent
 
 
@@ -18,8 +18,18 @@ def noise(
 
     `level` is the noise of each state over its standard deviation, `slope_noise` what it leaves in
     the estimated derivative over that derivative's size; `rates` name what it is the derivative
-    of, where that is not the state.
+    of, where that is not the state. A state with more noise than motion in its differences is not
+    called noisy: its consecutive values are unrelated at this step, as in a discrete map.
     """
+    unrelated = np.flatnonzero(level > UNRELATED)
+    if unrelated.size:
+        states = listed([names[i] for i in unrelated])
+        return Advice(
+            "few-rows",
+            f"Consecutive values of {states} are hardly related: the samples are too far apart for "
+            f"a differential equation, or {'they come' if unrelated.size > 1 else 'it comes'} from "
+            f"a discrete map. Sample more often.",
+        )
     loud = np.flatnonzero(
         (level > NOISE_LEVEL) | ((slope_noise > SLOPE_NOISE) & (level > LEAST_NOISE))
     )

@@ -13,6 +13,7 @@ from .._observations import FOLDS, Observations
 from .._summary import Advice
 from .._thresholds import DETERMINED, DETERMINED_BLINDLY, FREE, NOISE_MARGIN, ROWS_PER_TERM
 from .._words import listed, rates
+from ._order_trial import forecasts_better
 
 
 def second_order(
@@ -26,7 +27,8 @@ def second_order(
 
     That a function exists is seen from neighbours, or from the library's terms on held-out rows.
     Where the rows have no neighbours, as in many columns, the library alone decides both, and what
-    it explains of the second derivative must be more.
+    it explains of the second derivative must be more. The advice is tried before it is given: the
+    equations of second order must forecast segments of the runs better than those of first order.
     """
     if seen.curvature is None or not failing:
         return None, []
@@ -41,7 +43,7 @@ def second_order(
     if second is not None and second.enough:
         share = np.fmin(share, second.share)
     found = [c for c in free if share[c] < (DETERMINED if known else DETERMINED_BLINDLY)]
-    if not found:
+    if not found or not forecasts_better(seen, library, found, _rate_names(seen)):
         return None, []
     states = [seen.labels[c] for c in found]
     one = len(found) == 1
@@ -67,12 +69,17 @@ def _curvature_share(seen: Observations, library: AbstractLibrary) -> Float[np.n
     """The same of each second derivative, for the library in columns and rates."""
     samples = seen.samples
     assert seen.curvature is not None and seen.curvature_noise is not None
-    mark = "_dot"
-    while any(f"{name}{mark}" in samples.names for name in samples.outputs):
-        mark += "_"
-    names = samples.names + tuple(f"{name}{mark}" for name in samples.outputs)
+    names = samples.names + _rate_names(seen)
     points = np.hstack([samples.variables, samples.targets])
     return _share(library, seen, names, points, seen.curvature, seen.curvature_noise)
+
+
+def _rate_names(seen: Observations) -> tuple[str, ...]:
+    """Return names of the rates that no column has."""
+    samples, mark = seen.samples, "_dot"
+    while any(f"{name}{mark}" in samples.names for name in samples.outputs):
+        mark += "_"
+    return tuple(f"{name}{mark}" for name in samples.outputs)
 
 
 def _share(

@@ -1,0 +1,118 @@
+"""Which sines and cosines of the default library are candidates.
+
+Of an angle they are. Of anything else (counts, concentrations, temperatures, speeds) they would
+stand in for what the library lacks, unless an equation is clearly better with them, and they either
+explain it down to the noise or take the place of other terms instead of correcting these.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ..libraries import sine_argument, variables_of
+from ..selection import SelectionResult, short_sines
+from ..solvers import Task
+from ._limits import EXPLAINED_NOISE, EXPLAINED_SHARE, PREFERRED, TURN_TOLERANCE
+
+ANGLE_NAMES = frozenset(
+    "theta phi psi alpha beta gamma angle phase pitch roll yaw heading azimuth bearing tilt "
+    "θ φ ϕ ψ α β γ".split()
+)
+_RATES = frozenset("dot ddot d dt rate velocity vel speed acc acceleration".split())
+_RADIANS = frozenset({"rad", "radian", "radians"})
+
+
+def is_angle(
+    name: str, unit: str, low: float, high: float, tolerance: float = TURN_TOLERANCE
+) -> bool:
+    """Return whether a column is an angle in radians: by its unit, by its name, or because its
+    values fill exactly one turn, from -pi to pi or from 0 to 2 pi."""
+    if unit:
+        return unit.strip().lower() in _RADIANS
+    words = [word for word in re.split(r"[\W\d_]+", name.lower()) if word]
+    if any(word in ANGLE_NAMES for word in words) and not any(word in _RATES for word in words):
+        return True
+    turn = 2 * math.pi
+    begins = min(abs(low), abs(low + math.pi)) < tolerance * turn
+    return begins and abs(high - low - turn) < tolerance * turn
+
+
+def choose_default_terms(
+    task: Task, units: Mapping[str, str], select: Callable[[Task], SelectionResult]
+) -> tuple[SelectionResult, Bool[np.ndarray, " K"]]:
+    """Return the selected terms of the default library, and which terms were no candidates."""
+    named = task.known.named(task.features)
+    short = short_sines(task.features, task.observed.extent.range) & ~named
+    doubtful = _sines_of_others(task, units) & ~short & ~named
+    plain = select(replace(task, support=task.support & ~(short | doubtful)))
+    if not doubtful.any() or (plain.paths and _is_explained(plain).all()):
+        return plain, short | doubtful
+    full = select(replace(task, support=task.support & ~short))
+    if not plain.paths or not full.paths:  # a selection without errors that could be compared
+        return full, short
+    with_sines, without = _errors(full), _errors(plain)
+    needed = _is_explained(full) & (with_sines < PREFERRED * without)
+    # at no cost in terms, sines need only be better
+    needed |= _sines_replace(task, full, plain, doubtful) & (with_sines < without)
+    variables = _variables(task, np.any(full.support[needed] & doubtful, axis=0))
+    needless = doubtful & np.array(
+        [not variables_of(term) & variables for term in task.features.terms], dtype=bool
+    )
+    left_out = short | needless
+    if not variables:
+        return plain, left_out
+    if not (full.support & needless).any():
+        return full, left_out
+    return select(replace(task, support=task.support & ~left_out)), left_out
+
+
+def _sines_of_others(task: Task, units: Mapping[str, str]) -> Bool[np.ndarray, " K"]:
+    """Return the sines and cosines of variables that are not known to be angles."""
+    low, high = task.observed.extent.range
+    angles = {
+        v
+        for v, name in enumerate(task.observed.names)
+        if is_angle(name, units.get(name, ""), float(low[v]), float(high[v]))
+    }
+    return np.array(
+        [
+            sine_argument(term) is not None and not variables_of(term) <= angles
+            for term in task.features.terms
+        ]
+    )
+
+
+def _sines_replace(
+    task: Task, full: SelectionResult, plain: SelectionResult, doubtful: Bool[np.ndarray, " K"]
+) -> Bool[np.ndarray, " c"]:
+    """Return in which equations sines of variables with both signs take the place of other terms.
+
+    A sine with which an equation has more terms than without corrects a polynomial, and a variable
+    of one sign is no angle about its rest.
+    """
+    low, high = task.observed.extent.range
+    one_sign = {int(v) for v in np.flatnonzero(low * high >= 0)}
+    fewer = full.support.sum(axis=1) <= plain.support.sum(axis=1)
+    return fewer & [not _variables(task, row & doubtful) & one_sign for row in full.support]
+
+
+def _variables(task: Task, terms: Bool[np.ndarray, " K"]) -> set[int]:
+    return {v for k in np.flatnonzero(terms) for v in variables_of(task.features.terms[k])}
+
+
+def _errors(selection: SelectionResult) -> Float[np.ndarray, " c"]:
+    """Return the held-out mean square of each equation, relative to that of its target."""
+    return np.array([path.outer[path.chosen] for path in selection.paths])
+
+
+def _is_explained(selection: SelectionResult) -> Bool[np.ndarray, " c"]:
+    """Return which equations leave no more than noise on held-out rows."""
+    noise = np.zeros(len(selection.paths))
+    if selection.evidence is not None:
+        cells = selection.evidence.cells
+        noise = cells.target_mse / np.maximum(cells.all.yy, 1e-300)
+    return _errors(selection) < (1 + EXPLAINED_NOISE) * noise + EXPLAINED_SHARE
