@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from .._field import HybridField
-from .._switched import switched
+from .._switched import jumping_terms, switching_terms
 from .._typing import Mask
 from ..data import AnyRows, Dataset, Rows, deciding, held_out_rows
 from ..diagnostics import certify
@@ -57,7 +57,8 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: AnyRows, runs: Runs) -> 
     noisy = weak and is_noisy(some)
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
     # steps of a refinement see no jumps: of dry friction the weak form has the last word
-    smooth = switched(field) is None
+    jumps = switching_terms(field)
+    smooth = not jumps
     inexact = weak or is_coarse(some)
     chooses = inexact and smooth and not known.systems
     followed = _followed(recipe, fit, runs, known) if chooses else None
@@ -67,6 +68,8 @@ def follow_trajectories(recipe: Recipe, fit: Fit, rows: AnyRows, runs: Runs) -> 
     ):
         field = field.without_residual()
     found: Refinement | None = None
+    if inexact and jumps:
+        found = Refinement(field, False, _not_matched(jumps))
     matched = field if known.systems and smooth else None
     if followed is not None and not np.any(np.asarray(field.weights)):
         matched = followed.field
@@ -120,10 +123,21 @@ def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match |
 
 
 def candidate_terms(fit: Fit) -> Mask:
-    """The terms that each equation may have."""
+    """The terms that each equation may have. Of those that jump, which trajectories are not matched
+    with, the fit of rows has decided."""
     features = fit.field.features
     left_out = () if fit.selection is None else fit.selection.left_out
-    return features.mask & ~np.isin(features.names, left_out)
+    names = [*left_out, *jumping_terms(features)]
+    return features.mask & ~np.isin(features.names, names)
+
+
+def _not_matched(jumps: tuple[str, ...]) -> str:
+    """Why the constants of a field that jumps are those of the weak form."""
+    are = "jumps" if len(jumps) == 1 else "jump"
+    return (
+        f"not matched, because {', '.join(jumps)} {are}, so that constants and intervals are those "
+        f"of the rows; model.refine(data) matches them all the same, which takes longer"
+    )
 
 
 def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs, noisy: bool) -> bool:
