@@ -5,7 +5,7 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
-from ._colour import residual_time
+from ._colour import long_run_time
 from ._levenberg import eliminated
 from ._normal import Normal
 from ._problem import Problem
@@ -51,7 +51,7 @@ def spread(problem: Problem, stage: Stage, first: Stage) -> Spread:
         return Spread(plain, False, 0)
     middle = by_group.T @ by_group * count / (count - 1)
     robust = plain @ middle @ plain
-    least = residual_time(problem, stage).max() * np.diag(plain)
+    least = long_run_time(problem, stage).max() * np.diag(plain)
     wider = np.sqrt(np.maximum(least / np.maximum(np.diag(robust), 1e-300), 1.0))
     return Spread(robust * np.outer(wider, wider), True, count)
 

@@ -56,7 +56,7 @@ def descend(
     damping, used = _FIRST_DAMPING, 1
     converged = False
     while used < most:
-        step, moves, gain = _step(normal, p, prior, damping)
+        step, moves, gain = _step(normal, p, prior, damping, bounds - p)
         if not np.isfinite(gain):
             damping *= 10
             if damping > _LARGEST_DAMPING:
@@ -128,10 +128,28 @@ def eliminated(
     return (H + H.T) / 2, scores, solved
 
 
+def _within(
+    H: Float[np.ndarray, "P P"], gradient: Float[np.ndarray, " P"], room: Float[np.ndarray, "2 P"]
+) -> Float[np.ndarray, " P"]:
+    """H^-1 gradient; a number that would leave its room goes to the edge of it, and the others
+    are solved for again."""
+    step = np.linalg.solve(H, gradient)
+    free = np.ones(len(step), dtype=bool)
+    while True:
+        outside = free & ((step < room[0]) | (step > room[1]))
+        if not outside.any():
+            return step
+        step[outside] = np.clip(step, *room)[outside]
+        free &= ~outside
+        rest = gradient[free] - H[np.ix_(free, ~free)] @ step[~free]
+        step[free] = np.linalg.solve(H[np.ix_(free, free)], rest)
+
+
 def _step(
-    normal: Normal, p: np.ndarray, prior: Prior, damping: float
+    normal: Normal, p: np.ndarray, prior: Prior, damping: float, room: Float[np.ndarray, "2 P"]
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Steps of the constants and the starts (n, B), and the gain that the model promises."""
+    """Steps of the constants, which stay within `room`, and of the starts (n, B); and the gain
+    that the model promises."""
     size, precision = len(p), prior.precision
     pull = precision * (prior.mean - p)
     try:
@@ -141,7 +159,7 @@ def _step(
         if size:
             scale = np.sqrt(np.maximum(np.diag(normal.pp) + precision, 1e-300))
             scaled = H / np.outer(scale, scale) + (damping + _RIDGE) * np.eye(size)
-            step = np.linalg.solve(scaled, gradient / scale) / scale
+            step = _within(scaled, gradient / scale, room * scale) / scale
     except np.linalg.LinAlgError:
         return np.zeros(size), np.zeros((1, 1)), np.nan
     moves = solved[:, :, size:].sum(axis=2) - solved[:, :, :size] @ step

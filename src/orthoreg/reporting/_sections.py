@@ -259,6 +259,20 @@ def _coefficients(data: ReportData) -> str:
         f"<h2>Coefficients</h2><p>Coefficients {words}{hollow if left_out else ''}.</p>"
         f'<div class="controls">{pick}</div>'
         f"{chart('chart-coefficients', 'Coefficients with intervals')}{_term_table(data)}"
+        f"{_correlations(data)}"
+    )
+
+
+def _correlations(data: ReportData) -> str:
+    """Estimates that depend on each other."""
+    pairs = data.summary.correlations
+    if not pairs:
+        return ""
+    rows = [(one.first, one.second, f"{one.correlation:.4f}") for one in pairs]
+    return (
+        "<h3>Correlated estimates</h3><p>The data determine a combination of these constants "
+        "better than each alone. Intervals are joint, with all constants free.</p>"
+        f"{table(('estimate', 'estimate', 'correlation'), rows, words=2)}"
     )
 
 

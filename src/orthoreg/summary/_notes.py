@@ -114,6 +114,21 @@ def estimated_constants(
     return text
 
 
+def correlated_estimates(pairs: Sequence[tuple[str, str, float]]) -> str:
+    """That the data determine combinations of constants better than each alone."""
+    shown = [f"{first} and {second} ({value:.4f})" for first, second, value in pairs]
+    return (
+        f"Correlated estimates: {listed(shown, most=6)}. The data determine a combination of such "
+        f"constants better than each alone; intervals are joint, with all constants free."
+    )
+
+
+def constants_at_bounds(names: Sequence[str]) -> str:
+    """That a bound, not the data, ends the interval of a constant."""
+    are, its = ("is", "its interval ends") if len(names) == 1 else ("are", "their intervals end")
+    return f"{listed(names)} {are} at a bound: {its} there, and the data alone might go beyond it."
+
+
 def held_by_a_bound(equation: str, terms: Sequence[str]) -> str:
     """That a bound, not the data, decides a coefficient."""
     are = "is" if len(terms) == 1 else "are"
