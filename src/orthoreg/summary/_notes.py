@@ -72,8 +72,8 @@ INTERVALS_NOT_KNOWN = (
     "No intervals: the rows are too few to show noise, and the runs to show how they differ."
 )
 NOISE_NOT_IN_INTERVALS = (
-    "Intervals are those of resampled runs or stretches: they do not know what noise and smoothing "
-    "do to all of them alike, and may be too narrow."
+    "Intervals come from leaving out runs or stretches of rows in turn: they do not include what "
+    "noise and smoothing do to all of them alike, and may be too narrow."
 )
 
 
