@@ -47,3 +47,41 @@ def test_a_field_without_signs_takes_the_usual_route():
     model = og.OrthoReg("poly(1) + sign(v)", augmentation=og.Zero()).fit(data)
     assert "sign" not in str(model).split("\n", 1)[1]
     assert switched(model.field_.without_idle_basis().without_idle_terms()) is None
+
+
+def pushed(dry, *, noise, seed=0):
+    """Positions of x'' = -3 x' - dry sign(x') + 20 u, steps of 0.02 with 20 inside each."""
+    rng = np.random.default_rng(seed)
+    t, fine = 0.02 * np.arange(400), 20
+    u = np.sin(1.3 * t) + np.sin(3.1 * t + 1)
+    x, v, rows = 0.0, 0.0, []
+    for force in np.repeat(20 * u, fine):
+        rows.append(x)
+        free = v + 0.02 / fine * (force - 3 * v)
+        v = np.sign(free) * max(abs(free) - 0.02 / fine * dry, 0.0)
+        x += 0.02 / fine * v
+    x = np.array(rows[::fine])
+    x += noise * x.std() * rng.standard_normal(len(x))
+    return og.Dataset.from_positions(x[:, None], t, u[:, None], ["x"], ["u"])
+
+
+@pytest.mark.slow
+def test_the_summary_says_why_constants_of_dry_friction_are_not_matched():
+    data = pushed(8.0, noise=2e-3)
+    model = og.OrthoReg("poly(1) + sign(x_dot)", augmentation=og.Zero()).fit(data)
+    assert "sign(x_dot)" in model.equations()[0]
+    notes = model.summary(data).notes
+    (note,) = [note for note in notes if note.startswith("Constants on trajectories")]
+    assert "not matched, because sign(x_dot) jumps" in note and "model.refine(data)" in note
+    ends = og.bootstrap(model, resamples=20).interval[1][model.support_[1]]
+    assert np.isfinite(ends).all() and (ends[:, 0] < ends[:, 1]).all()
+
+
+@pytest.mark.slow
+def test_signs_that_no_equation_uses_do_not_prevent_matching():
+    data = pushed(0.0, noise=2e-3)
+    model = og.OrthoReg("poly(1) + sign(x_dot)", augmentation=og.Zero()).fit(data)
+    assert "sign" not in model.equations()[0]
+    assert model.refinement_ is not None and "jump" not in model.refinement_.status
+    ends = og.bootstrap(model, resamples=20).interval[1][model.support_[1]]
+    assert np.isfinite(ends).all() and (ends[:, 0] < ends[:, 1]).all()  # though it was refused

@@ -12,6 +12,7 @@ from benchmarks.revision import revision
 
 from . import (
     aphynity,
+    correlated,
     coverage,
     double_pendulum,
     naming,
@@ -33,6 +34,7 @@ CASES: dict[str, Any] = {
     "odebench": odebench,
     "pendulum_noise": pendulum_noise,
     "coverage": coverage,
+    "correlated": correlated,
     "speed": speed,
 }
 _RECORD = Path(__file__).parents[1] / "records" / "measurements.json"

@@ -105,7 +105,9 @@ def _interval(low: float, high: float) -> str:
 
 
 def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> Bootstrap:
-    """Resamples the runs of the fit, or stretches of rows where they are few, and chooses again.
+    """How sure the data are of each term: resamples the runs of the fit, or stretches of rows
+    where they are few, and chooses again. Intervals are those of the fit, which the summary and
+    `parameter_intervals_` show as well: all constants are estimated at once.
 
     Works on what `fit` kept, moments of at most 50 groups of runs: no pass over the data, and a
     resample costs the same for any number of rows.
@@ -128,9 +130,10 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     Returns
     -------
     found
-        `.interval` (n, K, 2), 95 % intervals of least squares with the chosen terms, which is what
-        an exactly orthogonal residual leaves; of noisy runs those of matched trajectories, which
-        know the noise; not a number where rows are too few for either. `.probability` (n, K), the
+        `.interval` (n, K, 2), joint 95 % intervals of least squares with the chosen terms, which is
+        what an exactly orthogonal residual leaves, from leaving out a group of rows at a time; of
+        noisy runs those of matched trajectories, which know the noise; not a number where rows are
+        too few for either. They do not leave bounds. `.probability` (n, K), the
         share of resamples that choose a term; of noisy runs how probable their noise leaves it.
         `.confounded`, pairs of terms that the data cannot tell apart.
 

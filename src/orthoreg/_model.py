@@ -44,6 +44,7 @@ from .fitting import (
     fit_runs,
     knowledge_of,
     needs_rows,
+    with_row_uncertainty,
 )
 from .libraries import parameters_of
 from .losses import is_noisy
@@ -112,7 +113,7 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         self.state_range_ = fit.range[:, : len(self.state_names_)]
         self.refinement_ = fit.refinement
         self.accepted_ = ()
-        self._parameter_ends = dict(fit.parameter_intervals)
+        self._of_rows = fit.uncertainty
         self._evidence = self._summary = self._matched = None
         self._inclusion = fit.inclusion
         self._runs = runs if runs is not None and keeps_runs(fit, runs) else None
@@ -177,7 +178,7 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         )  # fmt: skip
         model.training_ = model.refinement_ = model._evidence = model._summary = None
         model._runs = model._matched = model._inclusion = None
-        model._parameter_ends = {}
+        model._of_rows = None
         if self.selection_ is not None:  # its evidence is about the old system
             model.selection_ = replace(self.selection_, evidence=None)
         model._publish()
@@ -728,6 +729,9 @@ def fit_together(
             fits = [fit_runs(recipe, rows, runs) for recipe in recipes]
         else:
             fits = fit_all(recipes, rows)
+    fits = [
+        with_row_uncertainty(recipe, fit, rows) for recipe, fit in zip(recipes, fits, strict=True)
+    ]
     n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
     warn_of_few_rows(len(rows), len(names["state_names_"]), n_terms)
     runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs

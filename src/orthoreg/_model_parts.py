@@ -19,6 +19,8 @@ from ._persistence import (
     paths_from_parts,
     refinement_from_parts,
     refinement_parts,
+    uncertainty_from_parts,
+    uncertainty_parts,
 )
 from .diagnostics import Certificate
 from .selection import TermEvidence
@@ -33,6 +35,7 @@ def model_parts(model: Any, evidence: TermEvidence | None) -> tuple[dict[str, An
     entries, arrays = field_parts(model.field_)
     about_terms, evidence_arrays = evidence_parts(evidence)
     refinement, refinement_arrays = refinement_parts(model.refinement_)
+    about_rows, row_arrays = uncertainty_parts(model._estimates(), "uncertainty")
     params = {
         name: encode_library(value, model.field_.features.variables)
         if name == "library"
@@ -59,11 +62,12 @@ def model_parts(model: Any, evidence: TermEvidence | None) -> tuple[dict[str, An
         "selection": path_parts(model.selection_),
         "refinement": refinement,
         "accepted": encode(model.accepted_),
-        "parameter_intervals": encode(model._parameter_ends),
+        "uncertainty": about_rows,
         "summary": None if model._summary is None else encode(model._summary.to_dict()),
     }
     return manifest, {
-        **arrays, **evidence_arrays, **refinement_arrays, "state_range": model.state_range_
+        **arrays, **evidence_arrays, **refinement_arrays, **row_arrays,
+        "state_range": model.state_range_
     }  # fmt: skip
 
 
@@ -90,8 +94,6 @@ def restore(model: Any, manifest: dict[str, Any], arrays: Arrays) -> None:
     model.velocity_of_ = dict(manifest["velocity_of"])
     model.estimated_ = tuple(manifest["estimated"])
     model.clock_ = str(manifest.get("clock", ""))
-    ends = decode(manifest.get("parameter_intervals", {}))
-    model._parameter_ends = {name: (low, high) for name, (low, high) in ends.items()}
     model.target_is_flat_ = bool(manifest["target_is_flat"])
     model.certificate_ = Certificate.from_dict(decode(manifest["certificate"]))
     model.state_range_ = arrays["state_range"]
@@ -110,6 +112,9 @@ def restore(model: Any, manifest: dict[str, Any], arrays: Arrays) -> None:
     model.refinement_ = refinement_from_parts(
         manifest.get("refinement"), arrays, model.field_
     )  # files from before there were any have none
+    model._of_rows = uncertainty_from_parts(
+        manifest.get("uncertainty"), arrays, model.field_, "uncertainty"
+    )
     model.accepted_ = tuple(decode(manifest.get("accepted", [])))
     kept = decode(manifest["summary"])
     model._summary = None if kept is None else Summary.from_dict(kept)

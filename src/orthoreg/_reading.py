@@ -13,8 +13,8 @@ from ._refining import evidence_of_trajectories, matched_for_intervals, shows_no
 from ._scikit import check_is_fitted
 from .fitting import Recipe, Runs
 from .libraries import quote_name
-from .physics import Knowledge, constant_intervals
-from .refinement import Refinement
+from .physics import Knowledge, constant_functions
+from .refinement import Correlation, Refinement, Uncertainty
 from .selection import SelectionResult, TermEvidence, term_evidence
 
 
@@ -24,12 +24,13 @@ class AbstractReading(AbstractExports):
     units_: dict[str, str]
     estimated_: tuple[str, ...]
     coefficients_: np.ndarray
+    feature_names_: list[str]
     parameters_: dict[str, float]
     certificate_: Any
     selection_: SelectionResult | None
     refinement_: Refinement | None
     accepted_: tuple[dict[str, Any], ...]
-    _parameter_ends: dict[str, tuple[float, float]]
+    _of_rows: Uncertainty | None
     _evidence: TermEvidence | None
     _runs: Runs | None = None  # noisy ones, for intervals of a fit that did not follow them
     _matched: Refinement | None = None  # what these say
@@ -145,6 +146,8 @@ class AbstractReading(AbstractExports):
             is_selected=recipe.selection is not None and not recipe.regularization.sparsity,
             left_out=() if self.selection_ is None else self.selection_.left_out,
             widths=getattr(getattr(self, "loss_", None), "widths", None) or (),
+            correlations=self.correlations(),
+            at_bounds=self._at_bounds(),
             accepted=tuple(f"{one['equation']}': {one['formula']}" for one in self.accepted_),
             refined="" if self.refinement_ is None else self.refinement_.status,
             knows_noise=_knows_noise(self._trajectories()),
@@ -164,18 +167,36 @@ class AbstractReading(AbstractExports):
         return self._with_noise(self._evidence)
 
     def _with_noise(self, found: TermEvidence) -> TermEvidence:
-        """The evidence with what trajectories say, which know the noise of the measurements."""
-        matched = self._trajectories()
-        ends = None if matched is None else matched.coefficient_intervals()
-        if np.isnan(found.interval).any() and not shows_noise(matched, self.state_range_):
-            ends = None  # nor do so few rows show what exact ones leave open
+        """The evidence with the intervals of the estimates, and with probabilities that account for
+        the noise of the measurements, where trajectories give them."""
+        estimates = self._estimates()
+        interval = found.interval
+        if estimates is not None:
+            interval = estimates.coefficient_intervals(self.coefficients_)
         probability = found.probability if self._inclusion is None else self._inclusion
-        interval = found.interval if ends is None else ends
         return replace(found, interval=interval, probability=probability)
+
+    def _estimates(self) -> Uncertainty | None:
+        """The constants with their joint covariance, which all intervals are read from: by matched
+        trajectories, else by the rows of the fit. None where rows are too few to show noise."""
+        matched = self._trajectories()
+        if matched is None or matched.uncertainty is None:
+            return self._of_rows
+        if self._has_few_rows() and not shows_noise(matched, self.state_range_):
+            return None  # so few exact rows show neither noise nor differences between runs
+        return matched.uncertainty
+
+    def _has_few_rows(self) -> bool:
+        selected = self.selection_
+        if selected is not None and selected.evidence is not None:
+            return not selected.evidence.can_be_resampled
+        return self._evidence is not None and bool(np.isnan(self._evidence.interval).any())
 
     def _trajectories(self) -> Refinement | None:
         """What trajectories say about the constants: where the fit was refined, and else, of noisy
         runs that were kept for it, found once."""
+        if self.refinement_ is not None and self.refinement_.kept:
+            return self.refinement_
         if self._matched is None and self._runs is not None and self.refinement_ is None:
             self._matched = matched_for_intervals(self, self._runs)
         return self.refinement_ if self._matched is None else self._matched
@@ -189,20 +210,90 @@ class AbstractReading(AbstractExports):
 
     @property
     def parameter_intervals_(self) -> dict[str, tuple[float, float]]:
-        """The 95 % intervals of the constants in `parameters_`, as far as the fit knows them:
-        those of refined trajectories, else of resampled runs."""
+        """The 95 % intervals of the constants in `parameters_`, as far as the fit knows them: joint
+        intervals, in which all constants are estimated at once, within their bounds."""
         check_is_fitted(self)
-        evidence, refined = self._term_evidence(), self._trajectories()
-        found = dict(self._parameter_ends)
-        if evidence is not None:
-            known = self.knowledge().constants
-            found |= constant_intervals(known, self.coefficients_, evidence.interval)
-        ends = None if refined is None else refined.interval()
-        if refined is not None and ends is not None:
-            inner = ends[len(refined.places) :].tolist()
-            pairs = zip(refined.parameters, inner, strict=True)
-            found |= {name: (low, high) for name, (low, high) in pairs}
+        estimates = self._estimates()
+        if estimates is None:
+            return {}
+        found = estimates.parameter_intervals()
+        bounds = self._constant_bounds()
+        for name, function in self._constant_functions(estimates).items():
+            low, high = bounds.get(name, (-np.inf, np.inf))
+            ends = np.clip(estimates.interval_of(function), low, high).tolist()
+            found[name] = (ends[0], ends[1])
         return {name: found[name] for name in self.parameters_ if name in found}
+
+    def correlations(self) -> tuple[Correlation, ...]:
+        """Pairs of estimates that depend on each other.
+
+        Returns
+        -------
+        pairs
+            each with the two names (`first`, `second`) and the correlation (`value`), strongest
+            first; only where it is beyond 0.95. A coefficient is called by its equation and term,
+            a constant of `parameters_` by its name.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> rng = np.random.default_rng(0)
+        >>> x = rng.uniform(9, 11, (200, 1))  # far from zero: an offset and a slope look alike
+        >>> y = 9 - x + 0.1 * rng.standard_normal((200, 1))
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(x, y)
+        >>> [(pair.first, pair.second, round(pair.value, 2)) for pair in model.correlations()]
+        [("x0': 1", "x0': x0", -1.0)]
+        """
+        check_is_fitted(self)
+        estimates = self._estimates()
+        return () if estimates is None else estimates.correlations(self._gradients(estimates))
+
+    def _gradients(self, estimates: Uncertainty) -> list[tuple[str, np.ndarray]]:
+        """Of everything that was estimated, under the names that users know."""
+        constants = self.knowledge().constants
+        named = {(one.equation, one.term) for one in constants}
+        units, names = np.eye(len(estimates.values)), self._term_names(estimates)
+        found = [
+            (name, unit)
+            for name, unit, place in zip(names, units, estimates.places, strict=False)
+            if place not in named
+        ]
+        found += zip(estimates.parameters, units[len(names) :], strict=True)
+        return found + [
+            (name, estimates.gradient(function))
+            for name, function in self._constant_functions(estimates).items()
+            if name not in estimates.parameters
+        ]
+
+    def _constant_functions(self, estimates: Uncertainty) -> dict[str, Any]:
+        known = self.knowledge().constants
+        return constant_functions(known, self.coefficients_, estimates.places)
+
+    def _constant_bounds(self) -> dict[str, tuple[float, float]]:
+        """What is known of constants by their names."""
+        physics = self.recipe().physics
+        given = () if physics is None else physics.bounds
+        return {
+            name: (-np.inf if low is None else low, np.inf if high is None else high)
+            for name, (low, high) in given
+            if isinstance(name, str)
+        }
+
+    def _at_bounds(self) -> tuple[str, ...]:
+        """The names of the estimates that a bound holds."""
+        estimates = self._estimates()
+        if estimates is None:
+            return ()
+        named = {(one.equation, one.term): one.text for one in self.knowledge().constants}
+        names = self._term_names(estimates)
+        names = [named.get(*pair) for pair in zip(estimates.places, names, strict=True)]
+        names += estimates.parameters
+        return tuple(dict.fromkeys(names[i] for i in estimates.at_bound()))
+
+    def _term_names(self, estimates: Uncertainty) -> list[str]:
+        """What each coefficient is called where it has no name of its own: theta': sin(theta)."""
+        labels = export.equation_names(self.output_names_, self.velocity_of_)
+        return [f"{labels[c]}': {self.feature_names_[k]}" for c, k in estimates.places]
 
 
 def _knows_noise(found: Refinement | None) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ._errors import InputError
-from ._switched import switched
+from ._switched import switching_terms
 from ._validation import as_dataset, given_dataset, known_variables
 from .data import Dataset
 from .diagnostics import Certificate, certify
@@ -50,7 +50,7 @@ def keeps_runs(fit: Fit, runs: Runs) -> bool:
         fit.refinement is None
         and runs.data.n_samples <= _MOST_KEPT
         and not np.any(np.asarray(fit.field.weights))
-        and switched(fit.field) is None
+        and not switching_terms(fit.field)
         and is_noisy(runs.data)
     )
 

@@ -63,6 +63,18 @@ def switched(field: HybridField) -> SwitchedField | None:
     )
 
 
+def jumping_terms(features: FeatureMap) -> tuple[str, ...]:
+    """The names of the terms with a sign in them."""
+    width = len(features.variables)
+    pairs = zip(features.names, features.terms, strict=True)
+    return tuple(name for name, term in pairs if separate_signs((term,), width)[1])
+
+
+def switching_terms(field: HybridField) -> tuple[str, ...]:
+    """The same of those in use: a library may offer signs that no equation has."""
+    return jumping_terms(field.without_idle_terms().features)
+
+
 def _stacked(columns: list[Any], like: Any, xp: Any) -> Any:
     """The columns, some of which may be plain numbers, side by side."""
     if xp is np:

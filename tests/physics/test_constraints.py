@@ -9,7 +9,7 @@ from scipy.optimize import LinearConstraint, minimize
 
 import orthoreg as og
 from orthoreg.libraries import Fourier, Polynomial
-from orthoreg.physics import bind_physics, constant_intervals, constant_values
+from orthoreg.physics import bind_physics, constant_functions, constant_values
 from orthoreg.quadratic import Bounds, Equalities, QuadraticProblem
 
 seeds = st.integers(0, 10_000)
@@ -109,11 +109,10 @@ def test_the_interval_of_a_constant_in_a_denominator_is_turned_round():
     known = bound(equations={"x": "y", "y": "-2/L*x"}).knowledge
     coefficients = np.zeros(known.low.shape)
     coefficients[1, 1] = -4.0
-    interval = np.repeat(coefficients[:, :, None], 2, axis=2)
-    interval[1, 1] = -5.0, -3.2
-    assert constant_intervals(known.constants, coefficients, interval)["L"] == pytest.approx(
-        (0.4, 0.625)
-    )
+    length = constant_functions(known.constants, coefficients, [(1, 1)])["L"]
+    assert length(np.array([-5.0])) == pytest.approx(0.4)
+    assert length(np.array([-3.2])) == pytest.approx(0.625)
+    assert length(np.array([0.1])) == np.inf  # beyond the pole
 
 
 def test_constants_in_the_wrong_place_are_parameters_inside_terms():

@@ -16,3 +16,5 @@ from ._recipes import encode as encode
 from ._recipes import encode_library as encode_library
 from ._refinement_parts import refinement_from_parts as refinement_from_parts
 from ._refinement_parts import refinement_parts as refinement_parts
+from ._refinement_parts import uncertainty_from_parts as uncertainty_from_parts
+from ._refinement_parts import uncertainty_parts as uncertainty_parts

@@ -12,5 +12,6 @@ from ._route import fit as fit
 from ._route import fit_all as fit_all
 from ._route import knowledge_of as knowledge_of
 from ._route import prepare as prepare
+from ._row_uncertainty import with_row_uncertainty as with_row_uncertainty
 from ._trajectories import Runs as Runs
 from ._trajectories import fit_runs as fit_runs

@@ -17,12 +17,11 @@ from ..data import AnyRows, Extent, Rows, folds
 from ..diagnostics import Certificate, certify
 from ..libraries import parameter_bounds
 from ..physics import Knowledge, Symmetries, basis_of, bind_physics, symmetric_basis
-from ..refinement import Refinement
+from ..refinement import Refinement, Uncertainty
 from ..selection import SelectionResult
 from ..solvers import Solution, Task, Training, hold
 from ._angles import choose_default_terms
 from ._contradictions import warn_of_contradictions
-from ._parameter_intervals import parameter_intervals
 from ._parameters import estimate_parameters
 from ._recipe import Recipe
 
@@ -37,7 +36,7 @@ class Fit:
     """What a fit learned: the function, what can be proved of it, how its terms were chosen, how
     training went, the least and largest value of each variable, what refining its constants on
     trajectories gave, where that was done, and how probable these make each term given the noise;
-    intervals of the parameters inside terms."""
+    how well rows determine the constants, where trajectories do not."""
 
     field: HybridField
     certificate: Certificate
@@ -45,7 +44,7 @@ class Fit:
     training: Training | None
     range: Float[np.ndarray, "2 V"]
     refinement: Refinement | None = None
-    parameter_intervals: tuple[tuple[str, tuple[float, float]], ...] = ()
+    uncertainty: Uncertainty | None = None
     inclusion: Float[np.ndarray, "c K"] | None = None
 
 
@@ -209,17 +208,12 @@ def finish(
     if recipe.gate is not None:
         function = replace(function, region=_region(recipe.gate, task, function))
     has_path = selection is not None and selection.paths
-    intervals: dict[str, tuple[float, float]] = {}
-    if task.features.parameters and task.linear is not None:
-        used = solution.coefficients != 0
-        intervals = parameter_intervals(task.features, task.linear, used, task.known)
     return Fit(
         function,
         certificate,
         selection if has_path else None,
         solution.training,
         task.observed.point_extent.range,
-        parameter_intervals=tuple(intervals.items()),
     )
 
 

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from .._field import HybridField
-from .._switched import switched
+from .._switched import jumping_terms, switching_terms
 from .._typing import Mask
 from ..augmentations import Zero
 from ..data import AnyRows, Dataset, Rows, deciding, held_out_rows
@@ -18,6 +18,7 @@ from ..losses import AbstractLoss, is_coarse, is_noisy
 from ..physics import Knowledge
 from ..refinement import (
     Match,
+    Refinement,
     choose_structure,
     forecast_error,
     refine,
@@ -58,10 +59,12 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
     matched: Match | None = None
     result: Fit | None = None
+    jumps: tuple[str, ...] = ()
     if (weak or is_coarse(some)) and not known.systems:
         bare = fit(replace(recipe, augmentation=Zero()), rows)
         # steps of a refinement see no jumps: of dry friction the weak form has the last word
-        if switched(bare.field) is None:
+        jumps = switching_terms(bare.field)
+        if not jumps:
             matched = _followed(recipe, bare, runs, known)
         if _explains(matched):
             result = bare
@@ -72,6 +75,8 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
             recipe, result.field, runs, noisy
         ):
             result = _with_field(recipe, result, result.field.without_residual(), rows)
+    if jumps:
+        return replace(result, refinement=Refinement(result.field, False, _not_matched(jumps)))
     return _refined(recipe, result, rows, runs, known, matched)
 
 
@@ -89,7 +94,7 @@ def _refined(
     alone = not np.any(np.asarray(start.weights))
     if alone and matched is not None:
         start = matched.field
-    elif not (known.systems and switched(start) is None):
+    elif not known.systems or switching_terms(start):
         return fit
     coloured = None if matched is None else matched.coloured
     found = refine(
@@ -137,10 +142,21 @@ def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match |
 
 
 def candidate_terms(fit: Fit) -> Mask:
-    """The terms that each equation may have."""
+    """The terms that each equation may have. Of those that jump, which trajectories are not matched
+    with, the fit of rows has decided."""
     features = fit.field.features
     left_out = () if fit.selection is None else fit.selection.left_out
-    return features.mask & ~np.isin(features.names, left_out)
+    names = [*left_out, *jumping_terms(features)]
+    return features.mask & ~np.isin(features.names, names)
+
+
+def _not_matched(jumps: tuple[str, ...]) -> str:
+    """Why the constants of a field that jumps are those of the weak form."""
+    are = "jumps" if len(jumps) == 1 else "jump"
+    return (
+        f"not matched, because {', '.join(jumps)} {are}, so that constants and intervals are those "
+        f"of the rows; model.refine(data) matches them all the same, which takes longer"
+    )
 
 
 def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs, noisy: bool) -> bool:

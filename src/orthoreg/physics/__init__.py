@@ -9,7 +9,7 @@ from ._bind import Bound as Bound
 from ._bind import bind_physics as bind_physics
 from ._bind import with_rates as with_rates
 from ._constants import Constant as Constant
-from ._constants import constant_intervals as constant_intervals
+from ._constants import constant_functions as constant_functions
 from ._constants import constant_values as constant_values
 from ._group import Group as Group
 from ._implicit import MOST_COUPLED as MOST_COUPLED

@@ -1,5 +1,6 @@
 """Constants of a field from whole trajectories, and how well these determine them."""
 
+from ._constants import Constants as Constants
 from ._forecasts import forecast_error as forecast_error
 from ._integral import antiderivative as antiderivative
 from ._integral import stretches_of as stretches_of
@@ -15,4 +16,6 @@ from ._result import Refinement as Refinement
 from ._stages import FULL as FULL
 from ._starts import starting_states as starting_states
 from ._structure import choose_structure as choose_structure
+from ._uncertainty import Correlation as Correlation
+from ._uncertainty import Uncertainty as Uncertainty
 from ._variants import forecast_variants as forecast_variants

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float
 
+from ._limits import LARGEST_PREWHITENED
 from ._problem import Problem
 from ._stages import Stage
 
@@ -37,6 +38,27 @@ def correlation_time(
             break
         time += np.where(positive, 2 * rho, 0.0)
     return time
+
+
+def long_run_time(problem: Problem, stage: Stage) -> Float[np.ndarray, " n"]:
+    """By how much correlation of a stage's residuals raises the variance of a mean of them; one
+    for states that were not measured.
+
+    Estimated constants and starts absorb what is slow in the residuals, so that a sum of their
+    correlations is too small. First-order correlation is therefore removed before the sum and put
+    back after it. [prewhitening; Andrews and Monahan 1992]
+    """
+    normal, segments = stage.solution.normal, stage.segments
+    apart = (problem.states_of(segments) - normal.states) / problem.relative(segments)
+    counted = (segments.weight > 0) & normal.sound
+    both = (counted[1:] & counted[:-1])[:, None]
+    here, next_ = np.where(both, apart[:-1], 0.0), np.where(both, apart[1:], 0.0)
+    squares = np.sqrt((here**2).sum(axis=(0, 2)) * (next_**2).sum(axis=(0, 2)))
+    rho = (here * next_).sum(axis=(0, 2)) / np.maximum(squares, 1e-300)
+    chance = 2 / np.sqrt(max(float(both.sum()), 1.0))
+    rho = np.where(rho > chance, np.minimum(rho, LARGEST_PREWHITENED), 0.0)
+    time = correlation_time(next_ - rho[:, None] * here, both[:, 0])
+    return np.where(problem.measured, time * (1 + rho) / (1 - rho), 1.0)
 
 
 def residual_time(problem: Problem, stage: Stage) -> Float[np.ndarray, " n"]:

@@ -152,6 +152,29 @@ class Constants:
             ends[:, len(self.lead) + place] = given.get(name, (0.0, np.inf))
         return ends
 
+    def limits(
+        self, free: Float[np.ndarray, "2 P"], knowledge: Knowledge | None = None
+    ) -> Float[np.ndarray, "kq 2"]:
+        """The bounds of coefficients and inner parameters, where those of the `free` numbers are
+        known."""
+        found = np.tile([-np.inf, np.inf], (len(self.rows) + len(self.inner), 1))
+        if knowledge is not None:
+            found[: len(self.rows), 0] = knowledge.low[self.rows, self.columns]
+            found[: len(self.rows), 1] = knowledge.high[self.rows, self.columns]
+        found[len(self.rows) :] = free[:, len(self.lead) : self.count].T
+        return found
+
+    def spread_out(self, free: Float[np.ndarray, "p 2"]) -> Float[np.ndarray, "kq 2"]:
+        """Factors of lower and upper half-widths, from those of the free coefficients and inner
+        parameters; one for a coefficient that several free numbers make up."""
+        found = np.ones((len(self.rows) + len(self.inner), 2))
+        found[len(self.rows) :] = free[len(self.lead) :]
+        for place, row in enumerate(self.mixing):
+            used = np.flatnonzero(row)
+            if len(used) == 1:
+                found[place] = free[used[0]][:: 1 if row[used[0]] > 0 else -1]
+        return found
+
     def follows(self) -> Float[np.ndarray, "kq P"]:
         """How coefficients and inner parameters follow the free numbers."""
         found = np.zeros((len(self.rows) + len(self.inner), self.size))

@@ -5,7 +5,7 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
-from ._colour import residual_time
+from ._colour import long_run_time
 from ._levenberg import eliminated
 from ._normal import Normal
 from ._problem import Problem
@@ -14,7 +14,7 @@ from ._stages import Stage
 _GROUPS = 40  # runs, or stretches of them, whose scores are compared
 _ENOUGH_RUNS = 20
 _CORRELATED = 0.1  # of neighbouring residuals, beyond what chance allows
-_UNDETERMINED = 1e-13  # of the largest curvature: rounding
+_UNDETERMINED = 1e-13  # dimensionless: a share of the curvature that is rounding error
 _MISFIT = 1.1  # residuals of long segments in those of short ones
 
 
@@ -39,7 +39,7 @@ def spread(problem: Problem, stage: Stage, first: Stage) -> Spread:
     evaluate = problem.evaluator(stage.segments, stage.substeps, states, per_segment)
     normal = evaluate(stage.p, stage.solution.starts, stage.sigma)
     H, scores, _ = eliminated(normal, stage.precision)
-    plain = _inverse(H)
+    plain = covariance_of(H, normal, stage.precision)
     m = problem.measured
     misfit = bool((stage.sigma[m] > _MISFIT * first.sigma[m]).any())
     if not (misfit or _are_correlated(problem, stage, normal)):
@@ -51,7 +51,7 @@ def spread(problem: Problem, stage: Stage, first: Stage) -> Spread:
         return Spread(plain, False, 0)
     middle = by_group.T @ by_group * count / (count - 1)
     robust = plain @ middle @ plain
-    least = residual_time(problem, stage).max() * np.diag(plain)
+    least = long_run_time(problem, stage).max() * np.diag(plain)
     wider = np.sqrt(np.maximum(least / np.maximum(np.diag(robust), 1e-300), 1.0))
     return Spread(robust * np.outer(wider, wider), True, count)
 
@@ -85,10 +85,14 @@ def _are_correlated(problem: Problem, stage: Stage, normal: Normal) -> bool:
     return bool((together > _CORRELATED + chance).any())
 
 
-def _inverse(H: Float[np.ndarray, "P P"]) -> Float[np.ndarray, "P P"]:
-    """H^-1, in units of its diagonal; what the data do not determine has a huge variance."""
-    diagonal = np.diag(H)
-    scale = np.sqrt(np.maximum(diagonal, _UNDETERMINED * max(diagonal.max(initial=0.0), 1e-100)))
+def covariance_of(
+    H: Float[np.ndarray, "P P"], normal: Normal, precision: Float[np.ndarray, " P"]
+) -> Float[np.ndarray, "P P"]:
+    """H^-1, whatever the units of the constants: each is measured by the curvature that it has
+    with all other constants and the starts fixed. Directions that the data do not determine have
+    a huge variance."""
+    diagonal = np.diag(normal.pp) + precision
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, axes = np.linalg.eigh(H / np.outer(scale, scale))
     values = np.maximum(values, _UNDETERMINED * max(values.max(initial=0.0), 1.0))
     return (axes / values) @ axes.T / np.outer(scale, scale)

@@ -11,6 +11,7 @@ from .._field import HybridField
 from ..data import Dataset
 from ..physics import Knowledge
 from ._constants import Constants
+from ._covariance import covariance_of
 from ._levenberg import eliminated
 from ._problem import Problem
 from ._refine import matched_result
@@ -25,7 +26,6 @@ _MOST_EVALUATIONS_LONG = 4  # of segments longer than the last of these lengths
 _SOUND = 0.5
 _JUMP = 2.0  # by which the misfit may grow with the length of segments
 _HARMLESS = 0.02  # of a state's spread: a misfit below this may grow
-_UNDETERMINED = 1e-13
 
 
 @final
@@ -206,11 +206,9 @@ def _weakest(
     count = len(constants.rows)
     if count != len(constants.lead):
         return None  # relations tie coefficients
-    H = eliminated(stage.solution.normal, stage.precision)[0]
-    diagonal = np.diag(H)
-    scale = np.sqrt(np.maximum(diagonal, _UNDETERMINED * max(float(diagonal.max()), 1e-100)))
-    covariance = np.linalg.pinv(H / np.outer(scale, scale), _UNDETERMINED, hermitian=True)
-    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0)) / scale
+    normal = stage.solution.normal
+    H = eliminated(normal, stage.precision)[0]
+    errors = np.sqrt(np.diag(covariance_of(H, normal, stage.precision)))
     ratio = np.abs(stage.p[:count]) / np.maximum(errors[:count], 1e-300)
     alone = np.bincount(constants.rows)[constants.rows] < 2
     held = alone if kept is None else alone | kept[constants.rows, constants.columns]

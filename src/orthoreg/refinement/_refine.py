@@ -19,9 +19,11 @@ from ._held_out import Comparison, HeldOut
 from ._likelihood import Match
 from ._orthogonal import reprojected
 from ._problem import Problem
+from ._profile import profiled
 from ._reach import open_gate
 from ._result import Refinement
 from ._stages import FULL, Stage, all_stages
+from ._uncertainty import Uncertainty
 
 _TRIES = 3  # stages, from the last, that held-out data may refuse
 _FEWEST_STEPS = 3
@@ -89,7 +91,7 @@ def refine(
         show(0.7, "(held-out runs)")
         chosen, found = _checked(problem, stages, smooth, ends)
         if chosen is not None:
-            result = _result(problem, chosen, stages[0], found)
+            result = _result(problem, (chosen, stages[0]), found, ends, knowledge)
             if not constants.weighted:
                 return result
             show(0.9, "(outside the data)")
@@ -126,12 +128,21 @@ def _checked(
     return None, found
 
 
-def _result(problem: Problem, stage: Stage, first: Stage, found: Comparison) -> Refinement:
+def _result(
+    problem: Problem,
+    stages: tuple[Stage, Stage],
+    found: Comparison,
+    bounds: Float[np.ndarray, "2 P"],
+    knowledge: Knowledge | None,
+) -> Refinement:
+    """What the last of two stages gives, the other being the first of all."""
+    stage, first = stages
     constants, data = problem.constants, problem.data
     field = constants.write(problem.field, stage.p)
     field, follows = reprojected(field, constants, data)
     known = spread(problem, stage, first)
     coefficients = np.asarray(field.coefficients)[constants.rows, constants.columns]
+    freedom = known.groups - 1.0 if known.is_sandwich else _left_over(problem, stage)
     used = len(np.unique(stage.segments.rows[stage.segments.weight > 0]))
     some = "" if used >= data.n_samples else f", {used:,} of {data.n_samples:,} rows"
     rows = stage.segments.length + 1
@@ -140,11 +151,15 @@ def _result(problem: Problem, stage: Stage, first: Stage, found: Comparison) -> 
         kept=True,
         status=f"refined on segments of {rows} rows{some}: forecast error "
         f"{_percent(found.before)} -> {_percent(found.after)}",
-        places=tuple(zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)),
-        parameters=tuple(field.features.parameters[i] for i in constants.inner),
-        values=np.append(coefficients, stage.p[len(constants.lead) : constants.count]),
-        covariance=follows @ known.covariance @ follows.T,
-        degrees_of_freedom=known.groups - 1.0 if known.is_sandwich else _left_over(problem, stage),
+        uncertainty=Uncertainty(
+            places=tuple(zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)),
+            parameters=tuple(field.features.parameters[i] for i in constants.inner),
+            values=np.append(coefficients, stage.p[len(constants.lead) : constants.count]),
+            covariance=follows @ known.covariance @ follows.T,
+            degrees_of_freedom=freedom,
+            bounds=constants.limits(bounds, knowledge),
+            stretch=constants.spread_out(profiled(problem, stage, bounds, freedom)),
+        ),
         is_sandwich=known.is_sandwich,
         noise=stage.sigma,
         error_before=found.before,
@@ -184,5 +199,6 @@ def _percent(error: float) -> str:
 
 def matched_result(problem: Problem, stage: Stage, first: Stage) -> Refinement:
     """Return the constants of a stage with their covariance, without a check on held-out data."""
-    result = _result(problem, stage, first, Comparison(np.nan, np.nan))
+    free = np.tile([[-np.inf], [np.inf]], problem.constants.size)
+    result = _result(problem, (stage, first), Comparison(np.nan, np.nan), free, None)
     return replace(result, status=f"matched to segments of {result.segment_rows} rows")

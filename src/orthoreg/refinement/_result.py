@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._field import HybridField
+from ._uncertainty import Uncertainty
 
 
 @final
@@ -14,24 +15,19 @@ from .._field import HybridField
 class Refinement:
     """Constants estimated by matching trajectories, and how well they are known.
 
-    `places` are the equation and term of each coefficient, `parameters` the names of the inner
-    parameters; `values` and `covariance` follow these, coefficients first. Where the covariance
-    comes from how scores vary between runs or stretches (`is_sandwich`), `degrees_of_freedom` is
-    one less than their number; else how many more values there are than were estimated. `noise`
-    is the standard deviation of the residuals of each state, infinite where the state was not
-    measured. `error_before` and `error_after` are root mean squared errors of forecasts of
-    held-out data, in standard deviations of the states. `status` says it in a sentence. A
-    refinement that was not `kept` has the field as it was, and no covariance.
+    `uncertainty` has the estimates with their joint covariance. Where this comes from how scores
+    vary between runs or stretches (`is_sandwich`), its degrees of freedom are one less than their
+    number; else how many more values there are than were estimated. `noise` is the standard
+    deviation of the residuals of each state, infinite where the state was not measured.
+    `error_before` and `error_after` are root mean squared errors of forecasts of held-out data, in
+    standard deviations of the states. `status` says it in a sentence. A refinement that was not
+    `kept` has the field as it was, and no uncertainty.
     """
 
     field: HybridField
     kept: bool
     status: str
-    places: tuple[tuple[int, int], ...] = ()
-    parameters: tuple[str, ...] = ()
-    values: Float[np.ndarray, " k"] | None = None
-    covariance: Float[np.ndarray, "k k"] | None = None
-    degrees_of_freedom: float = np.inf
+    uncertainty: Uncertainty | None = None
     is_sandwich: bool = False
     noise: Float[np.ndarray, " n"] | None = None
     error_before: float = np.nan
@@ -40,34 +36,42 @@ class Refinement:
     rows_used: int = 0
 
     @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """The equation and term of each coefficient that was estimated."""
+        return () if self.uncertainty is None else self.uncertainty.places
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The inner parameters that were estimated; they follow the coefficients."""
+        return () if self.uncertainty is None else self.uncertainty.parameters
+
+    @property
+    def values(self) -> Float[np.ndarray, " k"] | None:
+        return None if self.uncertainty is None else self.uncertainty.values
+
+    @property
+    def covariance(self) -> Float[np.ndarray, "k k"] | None:
+        return None if self.uncertainty is None else self.uncertainty.covariance
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        return np.inf if self.uncertainty is None else self.uncertainty.degrees_of_freedom
+
+    @property
     def standard_errors(self) -> Float[np.ndarray, " k"] | None:
         """Of each constant, in the order of `values`."""
-        return None if self.covariance is None else np.sqrt(np.diag(self.covariance))
+        return None if self.uncertainty is None else self.uncertainty.standard_errors
 
     def interval(self, level: float = 0.95) -> Float[np.ndarray, "k 2"] | None:
-        """The interval of each constant, by Student's distribution."""
-        if self.values is None or self.standard_errors is None:
-            return None
-        half = self._quantile(level) * self.standard_errors
-        return np.stack([self.values - half, self.values + half], axis=1)
+        """The interval of each constant, within its bounds."""
+        return None if self.uncertainty is None else self.uncertainty.interval(level)
 
     def coefficient_intervals(self, level: float = 0.95) -> Float[np.ndarray, "c K 2"] | None:
-        """The intervals as an array like the coefficients; one that was not estimated has none to
-        either side of its value."""
-        found = self.interval(level)
-        if found is None:
+        """The intervals as an array like the coefficients; a coefficient that was not estimated
+        has an interval of length zero."""
+        if self.uncertainty is None:
             return None
-        ends = np.repeat(np.array(self.field.coefficients)[:, :, None], 2, axis=2)
-        for i, (equation, term) in enumerate(self.places):
-            ends[equation, term] = found[i]
-        return ends
-
-    def _quantile(self, level: float) -> float:
-        from scipy.special import ndtri, stdtrit
-
-        if np.isfinite(self.degrees_of_freedom):
-            return float(stdtrit(self.degrees_of_freedom, (1 + level) / 2))
-        return float(ndtri((1 + level) / 2))
+        return self.uncertainty.coefficient_intervals(np.asarray(self.field.coefficients), level)
 
     def __repr__(self) -> str:
         return f"Refinement({self.status})"

@@ -284,6 +284,20 @@ def _coefficients(data: ReportData) -> str:
         f'<div class="controls">{pick}</div>'
         f"{chart('chart-coefficients', 'Coefficients with intervals')}"
         f"<details><summary>As a table</summary>{_term_table(data)}</details>"
+        f"{_correlations(data)}"
+    )
+
+
+def _correlations(data: ReportData) -> str:
+    """Estimates that depend on each other."""
+    pairs = data.summary.correlations
+    if not pairs:
+        return ""
+    rows = [(one.first, one.second, f"{one.correlation:.4f}") for one in pairs]
+    return (
+        "<h3>Correlated estimates</h3><p>The data determine a combination of these constants "
+        "better than each alone. Intervals are joint, with all constants free.</p>"
+        f"{table(('estimate', 'estimate', 'correlation'), rows, words=2)}"
     )
 
 

@@ -1,6 +1,5 @@
 """Every choice of terms, and of the weights of the objective, by rows that were not fitted."""
 
-from ._bootstrap import Inclusion as Inclusion
 from ._bootstrap import inclusion as inclusion
 from ._candidates import short_sines as short_sines
 from ._chosen import Chosen as Chosen

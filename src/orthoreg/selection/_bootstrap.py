@@ -1,8 +1,6 @@
-"""Inclusion probabilities and intervals: a bootstrap over groups of runs, from moments."""
+"""Inclusion probabilities: a bootstrap over groups of runs, from moments."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -10,23 +8,9 @@ from jaxtyping import Bool, Float
 from ..moments import PartitionedMoments
 from ._result import EquationPath, Evidence, SelectionResult
 from ._selection import error_floor, group_cells, one_standard_error_choice
-from ._splits import Splits, least_squares
+from ._splits import Splits
 
 _MOST_NUMBERS = 2**22  # of the moments of all resamples that are held at a time
-_LEVELS = (0.025, 0.975)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Inclusion:
-    """For each equation and term: how often it is chosen, and its coefficient's 95 % interval.
-
-    The interval is that of the coefficients of the chosen terms, solved for again on each
-    resample; it is zero for other terms, and not a number where there are too few runs and rows.
-    """
-
-    probability: Float[np.ndarray, "c K"]
-    interval: Float[np.ndarray, "c K 2"]
 
 
 def inclusion(
@@ -35,42 +19,27 @@ def inclusion(
     *,
     resamples: int = 300,
     seed: int = 0,
-) -> Inclusion:
-    """Draws groups of runs with replacement, chooses again among the best supports of each size
-    that the selection found, and solves again for the coefficients of the chosen terms."""
+) -> Float[np.ndarray, "c K"]:
+    """For each equation and term the share of resamples that choose it.
+
+    Draws groups of runs with replacement, and chooses again among the best supports of each size
+    that the selection found.
+    """
     rng = np.random.default_rng(seed)
     n = evidence.cells.n_groups
     weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
     probability = np.zeros(selected.support.shape)
-    interval = np.zeros((*selected.support.shape, 2))
     known = {c for group, _ in selected.groups for c in group.equations}
     alone = [path if c not in known else None for c, path in enumerate(selected.paths)]
-    for c, found in enumerate(_resampled_choices(evidence.cells, evidence, alone, weights)):
-        if found is not None:
-            probability[c] = found[0].mean(axis=0)
-            interval[c] = np.moveaxis(_ends(found[1], n), 0, 1)
+    for c, chosen in enumerate(_resampled_choices(evidence.cells, evidence, alone, weights)):
+        if chosen is not None:
+            probability[c] = chosen.mean(axis=0)
     for group, path in selected.groups:
         own = group_cells(evidence.cells, group)
-        (found,) = _resampled_choices(own, evidence, [path], weights)
-        assert found is not None
-        rows = list(group.equations)
-        probability[rows] = group.support(found[0]).mean(axis=0)
-        interval[rows] = np.moveaxis(_ends(group.coefficients(found[1]), n), 0, 2)
-    if not evidence.can_be_resampled:
-        interval[selected.support] = np.nan
-    return Inclusion(probability, interval)
-
-
-def _ends(resampled: Float[np.ndarray, "R ..."], groups: int) -> Float[np.ndarray, "2 ..."]:
-    """The quantiles of resamples, as far from their median as Student's are for so few groups."""
-    from scipy.special import ndtri, stdtrit
-
-    middle = np.median(resampled, axis=0)
-    ends = np.quantile(resampled, _LEVELS, axis=0)
-    if groups < 3:
-        return ends
-    wider = stdtrit(groups - 1.0, _LEVELS[1]) / ndtri(_LEVELS[1]) * np.sqrt(groups / (groups - 1))
-    return middle + wider * (ends - middle)
+        (chosen,) = _resampled_choices(own, evidence, [path], weights)
+        assert chosen is not None
+        probability[list(group.equations)] = group.support(chosen).mean(axis=0)
+    return probability
 
 
 def _resampled_choices(
@@ -78,10 +47,9 @@ def _resampled_choices(
     evidence: Evidence,
     paths: Sequence[EquationPath | None],
     weights: Float[np.ndarray, "R G"],
-) -> list[tuple[Bool[np.ndarray, "R K"], Float[np.ndarray, "R K"]] | None]:
-    """For each target and resample the terms that are chosen, and the coefficients of those that
-    are chosen on all data."""
-    cells, feature_scale, target_scale = cells.scaled()
+) -> list[Bool[np.ndarray, "R K"] | None]:
+    """For each target and resample the terms that are chosen."""
+    cells, _, _ = cells.scaled()
     gram = evidence.caution * cells.extrapolation_gram
     grouped = _by_group(cells, evidence.held_out)
     n_splits = len(grouped[0]) // 2
@@ -90,24 +58,17 @@ def _resampled_choices(
         _resampled(grouped, weights[first : first + each], gram, cells)
         for first in range(0, len(weights), each)
     ]
-    found: list[tuple[np.ndarray, np.ndarray] | None] = []
-    for c, path in enumerate(paths):
-        if path is None:
-            found.append(None)
-            continue
-        chosen = [
-            _chosen(parts, n_splits, path.contenders, c, error_floor(cells, c)) for parts in blocks
-        ]
-        terms = np.flatnonzero(path.support)
-        w = np.zeros((len(weights), cells.n_features))
-        w[:, terms] = np.concatenate(
+    return [
+        None
+        if path is None
+        else np.concatenate(
             [
-                least_squares(parts.all, terms[None], parts.target(c), parts.bounds)[:, 0]
+                _chosen(parts, n_splits, path.contenders, c, error_floor(cells, c))
                 for parts in blocks
             ]
         )
-        found.append((np.concatenate(chosen), w * target_scale[c] / feature_scale))
-    return found
+        for c, path in enumerate(paths)
+    ]
 
 
 def _by_group(

@@ -16,7 +16,8 @@ from ._result import SelectionResult
 @dataclass(frozen=True, eq=False)
 class TermEvidence:
     """For each equation and term how often resamples choose it, and the 95 % interval of its
-    coefficient; `support` are the terms chosen on all data, `pairs` those that these confound."""
+    coefficient, not a number where none is known; `support` are the terms chosen on all data,
+    `pairs` those that these confound."""
 
     support: Bool[np.ndarray, "c K"]
     probability: Float[np.ndarray, "c K"]
@@ -28,9 +29,11 @@ class TermEvidence:
 def term_evidence(
     selected: SelectionResult, features: Any, *, resamples: int = 300, seed: int = 0
 ) -> TermEvidence | None:
-    """The evidence of a selection; None where it did not keep what the terms were chosen from."""
+    """The evidence of a selection, without intervals; None where it did not keep what the terms
+    were chosen from."""
     if selected.evidence is None:
         return None
-    sure = inclusion(selected, selected.evidence, resamples=resamples, seed=seed)
+    probability = inclusion(selected, selected.evidence, resamples=resamples, seed=seed)
     pairs = confounded_pairs(selected, selected.evidence, features)
-    return TermEvidence(selected.support, sure.probability, sure.interval, tuple(pairs))
+    unknown = np.where(selected.support[:, :, None], np.nan, np.zeros(2))
+    return TermEvidence(selected.support, probability, unknown, tuple(pairs))

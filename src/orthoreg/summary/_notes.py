@@ -73,8 +73,8 @@ INTERVALS_NOT_KNOWN = (
     "No intervals: there are too few rows to estimate the noise and too few runs to compare."
 )
 NOISE_NOT_IN_INTERVALS = (
-    "Intervals come from resampled runs or stretches. They do not account for the bias that noise "
-    "and smoothing cause, and may be too narrow."
+    "Intervals come from leaving out runs or stretches of rows in turn. They do not account for "
+    "the bias that noise and smoothing cause, and may be too narrow."
 )
 
 
@@ -113,6 +113,21 @@ def estimated_constants(
             f"settles; a known value settles it as well."
         )
     return text
+
+
+def correlated_estimates(pairs: Sequence[tuple[str, str, float]]) -> str:
+    """That the data determine combinations of constants better than each alone."""
+    shown = [f"{first} and {second} ({value:.4f})" for first, second, value in pairs]
+    return (
+        f"Correlated estimates: {listed(shown, most=6)}. The data determine a combination of such "
+        f"constants better than each alone; intervals are joint, with all constants free."
+    )
+
+
+def constants_at_bounds(names: Sequence[str]) -> str:
+    """That a bound, not the data, ends the interval of a constant."""
+    are, its = ("is", "its interval ends") if len(names) == 1 else ("are", "their intervals end")
+    return f"{listed(names)} {are} at a bound: {its} there, and the data alone might go beyond it."
 
 
 def held_by_a_bound(equation: str, terms: Sequence[str]) -> str:

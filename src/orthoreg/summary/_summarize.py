@@ -13,6 +13,7 @@ from ..export import equation_names, learned_equations
 from ..libraries import AbstractLibrary
 from ..losses import cleaned
 from ..physics import Implicit
+from ..refinement import Correlation
 from ..selection import EquationPath, TermEvidence
 from ..simulation import Rollout
 from ..smoothing import outliers
@@ -26,6 +27,8 @@ from ._notes import (
     NO_EVIDENCE,
     NOISE_NOT_IN_INTERVALS,
     certificate_notes,
+    constants_at_bounds,
+    correlated_estimates,
     estimated_constants,
     given_rates,
     held_by_a_bound,
@@ -40,6 +43,7 @@ from ._scores import derivative_scores, forecast_sample, forecast_scores
 from ._summary import (
     CertificateRow,
     ConfoundedTerms,
+    CorrelatedEstimates,
     PathRow,
     Scores,
     Summary,
@@ -61,7 +65,8 @@ class Subject:
     what matching trajectories gave; `knows_noise` that the intervals are from there. `units` are
     those of the columns, where they are known. `complete` are the equations to which nothing is
     added, `systems` those that hold several derivatives, `paths` how the terms of each were chosen.
-    `accepted` are terms that the library lacked at first, by equation.
+    `accepted` are terms that the library lacked at first, by equation. `correlations` are those of
+    estimates that depend on each other, `at_bounds` the estimates that a bound holds.
     """
 
     equations: tuple[str, ...]
@@ -80,6 +85,8 @@ class Subject:
     widths: tuple[float, ...] = ()
     refined: str = ""
     accepted: tuple[str, ...] = ()
+    correlations: tuple[Correlation, ...] = ()
+    at_bounds: tuple[str, ...] = ()
     knows_noise: bool = False
     units: Mapping[str, str] | None = None
     complete: tuple[int, ...] = ()
@@ -138,8 +145,9 @@ def summarize(
     if subject.parameters:
         scale = [name for one in subject.systems for name in one.scale]
         notes.append(estimated_constants(subject.parameters, scale))
-    notes += [held_by_a_bound(one.equation, one.active_bounds)
-              for one in subject.certificate.equations if one.active_bounds]  # fmt: skip
+    if subject.correlations:
+        notes.append(correlated_estimates(subject.correlations))
+    notes += _bound_notes(subject)
     if subject.left_out:
         notes.append(no_candidates(subject.left_out))
     if subject.evidence is None:
@@ -163,10 +171,23 @@ def summarize(
         orthogonality=float(subject.certificate.orthogonality),
         notes=tuple(notes),
         paths=_paths(subject),
+        correlations=tuple(CorrelatedEstimates(*pair) for pair in subject.correlations),
         source=None if data is None else data.source,
         runs=None if data is None else data.n_runs,
         samples=rows,
     )
+
+
+def _bound_notes(subject: Subject) -> list[str]:
+    """The coefficients and constants that bounds hold, each of them once."""
+    labels = dict(zip(subject.outputs, subject.labels, strict=True))
+    notes, said = [], set()
+    for one in subject.certificate.equations:
+        if one.active_bounds:
+            notes.append(held_by_a_bound(one.equation, one.active_bounds))
+            said |= {f"{labels.get(one.equation, one.equation)}': {t}" for t in one.active_bounds}
+    rest = [name for name in subject.at_bounds if name not in said]
+    return [*notes, constants_at_bounds(rest)] if rest else notes
 
 
 def _observations(

@@ -66,6 +66,17 @@ class ConfoundedTerms:
 
 @final
 @dataclass(frozen=True)
+class CorrelatedEstimates:
+    """Two constants whose estimates depend on each other: the data determine a combination of
+    them better than each alone."""
+
+    first: str
+    second: str
+    correlation: float
+
+
+@final
+@dataclass(frozen=True)
 class EquationScore:
     """The errors of one equation, relative to the root mean square of its derivative.
 
@@ -157,6 +168,7 @@ class Summary:
     runs: int | None = None
     samples: int | None = None
     paths: tuple[PathRow, ...] = ()
+    correlations: tuple[CorrelatedEstimates, ...] = ()
 
     def __str__(self) -> str:
         from ._render import as_text
@@ -188,6 +200,9 @@ class Summary:
             "confounded": tuple(ConfoundedTerms(**one) for one in values["confounded"]),
             "certificate": tuple(CertificateRow(**one) for one in values["certificate"]),
             "paths": tuple(PathRow(**_tupled(one)) for one in values.get("paths", ())),
+            "correlations": tuple(
+                CorrelatedEstimates(**one) for one in values.get("correlations", ())
+            ),
             "equations": tuple(values["equations"]),
             "notes": tuple(values["notes"]),
         }
