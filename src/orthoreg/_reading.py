@@ -155,6 +155,9 @@ class AbstractReading(AbstractExports):
             paths=() if self.selection_ is None else self.selection_.paths,
             complete=known.complete,
             systems=known.systems,
+            interpolation=self.input_interpolation_
+            if self.output_names_ == self.state_names_
+            else None,
         )
 
     def _term_evidence(self) -> TermEvidence | None:

@@ -61,8 +61,8 @@ def test_a_failed_fit_is_called_one():
     assert found.code == "not-explained"
     assert found.text == (
         "The equations do not explain theta' (error 100 % on held-out rows) and v' (25 %); "
-        "forecasts of whole runs are off by 95 %; the term sin(v) of v' is uncertain: only 31 % "
-        "of resamples choose it."
+        "forecasts of whole runs are off by 95 %; the term sin(v) of v' is uncertain, with a "
+        "probability of 31 %."
     )
 
 

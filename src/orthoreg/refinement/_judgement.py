@@ -67,22 +67,23 @@ def judge(
     deviation noise^2 / sqrt(rows). Segments grow until small errors of the initial state grow
     more than `HORIZON_GROWTH` times along them. None where trajectories cannot be followed.
     """
-    some = data.some_runs(limits.SEARCH_ROWS)
-    some = some.only(np.arange(some.n_samples) < limits.SEARCH_ROWS)
+    rows = limits.JUDGED_ROWS_RESIDUAL if np.any(field.weights) else limits.SEARCH_ROWS
+    some = data.some_runs(rows)
+    some = some.only(np.arange(some.n_samples) < rows)
     problem = _problem(field, some, interpolation)
     if problem is None:
         return None
     states, result = problem.smoothed, None
     assert states is not None
-    p = problem.old
+    p, sigma = problem.old, _first_sigma(problem)
     schedule = lengths(problem, limits.JUDGED)
     with np.errstate(all="ignore"):
         for length in schedule:
             segments = cut(some, length, 10 * limits.SEARCH_ROWS)
-            found = _matched(problem, segments, p, states)
+            found = _matched(problem, segments, p, states, sigma)
             if found is None:
                 break
-            solution, growth = found
+            solution, growth, sigma = found
             if result is not None and growth > limits.HORIZON_GROWTH:
                 break
             p = solution.p
@@ -118,35 +119,46 @@ def _problem(
     )
 
 
+def _first_sigma(problem: Problem) -> Float[np.ndarray, " n"]:
+    """What smoothing took away, but at least the floor; infinite where a state was not measured."""
+    assert problem.smoothed is not None
+    left = (problem.data.states - problem.smoothed).std(axis=0)
+    return np.where(problem.measured, np.maximum(left, limits.MISFIT_FLOOR * problem.sizes), np.inf)
+
+
 def _matched(
     problem: Problem,
     segments: Segments,
     p: Float[np.ndarray, " P"],
     states: Float[np.ndarray, "N n"],
-) -> tuple[Solution, float] | None:
-    """The segments from their best starts, and by how much errors of these grow, the median; None
-    where some are not followed."""
+    sigma: Float[np.ndarray, " n"],
+) -> tuple[Solution, float, Float[np.ndarray, " n"]] | None:
+    """The segments from their best starts, by how much errors of these grow (the median), and the
+    standard deviation of each state's residuals; None where some are not followed."""
     guess = np.moveaxis(states[segments.rows], 2, 1)
     floor = limits.MISFIT_FLOOR * problem.sizes
-    left = problem.data.states - (problem.smoothed if problem.smoothed is not None else 0.0)
-    sigma = np.where(problem.measured, np.maximum(left.std(axis=0), floor), np.inf)
     accuracy = limits.JUDGED_ACCURACY * floor
     substeps = problem.substeps(p, guess[0], guess, segments, accuracy)
     margin = limits.CONSTANT_MARGIN * np.abs(problem.old)
     bounds = np.stack([problem.old - margin, problem.old + margin])
     prior = Prior(problem.old, np.zeros(len(p)))
-    try:
-        solution = match_segments(
-            problem, segments, substeps, p, guess, sigma, prior, bounds,
-            most=limits.JUDGED.evaluations, tolerance=limits.JUDGED.tolerance, is_measured=True,
-        )  # fmt: skip
-    except np.linalg.LinAlgError:
-        return None
-    if solution.normal.sound.mean() < limits.JUDGED_SHARE:
-        return None
+    for _ in range(2):  # the weights of the states are those that the first match leaves
+        try:
+            solution = match_segments(
+                problem, segments, substeps, p, guess, sigma, prior, bounds,
+                most=limits.JUDGED.evaluations, tolerance=limits.JUDGED.tolerance,
+                is_measured=True,
+            )  # fmt: skip
+        except np.linalg.LinAlgError:
+            return None
+        if solution.normal.sound.mean() < limits.JUDGED_SHARE:
+            return None
+        p, guess = solution.p, solution.normal.states
+        sigma = problem.noise(guess, segments, solution.normal.sound, 0.0)
+        sigma = np.maximum(sigma, floor)
     scaled = solution.normal.growth / problem.sizes[:, None] * problem.sizes
     growth = np.linalg.norm(scaled, ord=2, axis=(1, 2))
-    return solution, float(np.median(growth[solution.normal.sound]))
+    return solution, float(np.median(growth[solution.normal.sound])), sigma
 
 
 def _misfits(problem: Problem, segments: Segments, solution: Solution) -> tuple[Misfit | None, ...]:

@@ -84,8 +84,8 @@ def eliminated(
     ss = normal.ss + np.eye(n) * (damping * diagonal + floor)[:, None]
     right = np.concatenate([normal.sp, np.swapaxes(normal.s_scores, 1, 2)], axis=2)
     solved = np.linalg.solve(ss, right)
-    sp = normal.sp.reshape(-1, size)
-    H = normal.pp - sp.T @ solved[:, :, :size].reshape(-1, size) + np.diag(precision)
+    sp = normal.sp.reshape(len(normal.sp) * n, size)
+    H = normal.pp - sp.T @ solved[:, :, :size].reshape(sp.shape) + np.diag(precision)
     scores = normal.p_scores - np.einsum("bnp,bng->bgp", normal.sp, solved[:, :, size:])
     return (H + H.T) / 2, scores, solved
 

@@ -80,6 +80,8 @@ JUDGED = Effort(8, 2.5, rounds=0, tolerance=0.05, evaluations=12, longest=300)
 """Segments on which a model is judged."""
 JUDGED_ROWS = 6
 """Rows of the longest run that a judgement needs at least."""
+JUDGED_ROWS_RESIDUAL = 600
+"""Rows on which a model with a network is judged: its derivatives are slow."""
 JUDGED_SHARE = 0.9
 """Share of the segments that must not run away."""
 JUDGED_ACCURACY = 0.2

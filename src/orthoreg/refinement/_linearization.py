@@ -56,6 +56,8 @@ def linearize(
     except np.linalg.LinAlgError:
         return None
     gradient = scores.sum(axis=(0, 1))
+    if not (np.isfinite(H).all() and np.isfinite(gradient).all()):
+        return None
     s_scores = normal.s_scores.sum(axis=1)
     # the starts move to their best values for these constants
     gained = float((solved[:, :, len(p) :].sum(axis=2) * s_scores).sum())

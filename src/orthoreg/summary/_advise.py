@@ -23,6 +23,7 @@ from ._thresholds import (
     ROWS_PER_TERM,
 )
 from ._verdict import judged_error
+from ._words import rates
 from .diagnoses import (
     chaotic,
     few_rows,
@@ -33,6 +34,8 @@ from .diagnoses import (
     second_order,
     time_dependence,
 )
+
+_GOOD = ("explained", "needs-residual", "constant")
 
 
 def advise(
@@ -73,10 +76,28 @@ def advise(
     late = lag(motion.data)
     if late is not None:
         found.append(late)
+    if all(one.status in _GOOD for one in scores.equations):
+        size = np.full_like(size, np.inf)  # noise in derivatives did no harm
     loud = _noise(data, motion, size)
     if loud is not None:
         found.append(loud)
-    return tuple(found + _limits(field, data, motion.noise_level, scores))
+    found += _limits(field, data, motion.noise_level, scores)
+    unexplained = [
+        one.equation
+        for c, one in zip(places, scores.equations, strict=True)
+        if (one.exceeds_noise or (one.trajectory_alone and one.status == "needs-residual"))
+        and c not in complete
+    ]
+    return (*found, explain_advice(unexplained)) if unexplained else tuple(found)
+
+
+def explain_advice(equations: Sequence[str]) -> Advice:
+    """What to do about equations that leave more than noise."""
+    return Advice(
+        "explain",
+        f"The equations leave more of {rates(equations)} than noise. Search for the missing terms "
+        f"with `orthoreg explain`, in Python model.explain(data).",
+    )
 
 
 def _noise(data: Dataset, motion: Motion, size: Float[np.ndarray, " n"]) -> Advice | None:
@@ -96,8 +117,11 @@ def _noise(data: Dataset, motion: Motion, size: Float[np.ndarray, " n"]) -> Advi
 
 def _excess(score: EquationScore) -> float:
     """What an equation's terms leave beyond noise."""
+    if score.exceeds_noise is not None and score.status in ("explained", "noise-limited"):
+        return 0.0
     error = max(score.equation_error or 0.0, judged_error(score))
-    return beyond_noise(error, score.noise or 0.0, NOISE_MARGIN)
+    excess = beyond_noise(error, score.noise or 0.0, NOISE_MARGIN)
+    return max(excess, 2 * IMPROVABLE) if score.exceeds_noise else excess
 
 
 def _remedies(

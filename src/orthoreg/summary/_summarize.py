@@ -49,6 +49,7 @@ from ._summary import (
     Summary,
     TermRow,
 )
+from ._trajectories import judged
 from ._verdict import verdict_of
 
 
@@ -91,6 +92,7 @@ class Subject:
     units: Mapping[str, str] | None = None
     complete: tuple[int, ...] = ()
     systems: tuple[Implicit, ...] = ()
+    interpolation: Mapping[str, str] | None = None
     paths: tuple[EquationPath, ...] = ()
 
     @property
@@ -220,6 +222,8 @@ def _scores(
 ) -> Scores:
     learned = subject.learned
     found = assess(subject.field, subject.certificate, subject.labels, seen)
+    if data is not None and subject.interpolation is not None:
+        found = judged(found, subject.field, data, subject.interpolation)
     equations = tuple(found[c] for c in learned)
     values: dict[str, Any] = {}
     if seen is not None:

@@ -9,7 +9,7 @@ from .._html import escape
 
 CODES = (
     "second-order", "larger-library", "missing-variable", "time-dependent", "few-rows", "lag",
-    "noise", "chaotic",
+    "noise", "chaotic", "explain",
 )  # fmt: skip
 """The codes of advice, which programs may rely on."""
 
@@ -83,8 +83,11 @@ class EquationScore:
     `fit_error` is that on the training data, `derivative_error` that on the data of the summary.
     `held_out_error` is that of the same terms and residual on rows that they were not fitted to,
     `equation_error` that of the terms without the residual. `noise` is what the derivatives
-    themselves are uncertain by. None where it was not measured. `status` is what follows, in words
-    `sentence`.
+    themselves are uncertain by. `trajectory_error` and `trajectory_noise` are what trajectories of
+    `trajectory_rows` rows leave of the measured state, and what noise alone would leave, in its
+    standard deviation; `trajectory_alone` is the first without the residual. `exceeds_noise` says
+    whether they leave more than noise. None where it was not measured. `status` is what follows, in
+    words `sentence`.
     """
 
     equation: str
@@ -96,6 +99,11 @@ class EquationScore:
     held_out_error: float | None = None
     equation_error: float | None = None
     noise: float | None = None
+    trajectory_error: float | None = None
+    trajectory_noise: float | None = None
+    trajectory_alone: float | None = None
+    trajectory_rows: int | None = None
+    exceeds_noise: bool | None = None
 
 
 @final

@@ -10,6 +10,8 @@ GOOD_FORECAST = 0.1  # of the states over whole runs: up to here forecasts hold
 POOR_FORECAST = 0.3  # beyond, they fail
 FAILED_FORECASTS = 0.25  # share of forecasts that end early, from which on they fail
 NOISE_MARGIN = 1.4  # errors up to so many times the noise of a derivative may be that noise
+HIDDEN_MISFIT = 0.2  # of a state's motion: data that could not show a smaller misfit decide nothing
+SMALLEST_NOISE = 5e-4  # of a state's motion: less is what integrators and files round away
 STILL = 1e-9  # a rate that over the whole time changes less of a state's size is rounding
 FEWEST_ROWS = 10  # with fewer, nothing is judged
 

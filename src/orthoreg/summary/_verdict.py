@@ -13,6 +13,7 @@ from ._thresholds import (
     LIKELY,
     NOISE_MARGIN,
     POOR_FORECAST,
+    SMALLEST_NOISE,
 )
 from ._words import counted, listed, percent, rates
 
@@ -35,6 +36,8 @@ def _status(error: float, noise: float) -> str:
 
 def sentence_of(score: EquationScore, where: str) -> str:
     """One equation in words; `where` tells which rows its error is from."""
+    if score.trajectory_error is not None:
+        return _trajectory_sentence(score)
     name, size = score.equation, percent(judged_error(score))
     who, explains = ("Equation and residual together", "explain") if score.has_residual else (
         "The equation", "explains"
@@ -55,6 +58,73 @@ def sentence_of(score: EquationScore, where: str) -> str:
     return f"{who} {verb} not explain {name}': the error is {size} {where}."
 
 
+def _trajectory_sentence(score: EquationScore) -> str:
+    """One equation in words, by what its trajectories leave."""
+    who = "Equation and residual together" if score.has_residual else "The equation"
+    do, left = "do" if score.has_residual else "does", _left([score])
+    plural = "" if score.has_residual else "s"
+    match score.status:
+        case "noise-limited":
+            return f"{_hidden([score])}."
+        case "explained" | "needs-residual":
+            text = f"{who} explain{plural} {score.equation}': {left}{_alone_left([score])}"
+        case "roughly-explained":
+            text = f"{who} explain{plural} {score.equation}' only roughly: {left}"
+        case _:
+            text = f"{who} {do} not explain {score.equation}': {left}"
+    return f"{text}."
+
+
+def _left(found: Sequence[EquationScore]) -> str:
+    """'its trajectories over 51 rows leave 1.0 % of the motion, and noise ...', of the worst."""
+    worst = max(found, key=lambda one: (one.trajectory_error or 0) - (one.trajectory_noise or 0))
+    error, noise = percent(worst.trajectory_error or 0.0), percent(worst.trajectory_noise or 0.0)
+    name = f" of {worst.equation}" if len(found) > 1 else ""
+    whose = "their" if len(found) > 1 else "its"
+    text = (
+        f"{whose} trajectories over {worst.trajectory_rows} rows leave {error} of the motion{name}"
+    )
+    if noise != error:
+        return f"{text}, and noise alone would leave {noise}"
+    is_noise = not worst.exceeds_noise and (worst.trajectory_error or 0.0) > SMALLEST_NOISE
+    return f"{text}, which is noise" if is_noise else text
+
+
+def _alone_left(found: Sequence[EquationScore]) -> str:
+    """'; without the residual they leave 8 %', of those that have one."""
+    helped = [one for one in found if one.trajectory_alone is not None]
+    if not helped:
+        return ""
+    worst = max(helped, key=lambda one: one.trajectory_alone or 0.0)
+    return f"; without the residual {percent(worst.trajectory_alone or 0.0)} of {worst.equation}"
+
+
+def _hidden(found: Sequence[EquationScore]) -> str:
+    """That a wrong model could not have been seen in these data."""
+    worst = max(found, key=lambda one: one.trajectory_noise or 0.0)
+    return (
+        f"Noise is {percent(worst.trajectory_noise or 0.0)} of the motion of {worst.equation}: "
+        f"these data could not show that the equations are wrong"
+    )
+
+
+def _trajectory_verdict(scores: Scores, moving: Sequence[EquationScore]) -> tuple[str, str]:
+    """The code of the worst equation and the sentence, by what trajectories leave."""
+    for code, verb in (("not-explained", "do not explain"), ("roughly-explained", "explain")):
+        found = _with(moving, code)
+        if found:
+            rough = " only roughly" if code == "roughly-explained" else ""
+            names = rates([one.equation for one in found])
+            return code, f"{_who(found)} {verb} {names}{rough}: {_left(found)}"
+    limited = _with(moving, "noise-limited")
+    if limited:
+        return "noise-limited", _hidden(limited)
+    needed = bool(_with(moving, "needs-residual"))
+    names = rates([one.equation for one in moving])
+    text = f"{_who(moving)} explain {names}: {_left(moving)}{_alone_left(moving)}"
+    return "needs-residual" if needed else "explained", text
+
+
 def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where: str) -> Verdict:
     """The sentence, and the code of the worst that it says."""
     if rows is not None and rows < FEWEST_ROWS:
@@ -64,6 +134,9 @@ def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where
     moving = [one for one in scores.equations if one.status != "constant"]
     if not moving:
         return Verdict("undecided", "Nothing changes in these data: there is nothing to explain.")
+    if all(one.trajectory_error is not None for one in moving):
+        code, text = _trajectory_verdict(scores, moving)
+        return Verdict(code, _ended(text, scores, terms, joint="; "))
     failed = _with(moving, "not-explained")
     if failed:
         text = f"{_who(failed)} do not explain {_errors(failed, where)}"
@@ -121,8 +194,8 @@ def _ended(text: str, scores: Scores, terms: Sequence[TermRow], *, joint: str) -
         least = min(doubtful, key=lambda one: one.probability or 0.0)
         others = f" (and {counted(len(doubtful) - 1, 'other')})" if len(doubtful) > 1 else ""
         text += (
-            f"; the term {least.term} of {least.equation}'{others} is uncertain: only "
-            f"{percent(least.probability or 0.0)} of resamples choose it"
+            f"; the term {least.term} of {least.equation}'{others} is uncertain, with a "
+            f"probability of {percent(least.probability or 0.0)}"
         )
     return f"{text}."
 

@@ -1,0 +1,65 @@
+"""What trajectories leave of each equation: the score that the verdict is decided from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..data import Dataset
+from ..refinement import Judgement, Misfit, judge
+from ._summary import EquationScore
+from ._thresholds import HIDDEN_MISFIT
+from ._verdict import sentence_of
+
+
+def judged(
+    scores: Sequence[EquationScore],
+    field: Any,
+    data: Dataset,
+    interpolation: Mapping[str, str],
+) -> list[EquationScore]:
+    """The scores with what trajectories of the field leave of each measured state, and the status
+    that follows. An equation whose state was not measured is judged by its position."""
+    whole = judge(field, data, interpolation)
+    if whole is None:
+        return list(scores)
+    alone = None
+    if np.any(np.asarray(field.weights)):
+        alone = judge(field.without_residual(), data, interpolation)
+    place = {name: c for c, name in enumerate(data.state_names)}
+    shown_by = {place[v]: place[q] for q, v in data.velocity_of.items() if v in data.estimated}
+    result = []
+    for c, score in enumerate(scores):
+        own = whole.states[shown_by.get(c, c)]
+        if own is None or score.status == "constant":
+            result.append(score)
+            continue
+        without = None if alone is None else alone.states[shown_by.get(c, c)]
+        result.append(_with_misfit(score, own, without, whole, is_lost=alone is None))
+    return result
+
+
+def _with_misfit(
+    score: EquationScore, own: Misfit, without: Misfit | None, whole: Judgement, *, is_lost: bool
+) -> EquationScore:
+    score = replace(
+        score,
+        trajectory_error=own.error,
+        trajectory_noise=min(own.noise, own.error),
+        trajectory_alone=None if without is None else without.error,
+        trajectory_rows=whole.rows,
+        exceeds_noise=own.exceeds_noise,
+    )
+    if not own.exceeds_noise:
+        status = "explained"
+        if own.detectable > HIDDEN_MISFIT:
+            status = "noise-limited"
+        elif score.has_residual and (is_lost or (without is not None and without.exceeds_noise)):
+            status = "needs-residual"
+    elif score.status in ("explained", "needs-residual", "noise-limited"):
+        status = "roughly-explained"
+    else:
+        status = score.status
+    score = replace(score, status=status)
+    return replace(score, sentence=sentence_of(score, ""))
