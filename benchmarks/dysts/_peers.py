@@ -79,10 +79,11 @@ def _strong(system: Flow, runs: list[np.ndarray]) -> tuple[list[str], list[Any]]
     import pysindy as ps
 
     times = system.step * np.arange(len(runs[0]))
-    library = ps.PolynomialLibrary(degree=system.degree).fit(runs[0])
+    library: Any = ps.PolynomialLibrary(degree=system.degree)
+    library.fit(runs[0])
     blocks = []
     for run in runs:
-        difference = ps.SmoothedFiniteDifference(
+        difference: Any = ps.SmoothedFiniteDifference(
             smoother_kws={"window_length": _WINDOW, "polyorder": 3, "axis": 0}
         )
         slopes = np.asarray(difference(run, times))
@@ -95,7 +96,7 @@ def _weak(system: Flow, runs: list[np.ndarray]) -> tuple[list[str], list[Any]]:
     import pysindy as ps
 
     times = system.step * np.arange(len(runs[0]))
-    polynomials = ps.PolynomialLibrary(degree=system.degree)
+    polynomials: Any = ps.PolynomialLibrary(degree=system.degree)
     np.random.seed(_SEED)  # noqa: NPY002 (PySINDy draws windows from the global generator)
     library = ps.WeakPDELibrary(
         polynomials, spatiotemporal_grid=times, K=_TEST_FUNCTIONS, is_uniform=True

@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def measure(seeds: int) -> list[Line] | None:
     return [*lines, Line("lag of the rates behind the angles", text=lag)]
 
 
-def forecast_lines(label: str, model: og.OrthoReg, test: og.Dataset) -> list[Line]:
+def forecast_lines(label: str, model: Any, test: og.Dataset) -> list[Line]:
     """RMS errors of both angles over the first second of each piece, beside the authors'."""
     lines = []
     for number, (forecast, run, authors) in enumerate(

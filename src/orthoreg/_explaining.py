@@ -65,7 +65,8 @@ def explanation_of(
         given = data = in_states_of(model, data)
         model._variables(data, None)  # refuses other names
         timed = data.with_clock() if functions_of_time else data
-        if int(timed.run_lengths.max()) > _FEWEST_STEPS:
+        in_time = timed.derivatives is None
+        if in_time and int(timed.run_lengths.max()) > _FEWEST_STEPS:
             judgements = _judged_by_trajectories(model, timed, atoms, goes_on)
         else:
             judgements = _judged_by_rows(model, measurements(loss, timed), atoms, goes_on)

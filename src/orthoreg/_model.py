@@ -212,7 +212,7 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         >>> x = np.exp(-t) + 0.02 * np.random.default_rng(0).standard_normal(200)
         >>> model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(np.exp(-1.1 * t)[:, None], t=t)
         >>> model.equations(), model.refine(x[:, None], t=t).equations()
-        (["x0' = -1.100 x0"], ["x0' = -0.9888 x0"])
+        (["x0' = -1.100 x0"], ["x0' = -0.9887 x0"])
         """
         check_is_fitted(self)
         self._check_equations()
@@ -610,7 +610,7 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         >>> x = np.cos(t)[:, None]  # the velocity is missing
         >>> summary = og.OrthoReg(og.Polynomial(1)).fit(x, t=t).summary(x, t=t)
         >>> summary.verdict.code, [one.code for one in summary.advice]
-        ('not-explained', ['second-order'])
+        ('not-explained', ['second-order', 'explain'])
         """
         from .summary import forecast_sample
         from .summary._summarize import summarize

@@ -30,6 +30,7 @@ class AbstractReading(AbstractExports):
     selection_: SelectionResult | None
     refinement_: Refinement | None
     accepted_: tuple[dict[str, Any], ...]
+    input_interpolation_: dict[str, str]
     _of_rows: Uncertainty | None
     _evidence: TermEvidence | None
     _runs: Runs | None = None  # noisy ones, for intervals of a fit that did not follow them

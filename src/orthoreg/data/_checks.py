@@ -18,6 +18,8 @@ LARGEST = 1e150
 _DATES = "Convert them to seconds (or days) since the start of each run."
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+BURST = 20
+"""Rows. Gaps between parts that are shorter on average are those of samples taken in bursts."""
 GAP = 10.0
 """A step this many times as long as those around it is a gap."""
 
@@ -291,7 +293,8 @@ def cut_at_gaps(
     and the number of parts of each run.
 
     Random times of sampling have no such step, other than recordings that were joined. A cut that
-    would leave a part too short to be differentiated is not made.
+    would leave a part too short to be differentiated is not made, nor are cuts between short bursts
+    of samples, which are a way of sampling.
     """
     cuts, counts = [], []
     for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
@@ -299,6 +302,8 @@ def cut_at_gaps(
         for cut in first + 1 + np.flatnonzero(_longer_than(times[first:last], multiple, np.max)):
             if cut - begins[-1] >= SHORTEST and last - cut >= SHORTEST:
                 begins.append(int(cut))
+        if len(begins) > 1 and last - first < len(begins) * BURST:
+            begins = [first]
         cuts += begins
         counts.append(len(begins))
     if len(cuts) == len(counts):

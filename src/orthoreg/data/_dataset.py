@@ -50,7 +50,7 @@ class Dataset:
         where each run begins, and what it is called.
     state_names, input_names, time_name, group_name, units, source
         of columns, and of the table that they came from.
-    velocity_of, estimated, notes, clock, filled
+    velocity_of, estimated, notes, clock, filled, unused
         as above.
 
     Examples

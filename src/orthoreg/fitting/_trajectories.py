@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 
 from .._field import HybridField
+from .._progress import step
 from .._switched import jumping_terms, switching_terms
 from .._typing import Mask
 from ..augmentations import Zero
@@ -97,15 +98,16 @@ def _refined(
     elif not known.systems or switching_terms(start):
         return fit
     coloured = None if matched is None else matched.coloured
-    found = refine(
-        start,
-        runs.data,
-        interpolation=runs.interpolation,
-        bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
-        knowledge=known,
-        noise=None if coloured is None else np.sqrt(coloured.variance),
-        matched=matched,
-    )
+    with step("Matching trajectories"):
+        found = refine(
+            start,
+            runs.data,
+            interpolation=runs.interpolation,
+            bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
+            knowledge=known,
+            noise=None if coloured is None else np.sqrt(coloured.variance),
+            matched=matched,
+        )
     refined = _with_field(recipe, fit, found.field, rows)
     return replace(
         refined, refinement=found, inclusion=None if matched is None else matched.inclusion

@@ -239,6 +239,6 @@ def _one_step(
     by = np.moveaxis(S, 2, 0)
     if not weighted:
         return by
-    basis = np.stack([found.basis for found in at], axis=1)  # M 3 H
+    basis = np.stack([np.asarray(found.basis) for found in at], axis=1)  # M 3 H
     parts = [by[..., count + 3 * i : count + 3 * (i + 1)] @ basis for i in range(len(weighted))]
     return np.concatenate([by[..., :count], *parts, by[..., -n:]], axis=2)

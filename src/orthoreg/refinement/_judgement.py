@@ -142,6 +142,7 @@ def _matched(
     margin = limits.CONSTANT_MARGIN * np.abs(problem.old)
     bounds = np.stack([problem.old - margin, problem.old + margin])
     prior = Prior(problem.old, np.zeros(len(p)))
+    solution: Solution | None = None
     for _ in range(2):  # the weights of the states are those that the first match leaves
         try:
             solution = match_segments(
@@ -156,6 +157,7 @@ def _matched(
         p, guess = solution.p, solution.normal.states
         sigma = problem.noise(guess, segments, solution.normal.sound, 0.0)
         sigma = np.maximum(sigma, floor)
+    assert solution is not None
     scaled = solution.normal.growth / problem.sizes[:, None] * problem.sizes
     growth = np.linalg.norm(scaled, ord=2, axis=(1, 2))
     return solution, float(np.median(growth[solution.normal.sound])), sigma

@@ -124,9 +124,8 @@ class _Lifted:
             with np.errstate(all="ignore"):
                 near, by = linearized(slope, len(p), own, part, self._nodes[i], self._substeps)
                 inside = ((own >= box.low) & (own <= box.high)).all(axis=(0, 1))
-                sound = inside & np.isfinite(by).all(axis=(1, 2, 3)) & np.isfinite(near).all(
-                    axis=(0, 1)
-                )  # fmt: skip
+                finite = np.isfinite(by).all(axis=(1, 2, 3)) & np.isfinite(near).all(axis=(0, 1))
+                sound = np.asarray(inside & finite)
                 near = np.where(sound, near, own)
                 apart = ((near - own) / self._scale) ** 2 * part.weight[:, None]
             normals.append(normal_equations(

@@ -45,6 +45,7 @@ def linearize(
     with np.errstate(all="ignore"):
         near, by = linearized(slope, len(p), states, segments, nodes, substeps)
     sound = np.isfinite(near).all(axis=(0, 1)) & np.isfinite(by).all(axis=(1, 2, 3))
+    sound = np.asarray(sound)
     if not sound.any():
         return None
     each = sigma[:, None] * problem.relative(segments) * np.ones_like(near)

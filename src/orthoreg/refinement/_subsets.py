@@ -68,12 +68,13 @@ def descend(
     """The set from which no added, removed or exchanged term leads to a lower score,
     RSS / (2 temperature) plus the price of each term."""
     support = support | always
+    near = neighbours(quadratic, support, candidates, always)
     for _ in range(MAX_MOVES):
-        near = neighbours(quadratic, support, candidates, always)
         gain, move = _best_move(near, price, temperature)
         if not gain > 1e-9:
             break
         support = support ^ np.isin(np.arange(len(support)), move)
+        near = neighbours(quadratic, support, candidates, always)
     score = near.rss / (2 * temperature) + float(price[support].sum())
     return score, support, near
 

@@ -222,7 +222,8 @@ def _scores(
 ) -> Scores:
     learned = subject.learned
     found = assess(subject.field, subject.certificate, subject.labels, seen)
-    if data is not None and subject.interpolation is not None:
+    in_time = data is not None and data.derivatives is None
+    if data is not None and in_time and subject.interpolation is not None:
         found = judged(found, subject.field, data, subject.interpolation)
     equations = tuple(found[c] for c in learned)
     values: dict[str, Any] = {}
