@@ -171,6 +171,8 @@ def _misfits(problem: Problem, segments: Segments, solution: Solution) -> tuple[
     floor = limits.MISFIT_FLOOR
     if switched(problem.field) is not None:
         floor = limits.MISFIT_FLOOR_SWITCHED
+    if np.any(np.asarray(problem.field.weights)):
+        floor = limits.MISFIT_FLOOR_RESIDUAL
     every = np.broadcast_to(np.isfinite(relative), residuals.shape)
     return tuple(
         _misfit(residuals[:, c], counted & every[:, c], problem.sizes[c], floor)
