@@ -88,4 +88,4 @@ def test_probabilities_are_those_of_noise():
         assert match is not None and match.inclusion is not None
         found[noise] = match.inclusion[0]
     assert found[1e-3][1] > 0.99 and found[1e-3][2] > 0.99 and found[1e-3][0] < 0.3
-    assert found[0.1][1] > 0.9 and 0.01 < found[0.1][2] < 0.9
+    assert found[0.1][1] > 0.9 and 0.001 < found[0.1][2] < 0.9

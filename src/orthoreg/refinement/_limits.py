@@ -47,8 +47,8 @@ BLOCK = 4_000_000
 
 SEARCH_ROWS = 3000
 """Rows. Sets of terms are compared on at most so many: enough to separate terms at 5% noise."""
-SYMBOL = 1.0
-"""Nats per symbol of a term, the price of a less simple formula."""
+SYMBOL = 1.5
+"""Nats per symbol of a term, the price of a less simple formula, as in the search for formulas."""
 CLOSE = 1.0
 """Nats. Sets whose linearized score is this close to the current one are matched as well."""
 MAX_PROPOSALS = 4

@@ -105,10 +105,10 @@ class _Search:
         self._noise = np.maximum(left / (1 - smooth.leverage), 1e-300)
         sizes = data.states.std(axis=0)
         self._sizes, self._measured = np.where(sizes > 0, sizes, 1.0), data.is_measured
-        self._price = np.array(
-            [0.5 * np.log(data.n_samples) + limits.SYMBOL * complexity(t)
-             for t in field.features.terms]
-        )  # fmt: skip
+        # one term among K: the extended information criterion [Chen and Chen 2008]
+        each = 0.5 * np.log(data.n_samples) + np.log(len(field.features.terms))
+        symbols = np.array([complexity(term) for term in field.features.terms])
+        self._price = each + limits.SYMBOL * symbols
         self._rows = np.full(data.n_states, float(data.n_samples))
         self._coloured: Noise | None = None
         self._centered: CenteredTerms | None = None
