@@ -73,6 +73,8 @@ class _Profile:
         if most < 1.0:
             return 1.0  # the bound ends the interval before
         at, solution = 1.0, self._solution(j, reach, None)
+        if not solution.converged:
+            return 1.0  # its misfit is not that of the profile
         risen = solution.normal.cost - self._least
         if abs(risen / goal - 1) < CURVED_COST:
             return 1.0

@@ -158,7 +158,12 @@ def _result(
             covariance=follows @ known.covariance @ follows.T,
             degrees_of_freedom=freedom,
             bounds=constants.limits(bounds, knowledge),
-            stretch=constants.spread_out(profiled(problem, stage, bounds, freedom)),
+            stretch=constants.spread_out(
+                # a profile knows nothing of a misfit beyond noise, which the sandwich is for
+                np.ones((constants.count, 2))
+                if known.is_sandwich
+                else profiled(problem, stage, bounds, freedom)
+            ),
         ),
         is_sandwich=known.is_sandwich,
         noise=stage.sigma,
