@@ -128,7 +128,8 @@ def _with_field(recipe: Recipe, fit: Fit, field: HybridField, rows: AnyRows) -> 
 def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match | None:
     """The equations whose trajectories follow the runs best. Where even these leave more than
     noise, those of the fit, which extrapolate better than what imitates a missing term; None where
-    much is missing: matching would distort the constants of equations that are right."""
+    much is missing: matching would distort the constants of equations that are right. Equations
+    that the user gave completely are matched whatever they leave."""
     alone = fit.field.without_residual()
     found = choose_structure(
         alone,
@@ -140,7 +141,9 @@ def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match |
     )
     if found is None or found.misfit < _EXPLAINED:
         return found
-    return replace(found, field=alone, inclusion=None) if found.misfit < _NEARLY else None
+    all_given = len({*known.complete, *runs.data.given_rates}) == len(alone.features.mask)
+    matched = all_given or found.misfit < _NEARLY
+    return replace(found, field=alone, inclusion=None) if matched else None
 
 
 def candidate_terms(fit: Fit) -> Mask:
