@@ -185,6 +185,9 @@ def _evidence(model: AbstractModel, resamples: int, seed: int) -> TermEvidence:
             "bootstrap needs the moments that the terms were chosen from; an adapted model has "
             "none, and a model file does not keep them. Take the model that fit returned."
         )
-    found = term_evidence(selected, model.field_.features, resamples=resamples, seed=seed)
+    found = term_evidence(
+        selected, model.field_.features, probability=model._inclusion, resamples=resamples,
+        seed=seed,
+    )  # fmt: skip
     assert found is not None
     return model._with_noise(found)

@@ -165,20 +165,20 @@ class AbstractReading(AbstractExports):
         """What resamples and trajectories say about the terms, found once; None where no selection
         chose them, and runs are not noisy."""
         if self._evidence is None and self.selection_ is not None:
-            self._evidence = term_evidence(self.selection_, self.field_.features)
+            self._evidence = term_evidence(
+                self.selection_, self.field_.features, probability=self._inclusion
+            )
         if self._evidence is None:
             return evidence_of_trajectories(self, self._trajectories())
         return self._with_noise(self._evidence)
 
     def _with_noise(self, found: TermEvidence) -> TermEvidence:
-        """The evidence with the intervals of the estimates, and with probabilities that account for
-        the noise of the measurements, where trajectories give them."""
+        """The evidence with the intervals of the estimates."""
         estimates = self._estimates()
         interval = found.interval
         if estimates is not None:
             interval = estimates.coefficient_intervals(self.coefficients_)
-        probability = found.probability if self._inclusion is None else self._inclusion
-        return replace(found, interval=interval, probability=probability)
+        return replace(found, interval=interval)
 
     def _estimates(self) -> Uncertainty | None:
         """The constants with their joint covariance, which all intervals are read from: by matched

@@ -93,7 +93,7 @@ def evidence_of_trajectories(model: Any, matched: Refinement | None) -> TermEvid
     z = matched.values[:count] / np.maximum(matched.standard_errors[:count], 1e-300)
     for place, gain in zip(matched.places, z**2 - np.log(matched.rows_used), strict=True):
         probability[place] = 1 / (1 + np.exp(-np.clip(gain, -50, 50) / 2))
-    return TermEvidence(support, probability, ends, ())
+    return TermEvidence(support, probability, ends, (), from_trajectories=True)
 
 
 def _trajectories(model: Any, X: Any, t: Any, u: Any) -> Dataset:

@@ -112,7 +112,12 @@ def evidence_parts(
     if evidence is None:
         return None, {}
     pairs = [encode(dataclasses.asdict(pair)) for pair in evidence.pairs]
-    return {"support": evidence.support.tolist(), "confounded": pairs}, {
+    entries = {
+        "support": evidence.support.tolist(),
+        "confounded": pairs,
+        "from_trajectories": evidence.from_trajectories,
+    }
+    return entries, {
         "evidence.probability": evidence.probability,
         "evidence.interval": evidence.interval,
     }
@@ -134,7 +139,8 @@ def evidence_from_parts(
         if not (0 <= pair.equation < shape[0] and 0 <= min(pair.term, pair.other)
                 and max(pair.term, pair.other) < shape[1]):  # fmt: skip
             raise ModelFileError("The model file is inconsistent: a confounded term is none.")
-    return TermEvidence(support, probability, interval, pairs)
+    matched = bool(entries.get("from_trajectories", False))
+    return TermEvidence(support, probability, interval, pairs, matched)
 
 
 def _check_field(field: HybridField) -> None:

@@ -33,8 +33,9 @@ _MOST_ROWS = 20_000  # that a residual is tried on
 _FEWEST_ROWS = 40
 _NO_WORSE = 1.02  # of the error without a residual, with one that stays
 _BETTER = 0.98  # where the rows are noisy, which a residual may have learned
-_EXPLAINED = 1.2  # times the noise variance: a misfit that leaves nothing for a residual
-_NEARLY = 4.0  # the same: one with which trajectories still say what constants are
+_NEARLY = (
+    4.0  # times the noise variance: a misfit with which trajectories still say what constants are
+)
 _LOST = 0.7  # standard deviations: forecasts that tell nothing
 
 
@@ -67,7 +68,7 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
         jumps = switching_terms(bare.field)
         if not jumps:
             matched = _followed(recipe, bare, runs, known)
-        if _explains(matched):
+        if matched is not None and matched.leaves_white_noise:
             result = bare
     if result is None:
         result = fit(recipe, rows)
@@ -79,11 +80,6 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
     if jumps:
         return replace(result, refinement=Refinement(result.field, False, _not_matched(jumps)))
     return _refined(recipe, result, rows, runs, known, matched)
-
-
-def _explains(matched: Match | None) -> bool:
-    """Whether equations alone leave no more than white noise."""
-    return matched is not None and matched.misfit < _EXPLAINED and matched.coloured is None
 
 
 def _refined(
@@ -139,7 +135,7 @@ def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match |
         bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
         knowledge=known,
     )
-    if found is None or found.misfit < _EXPLAINED:
+    if found is None or found.leaves_noise:
         return found
     all_given = len({*known.complete, *runs.data.given_rates}) == len(alone.features.mask)
     matched = all_given or found.misfit < _NEARLY

@@ -1,7 +1,7 @@
 """Whether a field's trajectories leave more than noise, from which verdict and advice follow."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -42,12 +42,13 @@ class Misfit:
 @dataclass(frozen=True)
 class Judgement:
     """The misfit of each state (None where it was not measured) over segments of so many `rows`
-    and so much `time`; `covers_runs` says that these are whole runs."""
+    and so much `time`; `errors_grow` says that over longer ones small errors of the initial state
+    grow more than `HORIZON_GROWTH` times."""
 
     states: tuple[Misfit | None, ...]
     rows: int
     time: float
-    covers_runs: bool
+    errors_grow: bool = False
 
     @property
     def exceeds_noise(self) -> bool:
@@ -76,24 +77,21 @@ def judge(
     states, result = problem.smoothed, None
     assert states is not None
     p, sigma = problem.old, _first_sigma(problem)
-    schedule = lengths(problem, limits.JUDGED)
     with np.errstate(all="ignore"):
-        for length in schedule:
+        for length in lengths(problem, limits.JUDGED):
             segments = cut(some, length, 10 * limits.SEARCH_ROWS)
             found = _matched(problem, segments, p, states, sigma)
             if found is None:
                 break
             solution, growth, sigma = found
             if result is not None and growth > limits.HORIZON_GROWTH:
+                result = replace(result, errors_grow=True)
                 break
             p = solution.p
             states = np.array(states)
             states[segments.rows] = np.moveaxis(solution.normal.states, 1, 2)
             time = float(np.median(segments.steps.sum(axis=0)))
-            whole = length == schedule[-1] and length >= int(some.run_lengths.max()) - 1
-            result = Judgement(
-                _misfits(problem, segments, solution), segments.length + 1, time, whole
-            )
+            result = Judgement(_misfits(problem, segments, solution), segments.length + 1, time)
             if result.exceeds_noise:
                 break
     return result

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._field import HybridField
+from ._limits import EXCESS
 
 _TEMPERED = 60  # values that count where the misfit is more than twice the noise
 
@@ -37,6 +38,15 @@ class Match:
     length: int = 4
     coloured: Noise | None = None
     inclusion: Float[np.ndarray, "c K"] | None = None
+
+    @property
+    def leaves_noise(self) -> bool:
+        """Whether the misfit is that of the noise, white or correlated."""
+        return self.misfit < EXCESS
+
+    @property
+    def leaves_white_noise(self) -> bool:
+        return self.leaves_noise and self.coloured is None
 
 
 def misfit(ratio: float, rows: float) -> float:

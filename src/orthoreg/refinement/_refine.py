@@ -50,8 +50,9 @@ def refine(
     do not count. The weights' prior is normal around what they were, with the variance that makes
     the data most probable: what trajectories do not determine stays.
 
-    Kept only if forecasts of held-out runs, or of the end of a single one, are no worse; where it
-    is the weights that make them worse, these stay and the constants alone are refined. The gate
+    Kept if the field was `matched` within noise, or if forecasts of held-out runs, or of the end of
+    a single one, are no worse; where it is the weights that make them worse, these stay and the
+    constants alone are refined. The gate
     of refined weights opens further where they forecast runs beyond the others better than it. What
     `knowledge` gives stays as well, and relations and bounds hold. A misfit of the size of `noise`,
     the standard deviations of the states' noise, is no reason to end with shorter segments. A field
@@ -88,8 +89,11 @@ def refine(
             return _as_it_was(
                 field, "its trajectories do not follow the data even over a few steps"
             )
-        show(0.7, "(held-out runs)")
-        chosen, found = _checked(problem, stages, smooth, ends)
+        if matched is not None and matched.leaves_white_noise:
+            chosen, found = stages[-1], None
+        else:
+            show(0.7, "(held-out runs)")
+            chosen, found = _checked(problem, stages, smooth, ends)
         if chosen is not None:
             result = _result(problem, (chosen, stages[0]), found, ends, knowledge)
             if not constants.weighted:
@@ -101,6 +105,7 @@ def refine(
             field, data, interpolation=interpolation, bounds=bounds, residual=False,
             knowledge=knowledge, noise=noise, matched=matched,
         )  # fmt: skip
+    assert found is not None
     return _refused(field, found, stages[-1])
 
 
@@ -131,11 +136,12 @@ def _checked(
 def _result(
     problem: Problem,
     stages: tuple[Stage, Stage],
-    found: Comparison,
+    found: Comparison | None,
     bounds: Float[np.ndarray, "2 P"],
     knowledge: Knowledge | None,
 ) -> Refinement:
-    """What the last of two stages gives, the other being the first of all."""
+    """What the last of two stages gives, the other being the first of all; `found` is how it
+    forecasts held-out data, where this was looked at."""
     stage, first = stages
     constants, data = problem.constants, problem.data
     field = constants.write(problem.field, stage.p)
@@ -146,11 +152,13 @@ def _result(
     used = len(np.unique(stage.segments.rows[stage.segments.weight > 0]))
     some = "" if used >= data.n_samples else f", {used:,} of {data.n_samples:,} rows"
     rows = stage.segments.length + 1
+    status = f"refined on segments of {rows} rows{some}"
+    if found is not None:
+        status += f": forecast error {_percent(found.before)} -> {_percent(found.after)}"
     return Refinement(
         field=field,
         kept=True,
-        status=f"refined on segments of {rows} rows{some}: forecast error "
-        f"{_percent(found.before)} -> {_percent(found.after)}",
+        status=status,
         uncertainty=Uncertainty(
             places=tuple(zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)),
             parameters=tuple(field.features.parameters[i] for i in constants.inner),
@@ -167,8 +175,8 @@ def _result(
         ),
         is_sandwich=known.is_sandwich,
         noise=stage.sigma,
-        error_before=found.before,
-        error_after=found.after,
+        error_before=np.nan if found is None else found.before,
+        error_after=np.nan if found is None else found.after,
         segment_rows=rows,
         rows_used=used,
     )
@@ -205,5 +213,5 @@ def _percent(error: float) -> str:
 def matched_result(problem: Problem, stage: Stage, first: Stage) -> Refinement:
     """Return the constants of a stage with their covariance, without a check on held-out data."""
     free = np.tile([[-np.inf], [np.inf]], problem.constants.size)
-    result = _result(problem, (stage, first), Comparison(np.nan, np.nan), free, None)
+    result = _result(problem, (stage, first), None, free, None)
     return replace(result, status=f"matched to segments of {result.segment_rows} rows")

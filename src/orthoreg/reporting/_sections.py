@@ -64,8 +64,7 @@ def _equations(data: ReportData) -> str:
         )
     known = any(term.probability for one in data.equations for term in one.terms)
     key = (
-        "Below each term: the 95 % interval of its coefficient, and how often resamples of the "
-        "runs choose the term."
+        "Below each term: the 95 % interval of its coefficient, and the probability of the term."
         if known
         else "No intervals are known for these terms."
     )
@@ -273,7 +272,7 @@ def _coefficients(data: ReportData) -> str:
         return f"<h2>Coefficients</h2>{_term_table(data)}"
     known = any(low is not None for one in data.coefficients for low in one.low)
     words = "with their 95 % intervals" if known else "without intervals, which are not known"
-    hollow = "; a hollow dot is a term that some resamples choose and the model does not use"
+    hollow = "; a hollow dot is a less probable term that the model does not use"
     left_out = any(not used for one in data.coefficients for used in one.used)
     pick = ""
     if sum(len(one.names) for one in data.coefficients) > _LINES:

@@ -15,25 +15,34 @@ from ._result import SelectionResult
 @final
 @dataclass(frozen=True, eq=False)
 class TermEvidence:
-    """For each equation and term how often resamples choose it, and the 95 % interval of its
-    coefficient, not a number where none is known; `support` are the terms chosen on all data,
-    `pairs` those that these confound."""
+    """For each equation and term its probability, and the 95 % interval of its coefficient, not a
+    number where none is known; `support` are the terms chosen on all data, `pairs` those that these
+    confound. Probabilities come from the scores of term sets on trajectories, or else are the
+    shares of resamples that choose the term."""
 
     support: Bool[np.ndarray, "c K"]
     probability: Float[np.ndarray, "c K"]
     interval: Float[np.ndarray, "c K 2"]
     pairs: tuple[ConfoundedPair, ...]
+    from_trajectories: bool = False
 
 
 @step("Bootstrapping the terms")
 def term_evidence(
-    selected: SelectionResult, features: Any, *, resamples: int = 300, seed: int = 0
+    selected: SelectionResult,
+    features: Any,
+    *,
+    probability: Float[np.ndarray, "c K"] | None = None,
+    resamples: int = 300,
+    seed: int = 0,
 ) -> TermEvidence | None:
     """The evidence of a selection, without intervals; None where it did not keep what the terms
-    were chosen from."""
+    were chosen from. Resamples are drawn unless the probabilities are known from trajectories."""
     if selected.evidence is None:
         return None
-    probability = inclusion(selected, selected.evidence, resamples=resamples, seed=seed)
+    matched = probability is not None
+    if probability is None:
+        probability = inclusion(selected, selected.evidence, resamples=resamples, seed=seed)
     pairs = confounded_pairs(selected, selected.evidence, features)
     unknown = np.where(selected.support[:, :, None], np.nan, np.zeros(2))
-    return TermEvidence(selected.support, probability, unknown, tuple(pairs))
+    return TermEvidence(selected.support, probability, unknown, tuple(pairs), matched)

@@ -72,15 +72,13 @@ def advise(
     motion = seen.motion
     if data is None or motion is None:
         return tuple(found)
-    size = np.sqrt(np.maximum(seen.size, 1e-300))
     late = lag(motion.data)
     if late is not None:
         found.append(late)
-    if all(one.status in _GOOD for one in scores.equations):
-        size = np.full_like(size, np.inf)  # noise in derivatives did no harm
-    loud = _noise(data, motion, size)
-    if loud is not None:
-        found.append(loud)
+    if any(one.status not in _GOOD for one in scores.equations):
+        loud = _noise(data, motion, np.sqrt(np.maximum(seen.size, 1e-300)))
+        if loud is not None:
+            found.append(loud)
     found += _limits(field, data, motion.noise_level, scores)
     unexplained = [
         one.equation

@@ -119,8 +119,8 @@ def term_table(summary: Summary) -> Any:
         rows.append((*names, *_numbers(one)))
     columns = ("coefficient", "95 % interval", "probability")
     words = ("equation and term",) if apart else ("equation", "term")
-    title = "Terms (probability: bootstrap over runs)"
-    found = table(title, (*words, *columns), rows, words=len(words))
+    source = "score on trajectories" if summary.matched_terms else "bootstrap over runs"
+    found = table(f"Terms (probability: {source})", (*words, *columns), rows, words=len(words))
     return Group(found, *(Text(f"  {pair.text}") for pair in summary.confounded))
 
 

@@ -168,6 +168,7 @@ def summarize(
         ),
         scores=scores,
         terms=terms,
+        matched_terms=subject.evidence is not None and subject.evidence.from_trajectories,
         confounded=_confounded(subject),
         certificate=certificate,
         orthogonality=float(subject.certificate.orthogonality),
@@ -239,7 +240,7 @@ def _scores(
 
 
 def term_rows(subject: Subject) -> tuple[TermRow, ...]:
-    """The terms in use, and those that some resample chose."""
+    """The terms in use, and those that have some probability."""
     field, evidence = subject.field, subject.evidence
     coefficients = np.asarray(field.coefficients)
     rows = []

@@ -86,7 +86,8 @@ class EquationScore:
     themselves are uncertain by. `trajectory_error` and `trajectory_noise` are what trajectories of
     `trajectory_rows` rows leave of the measured state, and what noise alone would leave, in its
     standard deviation; `trajectory_alone` is the first without the residual. `exceeds_noise` says
-    whether they leave more than noise. None where it was not measured. `status` is what follows, in
+    whether they leave more than noise. None where it was not measured. `errors_grow` says that
+    longer trajectories amplify small errors of the initial state. `status` is what follows, in
     words `sentence`.
     """
 
@@ -104,6 +105,7 @@ class EquationScore:
     trajectory_alone: float | None = None
     trajectory_rows: int | None = None
     exceeds_noise: bool | None = None
+    errors_grow: bool = False
 
 
 @final
@@ -160,7 +162,8 @@ class Summary:
     """What is said about a model: print it, or take its parts.
 
     `source` names the data, None where the summary is of the fit alone. `advice` is in order of
-    promise; `scores` are the numbers that verdict and advice are decided from.
+    promise; `scores` are the numbers that verdict and advice are decided from. `matched_terms` says
+    that probabilities of terms come from trajectories, not from resamples.
     """
 
     equations: tuple[str, ...]
@@ -177,6 +180,7 @@ class Summary:
     samples: int | None = None
     paths: tuple[PathRow, ...] = ()
     correlations: tuple[CorrelatedEstimates, ...] = ()
+    matched_terms: bool = False
 
     def __str__(self) -> str:
         from ._render import as_text

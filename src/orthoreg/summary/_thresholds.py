@@ -16,7 +16,7 @@ STILL = 1e-9  # a rate that over the whole time changes less of a state's size i
 FEWEST_ROWS = 10  # with fewer, nothing is judged
 
 # -- terms and residual --------------------------------------------------------------------
-LIKELY = 0.5  # a term in use that fewer resamples choose is named in the verdict
+LIKELY = 0.5  # a less probable term in use is named in the verdict
 NOTABLE = 0.05  # probability of a term that was left out, from which on it is shown
 LEAST_ERROR = 1e-8  # errors are roots of differences of squares: rounding below this
 NEGLIGIBLE_OVERLAP = 1e-6  # overlap of a residual that is orthogonal

@@ -50,6 +50,7 @@ def _with_misfit(
         trajectory_alone=None if without is None else without.error,
         trajectory_rows=whole.rows,
         exceeds_noise=own.exceeds_noise,
+        errors_grow=whole.errors_grow,
     )
     if not own.exceeds_noise:
         status = "explained"

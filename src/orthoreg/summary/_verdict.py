@@ -178,7 +178,7 @@ def forecasts_fail(scores: Scores) -> bool:
 
 
 def uncertain_terms(terms: Sequence[TermRow]) -> list[TermRow]:
-    """Terms in use that fewer than half of the resamples choose."""
+    """Terms in use with a probability below one half."""
     return [
         one
         for one in terms
@@ -187,7 +187,7 @@ def uncertain_terms(terms: Sequence[TermRow]) -> list[TermRow]:
 
 
 def _ended(text: str, scores: Scores, terms: Sequence[TermRow], *, joint: str) -> str:
-    """The sentence with what forecasts and resamples add to it."""
+    """The sentence with what forecasts and probabilities add to it."""
     text += _forecast_words(scores, joint)
     doubtful = uncertain_terms(terms)
     if doubtful:
@@ -210,7 +210,9 @@ def _forecast_words(scores: Scores, joint: str) -> str:
         if scores.forecast_error is None:
             return f"{link}{ending}"
         return f"{link}{ending}, the others are off by {percent(scores.forecast_error)}"
-    return f"{link}forecasts of whole runs are off by {percent(scores.forecast_error or 0.0)}"
+    text = f"{link}forecasts of whole runs are off by {percent(scores.forecast_error or 0.0)}"
+    grow = fail and any(one.errors_grow and not one.exceeds_noise for one in scores.equations)
+    return f"{text}, because small errors of the initial state grow" if grow else text
 
 
 def _errors(found: Sequence[EquationScore], where: str) -> str:

@@ -41,8 +41,7 @@ def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
         "chaotic",
         f"The system is chaotic: nearby states part by a factor of e in {1 / exponent:.2g} {unit} "
         f"(largest Lyapunov exponent {exponent:.2g}). Forecasts cannot last longer than about "
-        f"{lasts:.2g} {unit}; judge the model by its derivatives, and forecast from new "
-        f"measurements.",
+        f"{lasts:.2g} {unit}; forecast anew from recent measurements.",
     )
 
 
