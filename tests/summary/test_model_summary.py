@@ -56,7 +56,7 @@ DEFECTS = {
     ),
     "chaotic": lambda: runs_of(lorenz, starts(3, [-8, -8, 20], [8, 8, 30]), 20, 1000,
                                ["x", "y", "z"]),
-    "noise": lambda: swings(noise=0.08),
+    "noise": lambda: swings(noise=0.8),
     "few-rows": lambda: runs_of(driven, [[1.0, 0.0]], 2, 12, ["x", "v"], inputs=np.sin),
 }  # fmt: skip
 
@@ -68,6 +68,12 @@ def test_each_defect_is_advised_on_first(code):
         summary = summary_of(DEFECTS[code]())
     assert codes(summary)[0] == code and set(codes(summary)) <= set(CODES)
     assert all(one.text.endswith(".") for one in summary.advice)
+
+
+def test_noise_is_no_defect_of_a_model_that_explains_the_rest():
+    summary = summary_of(swings(noise=0.2))
+    assert summary.verdict.code == "explained" and "which is noise" in summary.verdict.text
+    assert codes(summary) == []
 
 
 def test_the_input_that_was_missing_mends_the_verdict():

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 
 from ..data import Rows, held_out_rows
 from ._constants import Constants
-from ._levenberg import fit_starts
+from ._lifted import match_starts
 from ._problem import Problem
 from ._segments import from_rows
 from ._stages import Stage, run_stage
@@ -107,8 +107,7 @@ def forecast_errors(
     guess = np.moveaxis(smooth[early.rows], 2, 1)
     field = problem.constants.write(problem.field, p)
     given = replace(problem, field=field, constants=Constants.none())
-    evaluate = given.evaluator(early, stage.substeps, guess)
-    starts = fit_starts(evaluate, none, guess[0].copy(), stage.sigma, most=_MOST_EVALUATIONS)
+    starts = match_starts(given, early, stage.substeps, guess, stage.sigma, most=_MOST_EVALUATIONS)
     # as a user's forecast has it: with the gate
     forecast = replace(given, gated=True)
     states, sound = forecast.simulate(none, starts, segments, stage.substeps)

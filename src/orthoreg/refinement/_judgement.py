@@ -117,11 +117,20 @@ def _problem(
     )
 
 
+def _floor(field: HybridField) -> float:
+    """The systematic misfit, in standard deviations of a state, that counts as none."""
+    if np.any(np.asarray(field.weights)):
+        return limits.MISFIT_FLOOR_RESIDUAL
+    return limits.MISFIT_FLOOR if switched(field) is None else limits.MISFIT_FLOOR_SWITCHED
+
+
 def _first_sigma(problem: Problem) -> Float[np.ndarray, " n"]:
     """What smoothing took away, but at least the floor; infinite where a state was not measured."""
     assert problem.smoothed is not None
     left = (problem.data.states - problem.smoothed).std(axis=0)
-    return np.where(problem.measured, np.maximum(left, limits.MISFIT_FLOOR * problem.sizes), np.inf)
+    return np.where(
+        problem.measured, np.maximum(left, _floor(problem.field) * problem.sizes), np.inf
+    )
 
 
 def _matched(
@@ -134,7 +143,7 @@ def _matched(
     """The segments from their best starts, by how much errors of these grow (the median), and the
     standard deviation of each state's residuals; None where some are not followed."""
     guess = np.moveaxis(states[segments.rows], 2, 1)
-    floor = limits.MISFIT_FLOOR * problem.sizes
+    floor = _floor(problem.field) * problem.sizes
     accuracy = limits.JUDGED_ACCURACY * floor
     substeps = problem.substeps(p, guess[0], guess, segments, accuracy)
     margin = limits.CONSTANT_MARGIN * np.abs(problem.old)
@@ -166,11 +175,7 @@ def _misfits(problem: Problem, segments: Segments, solution: Solution) -> tuple[
     relative = problem.relative(segments)
     residuals = (problem.states_of(segments) - normal.states) / relative
     counted = (segments.weight > 0) & normal.sound
-    floor = limits.MISFIT_FLOOR
-    if switched(problem.field) is not None:
-        floor = limits.MISFIT_FLOOR_SWITCHED
-    if np.any(np.asarray(problem.field.weights)):
-        floor = limits.MISFIT_FLOOR_RESIDUAL
+    floor = _floor(problem.field)
     every = np.broadcast_to(np.isfinite(relative), residuals.shape)
     return tuple(
         _misfit(residuals[:, c], counted & every[:, c], problem.sizes[c], floor)

@@ -8,8 +8,6 @@ from jaxtyping import Float
 
 from ._normal import Normal
 
-_FIRST_DAMPING = 1e-3
-_ENOUGH = 0.01  # gain for each segment, from which on starts are sought further
 _RIDGE = 1e-13  # of a diagonal: what rounding needs
 
 
@@ -35,34 +33,6 @@ class Solution(NamedTuple):
 
 
 Evaluate = Callable[[np.ndarray, np.ndarray, np.ndarray], Normal]
-
-
-def fit_starts(
-    evaluate: Evaluate,
-    p: Float[np.ndarray, " P"],
-    starts: Float[np.ndarray, "n B"],
-    sigma: Float[np.ndarray, " n"],
-    *,
-    most: int,
-) -> Float[np.ndarray, "n B"]:
-    """The best starts for given constants; every segment goes its own way."""
-    normal = evaluate(p, starts, sigma)
-    damping = np.full(len(normal.costs), _FIRST_DAMPING)
-    for _ in range(most):
-        diagonal = np.einsum("bii->bi", normal.ss)
-        added = damping[:, None] * diagonal + np.where(diagonal > 0, _RIDGE * diagonal, 1.0)
-        ss = normal.ss + np.eye(len(starts)) * added[:, None]
-        moves = np.linalg.solve(ss, normal.s_scores.sum(axis=1)[..., None])[..., 0].T
-        trial = starts + moves
-        found = evaluate(p, trial, sigma)
-        better = found.costs < normal.costs
-        gained = float((normal.costs - found.costs)[better].sum())
-        damping = np.where(better, 0.1 * damping, 10 * damping)
-        starts = np.where(better, trial, starts)
-        if gained < _ENOUGH * len(better):
-            break
-        normal = found if better.all() else evaluate(p, starts, sigma)
-    return starts
 
 
 def starts_alone(normal: Normal) -> Float[np.ndarray, "n B"]:

@@ -57,7 +57,29 @@ def match_segments(
     determine what the motion leaves open. Ends once a full step is
     expected to gain less than `tolerance` and the gaps are closed, or after `most` steps; what was
     not closed by then is integrated from the starts."""
-    lifted = _Lifted(problem, segments, substeps, sigma)
+    point, converged = _minimum(
+        _Lifted(problem, segments, substeps, sigma), p, states, prior, bounds, most, tolerance,
+        told, is_measured,
+    )  # fmt: skip
+    starts = point.normal.states[0]
+    if point.gap < limits.NEARLY_CLOSED:
+        return Solution(point.p, starts, point.normal, converged)
+    evaluate = problem.evaluator(segments, substeps, point.normal.states)
+    return Solution(point.p, starts, evaluate(point.p, starts, sigma), False)
+
+
+def _minimum(
+    lifted: "_Lifted",
+    p: Float[np.ndarray, " P"],
+    states: Float[np.ndarray, "T n B"],
+    prior: Prior,
+    bounds: Float[np.ndarray, "2 P"],
+    most: int,
+    tolerance: float,
+    told: Callable[[], None] = lambda: None,
+    is_measured: bool = False,
+) -> tuple[_Point, bool]:
+    """The last point of the descent, and whether it converged."""
     point = lifted.at(p, states)
     damping, converged = limits.FIRST_DAMPING, False
     for _ in range(most):
@@ -84,11 +106,27 @@ def match_segments(
             damping = max(damping * 10, limits.FIRST_DAMPING)
             if damping > limits.LARGEST_DAMPING:
                 break
-    starts = point.normal.states[0]
-    if point.gap < limits.NEARLY_CLOSED:
-        return Solution(point.p, starts, point.normal, converged)
-    evaluate = problem.evaluator(segments, substeps, point.normal.states)
-    return Solution(point.p, starts, evaluate(point.p, starts, sigma), False)
+    return point, converged
+
+
+def match_starts(
+    problem: Problem,
+    segments: Segments,
+    substeps: int,
+    states: Float[np.ndarray, "T n B"],
+    sigma: Float[np.ndarray, " n"],
+    *,
+    most: int,
+) -> Float[np.ndarray, "n B"]:
+    """The initial states from which the field of a problem without free constants follows the
+    segments best; those of `states` where none are found."""
+    none = np.zeros(0)
+    point, _ = _minimum(
+        _Lifted(problem, segments, substeps, sigma), none, states, Prior(none, none),
+        np.zeros((2, 0)), most, limits.STARTS_TOLERANCE * segments.count,
+    )  # fmt: skip
+    found = point.normal.states[0]
+    return np.where(np.isfinite(found), found, states[0])
 
 
 @final

@@ -31,6 +31,9 @@ NEARLY_CLOSED = 0.3
 PRIOR_WIDTH = 2.0
 """Standard deviation of the prior of a constant, in the value that it comes with. Constants that
 the data determine to 10% keep 0.25% of what they came with."""
+STARTS_TOLERANCE = 1e-3
+"""Half a squared standard error for each segment. Initial states of forecasts are good enough once
+a step gains less."""
 GAP_WEIGHT = 0.1
 """Dimensionless. Weight of squared gaps beside squared misfits when a step is accepted: the next
 step closes small gaps."""

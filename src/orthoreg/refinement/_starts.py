@@ -9,7 +9,7 @@ from .._field import HybridField
 from ..data import Dataset
 from ..smoothing import noise_level, smooth
 from ._constants import Constants
-from ._levenberg import fit_starts
+from ._lifted import match_starts
 from ._problem import Problem
 from ._segments import from_rows
 
@@ -40,6 +40,6 @@ def starting_states(
     none = np.zeros(0)
     with np.errstate(all="ignore"):
         substeps = problem.substeps(none, guess[0], guess, segments, _ACCURACY * sizes)
-        evaluate = problem.evaluator(segments, substeps, guess)
-        found = fit_starts(evaluate, none, guess[0].copy(), sigma, most=_MOST_EVALUATIONS)
-    return np.where(np.isfinite(found), found, guess[0]).T
+        return match_starts(
+            problem, segments, substeps, guess, sigma, most=_MOST_EVALUATIONS
+        ).T  # fmt: skip
