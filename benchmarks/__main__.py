@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    ablations,
     adaptation,
     beyond,
     defaults,
@@ -40,6 +41,7 @@ BENCHMARKS = {
     "knowledge": knowledge,
     "dysts": dysts,
     "truth": truth,
+    "ablations": ablations,
 }
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -77,13 +79,13 @@ def write_pages() -> None:
     write_tables("residuals", residuals.residuals_table)
     write_tables("defaults", defaults.defaults_tables)
     write_tables("beyond", beyond.beyond_table)
-    for name, benchmark in (("scale", scale), ("dysts", dysts), ("truth", truth)):
+    for name in ("scale", "dysts", "truth", "ablations"):
         record = RECORDS / f"{name}.json"
         if record.exists():
-            text = benchmark.page(json.loads(record.read_text()))
+            text = BENCHMARKS[name].page(json.loads(record.read_text()))
             earlier = RECORDS / f"{name}_before.json"
             if earlier.exists():
-                text += "\n" + benchmark.before(json.loads(earlier.read_text()))
+                text += "\n" + BENCHMARKS[name].before(json.loads(earlier.read_text()))
             (DOCS / f"{name}.md").write_text(text)
 
 

@@ -9,7 +9,7 @@ from benchmarks.revision import source_revision
 from ._cases import cases
 from ._page import before, page, render
 
-__all__ = ["before", "measure", "page", "render"]
+__all__ = ["before", "cases", "measure", "page", "render"]
 
 CPU_LIMIT = 300.0  # seconds for a fit with its summary
 STORE = Path(__file__).parents[1] / "records" / "partial" / "truth.jsonl"

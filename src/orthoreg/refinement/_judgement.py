@@ -165,9 +165,7 @@ def _matched(
         sigma = problem.noise(guess, segments, solution.normal.sound, 0.0)
         sigma = np.maximum(sigma, floor)
     assert solution is not None
-    scaled = solution.normal.growth / problem.sizes[:, None] * problem.sizes
-    growth = np.linalg.norm(scaled, ord=2, axis=(1, 2))
-    return solution, float(np.median(growth[solution.normal.sound])), sigma
+    return solution, problem.growth_along(solution.normal), sigma
 
 
 def _misfits(problem: Problem, segments: Segments, solution: Solution) -> tuple[Misfit | None, ...]:

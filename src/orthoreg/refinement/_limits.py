@@ -31,6 +31,11 @@ NEARLY_CLOSED = 0.3
 PRIOR_WIDTH = 2.0
 """Standard deviation of the prior of a constant, in the value that it comes with. Constants that
 the data determine to 10% keep 0.25% of what they came with."""
+MATCH_GROWTH = 1000.0
+"""Dimensionless. Along segments on which errors of the initial state grow more, the likelihood has
+many local maxima, and its curvature at one of them says little about the distance to the truth.
+Intervals of ten chaotic flows cover as they should for 30 to 1e4, and too little without a limit;
+at 30 some are a third wider."""
 STARTS_TOLERANCE = 1e-3
 """Half a squared standard error for each segment. Initial states of forecasts are good enough once
 a step gains less."""

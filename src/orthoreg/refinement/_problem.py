@@ -178,6 +178,12 @@ class Problem:
         sigma = np.maximum(sigma / np.sqrt(free), least * self.sizes)
         return np.where(self.measured, sigma, np.inf)
 
+    def growth_along(self, normal: Normal) -> float:
+        """How many times small errors of the initial state grow along a segment (the median)."""
+        scaled = normal.growth / self.sizes[:, None] * self.sizes
+        growth = np.linalg.norm(scaled[normal.sound], ord=2, axis=(1, 2))
+        return float(np.median(growth)) if len(growth) else np.inf
+
     def misfit(
         self, states: Float[np.ndarray, "T n B"], segments: Segments, sound: np.ndarray
     ) -> Float[np.ndarray, " n"]:

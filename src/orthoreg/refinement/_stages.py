@@ -74,8 +74,9 @@ def all_stages(
     """The stages that converged, and the states of all rows as the last one has them. Segments
     begin near `states`, by default those that were measured.
 
-    The first stage whose misfit jumps, or in which trajectories run away, is the end: noise or
-    chaos allow no longer segments.
+    The first stage whose misfit jumps, in which trajectories run away, or along whose segments
+    errors of the initial state grow more than `MATCH_GROWTH` times, is the end: noise or chaos
+    allow no longer segments.
     """
     smooth = np.array(problem.data.states if states is None else states)
     p, precision = problem.old, first_precision(problem)
@@ -88,6 +89,8 @@ def all_stages(
             told=lambda i=i: told(i / len(schedule)), effort=effort,
         )  # fmt: skip
         if not is_followed(problem, stages[-1] if stages else None, stage, effort):
+            break
+        if stages and problem.growth_along(stage.solution.normal) > limits.MATCH_GROWTH:
             break
         stages.append(stage)
         p, precision = stage.p, stage.precision
