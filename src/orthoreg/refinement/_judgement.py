@@ -10,8 +10,6 @@ from jaxtyping import Bool, Float
 from .._field import HybridField
 from .._switched import switched
 from ..data import Dataset
-from ..losses import smooth_states
-from ..smoothing import noise_growth
 from . import _limits as limits
 from ._constants import Constants
 from ._levenberg import Prior, Solution
@@ -68,8 +66,7 @@ def judge(
     more than `HORIZON_GROWTH` times along them. None where trajectories cannot be followed.
     """
     rows = limits.JUDGED_ROWS_RESIDUAL if np.any(field.weights) else limits.SEARCH_ROWS
-    some = data.some_runs(rows)
-    some = some.only(np.arange(some.n_samples) < rows)
+    some = data.at_most(rows)
     problem = _problem(field, some, interpolation)
     if problem is None:
         return None
@@ -105,7 +102,6 @@ def _problem(
     measured, sizes = data.is_measured, data.states.std(axis=0)
     if int(data.run_lengths.max()) < limits.JUDGED_ROWS or not sizes[measured].any():
         return None
-    smoothed = smooth_states(data).values
     fixed = [data.state_names.index(name) for name in data.velocity_of]
     return Problem(
         field,
@@ -114,8 +110,8 @@ def _problem(
         dict(interpolation or dict.fromkeys(data.input_names, "cubic")),
         np.where(sizes > 0, sizes, 1.0),
         measured,
-        growth=noise_growth(data.states, smoothed),
-        smoothed=smoothed,
+        growth=data.plan.growth,
+        smoothed=data.plan.smoothed,
     )
 
 

@@ -10,7 +10,6 @@ from jaxtyping import Bool, Float
 
 from .._field import HybridField
 from ..data import Dataset
-from ..losses import smooth_states
 from ..simulation import Inputs, run_inputs
 from ..smoothing import relative_variance
 from ._constants import Constants
@@ -86,7 +85,7 @@ class Problem:
     def _relative(self) -> Float[np.ndarray, "N n"] | None:
         found = None
         if self.growth is not None and self.growth.any():
-            smoothed = smooth_states(self.data).values if self.smoothed is None else self.smoothed
+            smoothed = self.data.plan.smoothed if self.smoothed is None else self.smoothed
             found = np.sqrt(relative_variance(smoothed, self.growth))
         if self.data.filled is None:
             return found

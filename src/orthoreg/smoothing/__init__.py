@@ -17,8 +17,8 @@ from ._polynomial import parabola_slopes as parabola_slopes
 from ._polynomial import polynomial_weights as polynomial_weights
 from ._polynomial import weighted_sum as weighted_sum
 from ._polynomial import windows as windows
-from ._smooth import Smooth as Smooth
-from ._smooth import smooth as smooth
+from ._smooth import Smoother as Smoother
+from ._smooth import best_smoother as best_smoother
 from ._test_functions import Windows as Windows
 from ._test_functions import bump_windows as bump_windows
 from ._velocities import EXACT as EXACT

@@ -8,7 +8,6 @@ from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset
 from ..differentiation import AbstractDifferentiator
-from ..smoothing import noise_level
 
 MOST_ROWS = 4000  # that are differentiated
 _RULED_ROWS, _RULED_STRETCHES = 600, 5  # that a rule of differentiation is chosen on
@@ -52,10 +51,12 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
     long = data.run_lengths >= max(_SHORTEST, differentiation.min_points)
     if not long.any():
         return None
+    whole = data
     data, run = stretches(data[long], MOST_ROWS)
+    data = data.planned_as(whole)
     rule = _rule(data, differentiation)
     if data.derivatives is None:
-        noise, is_white = noise_level(data.times, data.states, data.offsets)
+        noise, is_white = np.array(data.plan.noise), np.array(data.plan.is_noise)
         slopes = rule.slopes(data)
         curvature = rule.slopes(replace(data, states=slopes))
         slope_noise, curvature_noise = _after(rule, data, slopes, curvature, noise)
@@ -65,7 +66,7 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
         slopes = np.array(data.derivatives)
         given = replace(data, states=slopes, derivatives=None)
         curvature = rule.slopes(given)
-        level, is_noise = noise_level(given.times, given.states, given.offsets)
+        level, is_noise = given.plan.noise, given.plan.is_noise
         level = np.where(is_noise & (level < _UNORDERED * slopes.std(axis=0)), level, 0.0)
         slope_noise, curvature_noise = level**2, _after(rule, given, curvature, curvature, level)[0]
     for position, velocity in data.given_rates.items():
