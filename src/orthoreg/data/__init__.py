@@ -14,7 +14,6 @@ from ._plan import CLEAN as CLEAN
 from ._plan import Plan as Plan
 from ._plan import outliers_of as outliers_of
 from ._plan import repaired as repaired
-from ._plan import smoothed_states as smoothed_states
 from ._rows import Rows as Rows
 from ._rows import place_in_run as place_in_run
 from ._rows import thinned as thinned

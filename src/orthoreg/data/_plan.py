@@ -111,6 +111,11 @@ class Plan:
         """The noise variance of each value relative to the mean of its state."""
         return relative_variance(self.smoothed, self.growth)
 
+    @property
+    def variance(self) -> Float[np.ndarray, "N n"]:
+        """The noise variance of each value; zero where a state was not measured."""
+        return self.smoother.noise**2 * self.relative_variance
+
     # -- outliers ------------------------------------------------------------------------
 
     @cached_property
@@ -130,30 +135,15 @@ class Plan:
 
     @_decision
     def smoother(self) -> Smoother:
-        """The polynomials that smooth measured states."""
-        measured = self.clean.states[:, self.data.is_measured]
-        return best_smoother(self.data.times, measured, self.data.offsets)
+        """The polynomials that smooth measured states. Velocities that were made from positions
+        are smooth already."""
+        clean = self.clean
+        return best_smoother(clean.times, clean.states, clean.offsets, clean.is_measured)
 
     @cached_property
     def smoothed(self) -> Float[np.ndarray, "N n"]:
         """The states without outliers and most of their noise."""
-        return smoothed_states(self.clean, self.smoother)
-
-    @_decision
-    def variance(self) -> Float[np.ndarray, " n"]:
-        """The noise variance of each state, from rows left out of smoothing; zero where a state
-        was not measured."""
-        return self._of_states(self.smoother.noise**2)
-
-    @_decision
-    def leverage(self) -> Float[np.ndarray, " n"]:
-        """The weight of a value in its own smoothed one."""
-        return self._of_states(self.smoother.leverage)
-
-    def _of_states(self, measured: Float[np.ndarray, " m"]) -> Float[np.ndarray, " n"]:
-        result = np.zeros(self.data.n_states)
-        result[self.data.is_measured] = measured
-        return result
+        return self.smoother(self.clean.times, self.clean.states, self.clean.offsets)
 
     # -- derivatives and windows -----------------------------------------------------------
 
@@ -174,7 +164,7 @@ class Plan:
             return self.parent.half_widths(order)
         if order not in self._half_widths:
             some = self.clean.some_runs(_MOST_ROWS)
-            self._half_widths[order] = best_half_widths(some, self.variance, order)
+            self._half_widths[order] = best_half_widths(some, self.smoother.noise**2, order)
         return self._half_widths[order]
 
 
@@ -186,17 +176,8 @@ def outliers_of(data: Dataset, columns: Bool[np.ndarray, " m"] | None = None) ->
 
 def repaired(data: Dataset, outliers: Outliers) -> Dataset:
     """The runs with outliers replaced by polynomials through their neighbours."""
-    return _with_measured(data, outliers.repaired) if outliers.is_outlier.any() else data
-
-
-def smoothed_states(clean: Dataset, smoother: Smoother) -> Float[np.ndarray, "N n"]:
-    """The states of runs without outliers, smoothed. Velocities that were made from positions are
-    smooth already."""
-    measured = clean.states[:, clean.is_measured]
-    return _with_measured(clean, smoother(clean.times, measured, clean.offsets)).states
-
-
-def _with_measured(data: Dataset, measured: Float[np.ndarray, "N m"]) -> Dataset:
+    if not outliers.is_outlier.any():
+        return data
     states = np.array(data.states)
-    states[:, data.is_measured] = measured
+    states[:, data.is_measured] = outliers.repaired
     return replace(data, states=states)

@@ -21,8 +21,7 @@ class Samples(NamedTuple):
 
     @classmethod
     def of(cls, data: Dataset) -> "Samples":
-        variance = data.plan.variance * data.plan.relative_variance
-        return cls(data.states, variance + (FLOOR * data.states.std(axis=0)) ** 2)
+        return cls(data.states, data.plan.variance + (FLOOR * data.states.std(axis=0)) ** 2)
 
     def misfit(self, states: Float[np.ndarray, "N n"]) -> Float[np.ndarray, " n"]:
         """How far states are from what was measured, in variances of the noise."""

@@ -83,11 +83,9 @@ def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c
     with them. To it comes what the noise left in smoothed states makes of
     the other side, about as large a share of the target as of the states."""
     windows = moving(data, bump_windows(data.times, data.offsets, width, Weak().order))
-    variance, share = data.plan.variance * data.plan.relative_variance, 0.0
-    for window, c in zip(data.plan.smoother.window, np.flatnonzero(data.is_measured), strict=True):
-        kept = _KEPT / max(float(window), 1.0)
-        size = max(float(np.mean(data.states[:, c] ** 2)), 1e-300)
-        share += kept * float(np.mean(variance[:, c])) / size
+    variance = data.plan.variance
+    size = np.maximum(np.mean(data.states**2, axis=0), 1e-300)
+    share = float((_KEPT / data.plan.smoother.window * variance.mean(axis=0) / size).sum())
     result = np.asarray(windows.slope.multiply(windows.slope) @ variance)
     place = {name: c for c, name in enumerate(data.state_names)}
     bent = windows.curvature.multiply(windows.curvature)

@@ -17,7 +17,6 @@ from ..data import (
     Rows,
     outliers_of,
     repaired,
-    smoothed_states,
     weak_targets,
 )
 from ..smoothing import Smoother, Windows, bump_windows
@@ -112,7 +111,8 @@ class Weak(AbstractLoss):
         found = [windows for windows in found if len(windows)]
         if not found:
             raise _too_short(data, min(self.widths))
-        return joined([self._rows(clean, points, chosen.variance, one) for one in found])
+        variance = chosen.smoother.noise**2
+        return joined([self._rows(clean, points, variance, one) for one in found])
 
     def _rows(
         self,
@@ -170,7 +170,6 @@ class WeakChoices:
 
     outlier_columns: Bool[np.ndarray, " m"]
     smoother: Smoother
-    variance: Float[np.ndarray, " n"]
     rest: Rest
     most_rest: tuple[float | None, ...]
 
@@ -180,12 +179,13 @@ class WeakChoices:
         assert isinstance(loss.widths, tuple)
         plan, rest = data.plan, Rest.of(data)
         most = tuple(rest.most_of_width(data, h, loss.order) for h in loss.widths)
-        return cls(plan.outliers.columns, plan.smoother, plan.variance, rest, most)
+        return cls(plan.outliers.columns, plan.smoother, rest, most)
 
 
 def _observe_chunk(loss: Weak, chosen: WeakChoices, data: Dataset) -> Rows:
     clean = repaired(data, outliers_of(data, chosen.outlier_columns))
-    return loss._observe(chosen, clean, smoothed_states(clean, chosen.smoother), data)
+    points = chosen.smoother(clean.times, clean.states, clean.offsets)
+    return loss._observe(chosen, clean, points, data)
 
 
 def joined(parts: list[Rows]) -> Rows:

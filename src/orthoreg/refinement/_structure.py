@@ -98,7 +98,7 @@ class _Search:
         self._smoothed, self._growth = plan.smoothed, plan.growth
         self._relative = plan.relative_variance
         left = ((data.states - plan.smoothed) ** 2 / self._relative).mean(axis=0)
-        self._noise = np.maximum(left / (1 - plan.leverage), 1e-300)
+        self._noise = np.maximum(left / (1 - plan.smoother.leverage), 1e-300)
         sizes = data.states.std(axis=0)
         self._sizes, self._measured = np.where(sizes > 0, sizes, 1.0), data.is_measured
         # one term among K: the extended information criterion [Chen and Chen 2008]

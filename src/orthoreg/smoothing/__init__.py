@@ -5,7 +5,6 @@ from ._noise_growth import noise_growth as noise_growth
 from ._noise_growth import relative_variance as relative_variance
 from ._outliers import Outliers as Outliers
 from ._outliers import find_outliers as find_outliers
-from ._outliers import outliers as outliers
 from ._polynomial import equal_step_slopes as equal_step_slopes
 from ._polynomial import equal_step_weights as equal_step_weights
 from ._polynomial import have_equal_steps as have_equal_steps

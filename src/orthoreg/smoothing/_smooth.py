@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from ._polynomial import (
     equal_step_weights,
@@ -64,16 +64,20 @@ def best_smoother(
     times: Float[np.ndarray, " N"],
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
+    columns: Bool[np.ndarray, " n"] | None = None,
 ) -> Smoother:
-    """The sliding polynomial for each column that best predicts rows left out."""
+    """For each column, or only for `columns`, the polynomial that best predicts rows left out."""
+    chosen = np.arange(values.shape[1]) if columns is None else np.flatnonzero(columns)
+    noise = np.zeros(values.shape[1])
+    window, degree = np.ones((2, values.shape[1]), dtype=np.int64)
     usual = int(np.median(np.diff(offsets)))
     candidates = [(w, d) for d in _DEGREES for w in _WINDOWS if d + 1 < w <= max(usual, 5)]
+    values = values[:, chosen]
     errors = np.stack([left_out_errors(times, values, offsets, w, d) for w, d in candidates])
-    if not np.isfinite(errors).any():  # samples in bursts, which no polynomial can be fitted to
-        alone = np.ones(values.shape[1], dtype=np.int64)
-        return Smoother(np.zeros(values.shape[1]), alone, alone)
-    window, degree = np.array(candidates)[errors.argmin(axis=0)].T
-    return Smoother(np.sqrt(errors.min(axis=0)), window, degree)
+    if np.isfinite(errors).any():  # no polynomial can be fitted to samples in bursts
+        window[chosen], degree[chosen] = np.array(candidates)[errors.argmin(axis=0)].T
+        noise[chosen] = np.sqrt(errors.min(axis=0))
+    return Smoother(noise, window, degree)
 
 
 def polynomial_values(

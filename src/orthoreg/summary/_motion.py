@@ -10,7 +10,6 @@ from ..data import Dataset
 from ..differentiation import AbstractDifferentiator
 
 MOST_ROWS = 4000  # that are differentiated
-_RULED_ROWS, _RULED_STRETCHES = 600, 5  # that a rule of differentiation is chosen on
 _STRETCHES = 10  # that a long run is cut into, when not all of it is looked at
 _SHORTEST = 5  # rows of a run that has a second derivative
 _UNORDERED = 0.5  # of a column's standard deviation: more is no noise, the rows are in no order
@@ -54,7 +53,7 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
     whole = data
     data, run = stretches(data[long], MOST_ROWS)
     data = data.planned_as(whole)
-    rule = _rule(data, differentiation)
+    rule = differentiation.rule(data)
     if data.derivatives is None:
         noise, is_white = np.array(data.plan.noise), np.array(data.plan.is_noise)
         slopes = rule.slopes(data)
@@ -88,29 +87,17 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
     )
 
 
-def _rule(data: Dataset, differentiation: AbstractDifferentiator) -> AbstractDifferentiator:
-    """The rule that some rows choose, or all of them where it does not fit the others."""
-    some, _ = stretches(data, _RULED_ROWS, count=_RULED_STRETCHES)
-    rule = differentiation.rule(some)
-    equal = [part.has_equal_steps(tolerance=1e-9).all() for part in (some, data)]
-    if data.run_lengths.min() < rule.min_points or equal[0] != equal[1]:
-        return differentiation.rule(data)
-    return rule
-
-
-def stretches(
-    data: Dataset, most: int, *, count: int = _STRETCHES
-) -> tuple[Dataset, Int[np.ndarray, " R"]]:
-    """At most so many rows: all runs, or some of them, or about `count` stretches of some of them.
+def stretches(data: Dataset, most: int) -> tuple[Dataset, Int[np.ndarray, " R"]]:
+    """At most so many rows: all runs, or some of them, or stretches of some of them.
 
     With them comes the number of the run that each is from.
     """
     if data.n_samples <= most:
         return data, np.arange(data.n_runs)
     mean = data.n_samples / data.n_runs
-    n_runs = min(data.n_runs, max(int(most / mean), count))
+    n_runs = min(data.n_runs, max(int(most / mean), _STRETCHES))
     chosen = np.unique(np.linspace(0, data.n_runs - 1, n_runs).astype(int))
-    each = -(-count // len(chosen))
+    each = -(-_STRETCHES // len(chosen))
     length = max(most // (each * len(chosen)), _SHORTEST)
     rows, origin = [], []
     for run in chosen:
