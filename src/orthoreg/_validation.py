@@ -178,7 +178,7 @@ def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRow
         ends = rows.point_extent.range[:, : len(some.state_names)]
         warn_constant(ends, some.state_names, some.source)
     else:
-        rows = (used.observe if some is data else used.settled(some))(data)
+        rows = used.observe(data)
     return rows, {
         "loss_": used,
         "state_names_": some.state_names,

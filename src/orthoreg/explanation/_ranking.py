@@ -56,19 +56,15 @@ class Ranking:
 
     def __init__(self, data: Dataset, interpolation: Mapping[str, str], *, longest: int = _LONGEST):
         data = data.at_most(_MOST_ROWS).plan.clean
-        plan, noisy = data.plan, data.plan.is_noisy
-        smoothed, growth = (plan.smoothed, plan.growth) if noisy else (None, None)
-        self._matcher = Matcher(data, interpolation, growth, smoothed, prune=noisy, longest=longest)
+        plan = data.plan
+        self._matcher = Matcher(data, interpolation, longest)
         floor = np.maximum(_CLEAN * data.states.std(axis=0), 1e-300)
         self._noise = np.where(plan.is_noise, np.maximum(plan.noise, floor), floor)
+        self.is_noisy = plan.is_noisy
         self._measured, self._count = data.is_measured, float(data.n_samples)
         self._variance = np.maximum(data.states.var(axis=0), 1e-300)
         self._found: list[tuple[Combination, Matched]] = []
         self._settled: set[frozenset[tuple[int, str]]] = set()
-
-    @property
-    def is_noisy(self) -> bool:
-        return self._matcher.prune
 
     def add(self, one: Combination) -> None:
         """Matches one combination, unless one of the same terms was matched on all lengths."""

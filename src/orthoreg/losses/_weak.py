@@ -87,7 +87,7 @@ class Weak(AbstractLoss):
         if self.widths is None:
             return self.rule(data).observe(data)
         plan = data.plan
-        return self._observe(WeakChoices.of(data, self), plan.clean, plan.smoothed, data)
+        return self._observe(WeakChoices.of(data.sample, self), plan.clean, plan.smoothed, data)
 
     def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
         loss = self.rule(data)

@@ -70,8 +70,7 @@ def judge(
     problem = _problem(field, some, interpolation)
     if problem is None:
         return None
-    states, result = problem.smoothed, None
-    assert states is not None
+    states, result = some.plan.smoothed, None
     p, sigma = problem.old, _first_sigma(problem)
     schedule = lengths(problem, limits.JUDGED)
     with np.errstate(all="ignore"):
@@ -110,15 +109,13 @@ def _problem(
         dict(interpolation or dict.fromkeys(data.input_names, "cubic")),
         np.where(sizes > 0, sizes, 1.0),
         measured,
-        growth=data.plan.growth,
-        smoothed=data.plan.smoothed,
+        growing_noise=True,
     )
 
 
 def _first_sigma(problem: Problem) -> Float[np.ndarray, " n"]:
     """What smoothing took away, but at least the floor; infinite where a state was not measured."""
-    assert problem.smoothed is not None
-    left = (problem.data.states - problem.smoothed).std(axis=0)
+    left = (problem.data.states - problem.data.plan.smoothed).std(axis=0)
     return np.where(problem.measured, np.maximum(left, limits.MISFIT_FLOOR * problem.sizes), np.inf)
 
 

@@ -72,8 +72,7 @@ def refine(
         dict(interpolation or dict.fromkeys(data.input_names, "cubic")),
         np.where(spreads > 0, spreads, 1.0),
         measured,
-        growth=data.plan.growth,
-        smoothed=data.plan.smoothed,
+        growing_noise=True,
         expected=noise,
     )
     ends = constants.bounds(field, bounds or {}, knowledge)

@@ -95,8 +95,7 @@ class _Search:
         self._open = np.array(allowed) & ~known.given  # terms that may come and go
         self._open[kept] = False
         plan = data.plan
-        self._smoothed, self._growth = plan.smoothed, plan.growth
-        self._relative = plan.relative_variance
+        self._smoothed, self._relative = plan.smoothed, plan.relative_variance
         left = ((data.states - plan.smoothed) ** 2 / self._relative).mean(axis=0)
         self._noise = np.maximum(left / (1 - plan.smoother.leverage), 1e-300)
         sizes = data.states.std(axis=0)
@@ -335,7 +334,7 @@ class _Search:
         )
         return Problem(
             field, constants, self.data, self._interpolation, self._sizes, self._measured,
-            growth=self._growth, smoothed=self._smoothed,
+            growing_noise=True,
         )  # fmt: skip
 
     def _linearized(self, trial: _Trial) -> tuple[Problem, Quadratic] | None:
