@@ -12,11 +12,11 @@ from ..smoothing import (
     FEWEST_POINTS,
     Outliers,
     Smoother,
+    best_polynomial,
     best_smoother,
     find_outliers,
     noise_growth,
     noise_level,
-    preferred_polynomial,
     relative_variance,
 )
 from ._dataset import Dataset
@@ -156,7 +156,7 @@ class Plan:
             long = data.run_lengths[data.run_lengths >= FEWEST_POINTS]
             if found is None or found[0] <= long.min(initial=np.iinfo(np.int64).max):
                 return found
-        return preferred_polynomial(data.times, data.states[:, data.is_measured], data.offsets)
+        return best_polynomial(data.times, data.states[:, data.is_measured], data.offsets)
 
     def half_widths(self, order: int) -> tuple[float, ...]:
         """The half-widths of windows of the weak form with bumps of this order."""

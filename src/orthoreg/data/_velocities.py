@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import DataError
-from ..smoothing import SHORTEST, preferred_polynomial, velocities
+from ..smoothing import SHORTEST, best_polynomial, velocities
 from ._checks import check_names
 
 
@@ -24,7 +24,7 @@ def preferred_slopes(
     """The polynomial whose slopes are the velocities that were not measured, alone in a tuple."""
     places = [data.state_names.index(name) for name, rate in positions.items() if rate is None]
     some = data.sample
-    return (preferred_polynomial(some.times, some.states[:, places], some.offsets),)
+    return (best_polynomial(some.times, some.states[:, places], some.offsets),)
 
 
 def second_order(

@@ -24,5 +24,4 @@ from ._velocities import EXACT as EXACT
 from ._velocities import FEWEST_POINTS as FEWEST_POINTS
 from ._velocities import SHORTEST as SHORTEST
 from ._velocities import best_polynomial as best_polynomial
-from ._velocities import preferred_polynomial as preferred_polynomial
 from ._velocities import velocities as velocities
