@@ -137,3 +137,17 @@ def test_runs_are_sent_without_their_plan():
     sent = pickle.loads(pickle.dumps(data))
     assert "plan" not in vars(sent) and "sample" not in vars(sent)
     assert_array_equal(sent.states, data.states)
+
+
+def test_the_noise_of_a_part_grows_as_that_of_all_runs_does():
+    """Noise proportional to the state: runs with small states have less of it."""
+    rng, t = np.random.default_rng(0), np.linspace(0, 30, 600)
+    x = [a * (2 + np.column_stack([np.sin(t), np.cos(t)])) for a in (1.0, 0.1, 1.0, 0.1)]
+    data = og.Dataset.from_arrays(
+        [one * (1 + 0.05 * rng.standard_normal(one.shape)) for one in x], t
+    )
+    small = data[1].planned_as(data)
+    assert (data.plan.growth > 0.9).all()
+    assert_array_equal(small.plan.relative_variance, data.plan.relative_variance[600:1200])
+    share = np.sqrt(small.plan.variance.mean(axis=0)) / np.sqrt(np.mean(x[1] ** 2, axis=0))
+    assert_allclose(share, 0.05, rtol=0.3)

@@ -29,6 +29,8 @@ from ._view import view
 if TYPE_CHECKING:
     from ._plan import Plan
 
+_BY_ROW = ("times", "states", "inputs", "derivatives", "filled")
+
 
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -356,16 +358,8 @@ class Dataset:
         ends = list(zip(self.offsets[chosen], self.offsets[chosen + 1], strict=True))
         none = np.zeros(0, dtype=np.int64)
         rows = np.concatenate([none, *(np.arange(int(first), int(last)) for first, last in ends)])
-        return replace(
-            self,
-            times=self.times[rows],
-            states=self.states[rows],
-            inputs=None if self.inputs is None else self.inputs[rows],
-            derivatives=None if self.derivatives is None else self.derivatives[rows],
-            filled=None if self.filled is None else self.filled[rows],
-            offsets=np.cumsum([0, *(int(last - first) for first, last in ends)]),
-            labels=tuple(self.labels[r] for r in chosen),
-        )
+        offsets = np.cumsum([0, *(int(last - first) for first, last in ends)])
+        return self.at(rows, offsets, chosen)
 
     def some_runs(self, most_rows: int, fewest: int = 1) -> "Dataset":
         """Whole runs, evenly chosen, that hold about so many rows: all where these are no more,
@@ -390,15 +384,21 @@ class Dataset:
         rows = np.flatnonzero(chosen)
         run = self.run_of_row[rows]
         begins = np.flatnonzero((np.diff(rows, prepend=-2) > 1) | (np.diff(run, prepend=-1) > 0))
+        return self.at(rows, np.append(begins, len(rows)), run[begins])
+
+    def at(
+        self,
+        rows: Int[np.ndarray, " M"],
+        offsets: Int[np.ndarray, " bounds"],
+        runs: Int[np.ndarray, " R"],
+    ) -> "Dataset":
+        """These rows, as runs that begin at `offsets` and are called like `runs`."""
+        values = {name: getattr(self, name) for name in _BY_ROW}
         return replace(
             self,
-            times=self.times[rows],
-            states=self.states[rows],
-            inputs=None if self.inputs is None else self.inputs[rows],
-            derivatives=None if self.derivatives is None else self.derivatives[rows],
-            filled=None if self.filled is None else self.filled[rows],
-            offsets=np.append(begins, len(rows)),
-            labels=tuple(self.labels[r] for r in run[begins]),
+            **{name: None if array is None else array[rows] for name, array in values.items()},
+            offsets=offsets,
+            labels=tuple(self.labels[run] for run in runs),
         )
 
     def with_derivatives(self, derivatives: Float[np.ndarray, "N n"]) -> "Dataset":

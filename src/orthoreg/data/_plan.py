@@ -29,6 +29,7 @@ CLEAR = 0.1
 _MOST_ROWS = 20_000  # rows, in whole runs, on which windows and the growth of noise are decided
 
 T = TypeVar("T")
+Array = TypeVar("Array", bound=np.ndarray)
 
 
 def _decision(decide: Callable[["Plan"], T]) -> "cached_property[T]":
@@ -61,11 +62,8 @@ class Plan:
 
     @_decision
     def _level(self) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-        data = self.data
-        found = noise_level(data.times, data.states, data.offsets)
-        for array in found:
-            array.flags.writeable = False
-        return found
+        level, is_noise = noise_level(self.data.times, self.data.states, self.data.offsets)
+        return _read_only(level), _read_only(is_noise)
 
     @property
     def noise(self) -> Float[np.ndarray, " n"]:
@@ -101,15 +99,20 @@ class Plan:
         return largest
 
     @_decision
+    def _growth(self) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        some = self.data.some_runs(_MOST_ROWS)
+        smoothed = some.plan.smoothed
+        return _read_only(noise_growth(some.states, smoothed)), np.mean(smoothed**2, axis=0)
+
+    @property
     def growth(self) -> Float[np.ndarray, " n"]:
         """The share of each state's noise variance that grows with its square."""
-        some = self.data.some_runs(_MOST_ROWS)
-        return noise_growth(some.states, some.plan.smoothed)
+        return self._growth[0]
 
     @cached_property
     def relative_variance(self) -> Float[np.ndarray, "N n"]:
         """The noise variance of each value relative to the mean of its state."""
-        return relative_variance(self.smoothed, self.growth)
+        return _read_only(relative_variance(self.smoothed, *self._growth))
 
     @property
     def variance(self) -> Float[np.ndarray, "N n"]:
@@ -143,7 +146,8 @@ class Plan:
     @cached_property
     def smoothed(self) -> Float[np.ndarray, "N n"]:
         """The states without outliers and most of their noise."""
-        return self.smoother(self.clean.times, self.clean.states, self.clean.offsets)
+        clean = self.clean
+        return _read_only(self.smoother(clean.times, clean.states, clean.offsets))
 
     # -- derivatives and windows -----------------------------------------------------------
 
@@ -166,6 +170,11 @@ class Plan:
             some = self.clean.some_runs(_MOST_ROWS)
             self._half_widths[order] = best_half_widths(some, self.smoother.noise**2, order)
         return self._half_widths[order]
+
+
+def _read_only(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
 
 
 def outliers_of(data: Dataset, columns: Bool[np.ndarray, " m"] | None = None) -> Outliers:

@@ -110,15 +110,8 @@ def stretches(data: Dataset, most: int) -> tuple[Dataset, Int[np.ndarray, " R"]]
         rows += pieces
         origin += [run] * len(pieces)
     kept = np.concatenate(rows)
-    return replace(
-        data,
-        times=data.times[kept],
-        states=data.states[kept],
-        inputs=None if data.inputs is None else data.inputs[kept],
-        derivatives=None if data.derivatives is None else data.derivatives[kept],
-        offsets=np.cumsum([0, *(len(piece) for piece in rows)]),
-        labels=tuple(data.labels[run] for run in origin),
-    ), np.unique(origin, return_inverse=True)[1]
+    offsets = np.cumsum([0, *(len(piece) for piece in rows)])
+    return data.at(kept, offsets, np.array(origin)), np.unique(origin, return_inverse=True)[1]
 
 
 def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:
