@@ -329,14 +329,15 @@ class Dataset:
 
         return Plan(self, None if self.sample is self else self.sample.plan)
 
-    def planned_as(self, whole: "Dataset") -> "Dataset":
-        """The same runs, part of others, with the decisions of their plan."""
+    def planned_as(self, whole: "Dataset", rows: Bool[np.ndarray, " M"] | None = None) -> "Dataset":
+        """The same runs, part of others, with the decisions of their plan; `rows` are those of the
+        others that they are, if known."""
         from ._plan import Plan
 
         if self is whole:
             return self
         part = replace(self)
-        object.__setattr__(part, "plan", Plan(part, whole.plan))
+        object.__setattr__(part, "plan", Plan(part, whole.plan, rows))
         return part
 
     def __getstate__(self) -> dict[str, Any]:

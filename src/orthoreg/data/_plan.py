@@ -51,11 +51,12 @@ class Plan:
     other runs of the same system, takes all decisions from it: the size and growth of noise, the
     columns that may have outliers, polynomials and windows. Only outliers and smoothed values are
     those of its own runs. So the runs of a large table are treated as its sample is, and a part of
-    the runs as all of them are.
+    the runs as all of them are. If its rows are some `rows` of its parent, so are smoothed values.
     """
 
     data: Dataset
     parent: "Plan | None" = None
+    rows: Bool[np.ndarray, " M"] | None = None
     _half_widths: dict[int, tuple[float, ...]] = field(default_factory=dict, init=False)
 
     # -- noise ---------------------------------------------------------------------------
@@ -146,6 +147,8 @@ class Plan:
     @cached_property
     def smoothed(self) -> Float[np.ndarray, "N n"]:
         """The states without outliers and most of their noise."""
+        if self.parent is not None and self.rows is not None:
+            return _read_only(self.parent.smoothed[self.rows])
         clean = self.clean
         return _read_only(self.smoother(clean.times, clean.states, clean.offsets))
 

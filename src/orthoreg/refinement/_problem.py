@@ -49,7 +49,7 @@ class Problem:
 
     def only(self, rows: Bool[np.ndarray, " N"]) -> "Problem":
         """The same problem on some of the rows."""
-        return replace(self, data=self.data.only(rows).planned_as(self.data))
+        return replace(self, data=self.data.only(rows).planned_as(self.data, rows))
 
     @cached_property
     def old(self) -> Float[np.ndarray, " P"]:
