@@ -47,7 +47,6 @@ from .fitting import (
     with_row_uncertainty,
 )
 from .libraries import parameters_of
-from .losses import is_noisy
 from .physics import Knowledge, constant_values, with_rates
 from .refinement import starting_states
 from .simulation import Inputs, Rollout, chosen_interpolation, run_inputs, simulation_inputs
@@ -556,7 +555,7 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         columns = np.arange(data.run_lengths.max())
         rows = np.minimum(data.offsets[:-1, None] + columns, last[:, None])
         starts = data.states[data.offsets[:-1]]
-        if is_noisy(data):
+        if data.plan.is_noisy:
             starts = starting_states(self.field_, data, kinds)
         rollout = self._rollouts(starts, data.times[rows], run_inputs(data, kinds), rtol)
         return [

@@ -10,11 +10,10 @@ from jaxtyping import Float
 from ._errors import InputError
 from ._switched import switching_terms
 from ._validation import as_dataset, given_dataset, known_variables
-from .data import Dataset
+from .data import CLEAN, Dataset
 from .diagnostics import Certificate, certify
 from .fitting import Fit, Runs, describe
 from .libraries import parameter_bounds
-from .losses import CLEAN, is_noisy
 from .refinement import Refinement, refine
 from .selection import TermEvidence
 
@@ -51,7 +50,7 @@ def keeps_runs(fit: Fit, runs: Runs) -> bool:
         and runs.data.n_samples <= _MOST_KEPT
         and not np.any(np.asarray(fit.field.weights))
         and not switching_terms(fit.field)
-        and is_noisy(runs.data)
+        and runs.data.plan.is_noisy
     )
 
 

@@ -20,7 +20,6 @@ from .data import (
     Rows,
     as_numbers,
     concatenate,
-    deciding,
     warn_constant,
 )
 from .libraries import AbstractLibrary, names_variable
@@ -172,14 +171,14 @@ def _names(physics: Physics, name: str) -> bool:
 def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRows, dict[str, Any]]:
     """The rows of runs, with the names that they bring to the model. What is chosen by the data is
     chosen on so many runs as are needed, the same ones whether data are in memory or in chunks."""
-    some = data.sample if isinstance(data, ChunkedDataset) else deciding(data)
+    some = data.sample
     used = loss.rule(some)
     if isinstance(data, ChunkedDataset):
         rows = ChunkedRows.of(data, used.settled(some))
         ends = rows.point_extent.range[:, : len(some.state_names)]
         warn_constant(ends, some.state_names, some.source)
     else:
-        rows = (used.observe if some is data else used.settled(some))(data)
+        rows = used.observe(data)
     return rows, {
         "loss_": used,
         "state_names_": some.state_names,

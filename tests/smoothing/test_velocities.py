@@ -10,13 +10,12 @@ from orthoreg.smoothing import (
     best_polynomial,
     equal_step_slopes,
     polynomial_weights,
-    preferred_polynomial,
     velocities,
 )
 
 
 def preferred_velocities(times, values, offsets):
-    return velocities(times, values, offsets, preferred_polynomial(times, values, offsets))
+    return velocities(times, values, offsets, best_polynomial(times, values, offsets))
 
 
 def test_a_cubic_has_its_own_slope_on_any_times(rng):

@@ -7,7 +7,8 @@ import pytest
 from moving_systems import COMPLETE, complete, observed, pendulum, runs_of, starts, swings
 
 import orthoreg as og
-from orthoreg.summary._motion import motion_of, noise_level, rows_per_period, stretches
+from orthoreg.smoothing import noise_level
+from orthoreg.summary._motion import motion_of, rows_per_period, stretches
 from orthoreg.summary.diagnoses import few_rows, noise
 
 

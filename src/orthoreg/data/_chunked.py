@@ -13,6 +13,7 @@ from .._parallel import map_in_order, map_reduce
 from ._dataset import Dataset, concatenate
 from ._deciding import deciding_runs
 from ._notes import Note
+from ._plan import Plan
 
 CHUNK = 2**18
 """The rows of a chunk, unless another number is asked for."""
@@ -186,6 +187,11 @@ class ChunkedDataset:
                 self.sample.n_samples,
             ),
         )
+
+    @property
+    def plan(self) -> Plan:
+        """Noise, outliers, smoothing and windows, decided once on the sample."""
+        return self.sample.plan
 
     def __len__(self) -> int:
         return self.n_runs

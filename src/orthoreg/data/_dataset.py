@@ -2,8 +2,9 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, final
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -20,9 +21,15 @@ from ._checks import (
     cut_at_gaps,
     warn_constant,
 )
+from ._deciding import deciding_runs
 from ._notes import Note
 from ._velocities import second_order
 from ._view import view
+
+if TYPE_CHECKING:
+    from ._plan import Plan
+
+_BY_ROW = ("times", "states", "inputs", "derivatives", "filled")
 
 
 @final
@@ -307,6 +314,35 @@ class Dataset:
         """The mean time step of each run."""
         return mean_steps(self.times, self.offsets)
 
+    # -- deciding ------------------------------------------------------------------------
+
+    @cached_property
+    def sample(self) -> "Dataset":
+        """Some whole runs, about 131,072 rows, for decisions that do not need all data; the data
+        themselves where they have no more."""
+        return self[deciding_runs(self.run_lengths)]
+
+    @cached_property
+    def plan(self) -> "Plan":
+        """Noise, outliers, smoothing and windows, decided once on the sample."""
+        from ._plan import Plan
+
+        return Plan(self, None if self.sample is self else self.sample.plan)
+
+    def planned_as(self, whole: "Dataset", rows: Bool[np.ndarray, " M"] | None = None) -> "Dataset":
+        """The same runs, part of others, with the decisions of their plan; `rows` are those of the
+        others that they are, if known."""
+        from ._plan import Plan
+
+        if self is whole:
+            return self
+        part = replace(self)
+        object.__setattr__(part, "plan", Plan(part, whole.plan, rows))
+        return part
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
     # -- choosing ------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -318,42 +354,52 @@ class Dataset:
     def __getitem__(self, which: Any) -> "Dataset":
         """A run by its index, or several by a slice, a list or a mask."""
         chosen = np.atleast_1d(np.arange(self.n_runs)[which])
+        if np.array_equal(chosen, np.arange(self.n_runs)):
+            return self
         ends = list(zip(self.offsets[chosen], self.offsets[chosen + 1], strict=True))
         none = np.zeros(0, dtype=np.int64)
         rows = np.concatenate([none, *(np.arange(int(first), int(last)) for first, last in ends)])
-        return replace(
-            self,
-            times=self.times[rows],
-            states=self.states[rows],
-            inputs=None if self.inputs is None else self.inputs[rows],
-            derivatives=None if self.derivatives is None else self.derivatives[rows],
-            filled=None if self.filled is None else self.filled[rows],
-            offsets=np.cumsum([0, *(int(last - first) for first, last in ends)]),
-            labels=tuple(self.labels[r] for r in chosen),
-        )
+        offsets = np.cumsum([0, *(int(last - first) for first, last in ends)])
+        return self.at(rows, offsets, chosen)
 
     def some_runs(self, most_rows: int, fewest: int = 1) -> "Dataset":
         """Whole runs, evenly chosen, that hold about so many rows: all where these are no more,
-        and at least the `fewest`."""
+        and at least the `fewest`. The decisions of their plan are those of all runs."""
         if self.n_samples <= most_rows or self.n_runs <= fewest:
             return self
         count = max(int(most_rows / self.n_samples * self.n_runs), fewest)
-        return self[np.unique(np.linspace(0, self.n_runs - 1, count).astype(int))]
+        chosen = np.unique(np.linspace(0, self.n_runs - 1, count).astype(int))
+        return self[chosen].planned_as(self)
+
+    def at_most(self, rows: int) -> "Dataset":
+        """The same with no more than so many rows: the last run may be cut."""
+        some = self.some_runs(rows)
+        if some.n_samples <= rows:
+            return some
+        return some.only(np.arange(some.n_samples) < rows).planned_as(self)
 
     def only(self, chosen: Bool[np.ndarray, " N"]) -> "Dataset":
         """The rows that are marked; those that follow each other in a run are a run."""
+        if np.all(chosen):
+            return self
         rows = np.flatnonzero(chosen)
         run = self.run_of_row[rows]
         begins = np.flatnonzero((np.diff(rows, prepend=-2) > 1) | (np.diff(run, prepend=-1) > 0))
+        return self.at(rows, np.append(begins, len(rows)), run[begins])
+
+    def at(
+        self,
+        rows: Int[np.ndarray, " M"],
+        offsets: Int[np.ndarray, " bounds"],
+        runs: Int[np.ndarray, " R"],
+    ) -> "Dataset":
+        """These rows, as runs that begin at `offsets` and are called like `runs`."""
+        values = {name: getattr(self, name) for name in _BY_ROW}
         return replace(
             self,
-            times=self.times[rows],
-            states=self.states[rows],
-            inputs=None if self.inputs is None else self.inputs[rows],
-            derivatives=None if self.derivatives is None else self.derivatives[rows],
-            filled=None if self.filled is None else self.filled[rows],
-            offsets=np.append(begins, len(rows)),
-            labels=tuple(self.labels[r] for r in run[begins]),
+            **{name: None if array is None else array[rows] for name, array in values.items()},
+            offsets=offsets,
+            labels=tuple(self.labels[run] for run in runs),
         )
 
     def with_derivatives(self, derivatives: Float[np.ndarray, "N n"]) -> "Dataset":

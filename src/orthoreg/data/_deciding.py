@@ -1,7 +1,5 @@
 """The runs on which choices are made that need no more than some of the data."""
 
-from typing import Any
-
 import numpy as np
 from jaxtyping import Int
 
@@ -25,9 +23,3 @@ def deciding_runs(lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " S"]:
     long = np.where(lengths >= FEWEST_POINTS, lengths, total)
     both = np.concatenate([chosen, [np.argmin(lengths), np.argmin(long)]])
     return np.unique(both[both < count])
-
-
-def deciding(data: Any) -> Any:
-    """The runs of a `Dataset` that such choices are made on."""
-    chosen = deciding_runs(data.run_lengths)
-    return data if len(chosen) == data.n_runs else data[chosen]

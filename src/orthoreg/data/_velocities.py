@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from .._errors import DataError
-from ..smoothing import SHORTEST, preferred_polynomial, velocities
+from ..smoothing import SHORTEST, best_polynomial, velocities
 from ._checks import check_names
-from ._deciding import deciding
 
 
 def named_positions(positions: Any) -> dict[str, str | None]:
@@ -24,8 +23,8 @@ def preferred_slopes(
 ) -> tuple[tuple[int, int] | None]:
     """The polynomial whose slopes are the velocities that were not measured, alone in a tuple."""
     places = [data.state_names.index(name) for name, rate in positions.items() if rate is None]
-    some = deciding(data)
-    return (preferred_polynomial(some.times, some.states[:, places], some.offsets),)
+    some = data.sample
+    return (best_polynomial(some.times, some.states[:, places], some.offsets),)
 
 
 def second_order(

@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from .._registry import part
 from ..data import Dataset
-from ..smoothing import EXACT, FEWEST_POINTS, best_polynomial
+from ..smoothing import EXACT, FEWEST_POINTS
 from ._differentiator import AbstractDifferentiator
 from ._finite_difference import FiniteDifference
 from ._local_polynomial import LocalPolynomial, SavitzkyGolay
@@ -45,16 +45,13 @@ class Automatic(AbstractDifferentiator):
         return None
 
     def rule(self, data: Dataset) -> AbstractDifferentiator:
-        short = data.run_lengths < FEWEST_POINTS
-        if short.all():
-            return FiniteDifference()
-        if short.any():
-            return LongAndShort(self.rule(data[~short]), FiniteDifference())
-        choice = best_polynomial(data.times, data.states[:, data.is_measured], data.offsets)
+        choice = data.plan.polynomial
         if choice is None:
             return FiniteDifference()
-        exact = data.has_equal_steps(EXACT).all()
-        return (SavitzkyGolay if exact else LocalPolynomial)(*choice)
+        short = data.run_lengths < FEWEST_POINTS
+        exact = data.has_equal_steps(EXACT)[~short].all()
+        rule = (SavitzkyGolay if exact else LocalPolynomial)(*choice)
+        return LongAndShort(rule, FiniteDifference()) if short.any() else rule
 
 
 @final

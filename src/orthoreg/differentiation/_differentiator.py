@@ -8,8 +8,6 @@ from jaxtyping import Float
 from .._errors import DataError
 from ..data import Dataset
 
-_JUDGED = 2**17  # rows that tell how far two rules are apart: whole runs of about so many
-
 
 class AbstractDifferentiator(abc.ABC):
     """Dataset -> the same runs with an estimate of each state's derivative."""
@@ -41,7 +39,7 @@ class AbstractDifferentiator(abc.ABC):
         coarser = self.coarser()
         if coarser is None or data.run_lengths.min() < coarser.min_points:
             return np.zeros(data.n_states)
-        some = data.some_runs(_JUDGED)
+        some = data.sample
         away = coarser.slopes(some)
         away -= slopes if some is data else self.slopes(some)
         return np.vecdot(away.T, away.T) / (4 * some.n_samples)

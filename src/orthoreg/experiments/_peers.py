@@ -10,7 +10,6 @@ from jaxtyping import Float
 from .._pysindy import from_pysindy
 from ..data import Dataset
 from ..differentiation import Automatic
-from ..losses import smooth_states
 
 EVALUATIONS = 100_000
 """Of expressions by Operon, for each equation."""
@@ -28,7 +27,7 @@ def pysindy_models(data: Dataset) -> Iterator[Slope]:
         return
     import pysindy as ps
 
-    states, slopes = smooth_states(data)[0], Automatic().slopes(data)
+    states, slopes = data.plan.smoothed, Automatic().slopes(data)
     fourier = ps.FourierLibrary(n_frequencies=1)
     libraries: list[Any] = [ps.PolynomialLibrary(d) for d in _DEGREES]
     libraries.append(ps.ConcatLibrary([ps.PolynomialLibrary(2), fourier]))
@@ -46,7 +45,7 @@ def operon_model(data: Dataset) -> Slope | None:
         return None
     from pyoperon.sklearn import SymbolicRegressor  # pyright: ignore[reportMissingImports]
 
-    states, slopes = smooth_states(data)[0], Automatic().slopes(data)
+    states, slopes = data.plan.smoothed, Automatic().slopes(data)
     found: list[Any] = []
     for c in range(states.shape[1]):
         model = SymbolicRegressor(

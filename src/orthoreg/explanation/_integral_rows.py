@@ -7,9 +7,7 @@ from jaxtyping import Float, Int
 
 from ..data import Dataset, Extent
 from ..differentiation import Automatic
-from ..losses import smooth_states
 from ..refinement import antiderivative, stretches_of
-from ..smoothing import noise_growth, relative_variance
 from ._measurements import Measurements
 from ._window_rows import FLOOR, sides_of
 
@@ -23,10 +21,7 @@ class Samples(NamedTuple):
 
     @classmethod
     def of(cls, data: Dataset) -> "Samples":
-        smoothed = smooth_states(data)
-        growth = noise_growth(data.states, smoothed.values)
-        variance = smoothed.variance * relative_variance(smoothed.values, growth)
-        return cls(data.states, variance + (FLOOR * data.states.std(axis=0)) ** 2)
+        return cls(data.states, data.plan.variance + (FLOOR * data.states.std(axis=0)) ** 2)
 
     def misfit(self, states: Float[np.ndarray, "N n"]) -> Float[np.ndarray, " n"]:
         """How far states are from what was measured, in variances of the noise."""

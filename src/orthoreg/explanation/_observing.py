@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import Dataset
-from ..losses import AbstractLoss, cleaned
+from ..losses import AbstractLoss
 from ._integral_rows import Samples, integral_rows
 from ._measurements import MOST_ROWS, Measurements
 from ._window_rows import rows_as_measurements, window_rows
@@ -29,7 +29,7 @@ def measurements(
         states = None
     if data.derivatives is not None or int(np.median(data.run_lengths)) < _SHORT:
         return rows_as_measurements(loss.observe(data), most, data.n_samples)
-    data = cleaned(data)
+    data = data.plan.clean
     if states is not None and not data.estimated:
         samples = Samples.of(data)
         if (samples.misfit(states) < _FOLLOWED).all():

@@ -10,9 +10,7 @@ from jaxtyping import Float
 from .._field import HybridField
 from ..data import Dataset
 from ..libraries import Expression, Parameter, parameters_of, substitute, to_text
-from ..losses import cleaned, is_noisy, smooth_states
 from ..refinement import FULL, Matched, Matcher
-from ..smoothing import noise_growth, noise_level
 from ._combinations import Combination
 
 _LONGEST = 1000  # steps of a segment
@@ -57,23 +55,16 @@ class Ranking:
     steps."""
 
     def __init__(self, data: Dataset, interpolation: Mapping[str, str], *, longest: int = _LONGEST):
-        noisy = is_noisy(data)
-        data = data.some_runs(_MOST_ROWS)
-        data = cleaned(data.only(np.arange(data.n_samples) < _MOST_ROWS))
-        smoothed = smooth_states(data).values if noisy else None
-        growth = None if smoothed is None else noise_growth(data.states, smoothed)
-        self._matcher = Matcher(data, interpolation, growth, smoothed, prune=noisy, longest=longest)
-        level, is_noise = noise_level(data.times, data.states, data.offsets)
+        data = data.at_most(_MOST_ROWS).plan.clean
+        plan = data.plan
+        self._matcher = Matcher(data, interpolation, longest)
         floor = np.maximum(_CLEAN * data.states.std(axis=0), 1e-300)
-        self._noise = np.where(is_noise, np.maximum(level, floor), floor)
+        self._noise = np.where(plan.is_noise, np.maximum(plan.noise, floor), floor)
+        self.is_noisy = plan.is_noisy
         self._measured, self._count = data.is_measured, float(data.n_samples)
         self._variance = np.maximum(data.states.var(axis=0), 1e-300)
         self._found: list[tuple[Combination, Matched]] = []
         self._settled: set[frozenset[tuple[int, str]]] = set()
-
-    @property
-    def is_noisy(self) -> bool:
-        return self._matcher.prune
 
     def add(self, one: Combination) -> None:
         """Matches one combination, unless one of the same terms was matched on all lengths."""

@@ -7,8 +7,8 @@ from jaxtyping import Bool, Float
 
 from ..data import Dataset, Rows, grouping, thinned
 from ..differentiation import Automatic
-from ..losses import AbstractLoss, Weak, best_widths, is_noisy, moving
-from ..smoothing import bump_windows, noise_growth, relative_variance, smooth
+from ..losses import AbstractLoss, Weak, moving
+from ..smoothing import bump_windows
 from ._measurements import MOST_ROWS, Measurements
 
 _NARROW = (5.0, 10.0)  # samples in half a window
@@ -27,12 +27,12 @@ def window_rows(
 ) -> Measurements:
     """The weak form: windows as noise asks, or narrow ones where there is none, which beat any
     derivative of the samples."""
-    noisy = is_noisy(data)
+    noisy = data.plan.is_noisy
     rule = loss.rule(data) if noisy else None
     if isinstance(rule, Weak) and isinstance(rule.widths, tuple):
         widths = rule.widths
     elif noisy:
-        widths = best_widths(data, Weak())
+        widths = data.plan.half_widths(Weak().order)
     else:
         step = float(np.median(data.step_of_run()))
         widths = tuple(step * samples for samples in _NARROW)
@@ -83,15 +83,9 @@ def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c
     with them. To it comes what the noise left in smoothed states makes of
     the other side, about as large a share of the target as of the states."""
     windows = moving(data, bump_windows(data.times, data.offsets, width, Weak().order))
-    measured = np.flatnonzero(data.is_measured)
-    found = smooth(data.times, data.states[:, measured], data.offsets)
-    growth = noise_growth(data.states[:, measured], found.values)
-    variance, share = np.zeros_like(data.states), 0.0
-    variance[:, measured] = found.noise**2 * relative_variance(found.values, growth)
-    for i, c in enumerate(measured):
-        kept = _KEPT / max(float(found.window[i]), 1.0)
-        size = max(float(np.mean(data.states[:, c] ** 2)), 1e-300)
-        share += kept * float(np.mean(variance[:, c])) / size
+    variance = data.plan.variance
+    size = np.maximum(np.mean(data.states**2, axis=0), 1e-300)
+    share = float((_KEPT / data.plan.smoother.window * variance.mean(axis=0) / size).sum())
     result = np.asarray(windows.slope.multiply(windows.slope) @ variance)
     place = {name: c for c, name in enumerate(data.state_names)}
     bent = windows.curvature.multiply(windows.curvature)

@@ -12,10 +12,10 @@ from .._progress import step
 from .._switched import jumping_terms, switching_terms
 from .._typing import Mask
 from ..augmentations import Zero
-from ..data import AnyRows, Dataset, Rows, deciding, held_out_rows
+from ..data import AnyRows, Dataset, Rows, held_out_rows
 from ..diagnostics import certify
 from ..libraries import parameter_bounds
-from ..losses import AbstractLoss, is_coarse, is_noisy
+from ..losses import AbstractLoss, is_coarse
 from ..physics import Knowledge
 from ..refinement import (
     Match,
@@ -57,12 +57,12 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
     makes held-out forecasts worse. Constants of equations with a mass matrix are matched as well:
     weak effects such as friction drown in derivatives.
     """
-    weak, some = rows.windows is not None, deciding(runs.data)
+    weak = rows.windows is not None
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
     matched: Match | None = None
     result: Fit | None = None
     jumps: tuple[str, ...] = ()
-    if (weak or is_coarse(some)) and not known.systems:
+    if (weak or is_coarse(runs.data.sample)) and not known.systems:
         bare = fit(replace(recipe, augmentation=Zero()), rows)
         # steps of a refinement see no jumps: of dry friction the weak form has the last word
         jumps = switching_terms(bare.field)
@@ -72,7 +72,7 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
             result = bare
     if result is None:
         result = fit(recipe, rows)
-        noisy = weak and is_noisy(some)
+        noisy = weak and runs.data.plan.is_noisy
         if np.any(np.asarray(result.field.weights)) and not residual_forecasts(
             recipe, result.field, runs, noisy
         ):
@@ -190,7 +190,7 @@ def _plain_rows(data: Dataset) -> Rows:
 
 def _some(data: Dataset) -> Dataset:
     """So many rows as are needed: whole runs, or the end of a single one."""
-    some = deciding(data).some_runs(_MOST_ROWS, 2)
+    some = data.sample.some_runs(_MOST_ROWS, 2)
     if some.n_runs > 1:
         return some
     return some.only(np.arange(some.n_samples) >= some.n_samples - _MOST_ROWS)

@@ -3,15 +3,10 @@
 from ._informed import Informed as Informed
 from ._loss import AbstractLoss as AbstractLoss
 from ._loss import Segments as Segments
-from ._measured import CLEAN as CLEAN
 from ._measured import Measured as Measured
 from ._measured import is_coarse as is_coarse
-from ._measured import is_noisy as is_noisy
 from ._prediction import MultiStep as MultiStep
 from ._prediction import OneStep as OneStep
 from ._rest import moving as moving
 from ._vector_field import VectorField as VectorField
 from ._weak import Weak as Weak
-from ._weak import best_widths as best_widths
-from ._weak import cleaned as cleaned
-from ._weak import smooth_states as smooth_states

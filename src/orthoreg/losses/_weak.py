@@ -3,32 +3,26 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, NoReturn, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from .._errors import DataError, InputError
 from .._registry import part
-from ..data import AnyRows, Dataset, Rows
-from ..smoothing import (
-    Smooth,
-    Windows,
-    bump_windows,
-    find_outliers,
-    smooth,
+from ..data import (
+    NARROWEST,
+    AnyRows,
+    Dataset,
+    Rows,
+    outliers_of,
+    repaired,
+    weak_targets,
 )
+from ..smoothing import Smoother, Windows, bump_windows
 from ._loss import AbstractLoss, Segments
 from ._rest import Rest
 from ._vector_field import VectorField
-
-_NARROWEST = 3.5  # samples in half a window
-_WIDEST = 0.2  # of the median run, half a window
-_CLEAR = 1e-6  # of what windows show, that noise may be: wider ones are not needed
-_NARROW = 0.35  # of the best half-width: what is fast within its windows
-_FINENESS = 1.35  # ratio of half-widths that are tried
-_MOST_ROWS = 20_000  # that a width is chosen on
-_FEWEST_WINDOWS = 3  # in each run, as far as its length allows
 
 
 @part
@@ -84,18 +78,21 @@ class Weak(AbstractLoss):
             )
 
     def rule(self, data: Dataset) -> AbstractLoss:
-        return self if self.widths is not None else replace(self, widths=best_widths(data, self))
+        if self.widths is not None:
+            return self
+        return replace(self, widths=data.plan.half_widths(self.order))
 
     def observe(self, data: Dataset) -> Rows:
         """A row for every window."""
         if self.widths is None:
             return self.rule(data).observe(data)
-        return self._observe(*WeakChoices.of(data, self), data)
+        plan = data.plan
+        return self._observe(WeakChoices.of(data.sample, self), plan.clean, plan.smoothed, data)
 
     def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
         loss = self.rule(data)
         assert isinstance(loss, Weak)
-        return partial(_observe_chunk, loss, WeakChoices.of(data, loss)[0])
+        return partial(_observe_chunk, loss, WeakChoices.of(data, loss))
 
     def _observe(
         self,
@@ -114,7 +111,8 @@ class Weak(AbstractLoss):
         found = [windows for windows in found if len(windows)]
         if not found:
             raise _too_short(data, min(self.widths))
-        return joined([self._rows(clean, points, chosen.variance, one) for one in found])
+        variance = chosen.smoother.noise**2
+        return joined([self._rows(clean, points, variance, one) for one in found])
 
     def _rows(
         self,
@@ -166,128 +164,28 @@ class Weak(AbstractLoss):
 @final
 @dataclass(frozen=True, eq=False)
 class WeakChoices:
-    """What the weak form finds out about all runs before it observes any: in which columns single
+    """What the weak form decides before it observes any chunk of the runs: in which columns single
     values may be outliers, how measured states are smoothed, when estimated velocities rest, and
     for each width how much of a window may be at rest; anything where None."""
 
-    outliers: Bool[np.ndarray, " m"]
-    smooth: Smooth
-    variance: Float[np.ndarray, " n"]
+    outlier_columns: Bool[np.ndarray, " m"]
+    smoother: Smoother
     rest: Rest
     most_rest: tuple[float | None, ...]
 
     @classmethod
-    def of(
-        cls, data: Dataset, loss: Weak
-    ) -> tuple["WeakChoices", Dataset, Float[np.ndarray, "N n"]]:
-        """Those of these runs, with the data and states that `smoothed` makes of them."""
+    def of(cls, data: Dataset, loss: Weak) -> "WeakChoices":
+        """The choices for these runs."""
         assert isinstance(loss.widths, tuple)
-        m = data.is_measured
-        repaired = find_outliers(data.times, data.states[:, m], data.offsets, None, data.inputs)
-        clean = _with_measured(data, repaired.repaired)
-        found = smooth(data.times, repaired.repaired, data.offsets)
-        variance, points = np.zeros(data.n_states), np.array(clean.states)
-        variance[m], points[:, m] = found.noise**2, found.values
-        rest = Rest.of(data)
+        plan, rest = data.plan, Rest.of(data)
         most = tuple(rest.most_of_width(data, h, loss.order) for h in loss.widths)
-        none = replace(found, values=found.values[:0])
-        return cls(repaired.columns, none, variance, rest, most), clean, points
-
-    def smoothed(self, data: Dataset) -> tuple[Dataset, Float[np.ndarray, "N n"]]:
-        """The data without outliers, and their states without most of their noise. Velocities that
-        were made from positions are smooth as they are."""
-        m, clean = data.is_measured, cleaned(data, self.outliers)
-        points = np.array(clean.states)
-        points[:, m] = self.smooth.like(data.times, clean.states[:, m], data.offsets).values
-        return clean, points
+        return cls(plan.outliers.columns, plan.smoother, rest, most)
 
 
 def _observe_chunk(loss: Weak, chosen: WeakChoices, data: Dataset) -> Rows:
-    return loss._observe(chosen, *chosen.smoothed(data), data)
-
-
-def cleaned(data: Dataset, columns: Bool[np.ndarray, " m"] | None = None) -> Dataset:
-    """The data with outliers of measured states, or of these `columns` of them, replaced by
-    polynomials through their neighbours."""
-    measured = data.states[:, data.is_measured]
-    found = find_outliers(data.times, measured, data.offsets, columns, data.inputs)
-    return _with_measured(data, found.repaired) if found.is_outlier.any() else data
-
-
-def _with_measured(data: Dataset, measured: Float[np.ndarray, "N m"]) -> Dataset:
-    states = np.array(data.states)
-    states[:, data.is_measured] = measured
-    return replace(data, states=states)
-
-
-@final
-class SmoothStates(NamedTuple):
-    """The states without most of their noise, its variance, and what each value counts in its own
-    smoothed one."""
-
-    values: Float[np.ndarray, "N n"]
-    variance: Float[np.ndarray, " n"]
-    leverage: Float[np.ndarray, " n"]
-
-
-def smooth_states(data: Dataset) -> SmoothStates:
-    """The states by sliding polynomials. Velocities that were made from positions are smooth as
-    they are."""
-    states = np.array(data.states)
-    variance, leverage = np.zeros(data.n_states), np.zeros(data.n_states)
-    measured = np.flatnonzero(data.is_measured)
-    usual = find_outliers(data.times, states[:, measured], data.offsets, None, data.inputs)
-    found = smooth(data.times, usual.repaired, data.offsets)
-    states[:, measured] = found.values
-    variance[measured] = found.noise**2
-    leverage[measured] = found.leverage
-    return SmoothStates(states, variance, leverage)
-
-
-def weak_targets(
-    data: Dataset, variance: Float[np.ndarray, " n"], windows: Windows
-) -> tuple[Float[np.ndarray, "R n"], Float[np.ndarray, " n"]]:
-    """int phi x' in each window, and the variance that noise leaves in it."""
-    targets = np.asarray(windows.slope @ data.states)
-    size = np.mean(np.asarray(windows.slope.multiply(windows.slope).sum(axis=1)))
-    noise = variance * size
-    place = {name: c for c, name in enumerate(data.state_names)}
-    bent = np.mean(np.asarray(windows.curvature.multiply(windows.curvature).sum(axis=1)))
-    for position, velocity in data.velocity_of.items():
-        if velocity in data.estimated:
-            q, v = place[position], place[velocity]
-            targets[:, v] = windows.curvature @ data.states[:, q]
-            noise[v] = variance[q] * bent
-    return targets, noise
-
-
-def best_widths(data: Dataset, loss: Weak) -> tuple[float, ...]:
-    """The half-width whose windows tell most: the number of them times the ratio of what they
-    show of the motion to what noise leaves in them, the product over states; and about a third of
-    it, as far as samples allow."""
-    some = data.some_runs(_MOST_ROWS)
-    step = float(np.median(np.diff(some.times)[np.diff(some.run_of_row) == 0]))
-    span = float(np.median(some.step_of_run() * (some.run_lengths - 1)))
-    variance = smooth_states(some).variance
-    given = set(some.given_rates)
-    best, most = _NARROWEST * step, -np.inf
-    h = best
-    while h <= max(_WIDEST * span, best):
-        windows = bump_windows(some.times, some.offsets, h, loss.order)
-        if not len(windows):
-            break
-        targets, noise = weak_targets(some, variance, windows)
-        columns = [c for c in range(some.n_states) if c not in given and noise[c] > 0]
-        signal = np.maximum(np.mean(targets**2, axis=0) - noise, 1e-3 * noise)
-        told = np.log(signal[columns] / noise[columns] / h).sum()
-        if told > most:
-            best, most = h, told
-        if (noise[columns] < _CLEAR * signal[columns]).all():
-            best = h
-            break
-        h *= _FINENESS
-    widths = {max(_NARROW * best, _NARROWEST * step), best}
-    return tuple(sorted(float(f"{width:.3g}") for width in widths))
+    clean = repaired(data, outliers_of(data, chosen.outlier_columns))
+    points = chosen.smoother(clean.times, clean.states, clean.offsets)
+    return loss._observe(chosen, clean, points, data)
 
 
 def joined(parts: list[Rows]) -> Rows:
@@ -314,7 +212,7 @@ def _too_short(data: Dataset, half_width: float) -> DataError:
     steps = data.step_of_run()
     spans = steps * (data.run_lengths - 1)
     longest = int(spans.argmax())
-    width = max(spans[longest] / 10, _NARROWEST * steps[longest])
+    width = max(spans[longest] / 10, NARROWEST * steps[longest])
     smaller = bool(2 * width < spans[longest])
     advice = f"Choose smaller widths, as in Weak(widths={width:.2g})," if smaller else "Take"
     return DataError(

@@ -6,7 +6,6 @@ import numpy as np
 
 from .._field import HybridField
 from ..data import Dataset
-from ..smoothing import smooth
 from ._constants import Constants
 from ._problem import Problem
 from ._segments import from_rows
@@ -35,8 +34,7 @@ def forecast_error(field: HybridField, data: Dataset, interpolation: Mapping[str
     few = np.linspace(0, len(possible) - 1, min(_FORECASTS, len(possible))).round().astype(int)
     begins = np.unique(possible[few])
     segments = from_rows(data, begins, _MOST_STEPS)
-    states = smooth(data.times, data.states, data.offsets).values
-    p, starts = constants.read(field), states[begins].T
+    p, starts = constants.read(field), data.plan.smoothed[begins].T
     weight = segments.weight[1:, None]
 
     def error(substeps: int) -> float:

@@ -10,8 +10,6 @@ from jaxtyping import Bool, Float
 from .._field import HybridField
 from .._switched import switched
 from ..data import Dataset
-from ..losses import smooth_states
-from ..smoothing import noise_growth
 from . import _limits as limits
 from ._constants import Constants
 from ._levenberg import Prior, Solution
@@ -69,13 +67,11 @@ def judge(
     more than `HORIZON_GROWTH` times along them. None where trajectories cannot be followed.
     """
     rows = limits.JUDGED_ROWS_RESIDUAL if np.any(field.weights) else limits.SEARCH_ROWS
-    some = data.some_runs(rows)
-    some = some.only(np.arange(some.n_samples) < rows)
+    some = data.at_most(rows)
     problem = _problem(field, some, interpolation)
     if problem is None:
         return None
-    states, result = problem.smoothed, None
-    assert states is not None
+    states, result = some.plan.smoothed, None
     p, sigma = problem.old, _first_sigma(problem)
     with np.errstate(all="ignore"):
         for length in lengths(problem, limits.JUDGED):
@@ -103,7 +99,6 @@ def _problem(
     measured, sizes = data.is_measured, data.states.std(axis=0)
     if int(data.run_lengths.max()) < limits.JUDGED_ROWS or not sizes[measured].any():
         return None
-    smoothed = smooth_states(data).values
     fixed = [data.state_names.index(name) for name in data.velocity_of]
     return Problem(
         field,
@@ -112,8 +107,7 @@ def _problem(
         dict(interpolation or dict.fromkeys(data.input_names, "cubic")),
         np.where(sizes > 0, sizes, 1.0),
         measured,
-        growth=noise_growth(data.states, smoothed),
-        smoothed=smoothed,
+        growing_noise=True,
     )
 
 
@@ -126,11 +120,9 @@ def _floor(field: HybridField) -> float:
 
 def _first_sigma(problem: Problem) -> Float[np.ndarray, " n"]:
     """What smoothing took away, but at least the floor; infinite where a state was not measured."""
-    assert problem.smoothed is not None
-    left = (problem.data.states - problem.smoothed).std(axis=0)
-    return np.where(
-        problem.measured, np.maximum(left, _floor(problem.field) * problem.sizes), np.inf
-    )
+    left = (problem.data.states - problem.data.plan.smoothed).std(axis=0)
+    least = _floor(problem.field) * problem.sizes
+    return np.where(problem.measured, np.maximum(left, least), np.inf)
 
 
 def _matched(

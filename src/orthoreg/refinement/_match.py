@@ -59,15 +59,11 @@ class Matched(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Matcher:
-    """The data that fields are matched to. `growth` says how far the noise of each state grows
-    with it, `smoothed` are the states without noise; terms nearer to zero than sqrt(log N)
-    standard errors are left out if `prune`. Segments have at most `longest` steps."""
+    """The data that fields are matched to. If they are noisy, terms nearer to zero than sqrt(log N)
+    standard errors are left out. Segments have at most `longest` steps."""
 
     data: Dataset
     interpolation: Mapping[str, str]
-    growth: Float[np.ndarray, " n"] | None = None
-    smoothed: Float[np.ndarray, "N n"] | None = None
-    prune: bool = True
     longest: int = _LONGEST
     sizes: Float[np.ndarray, " n"] = field(init=False)
     measured: Bool[np.ndarray, " n"] = field(init=False)
@@ -113,7 +109,7 @@ class Matcher:
                     return Matched(problem.field, misfits, smooth, Ended(problem, stage, first))
             if stage is None or first is None:
                 return Matched(problem.field, misfits, smooth)
-            if self.prune:
+            if self.data.plan.is_noisy:
                 problem, stage = self._pruned(problem, stage, smooth, bounds, known, effort)
                 misfits[stage.length] = _misfit(problem, stage)
         return Matched(problem.field, misfits, smooth, Ended(problem, stage, first))
@@ -129,7 +125,7 @@ class Matcher:
         constants = Constants.of(field, fixed, residual=False, knowledge=known)
         return Problem(
             field, constants, self.data, self.interpolation, self.sizes, self.measured,
-            growth=self.growth, smoothed=self.smoothed,
+            growing_noise=self.data.plan.is_noisy,
         )  # fmt: skip
 
     def _pruned(

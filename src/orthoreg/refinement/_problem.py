@@ -10,9 +10,7 @@ from jaxtyping import Bool, Float
 
 from .._field import HybridField
 from ..data import Dataset
-from ..losses import smooth_states
 from ..simulation import Inputs, run_inputs
-from ..smoothing import relative_variance
 from ._constants import Constants
 from ._following import follow, step_maps
 from ._levenberg import Evaluate
@@ -35,9 +33,9 @@ TRIFLE = 1e-4
 @dataclass(frozen=True, eq=False)
 class Problem:
     """What stays the same in all stages. `sizes` are the spreads of the states, `measured` says
-    which states count, `growth` how far noise grows with each of them, whose values without noise
-    are `smoothed`, if known; `expected` is how large noise is, if known. `gated` says whether the
-    residual's gate is at work; None, only where data lie beyond it."""
+    which states count, `growing_noise` whether noise counts that grows with a state, as the plan of
+    the data has it; `expected` is how large noise is, if known. `gated` says whether the residual's
+    gate is at work; None, only where data lie beyond it."""
 
     field: HybridField
     constants: Constants
@@ -46,14 +44,12 @@ class Problem:
     sizes: Float[np.ndarray, " n"]
     measured: Bool[np.ndarray, " n"]
     gated: bool | None = None
-    growth: Float[np.ndarray, " n"] | None = None
-    smoothed: Float[np.ndarray, "N n"] | None = None
+    growing_noise: bool = False
     expected: Float[np.ndarray, " n"] | None = None
 
     def only(self, rows: Bool[np.ndarray, " N"]) -> "Problem":
         """The same problem on some of the rows."""
-        smoothed = None if self.smoothed is None else self.smoothed[rows]
-        return replace(self, data=self.data.only(rows), smoothed=smoothed)
+        return replace(self, data=self.data.only(rows).planned_as(self.data, rows))
 
     @cached_property
     def old(self) -> Float[np.ndarray, " P"]:
@@ -85,9 +81,8 @@ class Problem:
     @cached_property
     def _relative(self) -> Float[np.ndarray, "N n"] | None:
         found = None
-        if self.growth is not None and self.growth.any():
-            smoothed = smooth_states(self.data).values if self.smoothed is None else self.smoothed
-            found = np.sqrt(relative_variance(smoothed, self.growth))
+        if self.growing_noise and self.data.plan.growth.any():
+            found = np.sqrt(self.data.plan.relative_variance)
         if self.data.filled is None:
             return found
         # a value that nobody measured does not count

@@ -43,21 +43,21 @@ def open_gate(
     np.maximum.at(farthest, data.run_of_row, np.square(away).sum(axis=1))
     order = np.argsort(farthest)
     outer = np.isin(data.run_of_row, order[round((1 - _OUTER) * data.n_runs) :])
-    rest, unseen = data.only(~outer), data.only(outer)
+    rest, unseen = (data.only(rows).planned_as(data) for rows in (~outer, outer))
     gate = Gate(fade=float(region.fade), hold=region.held is not None)
     parts = rest.run_of_row % _PARTS
     seen = float(gate(rest.variables, parts).distance(unseen.variables).max())
     if seen <= 1:
         return field
     p = run_stage(
-        replace(problem, data=rest, smoothed=None), stage.length, stage.p, smooth[~outer],
+        replace(problem, data=rest), stage.length, stage.p, smooth[~outer],
         stage.precision, bounds, sigma=stage.sigma, most=_MOST_EVALUATIONS,
     ).p  # fmt: skip
     free = replace(problem.constants.write(problem.field, p), region=None)
     held = replace(free, region=gate(rest.variables, parts, free.neural))
     errors = [
         forecast_errors(
-            replace(problem, field=one, constants=Constants.none(), data=unseen, smoothed=None),
+            replace(problem, field=one, constants=Constants.none(), data=unseen),
             stage, np.zeros(0), smooth[outer],
         )
         for one in (free, held)

@@ -10,9 +10,7 @@ from jaxtyping import Float
 from .._field import HybridField
 from .._progress import progress
 from ..data import Dataset
-from ..losses import smooth_states
 from ..physics import Knowledge
-from ..smoothing import noise_growth
 from ._constants import Constants
 from ._covariance import spread
 from ._held_out import Comparison, HeldOut
@@ -68,7 +66,6 @@ def refine(
     spreads = data.states.std(axis=0)
     if not spreads[measured].any():
         return _as_it_was(field, "no measured state moves")
-    smoothed = smooth_states(data).values
     problem = Problem(
         field,
         constants,
@@ -76,8 +73,7 @@ def refine(
         dict(interpolation or dict.fromkeys(data.input_names, "cubic")),
         np.where(spreads > 0, spreads, 1.0),
         measured,
-        growth=noise_growth(data.states, smoothed),
-        smoothed=smoothed,
+        growing_noise=True,
         expected=noise,
     )
     ends = constants.bounds(field, bounds or {}, knowledge)

@@ -7,7 +7,6 @@ from jaxtyping import Float
 
 from .._field import HybridField
 from ..data import Dataset
-from ..smoothing import noise_level, smooth
 from ._constants import Constants
 from ._lifted import match_starts
 from ._problem import Problem
@@ -29,14 +28,11 @@ def starting_states(
     sizes = np.where(spread > 0, spread, 1.0)
     measured = data.is_measured
     problem = Problem(field, Constants.none(), data, dict(interpolation), sizes, measured)
-    level, _ = noise_level(data.times, data.states, data.offsets)
-    sigma = np.where(measured, np.maximum(level, _LEAST_NOISE * sizes), np.inf)
-    states = np.array(data.states)
-    states[:, measured] = smooth(data.times, states[:, measured], data.offsets).values
+    sigma = np.where(measured, np.maximum(data.plan.noise, _LEAST_NOISE * sizes), np.inf)
     begins = data.offsets[:-1]
     length = int(np.clip(_SHARE * data.run_lengths.max(), _FEWEST, _MOST))
     segments = from_rows(data, begins, length)
-    guess = np.moveaxis(states[segments.rows], 2, 1)
+    guess = np.moveaxis(data.plan.smoothed[segments.rows], 2, 1)
     none = np.zeros(0)
     with np.errstate(all="ignore"):
         substeps = problem.substeps(none, guess[0], guess, segments, _ACCURACY * sizes)

@@ -11,10 +11,8 @@ from .._field import HybridField
 from .._progress import step
 from ..data import Dataset
 from ..libraries import complexity
-from ..losses import smooth_states
 from ..moments import CenteredTerms
 from ..physics import Knowledge
-from ..smoothing import noise_growth, relative_variance
 from . import _limits as limits
 from ._colour import is_noise, residual_time
 from ._constants import Constants
@@ -52,8 +50,7 @@ def choose_structure(
     field leaves, and the search is repeated.
     """
     known = knowledge or Knowledge.none(field.features.mask.shape)
-    some = data.some_runs(limits.SEARCH_ROWS)
-    some = some.only(np.arange(some.n_samples) < limits.SEARCH_ROWS)
+    some = data.at_most(limits.SEARCH_ROWS)
     search = _Search(field, some, allowed, dict(interpolation or {}), dict(bounds or {}), known)
     best = search.run()
     if best is None or best.misfit > limits.EXCESS:
@@ -97,12 +94,10 @@ class _Search:
         kept = [*known.complete, *np.flatnonzero(known.related.any(axis=1)), *self._fixed]
         self._open = np.array(allowed) & ~known.given  # terms that may come and go
         self._open[kept] = False
-        smooth = smooth_states(data)
-        self._smoothed = smooth.values
-        self._growth = noise_growth(data.states, smooth.values)
-        self._relative = relative_variance(smooth.values, self._growth)
-        left = ((data.states - smooth.values) ** 2 / self._relative).mean(axis=0)
-        self._noise = np.maximum(left / (1 - smooth.leverage), 1e-300)
+        plan = data.plan
+        self._smoothed, self._relative = plan.smoothed, plan.relative_variance
+        left = ((data.states - plan.smoothed) ** 2 / self._relative).mean(axis=0)
+        self._noise = np.maximum(left / (1 - plan.smoother.leverage), 1e-300)
         sizes = data.states.std(axis=0)
         self._sizes, self._measured = np.where(sizes > 0, sizes, 1.0), data.is_measured
         # one term among K: the extended information criterion [Chen and Chen 2008]
@@ -339,7 +334,7 @@ class _Search:
         )
         return Problem(
             field, constants, self.data, self._interpolation, self._sizes, self._measured,
-            growth=self._growth, smoothed=self._smoothed,
+            growing_noise=True,
         )  # fmt: skip
 
     def _linearized(self, trial: _Trial) -> tuple[Problem, Quadratic] | None:

@@ -9,7 +9,6 @@ from jaxtyping import Float
 
 from ..data import Dataset
 from ..simulation import Interpolation, Rollout, input_interpolation
-from ..smoothing import noise_level
 from ..views import (
     Curve,
     as_curves,
@@ -43,8 +42,7 @@ def forecasts_of(model: Any, data: Dataset, rollouts: Sequence[Rollout]) -> Fore
     states = largest(state_errors, _MOST_STATES)
     points = int(np.clip(_NUMBERS / (6 * len(runs) * len(states)), 60, 500))
     errors = [_errors(data, run, curve) for run, curve in enumerate(curves)]
-    noise, is_noise = noise_level(data.times, data.states, data.offsets)
-    level = np.where(is_noise, noise, 0.0)
+    level = np.where(data.plan.is_noise, data.plan.noise, 0.0)
     band = f"band: {_WIDE:g} × the root mean square error of the other runs' forecasts at that time"
     if data.n_runs <= _FEWEST:
         band = f"band: {_WIDE:g} × the noise of the measurements" if level.any() else ""

@@ -5,8 +5,6 @@ import hashlib
 import numpy as np
 
 from ..data import Dataset
-from ..losses import cleaned
-from ..smoothing import noise_level
 from ..summary import counted, number
 from ..summary._words import percent
 from ._data import Quality
@@ -17,8 +15,8 @@ _COLUMNS = ("variable", "unit", "from", "to", "std. dev.", "noise", "outliers", 
 
 def quality_of(data: Dataset) -> Quality:
     """What can be said of the data without a model."""
-    level, is_noise = noise_level(data.times, data.states, data.offsets)
-    strange = (cleaned(data).states != data.states).sum(axis=0)
+    plan = data.plan
+    outliers = (plan.clean.states != data.states).sum(axis=0)
     rows = []
     values = data.variables
     for k, name in enumerate(data.variable_names):
@@ -26,9 +24,9 @@ def quality_of(data: Dataset) -> Quality:
         spread = float(column.std())
         noise, odd = "–", "–"
         if k < data.n_states and data.is_measured[k]:
-            share = level[k] / spread if spread > 0 else 0.0
-            noise = percent(float(share)) if is_noise[k] else "none seen"
-            odd = str(int(strange[k]))
+            share = plan.noise[k] / spread if spread > 0 else 0.0
+            noise = percent(float(share)) if plan.is_noise[k] else "none seen"
+            odd = str(int(outliers[k]))
         origin = "input" if k >= data.n_states else "measured"
         if k < data.n_states and not data.is_measured[k]:
             origin = "estimated"

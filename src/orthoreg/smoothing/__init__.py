@@ -5,7 +5,6 @@ from ._noise_growth import noise_growth as noise_growth
 from ._noise_growth import relative_variance as relative_variance
 from ._outliers import Outliers as Outliers
 from ._outliers import find_outliers as find_outliers
-from ._outliers import outliers as outliers
 from ._polynomial import equal_step_slopes as equal_step_slopes
 from ._polynomial import equal_step_weights as equal_step_weights
 from ._polynomial import have_equal_steps as have_equal_steps
@@ -17,13 +16,12 @@ from ._polynomial import parabola_slopes as parabola_slopes
 from ._polynomial import polynomial_weights as polynomial_weights
 from ._polynomial import weighted_sum as weighted_sum
 from ._polynomial import windows as windows
-from ._smooth import Smooth as Smooth
-from ._smooth import smooth as smooth
+from ._smooth import Smoother as Smoother
+from ._smooth import best_smoother as best_smoother
 from ._test_functions import Windows as Windows
 from ._test_functions import bump_windows as bump_windows
 from ._velocities import EXACT as EXACT
 from ._velocities import FEWEST_POINTS as FEWEST_POINTS
 from ._velocities import SHORTEST as SHORTEST
 from ._velocities import best_polynomial as best_polynomial
-from ._velocities import preferred_polynomial as preferred_polynomial
 from ._velocities import velocities as velocities

@@ -43,9 +43,11 @@ def noise_growth(
 
 
 def relative_variance(
-    smoothed: Float[np.ndarray, "N n"], growth: Float[np.ndarray, " n"]
+    smoothed: Float[np.ndarray, "N n"],
+    growth: Float[np.ndarray, " n"],
+    mean_square: Float[np.ndarray, " n"] | None = None,
 ) -> Float[np.ndarray, "N n"]:
-    """1 - g + g x^2 / mean(x^2) for every value."""
+    """1 - g + g x^2 / mean(x^2) for every value. The mean is that of these values by default."""
     squares = smoothed**2
-    mean = np.maximum(squares.mean(axis=0), 1e-300)
+    mean = np.maximum(squares.mean(axis=0) if mean_square is None else mean_square, 1e-300)
     return np.maximum(1 - growth + growth * squares / mean, _FLOOR)

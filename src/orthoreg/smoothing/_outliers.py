@@ -64,17 +64,6 @@ class Outliers(NamedTuple):
     columns: Bool[np.ndarray, " n"]
 
 
-def outliers(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
-    columns: Bool[np.ndarray, " n"] | None = None,
-    inputs: Float[np.ndarray, "N q"] | None = None,
-) -> Bool[np.ndarray, "N n"]:
-    """Return which values are outliers; see `find_outliers`."""
-    return find_outliers(times, values, offsets, columns, inputs).is_outlier
-
-
 def find_outliers(
     times: Float[np.ndarray, " N"],
     values: Float[np.ndarray, "N n"],

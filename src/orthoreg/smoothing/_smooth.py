@@ -1,11 +1,10 @@
 """Smooth curves through noisy samples: for each column the polynomial that it prefers itself."""
 
-import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from ._polynomial import (
     equal_step_weights,
@@ -17,29 +16,26 @@ from ._polynomial import (
 
 _WINDOWS = (5, 7, 9, 13, 19, 27, 41, 61, 91, 131, 191, 281)
 _DEGREES = (3, 5)
-_MOST_RECENT = 8  # data sets whose errors at rows left out are kept
-_recent: dict[bytes, np.ndarray] = {}
 _EXACT = 1e-4  # relative. Steps that differ by no more are equal: motion within them is rounding
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Smooth:
-    """Values without most of their noise, and the standard deviation of what was taken away.
+class Smoother:
+    """A sliding polynomial for each column, and the standard deviation of the noise that it shows.
 
-    `window` is the number of rows that each column was smoothed over; one where it was not.
+    `window` is the number of rows that a column is smoothed over; one where it is not smoothed.
     `degree` is that of the polynomials.
     """
 
-    values: Float[np.ndarray, "N n"]
     noise: Float[np.ndarray, " n"]
     window: Int[np.ndarray, " n"]
     degree: Int[np.ndarray, " n"]
 
     @property
     def leverage(self) -> Float[np.ndarray, " n"]:
-        """What a value counts in its own smoothed one, h, in the middle of a window: of the noise's
-        variance 1 - h is in what smoothing takes away."""
+        """The weight h of a value in its own smoothed value, in the middle of a window. Smoothing
+        removes the share 1 - h of the noise variance."""
         return np.array(
             [
                 equal_step_weights(w, d, derivative=0)[w // 2, w // 2] if w > 1 else 0.0
@@ -47,13 +43,13 @@ class Smooth:
             ]
         )
 
-    def like(
+    def __call__(
         self,
-        times: Float[np.ndarray, " M"],
-        values: Float[np.ndarray, "M n"],
+        times: Float[np.ndarray, " N"],
+        values: Float[np.ndarray, "N n"],
         offsets: Int[np.ndarray, " bounds"],
-    ) -> "Smooth":
-        """Other values of the same columns, smoothed in the same way."""
+    ) -> Float[np.ndarray, "N n"]:
+        """Return smoothed values. Runs shorter than a window are smoothed over all their rows."""
         result = np.array(values)
         for window, degree in set(zip(self.window.tolist(), self.degree.tolist(), strict=True)):
             columns = np.flatnonzero((self.window == window) & (self.degree == degree))
@@ -61,43 +57,27 @@ class Smooth:
                 result[:, columns] = polynomial_values(
                     times, values[:, columns], offsets, window, degree
                 )
-        return replace(self, values=result)
+        return result
 
 
-def smooth(
+def best_smoother(
     times: Float[np.ndarray, " N"],
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
-) -> Smooth:
-    """Each column by the sliding polynomial (window and degree) that best predicts rows left out.
-
-    Runs that are shorter than a window are smoothed over all of their rows.
-    """
-    candidates, errors = _left_out(times, values, offsets)
-    if not np.isfinite(errors).any():  # samples in bursts, which no polynomial can be fitted to
-        alone = np.ones(values.shape[1], dtype=np.int64)
-        return Smooth(np.array(values), np.zeros(values.shape[1]), alone, alone)
-    window, degree = np.array(candidates)[errors.argmin(axis=0)].T
-    return Smooth(values, np.sqrt(errors.min(axis=0)), window, degree).like(times, values, offsets)
-
-
-def _left_out(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
-) -> tuple[list[tuple[int, int]], Float[np.ndarray, "candidates n"]]:
-    """Windows and degrees, and the errors of each at rows left out. A fit asks for the same data
-    several times, hence the last results are kept, by the content of the arrays."""
+    columns: Bool[np.ndarray, " n"] | None = None,
+) -> Smoother:
+    """For each column, or only for `columns`, the polynomial that best predicts rows left out."""
+    chosen = np.arange(values.shape[1]) if columns is None else np.flatnonzero(columns)
+    noise = np.zeros(values.shape[1])
+    window, degree = np.ones((2, values.shape[1]), dtype=np.int64)
     usual = int(np.median(np.diff(offsets)))
     candidates = [(w, d) for d in _DEGREES for w in _WINDOWS if d + 1 < w <= max(usual, 5)]
-    key = b"".join(hashlib.sha256(one.tobytes()).digest() for one in (times, values, offsets))
-    if key not in _recent:
-        while len(_recent) >= _MOST_RECENT:
-            _recent.pop(next(iter(_recent)), None)
-        _recent[key] = np.stack(
-            [left_out_errors(times, values, offsets, w, d) for w, d in candidates]
-        )
-    return candidates, _recent[key]
+    values = values[:, chosen]
+    errors = np.stack([left_out_errors(times, values, offsets, w, d) for w, d in candidates])
+    if np.isfinite(errors).any():  # no polynomial can be fitted to samples in bursts
+        window[chosen], degree[chosen] = np.array(candidates)[errors.argmin(axis=0)].T
+        noise[chosen] = np.sqrt(errors.min(axis=0))
+    return Smoother(noise, window, degree)
 
 
 def polynomial_values(

@@ -32,31 +32,23 @@ def best_polynomial(
 ) -> tuple[int, int] | None:
     """Window and degree of the sliding polynomial that best predicts points left out.
 
-    None where samples come in such bursts that none can be fitted. No run may have fewer than
-    `FEWEST_POINTS` points.
+    Runs of fewer than `FEWEST_POINTS` points do not count. None where no other run is left, or
+    where samples come in such bursts that no polynomial can be fitted.
     """
-    shortest = int(np.diff(offsets).min())
-    fitting = [(window, degree) for window, degree in _CANDIDATES if window <= shortest]
-    varies = np.ptp(values, axis=0) > 0
-    spread = np.where(varies, values.std(axis=0), np.inf)
-    found = [left_out_errors(times, values, offsets, *choice) for choice in fitting]
-    errors = np.array(
-        [float(np.mean(one / spread**2)) if np.isfinite(one).all() else np.inf for one in found]
-    )
-    return fitting[int(np.argmin(errors))] if np.isfinite(errors).any() else None
-
-
-def preferred_polynomial(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
-) -> tuple[int, int] | None:
-    """`best_polynomial` of the runs that are long enough for one; None where none is."""
     long = np.diff(offsets) >= FEWEST_POINTS
     if not long.any():
         return None
     rows, bounds = _rows_of(offsets, long)
-    return best_polynomial(times[rows], values[rows], bounds)
+    times, values = times[rows], values[rows]
+    shortest = int(np.diff(bounds).min())
+    fitting = [(window, degree) for window, degree in _CANDIDATES if window <= shortest]
+    varies = np.ptp(values, axis=0) > 0
+    spread = np.where(varies, values.std(axis=0), np.inf)
+    found = [left_out_errors(times, values, bounds, *choice) for choice in fitting]
+    errors = np.array(
+        [float(np.mean(one / spread**2)) if np.isfinite(one).all() else np.inf for one in found]
+    )
+    return fitting[int(np.argmin(errors))] if np.isfinite(errors).any() else None
 
 
 def velocities(

@@ -8,10 +8,8 @@ from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset
 from ..differentiation import AbstractDifferentiator
-from ..smoothing import noise_level
 
 MOST_ROWS = 4000  # that are differentiated
-_RULED_ROWS, _RULED_STRETCHES = 600, 5  # that a rule of differentiation is chosen on
 _STRETCHES = 10  # that a long run is cut into, when not all of it is looked at
 _SHORTEST = 5  # rows of a run that has a second derivative
 _UNORDERED = 0.5  # of a column's standard deviation: more is no noise, the rows are in no order
@@ -52,10 +50,12 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
     long = data.run_lengths >= max(_SHORTEST, differentiation.min_points)
     if not long.any():
         return None
+    whole = data
     data, run = stretches(data[long], MOST_ROWS)
-    rule = _rule(data, differentiation)
+    data = data.planned_as(whole)
+    rule = differentiation.rule(data)
     if data.derivatives is None:
-        noise, is_white = noise_level(data.times, data.states, data.offsets)
+        noise, is_white = np.array(data.plan.noise), np.array(data.plan.is_noise)
         slopes = rule.slopes(data)
         curvature = rule.slopes(replace(data, states=slopes))
         slope_noise, curvature_noise = _after(rule, data, slopes, curvature, noise)
@@ -65,7 +65,7 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
         slopes = np.array(data.derivatives)
         given = replace(data, states=slopes, derivatives=None)
         curvature = rule.slopes(given)
-        level, is_noise = noise_level(given.times, given.states, given.offsets)
+        level, is_noise = given.plan.noise, given.plan.is_noise
         level = np.where(is_noise & (level < _UNORDERED * slopes.std(axis=0)), level, 0.0)
         slope_noise, curvature_noise = level**2, _after(rule, given, curvature, curvature, level)[0]
     for position, velocity in data.given_rates.items():
@@ -87,29 +87,17 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
     )
 
 
-def _rule(data: Dataset, differentiation: AbstractDifferentiator) -> AbstractDifferentiator:
-    """The rule that some rows choose, or all of them where it does not fit the others."""
-    some, _ = stretches(data, _RULED_ROWS, count=_RULED_STRETCHES)
-    rule = differentiation.rule(some)
-    equal = [part.has_equal_steps(tolerance=1e-9).all() for part in (some, data)]
-    if data.run_lengths.min() < rule.min_points or equal[0] != equal[1]:
-        return differentiation.rule(data)
-    return rule
-
-
-def stretches(
-    data: Dataset, most: int, *, count: int = _STRETCHES
-) -> tuple[Dataset, Int[np.ndarray, " R"]]:
-    """At most so many rows: all runs, or some of them, or about `count` stretches of some of them.
+def stretches(data: Dataset, most: int) -> tuple[Dataset, Int[np.ndarray, " R"]]:
+    """At most so many rows: all runs, or some of them, or stretches of some of them.
 
     With them comes the number of the run that each is from.
     """
     if data.n_samples <= most:
         return data, np.arange(data.n_runs)
     mean = data.n_samples / data.n_runs
-    n_runs = min(data.n_runs, max(int(most / mean), count))
+    n_runs = min(data.n_runs, max(int(most / mean), _STRETCHES))
     chosen = np.unique(np.linspace(0, data.n_runs - 1, n_runs).astype(int))
-    each = -(-count // len(chosen))
+    each = -(-_STRETCHES // len(chosen))
     length = max(most // (each * len(chosen)), _SHORTEST)
     rows, origin = [], []
     for run in chosen:
@@ -122,15 +110,8 @@ def stretches(
         rows += pieces
         origin += [run] * len(pieces)
     kept = np.concatenate(rows)
-    return replace(
-        data,
-        times=data.times[kept],
-        states=data.states[kept],
-        inputs=None if data.inputs is None else data.inputs[kept],
-        derivatives=None if data.derivatives is None else data.derivatives[kept],
-        offsets=np.cumsum([0, *(len(piece) for piece in rows)]),
-        labels=tuple(data.labels[run] for run in origin),
-    ), np.unique(origin, return_inverse=True)[1]
+    offsets = np.cumsum([0, *(len(piece) for piece in rows)])
+    return data.at(kept, offsets, np.array(origin)), np.unique(origin, return_inverse=True)[1]
 
 
 def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:

@@ -11,12 +11,10 @@ from ..diagnostics import Certificate
 from ..differentiation import AbstractDifferentiator
 from ..export import equation_names, learned_equations
 from ..libraries import AbstractLibrary
-from ..losses import cleaned
 from ..physics import Implicit
 from ..refinement import Correlation
 from ..selection import EquationPath, TermEvidence
 from ..simulation import Rollout
-from ..smoothing import outliers
 from ._advise import advise
 from ._assess import assess
 from ._motion import motion_of
@@ -119,7 +117,7 @@ def summarize(
     """
     counts = _outliers(data) if subject.widths and data is not None else {}
     if counts and data is not None:
-        data = cleaned(data)  # as the fit had them
+        data = data.plan.clean  # as in the fit
     seen = _observations(subject, data, samples)
     scores = _scores(subject, data, seen, forecasts)
     terms = term_rows(subject)
@@ -204,9 +202,9 @@ def _observations(
 
 def _outliers(data: Dataset) -> dict[str, int]:
     """How many values of each measured state are outliers."""
-    found = outliers(data.times, data.states, data.offsets).sum(axis=0)
-    states = zip(data.state_names, found, data.is_measured, strict=True)
-    return {name: int(count) for name, count, measured in states if count and measured}
+    counts = data.plan.outliers.is_outlier.sum(axis=0)
+    names = np.array(data.state_names)[data.is_measured]
+    return {str(name): int(n) for name, n in zip(names, counts, strict=True) if n}
 
 
 def _count(data: Dataset | None, samples: Rows | None) -> int | None:

@@ -95,15 +95,7 @@ def rows_of(data: Dataset, most: int) -> Dataset:
     first = data.offsets[run] + place * length // pieces[run]
     last = data.offsets[run] + (place + 1) * length // pieces[run]
     rows = np.concatenate([np.arange(a, b) for a, b in zip(first, last, strict=True)])
-    return replace(
-        data,
-        times=data.times[rows],
-        states=data.states[rows],
-        inputs=None if data.inputs is None else data.inputs[rows],
-        derivatives=None if data.derivatives is None else data.derivatives[rows],
-        offsets=np.concatenate([[0], np.cumsum(last - first)]),
-        labels=tuple(data.labels[r] for r in run),
-    )
+    return data.at(rows, np.concatenate([[0], np.cumsum(last - first)]), run)
 
 
 def at_states(data: Dataset, states: Float[np.ndarray, "N n"]) -> Dataset:

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ...data import Dataset
-from ...losses import Weak, best_widths
+from ...losses import Weak
 from ...smoothing import bump_windows
 from .._summary import Advice
 
@@ -41,7 +41,9 @@ def lags(data: Dataset) -> list[Lag]:
         return []
     step = float(np.median(steps))
     measured = np.flatnonzero(data.is_measured)
-    windows = bump_windows(data.times, data.offsets, max(best_widths(data, Weak())), Weak().order)
+    order = Weak().order
+    widest = max(data.plan.half_widths(order))
+    windows = bump_windows(data.times, data.offsets, widest, order)
     if len(windows) < _FEWEST:
         return []
     slope, bend = windows.slope @ data.states, windows.curvature @ data.states

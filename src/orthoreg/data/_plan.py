@@ -1,0 +1,195 @@
+"""`Plan`: noise, outliers, smoothing and windows of measured runs, each decided once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeVar, final
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ..smoothing import (
+    FEWEST_POINTS,
+    Outliers,
+    Smoother,
+    best_polynomial,
+    best_smoother,
+    find_outliers,
+    noise_growth,
+    noise_level,
+    relative_variance,
+)
+from ._dataset import Dataset
+from ._windows import best_half_widths
+
+CLEAN = 1e-3
+"""Of a state's standard deviation. Less noise does not harm its estimated derivative."""
+CLEAR = 0.1
+"""Of an acceleration. Less noise in plain second differences of a position does not harm it."""
+_MOST_ROWS = 20_000  # rows, in whole runs, on which windows and the growth of noise are decided
+
+T = TypeVar("T")
+Array = TypeVar("Array", bound=np.ndarray)
+
+
+def _decision(decide: Callable[["Plan"], T]) -> "cached_property[T]":
+    """A property that the first plan decides and plans made from it share."""
+
+    def read(plan: "Plan") -> T:
+        return decide(plan) if plan.parent is None else getattr(plan.parent, decide.__name__)
+
+    read.__doc__ = decide.__doc__
+    return cached_property(read)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How noisy some runs are, and what follows from it. `data.plan` is that of a `Dataset`.
+
+    Everything is computed when it is first needed, and then kept. A plan with a `parent`, that of
+    other runs of the same system, takes all decisions from it: the size and growth of noise, the
+    columns that may have outliers, polynomials and windows. Only outliers and smoothed values are
+    those of its own runs. So the runs of a large table are treated as its sample is, and a part of
+    the runs as all of them are. If its rows are some `rows` of its parent, so are smoothed values.
+    """
+
+    data: Dataset
+    parent: "Plan | None" = None
+    rows: Bool[np.ndarray, " M"] | None = None
+    _half_widths: dict[int, tuple[float, ...]] = field(default_factory=dict, init=False)
+
+    # -- noise ---------------------------------------------------------------------------
+
+    @_decision
+    def _level(self) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+        level, is_noise = noise_level(self.data.times, self.data.states, self.data.offsets)
+        return _read_only(level), _read_only(is_noise)
+
+    @property
+    def noise(self) -> Float[np.ndarray, " n"]:
+        """The standard deviation of each state's noise, if `is_noise`; an upper limit if not."""
+        return self._level[0]
+
+    @property
+    def is_noise(self) -> Bool[np.ndarray, " n"]:
+        """Which states show noise, and not only motion between samples."""
+        return self._level[1]
+
+    @_decision
+    def is_noisy(self) -> bool:
+        """Whether estimated derivatives would suffer from noise."""
+        data = self.data
+        if data.derivatives is not None:
+            return False
+        size = data.states.std(axis=0)
+        seen = data.is_measured & self.is_noise & (size > 0)
+        return bool((self.noise > CLEAN * size)[seen].any() or self._acceleration_noise() > CLEAR)
+
+    def _acceleration_noise(self) -> float:
+        """The noise in plain second differences of positions without measured velocity, relative
+        to the standard deviation of their acceleration: the largest of all positions."""
+        data, largest = self.data, 0.0
+        inside = np.diff(data.run_of_row) == 0
+        steps = np.diff(data.times)[inside]
+        for position, velocity in data.given_rates.items():
+            if not data.is_measured[velocity] and self.is_noise[position]:
+                acceleration = float((np.diff(data.states[:, velocity])[inside] / steps).std())
+                noise = np.sqrt(6) * float(self.noise[position]) / float(np.median(steps)) ** 2
+                largest = max(largest, noise / max(acceleration, 1e-300))
+        return largest
+
+    @_decision
+    def _growth(self) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+        some = self.data.some_runs(_MOST_ROWS)
+        smoothed = some.plan.smoothed
+        return _read_only(noise_growth(some.states, smoothed)), np.mean(smoothed**2, axis=0)
+
+    @property
+    def growth(self) -> Float[np.ndarray, " n"]:
+        """The share of each state's noise variance that grows with its square."""
+        return self._growth[0]
+
+    @cached_property
+    def relative_variance(self) -> Float[np.ndarray, "N n"]:
+        """The noise variance of each value relative to the mean of its state."""
+        return _read_only(relative_variance(self.smoothed, *self._growth))
+
+    @property
+    def variance(self) -> Float[np.ndarray, "N n"]:
+        """The noise variance of each value; zero where a state was not measured."""
+        return self.smoother.noise**2 * self.relative_variance
+
+    # -- outliers ------------------------------------------------------------------------
+
+    @cached_property
+    def outliers(self) -> Outliers:
+        """The outliers of measured states."""
+        columns = None if self.parent is None else self.parent.outliers.columns
+        return outliers_of(self.data, columns)
+
+    @cached_property
+    def clean(self) -> Dataset:
+        """The runs with outliers replaced by polynomials through their neighbours."""
+        if self.parent is not None and self.parent.clean is self.data:
+            return self.data
+        return repaired(self.data, self.outliers).planned_as(self.data)
+
+    # -- smoothing -----------------------------------------------------------------------
+
+    @_decision
+    def smoother(self) -> Smoother:
+        """The polynomials that smooth measured states. Velocities that were made from positions
+        are smooth already."""
+        clean = self.clean
+        return best_smoother(clean.times, clean.states, clean.offsets, clean.is_measured)
+
+    @cached_property
+    def smoothed(self) -> Float[np.ndarray, "N n"]:
+        """The states without outliers and most of their noise."""
+        if self.parent is not None and self.rows is not None:
+            return _read_only(self.parent.smoothed[self.rows])
+        clean = self.clean
+        return _read_only(self.smoother(clean.times, clean.states, clean.offsets))
+
+    # -- derivatives and windows -----------------------------------------------------------
+
+    @cached_property
+    def polynomial(self) -> tuple[int, int] | None:
+        """Window and degree of the sliding polynomial for derivatives, if one can be fitted."""
+        data = self.data
+        if self.parent is not None:
+            found = self.parent.polynomial
+            long = data.run_lengths[data.run_lengths >= FEWEST_POINTS]
+            if found is None or found[0] <= long.min(initial=np.iinfo(np.int64).max):
+                return found
+        return best_polynomial(data.times, data.states[:, data.is_measured], data.offsets)
+
+    def half_widths(self, order: int) -> tuple[float, ...]:
+        """The half-widths of windows of the weak form with bumps of this order."""
+        if self.parent is not None:
+            return self.parent.half_widths(order)
+        if order not in self._half_widths:
+            some = self.clean.some_runs(_MOST_ROWS)
+            self._half_widths[order] = best_half_widths(some, self.smoother.noise**2, order)
+        return self._half_widths[order]
+
+
+def _read_only(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
+
+
+def outliers_of(data: Dataset, columns: Bool[np.ndarray, " m"] | None = None) -> Outliers:
+    """The outliers of measured states, or of these `columns` of them."""
+    measured = data.states[:, data.is_measured]
+    return find_outliers(data.times, measured, data.offsets, columns, data.inputs)
+
+
+def repaired(data: Dataset, outliers: Outliers) -> Dataset:
+    """The runs with outliers replaced by polynomials through their neighbours."""
+    if not outliers.is_outlier.any():
+        return data
+    states = np.array(data.states)
+    states[:, data.is_measured] = outliers.repaired
+    return replace(data, states=states)
