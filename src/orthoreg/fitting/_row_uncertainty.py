@@ -47,6 +47,10 @@ def row_uncertainty(
     Without the group the constants would move by d_g = -(H - H_g)^-1 s_g, and the covariance is
     (G - 1)/G sum_g (d_g - d)(d_g - d)'. [delete-a-group jackknife; Efron 1982]
 
+    Groups do not show an error that all have in common. What targets are known to be off by,
+    e = |y - y_true|, moves constants by at most e sqrt(diag H^-1) (Cauchy and Schwarz), and half of
+    that is added as a standard error.
+
     Moments are those that terms were chosen from (`evidence`), or, if terms hold parameters, of one
     more pass over the rows. None where there are too few groups.
     """
@@ -60,7 +64,9 @@ def row_uncertainty(
     change = _left_out(H, scores)
     moves = change - change.mean(axis=0)
     follows = constants.follows()
-    covariance = follows @ (moves.T @ moves * (len(H) - 1) / len(H)) @ follows.T
+    covariance = moves.T @ moves * (len(H) - 1) / len(H)
+    covariance += moments.systematic(H.sum(axis=0), rows)
+    covariance = follows @ covariance @ follows.T
     p = constants.read(field)
     if np.any(np.asarray(field.weights)):  # what a residual holds is part of least squares
         p = p + _solved(H.sum(axis=0)[None], scores.sum(axis=0)[None])[0]
@@ -141,6 +147,20 @@ class _Moments:
             scale = squares[c] if squares[c] > 0 else 1.0
             found += np.swapaxes(maps[used], 0, 1) @ part @ maps[used] / scale
         return found[:, :-1, :-1], found[:, :-1, -1]
+
+    def systematic(self, H: Float[np.ndarray, "P P"], rows: AnyRows) -> Float[np.ndarray, "P P"]:
+        """The covariance that errors of the targets add, each equation's in units of its target."""
+        squares = np.diagonal(self._totals.sum(axis=0))[self._width :]
+        error = rows.target_mse * len(rows) / np.where(squares > 0, squares, 1.0)
+        constants = self._constants
+        largest = np.full(constants.count, np.sqrt(error.max(initial=0.0)))
+        for place in range(len(constants.lead)):
+            used = constants.rows[constants.mixing[:, place] != 0]
+            largest[place] = np.sqrt(error[used].max(initial=0.0))
+        scale = np.sqrt(np.where(np.diag(H) > 0, np.diag(H), 1.0))
+        inverse = np.linalg.pinv(H / np.outer(scale, scale), _ROUNDING, hermitian=True)
+        reach = 0.5 * largest / scale
+        return inverse * np.outer(reach, reach)
 
 
 def _left_out(
