@@ -31,6 +31,22 @@ class AbstractBasis(abc.ABC):
     def __call__(self, variables: Any, xp: Any = np) -> Any:
         """psi at samples (N x V -> N x H), in the arithmetic of `xp`: NumPy or JAX."""
 
+    def slopes(
+        self,
+        variables: Float[np.ndarray, "N V"],
+        psi: Float[np.ndarray, "N H"],
+        weights: Float[np.ndarray, "H c"],
+        steps: Float[np.ndarray, " n"],
+    ) -> Float[np.ndarray, "n N c"]:
+        """d (psi weights) / dz_j for the first n variables, where psi is known: by differences over
+        `steps`, unless a class knows better."""
+        found = []
+        for j, step in enumerate(steps):
+            moved = np.array(variables)
+            moved[:, j] += step
+            found.append((self(moved) - psi) @ weights / step)
+        return np.stack(found)
+
     @abc.abstractmethod
     def mask_inputs(self, variables: Bool[np.ndarray, " V"]) -> "AbstractBasis":
         """The same functions, of the other variables alone: nothing is known of what these do."""
@@ -61,6 +77,23 @@ class TanhLayers(AbstractBasis):
     @property
     def size(self) -> int:
         return self.biases[-1].shape[0] + 1 if self.biases else 0
+
+    def slopes(
+        self,
+        variables: Float[np.ndarray, "N V"],
+        psi: Float[np.ndarray, "N H"],
+        weights: Float[np.ndarray, "H c"],
+        steps: Float[np.ndarray, " n"],
+    ) -> Float[np.ndarray, "n N c"]:
+        """Of one layer exactly: tanh' = 1 - tanh^2."""
+        if len(self.weights) != 1:
+            return super().slopes(variables, psi, weights, steps)
+        n = len(steps)
+        inner = np.asarray(self.weights[0])[:n] / np.asarray(self.scale)[:n, None]
+        product = inner[:, :, None] * weights[:-1]  # n H c; the constant has no slope
+        square = np.square(psi[:, :-1])
+        lost = np.tensordot(square, product, axes=(1, 1))  # N n c
+        return product.sum(axis=1)[:, None] - np.swapaxes(lost, 0, 1)
 
     def mask_inputs(self, variables: Bool[np.ndarray, " V"]) -> "TanhLayers":
         """The same layers without these variables: nothing is known of what they do."""

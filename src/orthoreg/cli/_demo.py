@@ -30,7 +30,13 @@ def demo(
     with working("Starting"):
         from .. import OrthoReg
         from ..reporting import report_page
-        from ..summary import forecast_sample, forecast_scores, number, table
+        from ..summary import (
+            forecast_sample,
+            forecast_scores,
+            number,
+            scored_forecasts,
+            table,
+        )
         from ..systems import Pendulum, Split, generate, true_derivatives
         from ._work import (
             coefficient_dict,
@@ -49,7 +55,7 @@ def demo(
         with working("Fitting"):
             model = OrthoReg(seed=seed).fit(train)
         with working("Comparing the model with the data"):
-            known = model.forecast(forecast_sample(train))
+            known = scored_forecasts(model, forecast_sample(train))
             summary = model.summary(train, forecasts=known)
         test = {
             split: generate(system, split, seed=seed)
