@@ -24,6 +24,8 @@ from ._arguments import (
     check_discovery,
     check_file,
     check_folder,
+    check_names,
+    check_strength,
     names_in,
     on_cluster,
     one_of,
@@ -119,6 +121,9 @@ def fit(
     """
     check_folder(out)
     one_of(preset, PRESET_NAMES, "--preset")
+    check_strength(sparsity, "--sparsity")
+    check_strength(orthogonality, "--orthogonality", may_be_infinite=True)
+    check_strength(magnitude, "--magnitude")
     settings: dict[str, object] = {
         "sparsity": sparsity,
         "orthogonality": orthogonality,
@@ -142,6 +147,9 @@ def fit(
                 positions=positions_in(positions), derivatives=names_in(derivatives),
                 **reading,
             )  # fmt: skip
+            if preset == "recommended" or library is not None:
+                some = getattr(runs, "sample", runs)  # of data in chunks
+                check_names(some, settings["library"], settings["physics"])
         # what takes seconds to import waits until nothing that was asked is wrong
         with working("Starting"):
             from ..presets import PRESETS
