@@ -612,7 +612,7 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         >>> summary.verdict.code, [one.code for one in summary.advice]
         ('not-explained', ['second-order', 'explain'])
         """
-        from .summary import forecast_sample, scored_forecasts
+        from .summary import forecast_sample
         from .summary._summarize import summarize
 
         check_is_fitted(self)
@@ -624,7 +624,7 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         if data is None:
             rows, _ = training_rows(self, self.recipe().loss, X, y, t, u)
         elif forecasts is None and self.output_names_ == self.state_names_:
-            forecasts = scored_forecasts(self, forecast_sample(data))
+            forecasts = self.forecast(forecast_sample(data))
         found = summarize(self._subject(), data, rows, forecasts)
         if isinstance(X, ChunkedDataset):
             notes = (*found.notes, *(note.text for note in X.notes if note.code == "chunked"))

@@ -155,7 +155,7 @@ def fit(
             from ..presets import PRESETS
             from ..reporting import report_page
             from ..simulation import interpolation_words
-            from ..summary import forecast_sample, forecast_scores, scored_forecasts
+            from ..summary import forecast_sample, forecast_scores
             from ._work import (
                 coefficient_dict,
                 discovered,
@@ -179,7 +179,7 @@ def fit(
         with working("Forecasting the runs"):
             some = in_memory(runs)
             chosen = forecast_sample(some)
-            forecasts = scored_forecasts(model, chosen)
+            forecasts = model.forecast(chosen)
             states_of_runs = [run.states for run in chosen]
             scores = forecast_scores(forecasts, states_of_runs, chosen.is_measured)
         with working("Comparing the model with the data"):

@@ -34,7 +34,6 @@ def demo(
             forecast_sample,
             forecast_scores,
             number,
-            scored_forecasts,
             table,
         )
         from ..systems import Pendulum, Split, generate, true_derivatives
@@ -55,7 +54,7 @@ def demo(
         with working("Fitting"):
             model = OrthoReg(seed=seed).fit(train)
         with working("Comparing the model with the data"):
-            known = scored_forecasts(model, forecast_sample(train))
+            known = model.forecast(forecast_sample(train))
             summary = model.summary(train, forecasts=known)
         test = {
             split: generate(system, split, seed=seed)

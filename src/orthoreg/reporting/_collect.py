@@ -10,7 +10,7 @@ from .._explanation import Explanation
 from .._validation import in_states_of
 from ..data import Dataset
 from ..simulation import Rollout
-from ..summary import Summary, counted, forecast_sample, scored_forecasts
+from ..summary import Summary, counted, forecast_sample
 from ..summary._trust import trust_sentences
 from ..summary._words import listed
 from ..views import as_curves, check_columns, curve_errors
@@ -47,7 +47,7 @@ def collect(
         check_columns(model, data, "report")
         some = forecast_sample(data)
         if forecasts is None and is_closed:
-            forecasts = scored_forecasts(model, some)
+            forecasts = model.forecast(some)
         if summary is None:
             summary = model.summary(data, forecasts=forecasts)
         parts = _with_data(model, data, some, forecasts if is_closed else None)

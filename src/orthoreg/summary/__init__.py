@@ -12,7 +12,6 @@ from ._render import score_table as score_table
 from ._scores import derivative_scores as derivative_scores
 from ._scores import forecast_sample as forecast_sample
 from ._scores import forecast_scores as forecast_scores
-from ._scores import scored_forecasts as scored_forecasts
 from ._summary import Advice as Advice
 from ._summary import CertificateRow as CertificateRow
 from ._summary import ConfoundedTerms as ConfoundedTerms

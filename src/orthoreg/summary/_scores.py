@@ -12,7 +12,6 @@ from jaxtyping import Bool, Float
 from ..data import Dataset
 
 MOST_FORECASTS = 256
-_NETWORK_RTOL = 1e-7  # far below the error of any network; 1e-8 takes 1.7 times the steps
 
 
 def forecast_sample(data: Dataset) -> Dataset:
@@ -20,11 +19,6 @@ def forecast_sample(data: Dataset) -> Dataset:
     if data.n_runs <= MOST_FORECASTS:
         return data
     return data[np.unique(np.linspace(0, data.n_runs - 1, MOST_FORECASTS).astype(int))]
-
-
-def scored_forecasts(model: Any, data: Dataset) -> list[Any]:
-    """Forecasts of runs, as accurate as scores and pictures of the model need them."""
-    return model.forecast(data, rtol=_NETWORK_RTOL if model.field_.has_residual else 1e-8)
 
 
 def derivative_scores(
