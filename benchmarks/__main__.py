@@ -2,7 +2,8 @@
 
 `python -m benchmarks` runs all, `python -m benchmarks suite` the speed of all parts (under ten
 minutes), `python -m benchmarks guard` compares that with its record, `python -m benchmarks pages`
-writes the pages from the records as they are.
+writes the pages from the records as they are. `--before CHECKOUT` lets `speed` measure an earlier
+revision by turns.
 """
 
 import json
@@ -23,6 +24,7 @@ from benchmarks import (
     measurements,
     residuals,
     scale,
+    speed,
     strengths,
     suite,
     truth,
@@ -31,6 +33,7 @@ from benchmarks.guard import guard
 
 BENCHMARKS = {
     "suite": suite,
+    "speed": speed,
     "adaptation": adaptation,
     "strengths": strengths,
     "residuals": residuals,
@@ -53,6 +56,11 @@ def main(names: list[str]) -> None:
         sys.exit("\n".join(guard(RECORDS / "suite.json")) or 0)
     if names == ["pages"]:
         return write_pages()
+    before: Path | None = None
+    if "--before" in names:
+        place = names.index("--before")
+        before = Path(names[place + 1])
+        names = names[:place] + names[place + 2 :]
     unknown = set(names) - set(BENCHMARKS)
     if unknown:
         sys.exit(f"error: unknown benchmark {sorted(unknown)}; known are {sorted(BENCHMARKS)}.")
@@ -60,7 +68,7 @@ def main(names: list[str]) -> None:
     for name in names or BENCHMARKS:
         print(f"{name} ...", file=sys.stderr)
         record = {"machine": f"{platform.machine()}, Python {platform.python_version()}"}
-        record |= BENCHMARKS[name].measure()
+        record |= speed.measure(before) if name == "speed" else BENCHMARKS[name].measure()
         (RECORDS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
     write_pages()
     print(PAGE.read_text())

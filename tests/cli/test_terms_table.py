@@ -30,7 +30,7 @@ def fit(table, *options):
 
 
 def test_json_has_interval_and_probability_of_each_term(small_swings, capsys):
-    assert fit(small_swings, "--json") == 0
+    assert fit(small_swings, "--plots", "--json") == 0
     values = json.loads(capsys.readouterr().out)
     assert {
         equation: {term: one["coefficient"] for term, one in terms.items() if one["coefficient"]}
@@ -57,7 +57,7 @@ def test_people_get_one_table_and_a_sentence(small_swings, capsys):
 
 
 def test_models_without_a_selection_have_coefficients_only(small_swings, capsys):
-    assert fit(small_swings, "--sparsity", "0.01", "--json") == 0
+    assert fit(small_swings, "--sparsity", "0.01", "--plots", "--json") == 0
     values = json.loads(capsys.readouterr().out)
     assert not {"terms", "lookalikes"} & set(values)
     assert not any("selection.png" in plot for plot in values["plots"])

@@ -141,3 +141,18 @@ def test_cuts_along_single_variables_go_where_cells_would_not_fit():
     assert fewer.cuts == ("shell", "runs", "tail")
     assert (fewer.outer == outer[:, [0, 4, 5]]).all() and (fewer.group == partition.group).all()
     assert _fewer_cuts(partition, 5000).cuts == ("shell", "tail")
+
+
+@given(seeds)
+def test_moments_of_a_turned_basis(seed):
+    rng = np.random.default_rng(seed)
+    features, basis, targets = (rng.normal(size=(30, k)) for k in (3, 7, 2))
+    axes = rng.normal(size=(7, 4))
+
+    def moments(psi):
+        columns = np.hstack([features, psi, targets])
+        return module.Moments(30, columns.T @ columns, 3, psi.shape[1])
+
+    found, expected = moments(basis).turned_basis(axes), moments(basis @ axes)
+    assert_allclose(found.total, expected.total, rtol=1e-10, atol=1e-10)
+    assert found.n_basis == 4

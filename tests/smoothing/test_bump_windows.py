@@ -63,6 +63,21 @@ def test_no_window_reaches_from_one_run_into_the_next():
     np.testing.assert_allclose(second[:, len(EQUAL) :].toarray(), alone.slope.toarray())
 
 
+@pytest.mark.parametrize("times", ONE_RUN.values(), ids=ONE_RUN)
+def test_runs_with_the_same_times_have_the_same_windows(times):
+    """Runs with one time in another place are not tiled; their windows are those of each alone."""
+    n = len(times)
+    offsets = n * np.arange(4)
+    tiled = bump_windows(np.tile(times, 3), offsets, 1.0, 8)
+    alone = bump_windows(times, offsets[:2], 1.0, 8)
+    for name in ("mean", "slope", "curvature"):
+        whole, part = getattr(tiled, name).toarray(), getattr(alone, name).toarray()
+        assert np.array_equal(whole, np.kron(np.eye(3), part))
+    shifted = bump_windows(np.r_[times, times + 1, times], offsets, 1.0, 8)
+    np.testing.assert_allclose(shifted.slope.toarray(), tiled.slope.toarray(), atol=1e-9)
+    assert np.array_equal(shifted.run, tiled.run)
+
+
 def test_a_run_shorter_than_a_window_has_none():
     offsets = np.array([0, 20, 201])
     windows = bump_windows(np.r_[EQUAL[:20], EQUAL[:181]], offsets, 1.0, 8)

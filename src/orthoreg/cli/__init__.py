@@ -3,8 +3,16 @@
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from .._errors import InputError, MissingExtraError, TrainingError
+
+_MODULES = {
+    "demo": "_demo", "fit": "_commands", "evaluate": "_commands", "generate": "_commands",
+    "simulate": "_simulate", "show": "_show", "report": "_report", "adapt": "_adapt",
+    "refine": "_refine", "explain": "_explain", "export": "_export", "reproduce": "_reproduce",
+}  # fmt: skip
+"""The module of each command, in the order of the help: only that of the command is imported."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -14,9 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """The exit code of a command; one sentence on standard error when it is not 0."""
-    # in the order of the help
-    from . import _demo, _commands, _simulate, _show, _report, _adapt, _refine, _explain  # noqa: F401, I001
-    from . import _export, _reproduce  # noqa: F401
+    _import_commands(next(iter(arguments), ""))
     from ._app import ARGUMENTS, app, options_of
     from ._wording import in_options
 
@@ -52,6 +58,13 @@ def run(arguments: Sequence[str]) -> int:
             f"set ORTHOREG_DEBUG=1 for the traceback and report it."
         )
         return 1
+
+
+def _import_commands(name: str) -> None:
+    """Imports the module that declares a command, or all of them where `name` is none."""
+    modules = [_MODULES[name]] if name in _MODULES else dict.fromkeys(_MODULES.values())
+    for module in modules:
+        import_module(f".{module}", __name__)
 
 
 def _refuse(sentence: str) -> int:

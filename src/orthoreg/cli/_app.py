@@ -29,7 +29,7 @@ def _existing_model(path: Path) -> Path:
 
 
 def _existing_tables(files: list[Path]) -> list[Path]:
-    from ..data.tables import check_existing
+    from .._places import check_existing
     from ._reading import source_of
 
     check_existing(source_of(files))
@@ -37,6 +37,8 @@ def _existing_tables(files: list[Path]) -> list[Path]:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Plots = Annotated[bool, typer.Option("--plots", help="Write plots as PNG files beside the report.")]
+OutFolder = Annotated[Path, typer.Option(help="Folder for model, report and summary.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 ModelFile = Annotated[
     Path,

@@ -76,6 +76,37 @@ def one_of(value: str, known: list[str], what: str) -> None:
         )
 
 
+def check_strength(value: float | None, option: str, *, may_be_infinite: bool = False) -> None:
+    """Refuses a weight that is negative, no number, or infinite where it may not be."""
+    if value is None or (value >= 0 and (may_be_infinite or math.isfinite(value))):
+        return
+    limit = "at least 0 (inf for the projection)" if may_be_infinite else "finite and at least 0"
+    raise InputError(f"{option} must be a number, {limit}; got {value!r}.")
+
+
+def check_names(data: Any, library: Any, physics: Any) -> None:
+    """Refuses names in formulas that no column has, before anything heavy is imported."""
+    if library is None and physics is None:
+        return
+    from ..libraries import Fourier, Polynomial
+    from ..physics import bind_physics
+
+    terms = Polynomial(2) + Fourier(1) if library is None else library
+    names, outputs, rates = data.variable_names, data.state_names, data.given_rates
+    try:
+        bind_physics(physics, terms, names, outputs, rates)
+    except InputError:
+        if data.time_name in names:
+            raise
+        try:  # a formula may name time, which is then an input
+            bind_physics(physics, terms, (*names, data.time_name), outputs, rates, len(names))
+        except InputError:
+            pass
+        else:
+            return
+        raise
+
+
 def check_file(out: Path, example: str = "table.csv", option: str = "--out") -> None:
     """Refuses an --out, or another `option`, that cannot become a file. Leaves nothing behind."""
     if out.is_dir():

@@ -7,12 +7,25 @@ import typer
 
 from .._errors import InputError
 from .._progress import working
-from ._app import Cluster, Json, ModelFile, Seed, Tables, Workers, app, command_line
+from ._app import (
+    Cluster,
+    Json,
+    ModelFile,
+    OutFolder,
+    Plots,
+    Seed,
+    Tables,
+    Workers,
+    app,
+    command_line,
+)
 from ._arguments import (
     PRESET_NAMES,
     check_discovery,
     check_file,
     check_folder,
+    check_names,
+    check_strength,
     names_in,
     on_cluster,
     one_of,
@@ -21,7 +34,6 @@ from ._arguments import (
 from ._known import BoundOption, Known, PhysicsFile, Relation, Value, physics_in
 from ._output import (
     collected_warnings,
-    counted,
     data_entries,
     print_files,
     print_json,
@@ -98,39 +110,46 @@ def fit(
     workers: Workers = None,
     cluster: Cluster = None,
     seed: Seed = 0,
-    out: Annotated[Path, typer.Option(help="Folder for model and plots.")] = Path("orthoreg-out"),
+    out: OutFolder = Path("orthoreg-out"),
+    plots: Plots = False,
     as_json: Json = False,
 ) -> None:
     """Learn equations and residual from a table; print equations, verdict and what to try next.
 
-    Writes the model, a report to look at, its plots and its summary. Options that are not given
-    are as the preset has them.
+    Writes the model, an HTML report and the summary as text and JSON. The preset sets all options
+    that are omitted.
     """
-    from ..augmentations import RandomFeatures, Zero
-    from ..data import read_table
-    from ..libraries import parse_library
-
     check_folder(out)
     one_of(preset, PRESET_NAMES, "--preset")
+    check_strength(sparsity, "--sparsity")
+    check_strength(orthogonality, "--orthogonality", may_be_infinite=True)
+    check_strength(magnitude, "--magnitude")
     settings: dict[str, object] = {
         "sparsity": sparsity,
         "orthogonality": orthogonality,
         "magnitude": magnitude,
-        "library": None if library is None else parse_library(library),
+        "library": _library_in(library),
         "physics": physics_in(known, value, bound, relation, physics),
     }
     if residual is not None:
+        from ..augmentations import RandomFeatures, Zero
+
         settings["augmentation"] = RandomFeatures(residual) if residual else Zero()
     given = {name: value for name, value in settings.items() if value is not None}
     alone = {"--minutes": minutes, "--functions-of-time": functions_of_time}
     check_discovery(discover, alone, preset, given)
     with collected_warnings() as notes, on_cluster(workers, cluster):
         with working("Reading the table"):
+            from ..data import read_table
+
             runs = read_table(
                 source_of(data), time, names_in(states), names_in(inputs), group,
                 positions=positions_in(positions), derivatives=names_in(derivatives),
                 **reading,
             )  # fmt: skip
+            if preset == "recommended" or library is not None:
+                some = getattr(runs, "sample", runs)  # of data in chunks
+                check_names(some, settings["library"], settings["physics"])
         # what takes seconds to import waits until nothing that was asked is wrong
         with working("Starting"):
             from ..presets import PRESETS
@@ -165,14 +184,18 @@ def fit(
             scores = forecast_scores(forecasts, states_of_runs, chosen.is_measured)
         with working("Comparing the model with the data"):
             summary = model.summary(runs, forecasts=forecasts)
-        with working("Drawing the plots"):
-            plots = draw(model, some, chosen, forecasts, "training runs", summary.verdict.text)
+        pictures: dict[str, bytes] = {}
+        if plots:
+            with working("Drawing the plots"):
+                pictures = draw(
+                    model, some, chosen, forecasts, "training runs", summary.verdict.text
+                )
         with working("Writing the report"):
             page = report_page(
                 model, some, summary=summary, forecasts=forecasts, discovery=found,
                 command=command_line(),
             )  # fmt: skip
-            files = write_results(out, f"{stem_of(data)}.orthoreg", model, plots, summary, page)
+            files = write_results(out, f"{stem_of(data)}.orthoreg", model, pictures, summary, page)
     if as_json:
         return print_json(
             {
@@ -187,7 +210,7 @@ def fit(
                 "certificate": model.certificate_.as_dict(),
                 "training": scores,
                 "model": str(files[0]),
-                "plots": [str(out / plot) for plot in plots],
+                "plots": [str(out / plot) for plot in pictures],
                 "report": str(files[1]),
                 "warnings": notes,
                 **summary_entries(summary),
@@ -204,6 +227,14 @@ def fit(
         console.print(f"{found!r}\n", markup=False)
     print_scores(console, "Forecasts of training runs from their first rows", scores)
     print_files(console, files)
+
+
+def _library_in(text: str | None) -> Any:
+    if text is None:
+        return None
+    from ..libraries import parse_library
+
+    return parse_library(text)
 
 
 @app.command()
@@ -267,6 +298,7 @@ def generate(
 ) -> None:
     """Simulate a benchmark system and write its runs as a table."""
     from ..data import write_table
+    from ..summary import counted
     from ..systems import DIFFICULTIES, SYSTEMS, Pendulum, Sampling, Split
     from ..systems import generate as simulated
 

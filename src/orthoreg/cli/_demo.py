@@ -6,32 +6,36 @@ from typing import Annotated
 import typer
 
 from .._progress import working
-from ._app import Json, Seed, app, command_line
+from ._app import Json, OutFolder, Plots, Seed, app, command_line
 from ._arguments import check_folder
 from ._output import (
     collected_warnings,
-    number,
     print_files,
     print_json,
     print_summary,
     size_of,
-    table,
     terminal,
 )
 
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for model and plots.")] = Path("demo"),
+    out: OutFolder = Path("demo"),
     runs: Annotated[int, typer.Option(min=5, help="Training runs to simulate.")] = 1000,
     seed: Seed = 0,
+    plots: Plots = False,
     as_json: Json = False,
 ) -> None:
     """Fit the paper's pendulum, whose forcing the library cannot represent, and forecast it."""
     with working("Starting"):
         from .. import OrthoReg
         from ..reporting import report_page
-        from ..summary import forecast_sample, forecast_scores
+        from ..summary import (
+            forecast_sample,
+            forecast_scores,
+            number,
+            table,
+        )
         from ..systems import Pendulum, Split, generate, true_derivatives
         from ._work import (
             coefficient_dict,
@@ -69,15 +73,17 @@ def demo(
                 splits[str(split)] = derivative_scores(model, data, truth) | forecast_scores(
                     forecasts[split], [run.states for run in data]
                 )
-        with working("Drawing the plots"):
-            runs_shown = (test[Split.id], forecasts[Split.id])
-            plots = draw(model, train, *runs_shown, "unseen runs (split ID)")
+        pictures: dict[str, bytes] = {}
+        if plots:
+            with working("Drawing the plots"):
+                runs_shown = (test[Split.id], forecasts[Split.id])
+                pictures = draw(model, train, *runs_shown, "unseen runs (split ID)")
         with working("Writing the report"):
             page = report_page(
                 model, train, summary=summary, forecasts=known, title="Modified pendulum",
                 command=command_line(),
             )  # fmt: skip
-            files = write_results(out, "pendulum.orthoreg", model, plots, summary, page)
+            files = write_results(out, "pendulum.orthoreg", model, pictures, summary, page)
     values = {
         "system": "pendulum",
         "runs": runs,
@@ -89,7 +95,7 @@ def demo(
         "certificate": model.certificate_.as_dict(),
         "splits": splits,
         "model": str(files[0]),
-        "plots": [str(out / plot) for plot in plots],
+        "plots": [str(out / plot) for plot in pictures],
         "report": str(files[1]),
         "warnings": notes,
         **summary_entries(summary),

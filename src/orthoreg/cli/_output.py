@@ -1,4 +1,8 @@
-"""What commands print: tables for people on the terminal, one JSON object for programs."""
+"""What commands print: tables for people on the terminal, one JSON object for programs.
+
+Rich and `orthoreg.summary` are imported when something is printed: every command imports this
+module, and a user's mistake is reported without them.
+"""
 
 import json
 import sys
@@ -7,48 +11,61 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any
 
 from .._errors import DataWarning, TrainingWarning
-from ..summary import Scores, Summary, counted, equation_lines, plain, renderables, score_table
-from ..summary import number as number
-from ..summary import table as table
 from ._app import ARGUMENTS, options_of
 from ._wording import in_options
 
-ERRORS = Console(stderr=True, highlight=False, emoji=False)
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..summary import Summary
 
 _WIDE = 200  # columns of an output that is no terminal: no table wraps
 
 
-def terminal() -> Console:
+def terminal() -> "Console":
     """Standard output for people. Made anew: it may have been redirected."""
+    from rich.console import Console
+
     if sys.stdout.isatty():
         return Console(highlight=False, emoji=False)
     return Console(highlight=False, emoji=False, soft_wrap=True, width=_WIDE)
 
 
+def print_error(line: str) -> None:
+    """A line on standard error."""
+    from rich.console import Console
+
+    Console(stderr=True, highlight=False, emoji=False).print(line, markup=False)
+
+
 def print_json(values: dict[str, Any]) -> None:
     """One object on standard output; NaN becomes null, infinite numbers text."""
+    from ..summary import plain
+
     sys.stdout.write(json.dumps(plain(values), allow_nan=False) + "\n")
 
 
 def print_equations(
-    console: Console, equations: Sequence[str], truth: Sequence[str] | None = None
+    console: "Console", equations: Sequence[str], truth: Sequence[str] | None = None
 ) -> None:
     """One equation per line, never broken; each above its truth where that is known."""
+    from ..summary import equation_lines
+
     console.print(equation_lines(equations, truth), soft_wrap=True)
     console.print()
 
 
 def size_of(data: Any) -> str:
     """'1 run, 20 samples'."""
+    from ..summary import counted
+
     return f"{counted(data.n_runs, 'run')}, {counted(data.n_samples, 'sample')}"
 
 
-def print_reading(console: Console, name: str | None, data: Any) -> None:
+def print_reading(console: "Console", name: str | None, data: Any) -> None:
     """What was read, and what was found out or repaired on the way."""
     if name is not None:
         console.print(f"{name}: {size_of(data)}", markup=False)
@@ -69,8 +86,12 @@ def data_entries(paths: Any, runs: Any) -> dict[str, Any]:
     }
 
 
-def print_summary(console: Console, summary: Summary, truth: Sequence[str] | None = None) -> None:
+def print_summary(
+    console: "Console", summary: "Summary", truth: Sequence[str] | None = None
+) -> None:
     """Equations, verdict and advice, then what they rest on; equations are never broken."""
+    from ..summary import renderables
+
     equations, *others = renderables(summary, truth)
     console.print(equations, soft_wrap=True)
     console.print()
@@ -81,6 +102,8 @@ def print_summary(console: Console, summary: Summary, truth: Sequence[str] | Non
 
 def print_scores(console: Any, title: str, scores: dict[str, Any]) -> None:
     """Errors on a set of runs."""
+    from ..summary import Scores, score_table
+
     kept = {name: value for name, value in scores.items() if name != "derivative_error_by_equation"}
     console.print(score_table(title, Scores((), **kept)))
     console.print()
@@ -101,7 +124,7 @@ def collected_warnings() -> Iterator[list[str]]:
     for warning in caught:
         if issubclass(warning.category, DataWarning | TrainingWarning):
             notes.append(in_options(str(warning.message), _current_options()))
-            ERRORS.print(f"warning: {notes[-1]}", markup=False)
+            print_error(f"warning: {notes[-1]}")
 
 
 def _current_options() -> dict[str, str]:

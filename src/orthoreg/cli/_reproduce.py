@@ -8,7 +8,7 @@ import typer
 
 from ._app import Cluster, Json, app
 from ._arguments import check_folder, on_cluster
-from ._output import ERRORS, collected_warnings, print_files, print_json, table, terminal
+from ._output import collected_warnings, print_error, print_files, print_json, terminal
 
 _QUICK_NOTE = "Quick look: one seed and reduced sizes. These are not the paper's experiments."
 
@@ -45,7 +45,7 @@ def reproduce(
     folder = out or Path("reproduction-quick" if quick else "reproduction")
     check_folder(folder)
     if quick:
-        ERRORS.print(f"note: {_QUICK_NOTE}", markup=False)
+        print_error(f"note: {_QUICK_NOTE}")
     with collected_warnings(), on_cluster(None, cluster):
         result = run(
             names or (),
@@ -87,6 +87,7 @@ def _as_json(result: Any, files: list[Path]) -> dict[str, Any]:
 
 def _print(result: Any, quick: bool) -> None:
     from ..experiments import to_terminal
+    from ..summary import table
 
     console = terminal()
     for one in result.tables.values():

@@ -10,7 +10,7 @@ from .._errors import InputError
 from .._progress import working
 from ._app import Json, ModelFile, app
 from ._arguments import check_file, inputs_of, interpolation_in, numbers_in
-from ._output import collected_warnings, counted, print_files, print_json, table, terminal
+from ._output import collected_warnings, print_files, print_json, terminal
 from ._reading import reads_tables
 
 
@@ -43,6 +43,7 @@ def simulate(
         check_file(out)
     from .. import load
     from ..data import write_table
+    from ..summary import counted, table
 
     with collected_warnings() as notes:
         first = numbers_in(start, "--start")

@@ -14,7 +14,6 @@ from .._model import AbstractModel
 from .._validation import known_positions
 from ..data import ChunkedDataset, Dataset, read_table
 from ..export import equation_names
-from ..plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
 from ..simulation import Rollout
 from ..summary import Summary
 from ._reading import in_unit_of, source_of
@@ -96,6 +95,8 @@ def draw(
     """Forecasts and phase portrait, the map of the residual where there is a network, and the path
     of the selection where there was one, as PNG by name. `words` is what the summary says of the
     fit."""
+    from ..plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
+
     figures = {
         "forecast.png": plot_forecast(
             forecast_runs, forecasts, title=f"Forecasts of {what}",

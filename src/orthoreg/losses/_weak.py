@@ -103,16 +103,17 @@ class Weak(AbstractLoss):
     ) -> Rows:
         """The rows of data, which without outliers are `clean` and without noise `points`."""
         assert isinstance(self.widths, tuple)
-        found = [
-            chosen.rest.left_out(data, windows, most)
-            for h, most in zip(self.widths, chosen.most_rest, strict=True)
-            if len(windows := bump_windows(data.times, data.offsets, h, self.order))
-        ]
-        found = [windows for windows in found if len(windows)]
+        found: list[Rows] = []
+        for h, most in zip(self.widths, chosen.most_rest, strict=True):  # windows are large
+            windows = bump_windows(data.times, data.offsets, h, self.order)
+            if len(windows):
+                windows = chosen.rest.left_out(data, windows, most)
+            if len(windows):
+                found.append(self._rows(clean, points, chosen.smoother.noise**2, windows))
+            del windows
         if not found:
             raise _too_short(data, min(self.widths))
-        variance = chosen.smoother.noise**2
-        return joined([self._rows(clean, points, variance, one) for one in found])
+        return joined(found)
 
     def _rows(
         self,

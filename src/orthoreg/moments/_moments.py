@@ -112,6 +112,20 @@ class Moments:
         )
         return Moments(self.count, left, self.n_features, self.n_basis)
 
+    def turned_basis(self, axes: Float[np.ndarray, "H r"]) -> "Moments":
+        """The moments of the functions psi @ axes in place of psi."""
+        features, basis, targets = self._parts
+        n, r = self.n_features, axes.shape[1]
+        own = np.r_[features, slice(targets.start, len(self.total))]
+        kept = np.r_[slice(0, n), slice(n + r, r + len(own))]
+        half = self.total[:, basis] @ axes
+        total = np.empty((r + len(own), r + len(own)))
+        total[np.ix_(kept, kept)] = self.total[np.ix_(own, own)]
+        total[n : n + r, n : n + r] = axes.T @ half[basis]
+        total[kept, n : n + r] = half[own]
+        total[n : n + r, kept] = half[own].T
+        return Moments(self.count, total, n, r)
+
     def only_basis(self, chosen: Bool[np.ndarray, " H"]) -> "Moments":
         """The moments with these functions of the basis alone."""
         features, _, targets = self._parts

@@ -11,7 +11,6 @@ best end of its interval. Near the minimum x is the Newton step from w on what i
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.optimize import lsq_linear
 
 from ._linear import solve_symmetric
 
@@ -107,6 +106,8 @@ def _multipliers(
         np.concatenate([np.full(len(E), end), limit[held]])
         for end, limit in ((-np.inf, down), (np.inf, up))
     ]
+    from scipy.optimize import lsq_linear
+
     solved = lsq_linear(matrix, np.concatenate([right, -slope[held]]), limits, "bvls")
     return np.asarray(solved.x)[: len(E)]
 

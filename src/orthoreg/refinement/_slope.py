@@ -160,17 +160,35 @@ class SlopeAt:
         moved = np.repeat(z[:, None], n + 1, axis=1)
         for j in range(n):
             moved[j, j + 1] += slope.nudges[j]
-        residual, psi = self._residual(moved.reshape(len(z), -1))
-        residual = residual.reshape(n, n + 1, count)
-        for j in range(n):
-            change = (residual[:, j + 1] - residual[:, 0]) / slope.nudges[j]
-            for c in range(n):
-                if np.any(change[c]):
-                    slopes[c, j] = slopes[c, j] + change[c] if (c, j) in slopes else change[c]
-        psi = psi[:count]
-        if slope.region is not None:
+        moved = moved.reshape(len(z), -1)
+
+        def differences(values: Float[np.ndarray, "n M"]) -> Float[np.ndarray, "n n B"]:
+            each = values.reshape(n, n + 1, count)
+            return (each[:, 1:] - each[:, :1]) / slope.nudges[:, None]
+
+        if slope.region is None:
+            rows, weights = np.ascontiguousarray(z.T), self._values.weights
+            residual, psi = self._residual(z)
+            network = slope.field.basis.slopes(rows, psi, weights, slope.nudges)
+            change = np.moveaxis(network, 2, 0) - differences(self._correction(moved))
+        else:
+            residual, psi = self._residual(moved)
+            change = differences(residual)
+            residual, psi = residual[:, :count], psi[:count]
             psi = psi * slope.region.share(z.T)[:, None]
-        return residual[:, 0], psi
+        for c, j in zip(*np.nonzero(change.any(axis=2)), strict=True):
+            at = (int(c), int(j))
+            slopes[at] = slopes[at] + change[at] if at in slopes else change[at]
+        return residual, psi
+
+    def _correction(self, z: np.ndarray) -> Float[np.ndarray, "n B"]:
+        """What the projection takes out of the network."""
+        found = np.zeros((self._n, z.shape[1]))
+        if self._slope.corrected:
+            columns = self._slope.field.features.columns(z, np, self._values.parameters)
+            for c, k, w in self._slope.corrected:
+                found[c] += w * columns[k]
+        return found
 
     def _residual(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The residual (n, B) and its basis functions (B, H)."""
@@ -179,9 +197,7 @@ class SlopeAt:
         psi = field.basis(rows)
         residual = psi @ self._values.weights
         if slope.corrected:
-            columns = field.features.columns(z, np, self._values.parameters)
-            for c, k, w in slope.corrected:
-                residual[:, c] -= w * columns[k]
+            residual -= self._correction(z).T
         if slope.region is not None:
             residual = slope.region.gated(rows, residual)
         return residual.T, psi

@@ -32,17 +32,18 @@ def forecast_variants(
     `most_steps` rows is followed over so many.
     """
     parts = (data, runs, starts, interpolation, most_steps)
-    substeps, coarse = 1, _followed(features, coefficients[:1], *parts, 1)
+    substeps, coarse = 1, _followed(features, coefficients[:1], *parts, 1)[0]
     spread = np.maximum(data.states.std(axis=0), 1e-300)
-    while substeps < _MOST_SUBSTEPS:
-        fine = _followed(features, coefficients[:1], *parts, 2 * substeps)
+    while True:
         substeps *= 2
+        every = _followed(features, coefficients, *parts, substeps)  # hardly slower than the first
+        fine = every[0]
         with np.errstate(invalid="ignore"):
             apart = np.abs(fine - coarse) / spread
-        if np.array_equal(np.isnan(fine), np.isnan(coarse)) and np.nanmax(apart) < _ACCURACY:
-            break
+        alike = np.array_equal(np.isnan(fine), np.isnan(coarse)) and np.nanmax(apart) < _ACCURACY
+        if alike or substeps >= _MOST_SUBSTEPS:
+            return every
         coarse = fine
-    return _followed(features, coefficients, *parts, substeps)
 
 
 def _followed(
@@ -60,12 +61,14 @@ def _followed(
     nodes = input_nodes(data, run_inputs(data, interpolation), segments, substeps)
     used = np.flatnonzero((coefficients != 0).any(axis=(0, 1)))
     terms = features.only([int(k) for k in used])
-    weights = np.repeat(coefficients[:, :, used], len(runs), axis=0)  # a segment each
+    weights = np.repeat(np.moveaxis(coefficients[:, :, used], 0, 2), len(runs), axis=2)  # n K B
 
     def slope(z: Float[np.ndarray, "V B"]) -> Float[np.ndarray, "n B"]:
-        theta = terms(np.ascontiguousarray(z.T))
-        # what an equation does not use may be infinite
-        return np.einsum("bnk,bk->nb", weights, np.where(np.isfinite(theta), theta, 1e300))
+        theta = np.empty((len(terms.terms), z.shape[1]))
+        for row, column in zip(theta, terms.columns(z, np), strict=True):
+            row[:] = column
+        theta[~np.isfinite(theta)] = 1e300  # what an equation does not use may be infinite
+        return np.einsum("nkb,kb->nb", weights, theta)
 
     begin = np.tile(starts, (count, 1)).T
     box = box_around(data.states)

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy.ndimage import gaussian_filter
 
 from ..data import Dataset
 from ..export import equation_names
@@ -127,8 +126,20 @@ def _density(
              for edge, v in zip(edges, (x, y), strict=True)]  # fmt: skip
     count = np.zeros((len(lines), len(columns)))
     np.add.at(count, (place[1], place[0]), 1.0)
-    count = gaussian_filter(count, _BLUR)
+    count = _blurred(count)
     return count / max(float(count.max()), 1e-300)
+
+
+def _blurred(count: Float[np.ndarray, "r c"]) -> Float[np.ndarray, "r c"]:
+    """`scipy.ndimage.gaussian_filter(count, _BLUR)`, whose import takes longer than the page."""
+    radius = round(4 * _BLUR)
+    kernel = np.exp(-0.5 * (np.arange(-radius, radius + 1) / _BLUR) ** 2)
+    kernel /= kernel.sum()
+    for axis in (0, 1):
+        width = [(radius, radius) if k == axis else (0, 0) for k in (0, 1)]
+        padded = np.pad(count, width, mode="symmetric")
+        count = np.lib.stride_tricks.sliding_window_view(padded, len(kernel), axis) @ kernel
+    return count
 
 
 def _levels(density: Float[np.ndarray, "r c"]) -> list[float]:

@@ -14,8 +14,8 @@ from ._stepping import Grid, begin
 from ._switching import AbstractSwitchedField
 from ._tsit5 import COMPLETED, DIVERGED, LEAST, RUNNING, STALLED, STUCK, Limits, Now, rows_of
 
-COMPILATION = 7e7
-"""What it costs to load JAX and to compile: about two seconds, in which NumPy computes so many
+COMPILATION = 1.4e8
+"""What it costs to load JAX and to compile: about four seconds, in which NumPy computes so many
 values of functions (sines, tanh)."""
 
 _WIDE, _WIDEST = 2**17, 4096  # values of functions, and rollouts, that are computed side by side

@@ -23,6 +23,7 @@ from ._solver import AbstractSolver, Solution, Task
 from ._system import systems
 
 FOLDS = 5
+_ROUNDING = 1e-15  # of the largest eigenvalue of D: below, an eigenvalue is a rounding error
 
 
 @part
@@ -239,10 +240,13 @@ class _Bases:
             if not functions.all():
                 total = total.only_basis(functions)
                 folds = [fold.only_basis(functions) for fold in folds]
-            held_out = (
-                HeldOut.of(folds, self._target_mse) if folds else HeldOut((), self._target_mse)
-            )
-            self._known[key] = (Spectrum.of(total), held_out)
+            spectrum = Spectrum.of(total)
+            held_out = HeldOut((), self._target_mse)
+            if folds:  # hundreds of smooth functions span far fewer dimensions
+                axes = spectrum.vectors[:, spectrum.values > _ROUNDING * spectrum.values[-1]]
+                turned = [fold.turned_basis(axes) for fold in folds]
+                held_out = HeldOut.of(turned, self._target_mse)
+            self._known[key] = (spectrum, held_out)
         spectrum, held_out = self._known[key]
         return spectrum, held_out, functions
 

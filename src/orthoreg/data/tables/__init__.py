@@ -6,6 +6,5 @@ them where that was asked for.
 """
 
 from ._format import time_unit_in as time_unit_in
-from ._read import check_existing as check_existing
 from ._read import read_table as read_table
 from ._write import write_table as write_table

@@ -10,6 +10,7 @@ from jaxtyping import Int
 
 from ..._errors import DataError, missing_extra
 from ..._parallel import map_in_order
+from ..._places import File, name_of, opened
 from .._checks import check_moving
 from .._chunked import ChunkedDataset, chunk_edges
 from .._dataset import Dataset
@@ -20,7 +21,6 @@ from . import _columnar
 from ._choice import Choice
 from ._columnar import from_arrow
 from ._format import Format
-from ._places import File, name_of, opened
 from ._runs import Measured, dataset_of, measured
 from ._source import measured_source
 

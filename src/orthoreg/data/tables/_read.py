@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from ..._errors import DataError
+from ..._places import arrow_files, existing, files_of, folder_of, name_of, size_of
 from .._chunked import CHUNK
 from .._sources import is_dask
 from ._choice import Choice
 from ._chunks import read_chunks, read_dask
 from ._format import GAP, Format
 from ._frames import SOURCE, is_frame
-from ._places import arrow_files, existing, files_of, folder_of, is_address, name_of, size_of
 from ._runs import dataset_of
 from ._source import PACKED_SUFFIXES, measured_source
 
@@ -129,13 +129,6 @@ def read_table(
         return read_chunks(sources, labels, choice, form, units, name, rows)
     parts = [measured_source(source, choice, form) for source in sources]
     return dataset_of(parts, labels, choice, form, units, name)
-
-
-def check_existing(path: Any) -> None:
-    """Refuses paths and patterns without a file; addresses are not looked up."""
-    for one in path if isinstance(path, list) else [path]:
-        if not is_address(one):
-            files_of(one)
 
 
 def _sources(path: Any) -> list[Any]:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from ..._errors import DataError
+from ..._places import local
 from . import _columnar, _excel
 from ._bytes import packing
 from ._choice import Choice
@@ -13,7 +14,6 @@ from ._excel import read_excel
 from ._format import Format
 from ._frames import is_frame, read_frame
 from ._layout import from_long, from_side_by_side
-from ._places import local
 from ._runs import Measured, measured
 from ._table import Table
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from ..._errors import DataError, missing_extra
+from ._errors import DataError, missing_extra
 
 File = Path | str
 """A file of this machine, or the address of one elsewhere."""
@@ -31,6 +31,13 @@ def files_of(path: Any) -> list[File]:
             raise DataError(f"No file is called as '{text}' says. Check the path.")
         return [Path(name) for name in found]
     return [existing(path)]
+
+
+def check_existing(path: Any) -> None:
+    """Refuses paths and patterns without a file; addresses are not looked up."""
+    for one in path if isinstance(path, list) else [path]:
+        if not is_address(one):
+            files_of(one)
 
 
 def arrow_files(dataset: Any) -> list[File]:
