@@ -22,6 +22,7 @@ from ._refining import (
 )
 from ._rollouts import rollouts
 from ._scikit import BaseEstimator, RegressorMixin, check_is_fitted
+from ._threads import one_thread
 from ._validation import (
     given_runs,
     in_states_of,
@@ -574,6 +575,7 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
 
     # -- reading -------------------------------------------------------------------------
 
+    @one_thread()
     def summary(
         self,
         X: Any = None,
@@ -723,14 +725,15 @@ def fit_together(
     runs: Runs | None = None
     if data is not None and data.derivatives is None:
         runs = Runs(data, names["loss_"], names["input_interpolation_"])
-    with step("Choosing terms"):
+    with step("Choosing terms"), one_thread(len(rows)):
         if runs is not None and all(recipe.follows_trajectories for recipe in recipes):
             fits = [fit_runs(recipe, rows, runs) for recipe in recipes]
         else:
             fits = fit_all(recipes, rows)
-    fits = [
-        with_row_uncertainty(recipe, fit, rows) for recipe, fit in zip(recipes, fits, strict=True)
-    ]
+        fits = [
+            with_row_uncertainty(recipe, fit, rows)
+            for recipe, fit in zip(recipes, fits, strict=True)
+        ]
     n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
     warn_of_few_rows(len(rows), len(names["state_names_"]), n_terms)
     runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs

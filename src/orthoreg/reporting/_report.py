@@ -11,6 +11,7 @@ from .._explanation import Explanation
 from .._files import atomic_write
 from .._model import AbstractModel
 from .._scikit import check_is_fitted
+from .._threads import one_thread
 from .._validation import given_dataset, known_dataset
 from ..data import Dataset
 from ..simulation import Rollout
@@ -19,6 +20,7 @@ from ._collect import collect
 from ._page import render
 
 
+@one_thread()
 def report_page(model: AbstractModel, data: Dataset | None = None, **parts: Any) -> str:
     """The report as text; `parts` are those of `collect`."""
     return render(collect(model, data, **parts))
