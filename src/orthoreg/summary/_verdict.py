@@ -79,7 +79,7 @@ def _left(found: Sequence[EquationScore]) -> str:
     """'its trajectories over 51 rows leave 1.0 % of the motion, and noise ...', of the worst."""
     worst = max(found, key=lambda one: (one.trajectory_error or 0) - (one.trajectory_noise or 0))
     error, noise = percent(worst.trajectory_error or 0.0), percent(worst.trajectory_noise or 0.0)
-    name = f" of {worst.equation}" if len(found) > 1 else ""
+    name = f" of {_measured(worst)}" if len(found) > 1 else ""
     whose = "their" if len(found) > 1 else "its"
     text = (
         f"{whose} trajectories over {worst.trajectory_rows} rows leave {error} of the motion{name}"
@@ -96,14 +96,20 @@ def _alone_left(found: Sequence[EquationScore]) -> str:
     if not helped:
         return ""
     worst = max(helped, key=lambda one: one.trajectory_alone or 0.0)
-    return f"; without the residual {percent(worst.trajectory_alone or 0.0)} of {worst.equation}"
+    left = percent(worst.trajectory_alone or 0.0)
+    return f"; without the residual, {left} of the motion of {_measured(worst)}"
+
+
+def _measured(score: EquationScore) -> str:
+    """The state that an equation is judged by: of a second-order one the position."""
+    return score.equation.rstrip("'")
 
 
 def _hidden(found: Sequence[EquationScore]) -> str:
     """That a wrong model could not have been seen in these data."""
     worst = max(found, key=lambda one: one.trajectory_noise or 0.0)
     return (
-        f"Noise is {percent(worst.trajectory_noise or 0.0)} of the motion of {worst.equation}: "
+        f"Noise is {percent(worst.trajectory_noise or 0.0)} of the motion of {_measured(worst)}: "
         f"these data could not show that the equations are wrong"
     )
 
