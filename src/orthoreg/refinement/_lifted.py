@@ -49,7 +49,7 @@ def match_segments(
     *,
     most: int,
     tolerance: float,
-    told: Callable[[], None] = lambda: None,
+    on_step: Callable[[], None] = lambda: None,
     is_measured: bool = False,
 ) -> Solution:
     """The minimum of cost and prior, from these constants and states. Where the states were
@@ -59,7 +59,7 @@ def match_segments(
     not closed by then is integrated from the starts."""
     point, converged = _minimum(
         _Lifted(problem, segments, substeps, sigma), p, states, prior, bounds, most, tolerance,
-        told, is_measured,
+        on_step, is_measured,
     )  # fmt: skip
     starts = point.normal.states[0]
     if point.gap < limits.NEARLY_CLOSED:
@@ -76,7 +76,7 @@ def _minimum(
     bounds: Float[np.ndarray, "2 P"],
     most: int,
     tolerance: float,
-    told: Callable[[], None] = lambda: None,
+    on_step: Callable[[], None] = lambda: None,
     is_measured: bool = False,
 ) -> tuple[_Point, bool]:
     """The last point of the descent, and whether it converged."""
@@ -93,7 +93,7 @@ def _minimum(
         if is_measured:
             step, moves, is_measured = np.zeros_like(step), starts_alone(point.normal), False
         trial = lifted.at(*lifted.moved(point, step, moves))
-        told()
+        on_step()
         before, after = point.merit + prior.cost(point.p), trial.merit + prior.cost(trial.p)
         closes = limits.CLOSED < point.gap and trial.gap < limits.CLOSING * point.gap
         if np.isfinite(after) and (closes or after < before + limits.ROUNDING * abs(before)):

@@ -66,7 +66,7 @@ def lengths(problem: Problem, effort: Effort) -> list[int]:
 def all_stages(
     problem: Problem,
     bounds: Float[np.ndarray, "2 P"],
-    told: Callable[[float], None] = lambda done: None,
+    on_step: Callable[[float], None] = lambda done: None,
     *,
     effort: Effort = FULL,
     states: Float[np.ndarray, "N n"] | None = None,
@@ -86,7 +86,7 @@ def all_stages(
         sigma = stages[-1].sigma if stages else None
         stage = run_stage(
             problem, length, p, smooth, precision, bounds, sigma=sigma,
-            told=lambda i=i: told(i / len(schedule)), effort=effort,
+            on_step=lambda i=i: on_step(i / len(schedule)), effort=effort,
         )  # fmt: skip
         if not is_followed(problem, stages[-1] if stages else None, stage, effort):
             break
@@ -121,7 +121,7 @@ def run_stage(
     *,
     sigma: Float[np.ndarray, " n"] | None = None,
     most: int | None = None,
-    told: Callable[[], None] = lambda: None,
+    on_step: Callable[[], None] = lambda: None,
     effort: Effort = FULL,
 ) -> Stage:
     """The best constants for segments of this length: with the misfit of the start, roughly, then
@@ -145,7 +145,7 @@ def run_stage(
         solution = match_segments(
             problem, segments, substeps, p, guess, sigma, Prior(problem.old, precision), bounds,
             most=effort.evaluations if most is None else most,
-            tolerance=tolerance, told=told, is_measured=is_measured,
+            tolerance=tolerance, on_step=on_step, is_measured=is_measured,
         )  # fmt: skip
         p, guess, is_measured = solution.p, solution.normal.states, False
         found, sharper = reestimated(problem, segments, solution, precision)

@@ -176,20 +176,22 @@ class _Search:
         price = np.where(place.open, self._price[place.columns], 0.0)
         temperature = _temperature(quadratic)
         found: dict[bytes, tuple[float, np.ndarray]] = {}
-        for start in (own, place.always):
+        searches = [(own, candidates, place.always), (place.always, candidates, place.always)]
+        for c in np.unique(place.rows[candidates]):  # one equation anew, the others as they are
+            others = place.always | (own & (place.rows != c))
+            searches.append((others, candidates & (place.rows == c), others))
+        for search in searches:
             for heat in (temperature, limits.HOT * temperature):
-                _, support, near = descend(quadratic, start, candidates, place.always, price, heat)
+                _, support, near = descend(quadratic, *search, price, heat)
                 score = near.rss / (2 * temperature) + float(price[support].sum())
                 found.setdefault(support.tobytes(), (score, support))
-        score, added, removed, exchanged = scores_nearby(
-            near := neighbours(quadratic, own, candidates, place.always), own, price, temperature
-        )
+        near = neighbours(quadratic, own, candidates, place.always)
+        score, added, removed, exchanged = scores_nearby(near, own, price, temperature)
         close = [
             *((added[k], [k]) for k in np.flatnonzero(added < score + limits.CLOSE)),
             *((removed[k], [k]) for k in np.flatnonzero(removed < score + limits.CLOSE)),
             *((exchanged[j, k], [j, k]) for j, k in np.argwhere(exchanged < score + limits.CLOSE)),
         ]
-        del near
         for value, move in close:
             support = own ^ np.isin(np.arange(len(own)), move)
             found.setdefault(support.tobytes(), (float(value), support))
