@@ -66,9 +66,8 @@ def _no_integral_form() -> None:
 
 
 def _plain_covariance() -> None:
-    covariance = importlib.import_module("orthoreg.refinement._covariance")
-    covariance._MISFIT = np.inf
-    covariance._are_correlated = lambda *args: False
+    _set("refinement._covariance", "_MISFIT", np.inf)
+    _set("refinement._covariance", "_are_correlated", lambda *args: False)
 
 
 def _no_term_price() -> None:

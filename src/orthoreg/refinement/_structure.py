@@ -180,9 +180,9 @@ class _Search:
         for c in np.unique(place.rows[candidates]):  # one equation anew, the others as they are
             others = place.always | (own & (place.rows != c))
             searches.append((others, candidates & (place.rows == c), others))
-        for search in searches:
+        for start, free, kept in searches:
             for heat in (temperature, limits.HOT * temperature):
-                _, support, near = descend(quadratic, *search, price, heat)
+                _, support, near = descend(quadratic, start, free, kept, price, heat)
                 score = near.rss / (2 * temperature) + float(price[support].sum())
                 found.setdefault(support.tobytes(), (score, support))
         near = neighbours(quadratic, own, candidates, place.always)
