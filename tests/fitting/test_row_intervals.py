@@ -1,35 +1,37 @@
 """Intervals of constants that were estimated from derivatives of clean runs."""
 
 import numpy as np
-import pytest
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
 
 
-def toggle_runs(rate, rows=120):
-    """Two genes that repress each other, x' = rate / (1 + y**2) - x, without noise."""
-    times = np.linspace(0, 8, rows)
-    starts = np.random.default_rng(3).uniform(0.1, 3, size=(6, 2))
-    return [
-        solve_ivp(
-            lambda t, z: [rate / (1 + z[1] ** 2) - z[0], rate / (1 + z[0] ** 2) - z[1]],
-            (0, 8), start, t_eval=times, rtol=1e-11, atol=1e-12,
-        ).y.T
+def enzyme_runs(k, r, p):
+    """Substrate, complex and product of an enzyme, without noise."""
+    times = np.linspace(0, 6, 200)
+
+    def rates(t, z):
+        bound = k * z[0] * (1 - z[1])
+        return [-bound + r * z[1], bound - (r + p) * z[1], p * z[1]]
+
+    starts = np.random.default_rng(3).uniform([0.5, 0, 0], [3.0, 0.3, 0.5], size=(6, 3))
+    runs = [
+        solve_ivp(rates, (0, 6), start, t_eval=times, rtol=1e-11, atol=1e-12).y.T
         for start in starts
-    ], times  # fmt: skip
+    ]
+    return og.Dataset.from_arrays(runs, times, names=["S", "C", "P"])
 
 
 def test_errors_of_derivatives_are_in_the_intervals():
     held = count = 0
-    for rate in (2.2, 2.7, 3.3):
-        states, times = toggle_runs(rate)
-        data = og.Dataset.from_arrays(states, times, names=["x", "y"])
-        model = og.OrthoReg("x + y + 1/(1 + x**2) + 1/(1 + y**2)").fit(data)
-        for row in model.summary(data).terms:
-            true = -1.0 if row.term in ("x", "y") else rate
-            if row.coefficient:
-                assert row.coefficient == pytest.approx(true, rel=1e-3)
-                held, count = held + (row.low <= true <= row.high), count + 1
-                assert row.high - row.low < 0.01 * abs(true)
-    assert count == 12 and held >= 11
+    for k, r, p in ((2.0, 0.5, 1.0), (2.1, 0.49, 1.09), (1.8, 0.6, 0.9)):
+        data = enzyme_runs(k, r, p)
+        model = og.OrthoReg("poly(2)").fit(data)
+        truth = {("S", "S"): -k, ("S", "C"): r, ("S", "S*C"): k, ("C", "S"): k,
+                 ("C", "C"): -(r + p), ("C", "S*C"): -k, ("P", "C"): p}  # fmt: skip
+        rows = {(row.equation, row.term): row for row in model.summary().terms if row.coefficient}
+        assert set(rows) == set(truth)
+        for key, value in truth.items():
+            held, count = held + (rows[key].low <= value <= rows[key].high), count + 1
+            assert rows[key].high - rows[key].low < 0.02 * abs(value)
+    assert count == 21 and held >= 19
