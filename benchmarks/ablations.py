@@ -17,8 +17,8 @@ from benchmarks._jobs import run_jobs, selected
 from benchmarks.revision import source_revision
 
 STORE = Path(__file__).parent / "records" / "partial" / "ablations.jsonl"
-TRUTH_CASES, FLOWS = 30, 10
-NOISES = (0.0, 0.05)
+TRUTH_CASES, FLOWS = 12, 5
+NOISES = (0.05,)
 
 Patch = Callable[[], None]
 
