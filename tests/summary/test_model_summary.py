@@ -197,3 +197,12 @@ def test_an_offset_of_the_states_makes_no_forecast_look_better():
     ]
     assert scores[0] == pytest.approx(0.2, rel=0.01)
     assert scores[1] == pytest.approx(scores[0])
+
+
+def test_given_equations_that_are_wrong_are_advised_on():
+    data = runs_of(van_der_pol, starts(4, [-2, -2], [2, 2]), 15, 300, ["x", "v"], noise=0.01)
+    given = og.Physics(equations={"x": "v", "v": "-k*x + m*v"})  # without x**2*v
+    summary = og.OrthoReg(physics=given).fit(data).summary(data)
+    assert summary.verdict.code in ("not-explained", "roughly-explained")
+    (advice,) = [one for one in summary.advice if one.code == "explain"]
+    assert "was given completely" in advice.text and "v'" in advice.text

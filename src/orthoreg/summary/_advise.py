@@ -80,13 +80,17 @@ def advise(
         if loud is not None:
             found.append(loud)
     found += _limits(field, data, motion.noise_level, scores)
-    unexplained = [
-        one.equation
+    left = {
+        c: one.equation
         for c, one in zip(places, scores.equations, strict=True)
-        if (one.exceeds_noise or (one.trajectory_alone and one.status == "needs-residual"))
-        and c not in complete
-    ]
-    return (*found, explain_advice(unexplained)) if unexplained else tuple(found)
+        if one.exceeds_noise or (one.trajectory_alone and one.status == "needs-residual")
+    }
+    open_ = [name for c, name in left.items() if c not in complete]
+    if open_:
+        found.append(explain_advice(open_))
+    elif left:
+        found.append(given_advice(list(left.values())))
+    return tuple(found)
 
 
 def explain_advice(equations: Sequence[str]) -> Advice:
@@ -95,6 +99,17 @@ def explain_advice(equations: Sequence[str]) -> Advice:
         "explain",
         f"The equations leave more of {rates(equations)} than noise. Search for the missing terms "
         f"with `orthoreg explain`, in Python model.explain(data).",
+    )
+
+
+def given_advice(equations: Sequence[str]) -> Advice:
+    """What to do about equations that were given completely and leave more than noise."""
+    are, it, leaves = ("was", "it", "leaves") if len(equations) == 1 else ("were", "them", "leave")
+    return Advice(
+        "explain",
+        f"{rates(equations)} {are} given completely and {leaves} more than noise: a term is "
+        f"missing, or a given value is wrong. End {it} with '+ ...' so that terms can be added; "
+        f"then `orthoreg explain`, in Python model.explain(data), searches for what is missing.",
     )
 
 
