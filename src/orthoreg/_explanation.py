@@ -154,6 +154,8 @@ class Explanation:
         late = ["The time was up before everything was tried."] if self.timed_out else []
         if not self.proposals:
             nothing = "no formula that was tried explains what the library leaves."
+            if len(self.model.knowledge().complete) == len(self.model.output_names_):
+                nothing = "all equations are given completely. End one with '+ ...' to extend it."
             return " ".join([f"Nothing to add: {nothing}", *late])
         first = {one.equation: one for one in reversed(self.proposals)}
         lines = [
