@@ -142,7 +142,10 @@ def _matched(
     bounds = np.stack([problem.old - margin, problem.old + margin])
     prior = Prior(problem.old, np.zeros(len(p)))
     solution: Solution | None = None
-    for _ in range(2):  # the weights of the states are those that the first match leaves
+    rounds = 2 if np.any(problem.field.weights) else limits.JUDGED_ROUNDS
+    for number in range(rounds):  # the weights of the states are those that the last match left
+        if number > 1 and solution is not None and solution.converged:
+            break
         try:
             solution = match_segments(
                 problem, segments, substeps, p, guess, sigma, prior, bounds,

@@ -86,6 +86,9 @@ their number."""
 # -- judging -------------------------------------------------------------------------------
 JUDGED = Effort(8, 2.5, rounds=0, tolerance=0.05, evaluations=12, longest=300)
 """Segments on which a model is judged."""
+JUDGED_ROUNDS = 5
+"""Matches of one segment length, of at most so many evaluations each: a match that ended before it
+converged leaves more than the equations do. Two are enough where smoothed states are near."""
 JUDGED_ROWS = 6
 """Rows of the longest run that a judgement needs at least."""
 JUDGED_ROWS_RESIDUAL = 600
