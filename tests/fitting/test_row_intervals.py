@@ -28,5 +28,6 @@ def test_errors_that_all_derivatives_have_in_common_are_in_the_intervals(monkeyp
     model = og.OrthoReg("x + x**2", og.Zero(), loss=og.VectorField()).fit(decays())
     (row,) = [row for row in model.summary().terms if row.coefficient]
     assert row.coefficient == pytest.approx(-0.7 * (1 + OFF), rel=1e-6)
+    assert row.low is not None and row.high is not None
     assert row.low <= -0.7 <= row.high
     assert row.high - row.low < 10 * OFF * 0.7
