@@ -316,7 +316,7 @@ def _longer_than(
 ) -> Bool[np.ndarray, " steps"]:
     steps = np.diff(times)
     found = np.zeros(len(steps), dtype=bool)
-    if len(steps) < 3:
+    if len(steps) < 3 or steps.max() <= multiple * steps.min():  # nor of the median
         return found
     for i in np.flatnonzero(steps > multiple * np.median(steps)):
         around = np.r_[steps[max(0, i - _AROUND) : i], steps[i + 1 : i + 1 + _AROUND]]
