@@ -98,7 +98,7 @@ def _run(function: str, case: dict[str, Any], cpu_limit: float) -> dict[str, Any
         return json.loads(lines[-1]) | {"wall_seconds": round(time.monotonic() - start, 2)}
     if process.returncode in (-24, -9):  # SIGXCPU, or SIGKILL at the hard limit
         return _failed("time limit", f"more than {cpu_limit:g} s of CPU", cpu_limit)
-    return _failed("crashed", process.stderr[-500:], 0.0)
+    return _failed("crashed", (process.stderr.splitlines() or [""])[-1], 0.0)
 
 
 def _failed(status: str, error: str, seconds: float) -> dict[str, Any]:
@@ -117,7 +117,8 @@ def _work(function: str, cpu_limit: float) -> None:
     try:
         result: dict[str, Any] = {"status": "done"} | call(case)
     except Exception:
-        result = {"status": "failed", "error": traceback.format_exc()[-800:]}
+        traceback.print_exc()
+        result = {"status": "failed", "error": traceback.format_exc().splitlines()[-1]}
     result["cpu_seconds"] = round(cpu_seconds() - spent, 2)
     print(json.dumps(result, default=float))
 

@@ -152,7 +152,8 @@ def simulated(polynomials: Polynomials) -> Callable[[np.ndarray, np.ndarray], np
     where it diverges."""
     from scipy.integrate import solve_ivp
 
-    exponents = [np.array(list(row), dtype=float).reshape(len(row), -1) for row in polynomials]
+    dimension = len(polynomials)
+    exponents = [np.array([*row], float).reshape(len(row), dimension) for row in polynomials]
     weights = [np.array(list(row.values())) for row in polynomials]
 
     def slope(_: float, x: np.ndarray) -> list[float]:
