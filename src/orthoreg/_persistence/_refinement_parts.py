@@ -66,7 +66,9 @@ def uncertainty_from_parts(
     places = tuple((int(equation), int(term)) for equation, term in entries["places"])
     rows, columns = np.shape(field.coefficients)
     if any(not (0 <= c < rows and 0 <= k < columns) for c, k in places):
-        raise ModelFileError("The model file is inconsistent: an estimated coefficient is none.")
+        raise ModelFileError(
+            "The model file is inconsistent: an estimated coefficient is not in use."
+        )
     parameters = tuple(map(str, decode(entries["parameters"])))
     size = len(places) + len(parameters)
     free, even = np.tile([-np.inf, np.inf], (size, 1)), np.ones((size, 2))  # of older files

@@ -13,7 +13,7 @@ from .._arrays import Arrays, pytree
 from .._errors import InputError
 from .._registry import part
 
-_ROWS = 128  # that are evaluated at a time
+_ROWS = 128  # evaluated at a time: their 400 functions fit the cache of a core (0.4 MB)
 _SATURATED = 20.0  # tanh of it is 1 in double precision
 
 

@@ -61,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _import_commands(name: str) -> None:
-    """Imports the module that declares a command, or all of them where `name` is none."""
+    """Imports the module that declares a command, or all of them if `name` is None."""
     modules = [_MODULES[name]] if name in _MODULES else dict.fromkeys(_MODULES.values())
     for module in modules:
         import_module(f".{module}", __name__)

@@ -9,8 +9,9 @@ from ._chunked_rows import ChunkedRows as ChunkedRows
 from ._dataset import Dataset as Dataset
 from ._dataset import concatenate as concatenate
 from ._extent import Extent as Extent
+from ._limits import CLEAN as CLEAN
+from ._limits import NARROWEST as NARROWEST
 from ._notes import Note as Note
-from ._plan import CLEAN as CLEAN
 from ._plan import Plan as Plan
 from ._plan import outliers_of as outliers_of
 from ._plan import repaired as repaired
@@ -29,7 +30,6 @@ from ._splitting import grouping_rule as grouping_rule
 from ._splitting import held_out_rows as held_out_rows
 from ._splitting import outward_fold_rule as outward_fold_rule
 from ._splitting import outward_folds as outward_folds
-from ._windows import NARROWEST as NARROWEST
 from ._windows import weak_targets as weak_targets
 from .tables import read_table as read_table
 from .tables import write_table as write_table

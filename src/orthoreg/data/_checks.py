@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 
 from .._errors import DataError, DataWarning, quoted
 from ..smoothing import SHORTEST
+from ._limits import BURST, GAP
 
 LARGEST = 1e150
 """The largest size of a value: the square of a much larger one is no finite number."""
@@ -18,10 +19,6 @@ LARGEST = 1e150
 _DATES = "Convert them to seconds (or days) since the start of each run."
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
-BURST = 20
-"""Rows. Gaps between parts that are shorter on average are those of samples taken in bursts."""
-GAP = 10.0
-"""A step this many times as long as those around it is a gap."""
 
 _AROUND = 5  # steps before and after one that say how long it should be
 _EARLY = 0.1  # of the time passed so far: a row that goes back further starts a new run

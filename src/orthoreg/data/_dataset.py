@@ -372,7 +372,7 @@ class Dataset:
         return self[chosen].planned_as(self)
 
     def at_most(self, rows: int) -> "Dataset":
-        """The same with no more than so many rows: the last run may be cut."""
+        """Runs from all over the data with at most this many rows; the last one may be cut."""
         some = self.some_runs(rows)
         if some.n_samples <= rows:
             return some

@@ -20,13 +20,8 @@ from ..smoothing import (
     relative_variance,
 )
 from ._dataset import Dataset
+from ._limits import CLEAN, CLEAR, PLAN_ROWS
 from ._windows import best_half_widths
-
-CLEAN = 1e-3
-"""Of a state's standard deviation. Less noise does not harm its estimated derivative."""
-CLEAR = 0.1
-"""Of an acceleration. Less noise in plain second differences of a position does not harm it."""
-_MOST_ROWS = 20_000  # rows, in whole runs, on which windows and the growth of noise are decided
 
 T = TypeVar("T")
 Array = TypeVar("Array", bound=np.ndarray)
@@ -101,7 +96,7 @@ class Plan:
 
     @_decision
     def _growth(self) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-        some = self.data.some_runs(_MOST_ROWS)
+        some = self.data.some_runs(PLAN_ROWS)
         smoothed = some.plan.smoothed
         return _read_only(noise_growth(some.states, smoothed)), np.mean(smoothed**2, axis=0)
 
@@ -170,7 +165,7 @@ class Plan:
         if self.parent is not None:
             return self.parent.half_widths(order)
         if order not in self._half_widths:
-            some = self.clean.some_runs(_MOST_ROWS)
+            some = self.clean.some_runs(PLAN_ROWS)
             self._half_widths[order] = best_half_widths(some, self.smoother.noise**2, order)
         return self._half_widths[order]
 

@@ -5,13 +5,7 @@ from jaxtyping import Float
 
 from ..smoothing import Windows, bump_windows
 from ._dataset import Dataset
-
-NARROWEST = 3.5
-"""Samples in half a window."""
-_WIDEST = 0.2  # of the median run, half a window
-_CLEAR = 1e-6  # of what windows show, that noise may be: wider ones are not needed
-_NARROW = 0.35  # of the best half-width: what is fast within its windows
-_FINENESS = 1.35  # ratio of half-widths that are tried
+from ._limits import FAST_SHARE, NARROWEST, WIDEST, WIDTH_RATIO, WINDOW_NOISE
 
 
 def weak_targets(
@@ -42,19 +36,19 @@ def best_half_widths(
     given = set(data.given_rates)
     best, most = NARROWEST * step, -np.inf
     h = best
-    while h <= max(_WIDEST * span, best):
+    while h <= max(WIDEST * span, best):
         windows = bump_windows(data.times, data.offsets, h, order)
         if not len(windows):
             break
         targets, noise = weak_targets(data, variance, windows)
         columns = [c for c in range(data.n_states) if c not in given and noise[c] > 0]
         signal = np.maximum(np.mean(targets**2, axis=0) - noise, 1e-3 * noise)
-        told = np.log(signal[columns] / noise[columns] / h).sum()
-        if told > most:
-            best, most = h, told
-        if (noise[columns] < _CLEAR * signal[columns]).all():
+        information = np.log(signal[columns] / noise[columns] / h).sum()
+        if information > most:
+            best, most = h, information
+        if (noise[columns] < WINDOW_NOISE * signal[columns]).all():
             best = h
             break
-        h *= _FINENESS
-    widths = {max(_NARROW * best, NARROWEST * step), best}
+        h *= WIDTH_RATIO
+    widths = {max(FAST_SHARE * best, NARROWEST * step), best}
     return tuple(sorted(float(f"{width:.3g}") for width in widths))

@@ -100,7 +100,7 @@ class _Profile:
         return at if np.isfinite(risen) else below[0] or 1.0
 
     def _solution(self, j: int, move: float, before: Solution | None) -> Solution:
-        """The best other constants and starts with constant j moved by so much."""
+        """The best other constants and starts with constant j moved by `move`."""
         stage, p = self._stage, self._stage.p
         states = stage.solution.normal.states
         if before is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from ..._errors import DataError, quoted
-from .._checks import GAP
+from .._limits import GAP
 
 MARKS = (
     "", "-", "--", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "err", "error", "#error",
