@@ -47,9 +47,10 @@ def row_uncertainty(
     Without the group the constants would move by d_g = -(H - H_g)^-1 s_g, and the covariance is
     (G - 1)/G sum_g (d_g - d)(d_g - d)'. [delete-a-group jackknife; Efron 1982]
 
-    Groups do not show an error that all have in common. What targets are known to be off by,
-    e = |y - y_true|, moves constants by at most e sqrt(diag H^-1) (Cauchy and Schwarz), and half of
-    that is added as a standard error.
+    Groups do not show an error that all have in common: that of estimated derivatives, whose
+    formula cuts the same peaks in every run. What they are known to be off by, e = |y - y_true|,
+    moves constants by at most e sqrt(diag H^-1) (Cauchy and Schwarz), and half of that is added as
+    a standard error. The targets of windows err by noise, which groups do show.
 
     Moments are those that terms were chosen from (`evidence`), or, if terms hold parameters, of one
     more pass over the rows. None where there are too few groups.
@@ -65,7 +66,8 @@ def row_uncertainty(
     moves = change - change.mean(axis=0)
     follows = constants.follows()
     covariance = moves.T @ moves * (len(H) - 1) / len(H)
-    covariance += moments.systematic(H.sum(axis=0), rows)
+    if rows.windows is None:
+        covariance += moments.systematic(H.sum(axis=0), rows)
     covariance = follows @ covariance @ follows.T
     p = constants.read(field)
     if np.any(np.asarray(field.weights)):  # what a residual holds is part of least squares
