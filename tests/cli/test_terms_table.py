@@ -38,9 +38,9 @@ def test_json_has_interval_and_probability_of_each_term(small_swings, capsys):
     } == values["coefficients"]
     for terms in values["terms"].values():
         for one in terms.values():
-            assert set(one) == {"coefficient", "low", "high", "probability"}
+            assert set(one) == {"coefficient", "low", "high", "probability", "stability"}
             assert one["low"] - 1e-9 <= one["coefficient"] <= one["high"] + 1e-9
-            assert 0 < one["probability"] <= 1
+            assert 0 < one["stability"] <= 1 and one["probability"] == one["stability"]
     (sentence,) = values["lookalikes"]
     assert sentence.startswith("omega': '") and "runs that get there" in sentence
     assert "selection.png" in values["plots"][-1]

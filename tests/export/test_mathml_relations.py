@@ -32,6 +32,6 @@ def test_a_relation_has_both_accelerations_on_its_left():
 
 def test_a_report_has_its_terms_apart():
     """So that they wrap where there is little room."""
-    first, second = equations_of(coupled_masses())
+    first, second = equations_of(coupled_masses(), coupled_masses().summary())
     assert "cos" in first.left and len(first.terms) == len(second.terms) == 1
     assert "−" in first.terms[0].math

@@ -93,6 +93,18 @@ def test_terms_that_were_left_out_are_named_where_resamples_chose_them():
     assert sentence == "  x': one sentence [b]."
 
 
+def test_the_stability_of_terms_is_no_probability_where_the_equation_lacks_something():
+    terms = (
+        TermRow("x", "a", -1.5, -1.6, -1.4, stability=0.7),
+        TermRow("y", "b", 2.0, 1.9, 2.1, 0.9),
+    )
+    _, *rows, sentence = section(
+        str(replace(SUMMARY, terms=terms)), "Terms (probability: bootstrap over runs)"
+    )
+    assert [row.split()[-2:] for row in rows] == [["(70", "%)"], ["90", "%"]]
+    assert sentence.strip().startswith("In brackets")
+
+
 def test_equations_verdict_and_advice_come_first_and_nothing_is_said_of_what_is_not_known():
     bare = str(SUMMARY).splitlines()
     assert bare[:2] == ["Equations", "x' = -1.500 [a]"]

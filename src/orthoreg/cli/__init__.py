@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """The exit code of a command; one sentence on standard error when it is not 0."""
-    _import_commands(next(iter(arguments), ""))
+    import_commands(next(iter(arguments), ""))
     from ._app import ARGUMENTS, app, options_of
     from ._wording import in_options
 
@@ -60,8 +60,8 @@ def run(arguments: Sequence[str]) -> int:
         return 1
 
 
-def _import_commands(name: str) -> None:
-    """Imports the module that declares a command, or all of them if `name` is None."""
+def import_commands(name: str) -> None:
+    """Imports the module that declares a command, or all of them if there is no such command."""
     modules = [_MODULES[name]] if name in _MODULES else dict.fromkeys(_MODULES.values())
     for module in modules:
         import_module(f".{module}", __name__)

@@ -74,6 +74,9 @@ def _print_version(asked: bool) -> None:
 
 def options_of(command: str) -> dict[str, str]:
     """The options of a command by the names of its parameters; none for what is no command."""
+    from . import import_commands
+
+    import_commands(command)
     group: Any = typer.main.get_command(app)
     found = group.commands.get(command)
     return {

@@ -152,13 +152,13 @@ def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
 
 
 def term_entries(model: AbstractModel, found: Summary) -> dict[str, Any]:
-    """'terms': coefficient, 95 % interval and inclusion probability, by equation and term;
+    """'terms': coefficient, 95 % interval, probability and stability by equation and term;
     'lookalikes': a sentence for each pair that the data cannot tell apart.
 
     Terms that are not in use and that no resample chose are left out, as are equations that are
     given. Empty for a model without such evidence.
     """
-    known = [row for row in found.terms if row.probability is not None]
+    known = [row for row in found.terms if row.stability is not None]
     if not known:
         return {}
     labels = equation_names(model.output_names_, model.velocity_of_)
@@ -170,6 +170,7 @@ def term_entries(model: AbstractModel, found: Summary) -> dict[str, Any]:
             "low": row.low,
             "high": row.high,
             "probability": row.probability,
+            "stability": row.stability,
         }
     return {"terms": terms, "lookalikes": [pair.text for pair in found.confounded]}
 

@@ -14,11 +14,11 @@ from .._progress import progress
 from ..libraries import Expression, FeatureMap, parameters_of, to_text, variables_of
 from ..physics import Knowledge
 from ._atoms import Atom
+from ._bounds import limits_of, without_given
 from ._candidates import Candidate, candidate
 from ._catalogue import catalogue
 from ._dictionary import Dictionary, dictionary
 from ._equation import Equation
-from ._limits import limits_of, without_given
 from ._measurements import Measurements
 from ._projection import project
 from ._roles import in_other_roles

@@ -10,17 +10,9 @@ from jaxtyping import Float
 from .._field import HybridField
 from ..data import Dataset
 from ..libraries import Expression, Parameter, parameters_of, substitute, to_text
-from ..refinement import FULL, Matched, Matcher
+from ..refinement import FULL, Matched, Matcher, least_misfit, trajectory_score
+from . import _limits as limits
 from ._combinations import Combination
-
-_LONGEST = 1000  # steps of a segment
-_MOST_ROWS = 3000  # whose trajectories are looked at
-_CLEAN = 2e-4  # of a state's standard deviation: less noise than this is none
-_LEAST = 0.5  # of the noise that differences show: trajectories cannot leave less
-_FOLLOWED = 0.05  # of the variance, beside noise: trajectories that stay within follow the data
-_NOISE = 1.5  # times what short segments leave, which is noise
-_HOPELESS = 25.0  # nats behind the best on segments of the same length
-_RUN_AWAY = 1e4  # nats of a model that follows nothing at all
 
 
 @final
@@ -54,12 +46,18 @@ class Ranking:
     of each length: one that is far behind is not followed further. Segments have at most `longest`
     steps."""
 
-    def __init__(self, data: Dataset, interpolation: Mapping[str, str], *, longest: int = _LONGEST):
-        data = data.at_most(_MOST_ROWS).plan.clean
+    def __init__(
+        self,
+        data: Dataset,
+        interpolation: Mapping[str, str],
+        *,
+        longest: int = limits.LONGEST_SEGMENT,
+    ):
+        data = data.at_most(limits.RANKING_ROWS).plan.clean
         plan = data.plan
         self._matcher = Matcher(data, interpolation, longest)
-        floor = np.maximum(_CLEAN * data.states.std(axis=0), 1e-300)
-        self._noise = np.where(plan.is_noise, np.maximum(plan.noise, floor), floor)
+        seen = np.where(plan.is_noise, limits.LEAST_NOISE * plan.noise**2, 0.0)
+        self._floor = np.maximum(least_misfit(data.states), seen)
         self.is_noisy = plan.is_noisy
         self._measured, self._count = data.is_measured, float(data.n_samples)
         self._variance = np.maximum(data.states.var(axis=0), 1e-300)
@@ -75,7 +73,7 @@ class Ranking:
 
         def goes_on(length: int, misfit: np.ndarray) -> bool:
             least = self._least(length, misfit)
-            return self._score(misfit, least, price) < self._best(length, least) + _HOPELESS
+            return self._score(misfit, least, price) < self._best(length, least) + limits.HOPELESS
 
         matched = self._matcher.match(
             one.field, one.parameter_bounds, one.knowledge, goes_on=goes_on
@@ -101,12 +99,12 @@ class Ranking:
         for one, matched in self._found:
             field = matched.field
             reached = max((k for k in matched.misfits if k <= length), default=None)
-            score = lowest + _RUN_AWAY
+            score = lowest + limits.RUN_AWAY
             if reached is not None:
                 least = self._least(reached)
                 score = self._score(matched.misfits[reached], least, _price(one, field))
                 if reached < length:
-                    score = lowest + max(score - self._best(reached, least), _HOPELESS)
+                    score = lowest + max(score - self._best(reached, least), limits.HOPELESS)
             key = _structure(field)
             if key not in best or score < best[key].score:
                 best[key] = Ranked(one, matched, score)
@@ -114,7 +112,7 @@ class Ranking:
 
     def _longest(self) -> int:
         shortest = self._matcher.lengths[0]
-        limit = _FOLLOWED * self._variance + _NOISE * self._least(shortest)
+        limit = limits.FOLLOWED * self._variance + limits.SHORT_MISFIT * self._least(shortest)
         followed = [
             length
             for _, matched in self._found
@@ -127,8 +125,8 @@ class Ranking:
         """The least misfit of any model on segments of this length, no less than noise."""
         others = [found.misfits[length] for _, found in self._found if length in found.misfits]
         misfits = [*more, *others]
-        least = np.min(misfits, axis=0) if misfits else np.zeros_like(self._noise)
-        return np.maximum(least, _LEAST * self._noise**2)
+        least = np.min(misfits, axis=0) if misfits else self._floor
+        return np.maximum(least, self._floor)
 
     def _best(self, length: int, least: Float[np.ndarray, " n"]) -> float:
         """The least score of any model on segments of this length."""
@@ -142,9 +140,9 @@ class Ranking:
     def _score(
         self, misfit: Float[np.ndarray, " n"], least: Float[np.ndarray, " n"], price: float
     ) -> float:
-        """N/2 log of the misfit over the least one, and the price."""
+        """The score of `fit`, with the least misfit of any model for the noise."""
         ratio = np.maximum((misfit / least)[self._measured], 1.0)
-        return 0.5 * self._count * float(np.log(ratio).sum()) + price
+        return trajectory_score(ratio, np.full(len(ratio), self._count)) + price
 
 
 def _structure(field: HybridField) -> frozenset[tuple[int, str]]:

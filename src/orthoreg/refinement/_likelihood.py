@@ -7,9 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._field import HybridField
-from ._limits import EXCESS
-
-_TEMPERED = 60  # values that count where the misfit is more than twice the noise
+from ._limits import EXCESS, TEMPERED, TRIFLE
 
 
 @final
@@ -49,10 +47,19 @@ class Match:
         return self.leaves_noise and self.coloured is None
 
 
-def misfit(ratio: float, rows: float) -> float:
-    """The negative log likelihood of residuals whose variance is `ratio` times the noise's, but
-    for a constant. Beyond twice the noise something is missing, and neighbouring residuals are
-    alike: only so many count there."""
-    ratio = max(ratio, 1e-12)
-    within = rows / 2 * np.log(min(ratio, 2.0))
-    return float(within + min(rows, _TEMPERED) / 2 * np.log(max(ratio / 2, 1.0)))
+def least_misfit(states: Float[np.ndarray, "N n"]) -> Float[np.ndarray, " n"]:
+    """The mean squared misfit of each state below which none is counted."""
+    return np.maximum((TRIFLE * states.std(axis=0)) ** 2, 1e-300)
+
+
+def trajectory_score(ratio: Float[np.ndarray, " n"], rows: Float[np.ndarray, " n"]) -> float:
+    """The negative log likelihood of trajectories in nats, but for a constant: lower is better.
+
+    `ratio` is the mean squared misfit of each state in variances of its noise, `rows` the number
+    of its values, or of independent ones. Beyond twice the noise something is missing, and
+    neighbouring residuals are alike: only so many values count there.
+    """
+    ratio = np.maximum(ratio, 1e-12)
+    within = rows / 2 * np.log(np.minimum(ratio, 2.0))
+    beyond = np.minimum(rows, TEMPERED) / 2 * np.log(np.maximum(ratio / 2, 1.0))
+    return float((within + beyond).sum())

@@ -69,6 +69,12 @@ SEARCH_EFFORT = Effort(
     8, 2.5, rounds=1, tolerance=0.05, evaluations=15, substeps=4, longest=200, jump=4.0
 )
 """Segments of 8, 20, 50, 125 and 200 steps; constants to a small part of their standard error."""
+TEMPERED = 60.0
+"""Values of a state that count where the misfit is more than twice the noise: what a missing term
+leaves is alike in neighbouring rows."""
+TRIFLE = 1e-4
+"""Standard deviations of a state: what integrators and files round away, which no term is needed
+for."""
 EXCESS = 1.2
 """Noise variances. A misfit above may be noise of another kind."""
 MAX_EXCESS = 40.0

@@ -25,8 +25,6 @@ _MOST_SUBSTEPS = 32
 _ACCURACY = 1e-3  # of a state's noise: how far trajectories are followed
 _LEAST_SIGMA = 1e-8  # of a state's spread: what is left of exact data
 _LEAST_SIGMA_WEIGHTS = 1e-5  # the same with a residual: hundreds of weights descend slowly
-TRIFLE = 1e-4
-"""Of a state's spread: what integrators and files round away, which no term is needed for."""
 
 
 @final

@@ -17,9 +17,9 @@ from . import _limits as limits
 from ._colour import is_noise, residual_time
 from ._constants import Constants
 from ._integral import integral_form, without_given
-from ._likelihood import Match, Noise, misfit
+from ._likelihood import Match, Noise, trajectory_score
 from ._linearization import Quadratic, linearize
-from ._problem import TRIFLE, Problem
+from ._problem import Problem
 from ._stages import Stage, all_stages, first_precision, is_followed, lengths, run_stage
 from ._subsets import descend, neighbours, scores_nearby
 
@@ -242,7 +242,7 @@ class _Search:
         """The field with the terms that the integral form prefers on such stretches, and the terms
         that are worth trying."""
         coefficients, useful = np.array(self.field.coefficients), np.array(self._open)
-        trifle = np.maximum((TRIFLE * self._sizes) ** 2, 1e-300)
+        trifle = np.maximum((limits.TRIFLE * self._sizes) ** 2, 1e-300)
         variance = self._relative * np.maximum(self._noise, trifle)
         features = self.field.features
         forms = integral_form(self.data, self._smoothed, features, variance, longest)
@@ -299,14 +299,13 @@ class _Search:
         """The score of a stage, and its largest misfit in a state's noise variance."""
         normal, m = stage.solution.normal, self._measured
         square = problem.misfit(normal.states, stage.segments, normal.sound)[m]
-        ratio = np.maximum(square, (TRIFLE * problem.sizes[m]) ** 2) / self._noise[m]
+        ratio = np.maximum(square, (limits.TRIFLE * problem.sizes[m]) ** 2) / self._noise[m]
         rows = self.data.n_samples
         starts = max(rows / stage.length, self.data.n_runs) * self.data.n_states
         learned = np.delete(support, self._fixed, axis=0)
         free = starts + len(problem.constants.inner)
         price = float((learned @ self._price).sum() + 0.5 * np.log(rows) * free)
-        likelihood = sum(misfit(float(v), n) for v, n in zip(ratio, self._rows[m], strict=True))
-        return likelihood + price, float(ratio.max())
+        return trajectory_score(ratio, self._rows[m]) + price, float(ratio.max())
 
     def _cancels(self, field: HybridField) -> bool:
         """Whether an equation has other terms than it came with, and these are many times larger
@@ -344,7 +343,9 @@ class _Search:
         problem = self._problem(trial.field, self._open | trial.support)
         stage = trial.stage
         normal = stage.solution.normal
-        sigma = np.where(self._measured, np.maximum(stage.sigma, TRIFLE * self._sizes), np.inf)
+        sigma = np.where(
+            self._measured, np.maximum(stage.sigma, limits.TRIFLE * self._sizes), np.inf
+        )
         found = linearize(problem, normal.states, stage.segments, stage.substeps, sigma)
         return None if found is None else (problem, found)
 

@@ -59,7 +59,7 @@ def collect(
     return ReportData(
         title=title or _title(model),
         subtitle=_subtitle(model, data),
-        equations=equations_of(model),
+        equations=equations_of(model, said),
         summary=said,
         sentences=trust_sentences(said),
         repeat=repeat_of(model, data, command),

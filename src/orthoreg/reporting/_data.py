@@ -205,8 +205,8 @@ class Paths:
 @final
 @dataclass(frozen=True)
 class Coefficients:
-    """The terms of one equation with intervals; `labels` are those of the chart, `used` are the
-    terms in use."""
+    """The terms of one equation with intervals; `labels` are those of the chart, `share` is the
+    probability of each in words, `used` are the terms in use."""
 
     equation: str
     names: list[str]
@@ -214,7 +214,7 @@ class Coefficients:
     values: Numbers
     low: Numbers
     high: Numbers
-    probability: Numbers
+    share: list[str]
     used: list[bool]
 
 

@@ -14,16 +14,16 @@ from ..export import (
     unicode_formula,
 )
 from ..summary import Summary
-from ..summary._words import percent, whole_percent
+from ..summary._words import percent
 from ._data import Coefficients, Constant, Equation, Term
 
-_NOTABLE = 0.05  # probability of a term that was left out, from which on it is shown
+_NOTABLE = 0.05  # stability of a term that was left out, from which on it is shown
 
 
-def equations_of(model: Any) -> tuple[Equation, ...]:
+def equations_of(model: Any, summary: Summary) -> tuple[Equation, ...]:
     """The equations of a model, each term with its interval and probability."""
     labels = equation_names(model.output_names_, model.velocity_of_)
-    evidence = model._term_evidence()
+    known = {(row.equation, row.term): row for row in summary.terms}
     shares = {one.equation: one.residual_share for one in model.certificate_.equations}
     written = {one.place: one for one in model._relations(4)}
     result = []
@@ -43,13 +43,12 @@ def equations_of(model: Any) -> tuple[Equation, ...]:
                 kind = "network"
                 share = shares.get(model.output_names_[one.place], 0.0)
                 interval = f"{percent(share)} of the size"
-            elif evidence is not None:
-                low, high = evidence.interval[one.place, term.place]
-                interval = (
-                    f"{signed(low)} to {signed(high)}" if np.isfinite([low, high]).all() else ""
-                )
-                probability = whole_percent(float(evidence.probability[one.place, term.place]))
             name = "" if term.place is None else model.feature_names_[term.place]
+            row = known.get((labels[one.place], name))
+            if kind == "learned" and row is not None:
+                if row.low is not None and row.high is not None:
+                    interval = f"{signed(row.low)} to {signed(row.high)}"
+                probability = row.share
             terms.append(Term(term.signed, kind, name, interval, probability))
         unit = _unit(model, model.output_names_[one.place])
         result.append(
@@ -85,7 +84,7 @@ def coefficients_of(summary: Summary) -> tuple[Coefficients, ...]:
         rows = [
             row
             for row in summary.terms
-            if row.equation == label and (row.coefficient or (row.probability or 0) >= _NOTABLE)
+            if row.equation == label and (row.coefficient or (row.stability or 0) >= _NOTABLE)
         ]
         if rows:
             result.append(
@@ -96,7 +95,7 @@ def coefficients_of(summary: Summary) -> tuple[Coefficients, ...]:
                     [row.coefficient for row in rows],
                     [_end(row.low) if row.coefficient else None for row in rows],
                     [_end(row.high) if row.coefficient else None for row in rows],
-                    [row.probability for row in rows],
+                    [row.share for row in rows],
                     [bool(row.coefficient) for row in rows],
                 )
             )

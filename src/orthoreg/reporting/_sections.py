@@ -6,7 +6,7 @@ from .._html import escape
 from ..export import math as mathml
 from ..export import typeset_formula, typeset_sentence
 from ..summary import number
-from ..summary._words import whole_percent
+from ..summary._words import NOT_A_PROBABILITY, whole_percent
 from ._controls import chart, choice, copy_button, legend, select, slider, switches
 from ._data import Equation, ReportData
 from ._findings import (
@@ -62,10 +62,11 @@ def _equations(data: ReportData) -> str:
         shown += (
             f"<details><summary>{len(rows) - _SHOWN} more equations</summary>{hidden}</details>"
         )
-    known = any(term.probability for one in data.equations for term in one.terms)
+    shares = [term.probability for one in data.equations for term in one.terms if term.probability]
     key = (
         "Below each term: the 95 % interval of its coefficient, and the probability of the term."
-        if known
+        + f" {NOT_A_PROBABILITY}" * any("(" in share for share in shares)
+        if shares
         else "No intervals are known for these terms."
     )
     constants = "".join(
@@ -307,11 +308,11 @@ def _term_table(data: ReportData) -> str:
             typeset_formula(name, data.names),
             f"{value:#.4g}" if used else "left out",
             f"{low:#.4g} to {high:#.4g}" if used and low is not None and high is not None else "",
-            "" if share is None else whole_percent(share),
+            share,
         )
         for one in data.coefficients
         for name, value, low, high, share, used in zip(
-            one.names, one.values, one.low, one.high, one.probability, one.used, strict=True
+            one.names, one.values, one.low, one.high, one.share, one.used, strict=True
         )
     ]
     columns = ("equation", "term", "coefficient", "95 % interval", "probability")

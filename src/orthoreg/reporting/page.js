@@ -261,7 +261,7 @@
       traces.push({
         x: one.values.map(value), y: at, xaxis: x, yaxis: y, mode: "markers",
         marker: { size: 10, color: one.used.map((u) => (u ? c.accent : c.surface)), line: { color: one.used.map((u) => (u ? c.accent : c.measured)), width: 1.8 } },
-        customdata: one.values.map((v, k) => [v, one.probability[k] === null ? "" : ` (${Math.round(100 * one.probability[k])} % of resamples)`]),
+        customdata: one.values.map((v, k) => [v, one.share[k] ? ` (probability ${one.share[k]})` : ""]),
         hovertemplate: "%{customdata[0]:.5g}%{customdata[1]}<extra></extra>",
       });
       const domain = [Math.max(1 - (from + heights[i]) / inner, 0), Math.min(1 - from / inner, 1)];

@@ -8,7 +8,7 @@ from typing import Any
 from ._summary import Advice, CertificateRow, PathRow, Scores, Summary, TermRow, Verdict
 from ._tables import table
 from ._thresholds import LEAST_ERROR, NOTABLE
-from ._words import counted, number, whole_percent
+from ._words import NOT_A_PROBABILITY, counted, number, whole_percent
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDE = 200  # columns of plain text: no table wraps
@@ -103,7 +103,7 @@ def term_table(summary: Summary) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    shown = [one for one in summary.terms if one.probability is not None and _is_shown(one)]
+    shown = [one for one in summary.terms if one.stability is not None and _is_shown(one)]
     if not shown:
         return None
     # names that are too long to stand side by side stand below each other
@@ -121,7 +121,10 @@ def term_table(summary: Summary) -> Any:
     words = ("equation and term",) if apart else ("equation", "term")
     source = "score on trajectories" if summary.matched_terms else "bootstrap over runs"
     found = table(f"Terms (probability: {source})", (*words, *columns), rows, words=len(words))
-    return Group(found, *(Text(f"  {pair.text}") for pair in summary.confounded))
+    below = [pair.text for pair in summary.confounded]
+    if any(one.probability is None for one in shown):
+        below.append(NOT_A_PROBABILITY)
+    return Group(found, *(Text(f"  {line}") for line in below))
 
 
 def path_table(paths: Sequence[PathRow]) -> Any:
@@ -162,10 +165,9 @@ def _names(row: TermRow) -> tuple[str, str]:
 
 
 def _numbers(row: TermRow) -> tuple[str, str, str]:
-    share = whole_percent(row.probability or 0.0)
     if not row.coefficient:
-        return "left out", "", share
-    return f"{row.coefficient:#.4g}", _interval(row), share
+        return "left out", "", row.share
+    return f"{row.coefficient:#.4g}", _interval(row), row.share
 
 
 def _interval(row: TermRow) -> str:
@@ -173,7 +175,7 @@ def _interval(row: TermRow) -> str:
 
 
 def _is_shown(row: TermRow) -> bool:
-    return bool(row.coefficient) or (row.probability or 0.0) >= NOTABLE
+    return bool(row.coefficient) or (row.stability or 0.0) >= NOTABLE
 
 
 def certificate_table(certificate: Sequence[CertificateRow], orthogonality: float) -> Any:

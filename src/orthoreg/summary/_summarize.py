@@ -42,6 +42,7 @@ from ._summary import (
     CertificateRow,
     ConfoundedTerms,
     CorrelatedEstimates,
+    EquationScore,
     PathRow,
     Scores,
     Summary,
@@ -49,6 +50,9 @@ from ._summary import (
 )
 from ._trajectories import judged
 from ._verdict import verdict_of
+
+_EXPLAINED = ("explained", "noise-limited")
+"""Statuses of equations whose terms have a probability."""
 
 
 @final
@@ -120,7 +124,7 @@ def summarize(
         data = data.plan.clean  # as in the fit
     seen = _observations(subject, data, samples)
     scores = _scores(subject, data, seen, forecasts)
-    terms = term_rows(subject)
+    terms = term_rows(subject, scores.equations)
     certificate = certificate_rows(subject)
     notes = certificate_notes(
         certificate, subject.certificate.dependences, is_selected=subject.is_selected
@@ -237,11 +241,12 @@ def _scores(
     return Scores(equations, **values)
 
 
-def term_rows(subject: Subject) -> tuple[TermRow, ...]:
-    """The terms in use, and those that have some probability."""
+def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRow, ...]:
+    """The terms in use, and those that some resample chose."""
     field, evidence = subject.field, subject.evidence
     coefficients = np.asarray(field.coefficients)
     rows = []
+    explained = {one.equation for one in scores if one.status in _EXPLAINED}
     solved = {rate for system in subject.systems for rate in system.rates}
     for c in subject.learned:
         if c in solved:  # its one term is the whole right-hand side
@@ -253,7 +258,9 @@ def term_rows(subject: Subject) -> tuple[TermRow, ...]:
             value = float(coefficients[c, k])
             sure: dict[str, float] = {}
             if evidence is not None:
-                sure["probability"] = float(evidence.probability[c, k])
+                sure["stability"] = float(evidence.probability[c, k])
+                if subject.labels[c] in explained:
+                    sure["probability"] = sure["stability"]
                 low, high = evidence.interval[c, k].tolist()
                 sure |= {} if np.isnan(low) else {"low": low, "high": high}
             rows.append(TermRow(subject.labels[c], field.features.names[k], value, **sure))

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, final
 
 from .._html import escape
+from ._words import whole_percent
 
 CODES = (
     "second-order", "larger-library", "missing-variable", "time-dependent", "few-rows", "lag",
@@ -41,8 +42,13 @@ class Advice:
 @final
 @dataclass(frozen=True)
 class TermRow:
-    """A term of an equation: its coefficient (zero where it was left out), the 95 % interval and
-    how often resamples choose it; None where there is no such evidence."""
+    """A term of an equation: its coefficient (zero where it was left out) and the 95 % interval.
+
+    `stability` is the share of resamples that choose the term, or the weight of the sets of terms
+    that have it by their score on trajectories. It is the `probability` of the term if the
+    equation explains the data. Otherwise something is missing, and which of the wrong terms stand
+    in for it says nothing about their truth. None where there is no such evidence.
+    """
 
     equation: str
     term: str
@@ -50,6 +56,19 @@ class TermRow:
     low: float | None = None
     high: float | None = None
     probability: float | None = None
+    stability: float | None = None
+
+    def __post_init__(self):
+        if self.stability is None:
+            object.__setattr__(self, "stability", self.probability)
+
+    @property
+    def share(self) -> str:
+        """The probability, or in brackets the stability where that is not one."""
+        if self.stability is None:
+            return ""
+        text = whole_percent(self.stability)
+        return f"({text})" if self.probability is None else text
 
 
 @final

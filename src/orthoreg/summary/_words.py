@@ -4,6 +4,10 @@ import math
 from collections.abc import Sequence
 
 _LEAST_PERCENT = 0.01
+NOT_A_PROBABILITY = (
+    "In brackets: how often resamples choose the term. It is not a probability, because the "
+    "equation leaves more than noise."
+)
 
 
 def percent(share: float) -> str:
