@@ -145,14 +145,16 @@ class _Models:
         found = self._search.run(tried)
         scores = np.array([one.score for one in found])
         weights = np.exp(scores[0] - scores)
-        near = [one for one in found if one.score - found[0].score < _BEHIND][:_SHARPENED]
+        near = {id(one) for one in found[:_SHARPENED] if one.score - found[0].score < _BEHIND}
         matches = [
-            self._search.ranking.sharpened(one) if one in near and self._goes_on() else one.matched
+            self._search.ranking.sharpened(one)
+            if id(one) in near and self._goes_on()
+            else one.matched
             for one in found
         ]
         points, best = points_around(self._rows.extent), matches[0].field
         models = [
-            self._model(one.combination, matched).ranked(
+            self._model(one.combination, matched, is_near=id(one) in near).ranked(
                 one.score,
                 one.score - found[0].score,
                 float(weight),
@@ -172,13 +174,14 @@ class _Models:
             dict(data.given_rates), data.clock_place,
         )  # fmt: skip
 
-    def _model(self, one: Combination, matched: Matched) -> DiscoveredModel:
+    def _model(self, one: Combination, matched: Matched, *, is_near: bool) -> DiscoveredModel:
+        """Intervals of models that are not near the best one come from the curvature alone."""
         field = matched.field
         result = describe(field, self._rows)
         certificate = certify(result, self._rows.outputs, field.features.names, normalized=True)
         fit = Fit(
             field, certificate, None, None, self._rows.extent.range,
-            refinement=matched.refinement(),
+            refinement=matched.refinement(is_curved=is_near),
         )  # fmt: skip
         model = DiscoveredModel(
             one.library, Zero(), selection=Chosen(one.library_terms), physics=one.physics

@@ -48,12 +48,13 @@ class Matched(NamedTuple):
     states: Float[np.ndarray, "N n"]
     ended: Ended | None = None
 
-    def refinement(self) -> Refinement | None:
-        """Return the constants with their joint covariance; None if no segment was followed."""
+    def refinement(self, *, is_curved: bool = True) -> Refinement | None:
+        """Return the constants with their joint covariance; None if no segment was followed.
+        Intervals follow the curved profile of the likelihood, which is slow, if `is_curved`."""
         if self.ended is None:
             return None
         with np.errstate(all="ignore"):
-            return matched_result(*self.ended)
+            return matched_result(*self.ended, is_curved=is_curved)
 
 
 @final

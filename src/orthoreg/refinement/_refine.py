@@ -135,9 +135,12 @@ def _result(
     found: Comparison | None,
     bounds: Float[np.ndarray, "2 P"],
     knowledge: Knowledge | None,
+    *,
+    is_curved: bool = True,
 ) -> Refinement:
     """What the last of two stages gives, the other being the first of all; `found` is how it
-    forecasts held-out data, where this was looked at."""
+    forecasts held-out data, where this was looked at. Intervals follow the curved profile of the
+    likelihood if `is_curved`."""
     stage, first = stages
     constants, data = problem.constants, problem.data
     field = constants.write(problem.field, stage.p)
@@ -165,7 +168,7 @@ def _result(
             stretch=constants.spread_out(
                 # a profile knows nothing of a misfit beyond noise, which the sandwich is for
                 np.ones((constants.count, 2))
-                if known.is_sandwich
+                if known.is_sandwich or not is_curved
                 else profiled(problem, stage, bounds, freedom)
             ),
         ),
@@ -206,8 +209,8 @@ def _percent(error: float) -> str:
     return f"{100 * error:.2g} %"
 
 
-def matched_result(problem: Problem, stage: Stage, first: Stage) -> Refinement:
+def matched_result(problem: Problem, stage: Stage, first: Stage, *, is_curved: bool) -> Refinement:
     """Return the constants of a stage with their covariance, without a check on held-out data."""
     free = np.tile([[-np.inf], [np.inf]], problem.constants.size)
-    result = _result(problem, (stage, first), None, free, None)
+    result = _result(problem, (stage, first), None, free, None, is_curved=is_curved)
     return replace(result, status=f"matched to segments of {result.segment_rows} rows")
