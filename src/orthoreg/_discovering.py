@@ -171,7 +171,7 @@ class _Models:
         data = self._data
         return bind_physics(
             physics or self._physics, library, data.variable_names, data.state_names,
-            dict(data.given_rates), data.clock_place,
+            dict(data.given_rates), data.schema.clock_place,
         )  # fmt: skip
 
     def _model(self, one: Combination, matched: Matched, *, is_near: bool) -> DiscoveredModel:

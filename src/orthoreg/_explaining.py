@@ -139,7 +139,7 @@ def _bound(
 ) -> Bound:
     return bind_physics(
         physics or model.recipe().physics, library, data.variable_names, data.state_names,
-        dict(data.given_rates), data.clock_place,
+        dict(data.given_rates), data.schema.clock_place,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from ._errors import InputError
 from ._field import HybridField
 from ._files import atomic_write
 from ._scikit import check_is_fitted
+from .data import Schema
 from .export import JaxField
 from .physics import Knowledge
 
@@ -20,12 +21,40 @@ class AbstractExports(abc.ABC):
     """The methods that write a fitted model for other programs."""
 
     field_: HybridField
-    state_names_: tuple[str, ...]
+    schema_: Schema
     output_names_: tuple[str, ...]
-    velocity_of_: dict[str, str]
     state_range_: np.ndarray
-    clock_: str
     parameters_: dict[str, float]
+
+    @property
+    def state_names_(self) -> tuple[str, ...]:
+        return self.schema_.state_names
+
+    @property
+    def input_names_(self) -> tuple[str, ...]:
+        return self.schema_.input_names
+
+    @property
+    def units_(self) -> dict[str, str]:
+        return dict(self.schema_.units)
+
+    @property
+    def columns_(self) -> dict[str, str | None]:
+        """The columns with the times and with what tells runs apart."""
+        return {"time": self.schema_.time_name, "group": self.schema_.group_name}
+
+    @property
+    def velocity_of_(self) -> dict[str, str]:
+        return dict(self.schema_.velocity_of)
+
+    @property
+    def estimated_(self) -> tuple[str, ...]:
+        return self.schema_.estimated
+
+    @property
+    def clock_(self) -> str:
+        """The input that is the time itself; empty if none is."""
+        return self.schema_.clock or ""
 
     @abc.abstractmethod
     def knowledge(self) -> Knowledge:

@@ -61,9 +61,7 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
 
     seed: Any
     feature_names_in_: Any  # scikit-learn's: set when a frame with column names was fitted
-    input_names_: tuple[str, ...]
     input_interpolation_: dict[str, str]
-    columns_: dict[str, Any]
     target_is_flat_: bool
     training_: Training | None
     _summary: Summary | None
@@ -159,11 +157,15 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         rows, given = training_rows(self, recipe.loss, X, y, None, u)
         if t is None:
             self._variables(X, u)  # refuses other names
-        for what, names in (("states", "state_names_"), ("inputs", "input_names_"),
-                            ("targets", "output_names_")):  # fmt: skip
-            known, found = len(getattr(self, names)), len(given[names])
-            if known != found:
-                raise InputError(f"The model has {known} {what}; the new data have {found}.")
+        for what, known, found in (
+            ("states", self.state_names_, given["schema_"].state_names),
+            ("inputs", self.input_names_, given["schema_"].input_names),
+            ("targets", self.output_names_, given["output_names_"]),
+        ):
+            if len(known) != len(found):
+                raise InputError(
+                    f"The model has {len(known)} {what}; the new data have {len(found)}."
+                )
         targets = recipe.loss.targets(rows, self.field_.values)
         known = self.knowledge()
         result = adapt(self.field_, replace(rows, targets=targets), known)
@@ -739,6 +741,6 @@ def fit_together(
             for recipe, fit in zip(recipes, fits, strict=True)
         ]
     n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
-    warn_of_few_rows(len(rows), len(names["state_names_"]), n_terms)
+    warn_of_few_rows(len(rows), len(names["schema_"].state_names), n_terms)
     runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs
     return [model._learn(fit, names, runs) for model, fit in zip(models, fits, strict=True)]

@@ -22,6 +22,7 @@ from ._persistence import (
     uncertainty_from_parts,
     uncertainty_parts,
 )
+from .data import Schema
 from .diagnostics import Certificate
 from .selection import TermEvidence
 from .simulation import chosen_interpolation
@@ -46,15 +47,9 @@ def model_parts(model: Any, evidence: TermEvidence | None) -> tuple[dict[str, An
         "estimator": type(model).__name__,
         "params": params,
         "field": entries,
-        "states": list(model.state_names_),
-        "inputs": list(model.input_names_),
+        **model.schema_.to_dict(),
         "interpolation": model.input_interpolation_,
         "outputs": list(model.output_names_),
-        "units": encode(model.units_),
-        "columns": encode(model.columns_),
-        "velocity_of": model.velocity_of_,
-        "estimated": list(model.estimated_),
-        "clock": model.clock_,
         "target_is_flat": model.target_is_flat_,
         "has_feature_names": hasattr(model, "feature_names_in_"),
         "certificate": encode(model.certificate_.as_dict()),
@@ -84,16 +79,10 @@ def model_params(manifest: dict[str, Any], known: Sequence[str]) -> dict[str, An
 def restore(model: Any, manifest: dict[str, Any], arrays: Arrays) -> None:
     """Everything learned, from the parts of a file; refuses parts that do not fit together."""
     model.field_ = field_from_parts(manifest["field"], arrays)
-    model.state_names_ = tuple(manifest["states"])
-    model.input_names_ = tuple(manifest["inputs"])
+    model.schema_ = Schema.from_dict(manifest)
     linear = dict.fromkeys(model.input_names_, "linear")  # files from before there was a choice
     model.input_interpolation_ = chosen_interpolation(linear, manifest.get("interpolation"))
     model.output_names_ = tuple(manifest["outputs"])
-    model.units_ = decode(manifest["units"])
-    model.columns_ = decode(manifest["columns"])
-    model.velocity_of_ = dict(manifest["velocity_of"])
-    model.estimated_ = tuple(manifest["estimated"])
-    model.clock_ = str(manifest.get("clock", ""))
     model.target_is_flat_ = bool(manifest["target_is_flat"])
     model.certificate_ = Certificate.from_dict(decode(manifest["certificate"]))
     model.state_range_ = arrays["state_range"]

@@ -9,6 +9,7 @@ from ._errors import FormulaError, InputError
 from ._estimator import OrthoReg
 from ._field import HybridField
 from .augmentations import TanhLayers, Zero
+from .data import Schema
 from .diagnostics import Certificate, EquationCertificate, ErrorSplit, PenaltyBound
 from .export import import_pysindy
 from .fitting import Fit
@@ -150,9 +151,8 @@ def _model(
     return OrthoReg(library, Zero(), gate=None)._learn(
         Fit(field, certificate, None, None, state_range),
         {
-            "state_names_": states, "input_names_": inputs, "output_names_": states,
-            "input_interpolation_": input_interpolation(inputs), "units_": {},
-            "columns_": {"time": "t", "group": None}, "velocity_of_": {}, "estimated_": (),
-            "clock_": "", "target_is_flat_": False, "feature_names_in_": None, "loss_": None,
+            "schema_": Schema(state_names=tuple(states), input_names=tuple(inputs)),
+            "output_names_": states, "input_interpolation_": input_interpolation(inputs),
+            "target_is_flat_": False, "feature_names_in_": None, "loss_": None,
         },
     )  # fmt: skip

@@ -21,8 +21,6 @@ from .selection import SelectionResult, TermEvidence, term_evidence
 class AbstractReading(AbstractExports):
     """Equations, and what is known of their terms and constants: intervals, probabilities."""
 
-    units_: dict[str, str]
-    estimated_: tuple[str, ...]
     coefficients_: np.ndarray
     feature_names_: list[str]
     parameters_: dict[str, float]

@@ -104,7 +104,7 @@ def _trajectories(model: Any, X: Any, t: Any, u: Any) -> Dataset:
     data = as_dataset(X, None, t, u)
     assert data is not None
     if model.clock_:
-        data = replace(data, time_name=model.clock_).with_clock()
+        data = data.with_parts(time_name=model.clock_).with_clock()
     if t is None:
         known_variables(model, data, None)  # refuses other names
         return data
@@ -114,4 +114,4 @@ def _trajectories(model: Any, X: Any, t: Any, u: Any) -> Dataset:
     ):
         if len(known) != len(found):
             raise InputError(f"The model has {len(known)} {what}; the data have {len(found)}.")
-    return replace(data, state_names=model.state_names_, input_names=model.input_names_)
+    return data.with_parts(state_names=model.state_names_, input_names=model.input_names_)

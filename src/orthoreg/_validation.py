@@ -4,7 +4,6 @@ import re
 import warnings
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from .data import (
     ChunkedRows,
     Dataset,
     Rows,
+    Schema,
     as_numbers,
     concatenate,
     warn_constant,
@@ -81,13 +81,13 @@ def known_dataset(model: Any, X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
     velocities, and plain arrays the model's names."""
     data = as_dataset(X, y, t, u)
     if data is not None and model.clock_:
-        data = replace(data, time_name=model.clock_).with_clock()
+        data = data.with_parts(time_name=model.clock_).with_clock()
     if data is None or not model.velocity_of_:
         return data
     if t is not None:
-        for names in (model.state_names_, measured_states(model)):
+        for names in (model.state_names_, model.schema_.measured_states):
             if len(names) == data.n_states:
-                return in_states_of(model, replace(data, state_names=names))
+                return in_states_of(model, data.with_parts(state_names=names))
     return in_states_of(model, data)
 
 
@@ -102,23 +102,10 @@ def in_states_of(model: Any, data: Dataset | ChunkedDataset) -> Dataset:
     if not velocity_of or data.velocity_of:
         return data
     if data.state_names == model.state_names_:
-        return replace(data, velocity_of=dict(velocity_of))
-    if set(data.state_names) == set(measured_states(model)):
-        return data.with_velocities(known_positions(model))
+        return data.with_parts(velocity_of=dict(velocity_of))
+    if set(data.state_names) == set(model.schema_.measured_states):
+        return data.with_velocities(model.schema_.positions)
     return data
-
-
-def measured_states(model: Any) -> tuple[str, ...]:
-    """The states that a table has columns for."""
-    return tuple(name for name in model.state_names_ if name not in model.estimated_)
-
-
-def known_positions(model: Any) -> dict[str, str | None]:
-    """The positions of a fitted model with their velocities, None for those not measured."""
-    return {
-        position: None if velocity in model.estimated_ else velocity
-        for position, velocity in model.velocity_of_.items()
-    }
 
 
 Data = TypeVar("Data", bound=Dataset | ChunkedDataset)
@@ -181,15 +168,9 @@ def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRow
         rows = used.observe(data)
     return rows, {
         "loss_": used,
-        "state_names_": some.state_names,
-        "input_names_": some.input_names,
+        "schema_": some.schema,
         "input_interpolation_": input_interpolation(some.input_names, some),
         "output_names_": some.state_names,
-        "units_": dict(some.units),
-        "columns_": {"time": some.time_name, "group": some.group_name},
-        "velocity_of_": dict(some.velocity_of),
-        "estimated_": some.estimated,
-        "clock_": some.clock or "",
         "target_is_flat_": False,
         "feature_names_in_": None,
     }
@@ -231,15 +212,9 @@ def training_rows(
     rows = Rows(variables, targets, runs, np.zeros(targets.shape[1]), states + input_names, outputs)
     return rows, {
         "loss_": loss,
-        "state_names_": states,
-        "input_names_": input_names,
+        "schema_": Schema(state_names=states, input_names=input_names),
         "input_interpolation_": input_interpolation(input_names),
         "output_names_": outputs,
-        "units_": {},
-        "columns_": {"time": "t", "group": None},
-        "velocity_of_": {},
-        "estimated_": (),
-        "clock_": "",
         "target_is_flat_": y.ndim == 1,
         "feature_names_in_": given_names,
     }

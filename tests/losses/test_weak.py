@@ -1,7 +1,5 @@
 """The weak form as a loss, and when it is the default."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -139,7 +137,7 @@ def test_turning_round_is_no_rest():
     from orthoreg.losses._rest import Rest
 
     def at_rest(data):
-        data = replace(data, estimated=("v",))
+        data = data.with_parts(estimated=("v",))
         return Rest.of(data).rows(data)
 
     times = np.linspace(0, 20, 4001)

@@ -242,10 +242,7 @@ def test_t3_parameters_belong_to_the_label_of_a_run_and_to_the_seed(name):
     rows = np.isin(data.run_of_row, [2, 5])
     assert_array_equal(true_derivatives(system, Split.t3, data[[2, 5]]), slopes[rows])
     assert not np.allclose(true_derivatives(system, Split.t3, data, seed=1), slopes)
-    renamed = og.Dataset(
-        times=data.times, states=data.states, offsets=data.offsets,
-        labels=("morning", *data.labels[1:]), state_names=data.state_names,
-    )  # fmt: skip
+    renamed = replace(data, labels=("morning", *data.labels[1:]))
     with pytest.raises(InputError, match="'morning'"):
         true_derivatives(system, Split.t3, renamed)
 

@@ -11,7 +11,6 @@ from .._discovery import Discovery
 from .._errors import DataWarning
 from .._files import atomic_write
 from .._model import AbstractModel
-from .._validation import known_positions
 from ..data import ChunkedDataset, Dataset, read_table
 from ..export import equation_names
 from ..simulation import Rollout
@@ -30,7 +29,7 @@ def runs_for(
     reading: dict[str, Any],
 ) -> Dataset:
     """The runs of tables, in the columns that a model knows unless others are named."""
-    positions = known_positions(model)
+    positions = model.schema_.positions
     runs = read_table(
         source_of(files),
         time or model.columns_["time"],

@@ -18,6 +18,7 @@ from ._plan import repaired as repaired
 from ._rows import Rows as Rows
 from ._rows import place_in_run as place_in_run
 from ._rows import thinned as thinned
+from ._schema import Schema as Schema
 from ._splitting import FoldRule as FoldRule
 from ._splitting import Partition as Partition
 from ._splitting import PartitionRule as PartitionRule

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -23,12 +23,14 @@ from ._checks import (
 )
 from ._deciding import deciding_runs
 from ._notes import Note
+from ._schema import Schema
 from ._velocities import second_order
 from ._view import view
 
 if TYPE_CHECKING:
     from ._plan import Plan
 
+_COLUMNS = {one.name for one in fields(Schema)}
 _BY_ROW = ("times", "states", "inputs", "derivatives", "filled")
 
 
@@ -42,12 +44,10 @@ class Dataset:
     `data[[0, 2]]` a choice of them; each is a `Dataset` again. Build one with `from_arrays`
     or `orthoreg.read_table`; these check everything and copy the numbers.
 
-    `velocity_of` maps a position to the state that is its derivative, exactly: {"x": "x_dot"}.
-    `estimated` names the states that nobody measured, velocities made from their positions.
-    `notes` say what was found out or repaired where the runs were read from a table.
-    `clock` is the last input where that is the time itself, for equations that time enters.
-    `filled` marks values that nobody measured, where some are missing among others of their row.
-    `unused` are the columns of the table that were not chosen.
+    `schema` says what the columns are; its parts are read from the data as well, as in
+    `data.state_names`. `notes` say what was found out or repaired where the runs were read from a
+    table. `filled` marks values that nobody measured, where some are missing among others of their
+    row. `unused` are the columns of the table that were not chosen.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ class Dataset:
         of all runs, one after the other.
     offsets, labels
         where each run begins, and what it is called.
-    state_names, input_names, time_name, group_name, units, source
-        of columns, and of the table that they came from.
-    velocity_of, estimated, notes, clock, filled, unused
+    schema, notes, filled, unused
         as above.
+    source
+        the name of the table that they came from.
 
     Examples
     --------
@@ -73,18 +73,11 @@ class Dataset:
     states: Float[np.ndarray, "N n"]
     offsets: Int[np.ndarray, " bounds"]
     labels: tuple[str, ...]
-    state_names: tuple[str, ...]
+    schema: Schema
     inputs: Float[np.ndarray, "N m"] | None = None
     derivatives: Float[np.ndarray, "N n"] | None = None
-    input_names: tuple[str, ...] = ()
-    time_name: str = "t"
-    group_name: str | None = None
-    units: Mapping[str, str] = field(default_factory=dict)
     source: str = "data"
-    velocity_of: Mapping[str, str] = field(default_factory=dict)
-    estimated: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
-    clock: str | None = None
     filled: Bool[np.ndarray, "N n"] | None = None
     unused: tuple[str, ...] = ()
 
@@ -214,7 +207,8 @@ class Dataset:
         as long as all those around.
         """
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        data = cls(offsets=offsets, **parts)
+        columns = {name: parts.pop(name) for name in _COLUMNS & parts.keys()}
+        data = cls(offsets=offsets, schema=Schema(**columns), **parts)
         if data.n_samples == 0:
             raise DataError(f"{data.source} holds no rows; at least one is needed.")
         if set(data.state_names) & set(data.input_names):
@@ -248,7 +242,7 @@ class Dataset:
             check_moving(data.states, data.state_names, offsets, tuple(positions), data.source)
         warn_constant(data.states, data.state_names, data.source)
         if positions:
-            data = replace(data, **second_order(data, positions))
+            data = data.with_parts(**second_order(data, positions))
         unknown = set(data.units) - {data.time_name, *data.variable_names}
         if unknown:
             raise DataError(
@@ -272,30 +266,9 @@ class Dataset:
         return self.states.shape[1]
 
     @property
-    def variable_names(self) -> tuple[str, ...]:
-        """States, then inputs: what a library's terms may use."""
-        return self.state_names + self.input_names
-
-    @property
     def variables(self) -> Float[np.ndarray, "N V"]:
         """States and inputs side by side."""
         return self.states if self.inputs is None else np.hstack([self.states, self.inputs])
-
-    @property
-    def is_measured(self) -> Bool[np.ndarray, " n"]:
-        """Which states somebody measured; the others are velocities made from their positions."""
-        return np.array([name not in self.estimated for name in self.state_names], dtype=bool)
-
-    @property
-    def given_rates(self) -> dict[int, int]:
-        """For the place of each position, the place of the state that is its derivative."""
-        place = self.state_names.index
-        return {place(position): place(rate) for position, rate in self.velocity_of.items()}
-
-    @property
-    def clock_place(self) -> int | None:
-        """The place among the variables of the one that is time, if one is."""
-        return None if self.clock is None else self.variable_names.index(self.clock)
 
     @property
     def run_lengths(self) -> Int[np.ndarray, " R"]:
@@ -313,6 +286,63 @@ class Dataset:
     def step_of_run(self) -> Float[np.ndarray, " R"]:
         """The mean time step of each run."""
         return mean_steps(self.times, self.offsets)
+
+    # -- columns -------------------------------------------------------------------------
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        return self.schema.state_names
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        return self.schema.input_names
+
+    @property
+    def variable_names(self) -> tuple[str, ...]:
+        """States, then inputs: what a library's terms may use."""
+        return self.schema.variable_names
+
+    @property
+    def time_name(self) -> str:
+        return self.schema.time_name
+
+    @property
+    def group_name(self) -> str | None:
+        return self.schema.group_name
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        return self.schema.units
+
+    @property
+    def velocity_of(self) -> Mapping[str, str]:
+        """For each position the state that is its derivative, exactly."""
+        return self.schema.velocity_of
+
+    @property
+    def estimated(self) -> tuple[str, ...]:
+        """States that were not measured: velocities made from their positions."""
+        return self.schema.estimated
+
+    @property
+    def clock(self) -> str | None:
+        """The last input, if that is the time itself."""
+        return self.schema.clock
+
+    @property
+    def is_measured(self) -> Bool[np.ndarray, " n"]:
+        """Which states were measured; the others are velocities made from their positions."""
+        return self.schema.is_measured
+
+    @property
+    def given_rates(self) -> dict[int, int]:
+        """For the place of each position, the place of the state that is its derivative."""
+        return self.schema.given_rates
+
+    def with_parts(self, **parts: Any) -> "Dataset":
+        """The same runs with other parts, of themselves or of their schema."""
+        columns = {name: parts.pop(name) for name in _COLUMNS & parts.keys()}
+        return replace(self, schema=replace(self.schema, **columns), **parts)
 
     # -- deciding ------------------------------------------------------------------------
 
@@ -409,7 +439,7 @@ class Dataset:
     def with_velocities(self, positions: Mapping[str, str | None]) -> "Dataset":
         """The same runs with these states as positions, each with the state that is its velocity;
         where that is None the velocity is estimated. Positions come first, then velocities."""
-        return replace(self, derivatives=None, **second_order(self, positions))
+        return self.with_parts(derivatives=None, **second_order(self, positions))
 
     def with_clock(self) -> "Dataset":
         """The same runs with time as their last input, under its own name."""
@@ -419,8 +449,7 @@ class Dataset:
         return replace(
             self,
             inputs=times if self.inputs is None else np.hstack([self.inputs, times]),
-            input_names=(*self.input_names, self.time_name),
-            clock=self.time_name,
+            schema=self.schema.with_clock(),
         )
 
     def __repr__(self) -> str:
@@ -491,6 +520,7 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
         return None if arrays[0] is None else np.concatenate(arrays)
 
     lengths = np.concatenate([part.run_lengths for part in parts])
+    estimated = dict.fromkeys(name for part in parts for name in part.estimated)
     return replace(
         first,
         times=joined("times"),
@@ -501,7 +531,7 @@ def concatenate(parts: Sequence[Dataset]) -> Dataset:
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         labels=tuple(label for part in parts for label in part.labels),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
-        estimated=tuple(dict.fromkeys(name for part in parts for name in part.estimated)),
+        schema=replace(first.schema, estimated=tuple(estimated)),
     )
 
 

@@ -63,7 +63,7 @@ def integral_rows(
         float(len(own)),
         Extent.of(points),
         Automatic().slopes(data),
-        data.clock_place,
+        data.schema.clock_place,
         given=dict(data.given_rates),
         sides=sides_of(points, data),
         stretch=own,

@@ -69,7 +69,7 @@ class VectorField(AbstractLoss):
             data.variable_names,
             data.state_names,
             data.times,
-            clock=data.clock_place,
+            clock=data.schema.clock_place,
         ).holding(data.given_rates)
 
     def linear_rows(self, observed) -> AnyRows | None:

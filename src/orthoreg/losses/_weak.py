@@ -133,7 +133,7 @@ class Weak(AbstractLoss):
             data.state_names,
             windows.centres,
             windows.mean,
-            clock=data.clock_place,
+            clock=data.schema.clock_place,
             all_runs=data.n_runs,
         ).holding(data.given_rates)
 

@@ -169,7 +169,7 @@ class _Velocities:
     slopes: tuple[tuple[int, int] | None]
 
     def __call__(self, data: Dataset) -> Dataset:
-        return replace(data, **second_order(data, self.positions, self.slopes))
+        return data.with_parts(**second_order(data, self.positions, self.slopes))
 
 
 def _index(
