@@ -70,6 +70,20 @@ def _plain_covariance() -> None:
     _set("refinement._covariance", "_are_correlated", lambda *args: False)
 
 
+def _no_outliers() -> None:
+    from orthoreg.smoothing import Outliers
+
+    def none(times: Any, values: np.ndarray, *rest: Any) -> Outliers:
+        return Outliers(np.zeros(values.shape, bool), values, np.zeros(values.shape[1], bool))
+
+    _set("data._plan", "find_outliers", none)
+
+
+def _no_systematic_error() -> None:
+    rows = importlib.import_module("orthoreg.fitting._row_uncertainty")
+    rows._Moments.systematic = lambda self, H, observed: np.zeros_like(H)
+
+
 def _no_term_price() -> None:
     structure = importlib.import_module("orthoreg.refinement._structure")
     make = structure._Search.__init__
@@ -92,19 +106,19 @@ MECHANISMS: dict[str, tuple[str, Patch]] = {
     "cancellation": ("terms may cancel each other", _limit("CANCELS", np.inf)),
     "prior": ("constants have a flat prior", _limit("PRIOR_WIDTH", 1e6)),
     "hot proposals": ("no smaller sets are proposed", _limit("HOT", 1.0)),
-    "outliers": (
-        "outliers count",
-        lambda: _set(
-            "data._plan",
-            "find_outliers",
-            lambda times, values, *rest: np.zeros(np.shape(values), dtype=bool),
-        ),
-    ),
+    "outliers": ("outliers count", _no_outliers),
     "noise growth": (
         "noise is the same for all values of a state",
         lambda: _set(
             "smoothing._noise_growth", "noise_growth", lambda x, y: np.zeros(np.shape(x)[1])
         ),
+    ),
+    "tempering": ("a misfit beyond noise counts in every row", _limit("TEMPERED", np.inf)),
+    "limit of growth": (
+        "segments may be longer than errors grow a thousandfold", _limit("MATCH_GROWTH", 1e30)
+    ),
+    "derivative errors": (
+        "intervals ignore errors that all derivatives share", _no_systematic_error
     ),
     "sandwich": ("intervals assume white noise", _plain_covariance),
     "profiles": ("intervals are quadratic", _limit("CURVED_REACH", np.inf)),

@@ -39,7 +39,7 @@ class AbstractExports(abc.ABC):
         return dict(self.schema_.units)
 
     @property
-    def columns_(self) -> dict[str, str | None]:
+    def columns_(self) -> dict[str, Any]:
         """The columns with the times and with what tells runs apart."""
         return {"time": self.schema_.time_name, "group": self.schema_.group_name}
 
