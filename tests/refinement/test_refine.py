@@ -144,9 +144,8 @@ def test_second_order_with_a_velocity_that_nobody_measured():
     )
     noisy = [x[:, :1] + 0.02 * rng.standard_normal((150, 1)) for x in runs]
     states = [np.hstack([x, np.gradient(x, t, axis=0)]) for x in noisy]
-    data = replace(
-        Dataset.from_arrays(states, t, names=["q", "v"]), velocity_of={"q": "v"}, estimated=("v",)
-    )
+    data = Dataset.from_arrays(states, t, names=["q", "v"])
+    data = data.with_parts(velocity_of={"q": "v"}, estimated=("v",))
     found = refine(field_of(["v", "sin(q)"], ["q", "v"], [[1, 0], [-0.25, -1.1]]), data)
     assert found.places == ((1, 0), (1, 1))
     assert found.field.coefficients[0].tolist() == [1.0, 0.0]
@@ -172,7 +171,7 @@ def test_residual_weights_lower_the_error():
     t = np.linspace(0, 12, 60)
     starts = [[1.5, 0.0], [0.3, 1.0], [-1.0, -0.8], [0.8, -1.2], [-0.5, 0.2], [1.2, 0.9]]
     runs = solved(lambda t, z: [z[1], -np.sin(z[0]) - 0.2 * z[1]], starts, t)
-    data = replace(Dataset.from_arrays(runs, t, names=["q", "v"]), velocity_of={"q": "v"})
+    data = Dataset.from_arrays(runs, t, names=["q", "v"]).with_parts(velocity_of={"q": "v"})
     field = field_of(["v", "sin(q)"], ["q", "v"], [[1, 0], [0, -0.9]])
     rng = np.random.default_rng(0)
     recipe = RandomFeatures(20, weight_scale=(0.3, 1.0))

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._registry import part
 from ..data import AnyRows, Dataset, Rows
+from ..simulation import Interpolation, input_interpolation
 from ._loss import AbstractLoss, Segments
 from ._vector_field import VectorField
 from ._weak import Weak
@@ -25,7 +26,8 @@ class Measured(AbstractLoss):
     """`VectorField()` where the data are clean, or come with derivatives; `Weak()` where they are
     noisy or far apart: where noise is more than a thousandth of the standard deviation of some
     state, or would be more than a tenth of an acceleration in its plain second differences, or
-    where estimated derivatives are off by more than a five-hundredth and runs hold many windows.
+    where an input jumps or estimated derivatives are off by more than a five-hundredth, and runs
+    hold many windows.
 
     Examples
     --------
@@ -67,8 +69,12 @@ class Measured(AbstractLoss):
 
 
 def is_coarse(data: Dataset) -> bool:
-    """Whether samples are too far apart for their derivatives to be known well."""
-    return data.derivatives is None and derivative_error(data.some_runs(_MOST_ROWS)) > COARSE
+    """Whether samples are too far apart for their derivatives to be known well, or an input jumps
+    between them: derivatives have two values there."""
+    if data.derivatives is not None:
+        return False
+    kinds = input_interpolation(data.input_names, data).values()
+    return Interpolation.hold in kinds or derivative_error(data.some_runs(_MOST_ROWS)) > COARSE
 
 
 def derivative_error(data: Dataset) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._field import HybridField
-from ._limits import EXCESS, TEMPERED, TRIFLE
+from ._limits import EXCESS_LEVEL, NOISE_ACCURACY, TEMPERED, TRIFLE
 
 
 @final
@@ -26,7 +26,8 @@ class Match:
     of a state's noise.
 
     `coloured` is the noise of each state where it is correlated from row to row, and was judged by
-    trajectories. `inclusion` is the probability of each term of each equation.
+    trajectories. `inclusion` is the probability of each term of each equation. `excess` is what
+    the misfit of a true model hardly exceeds.
     """
 
     field: HybridField
@@ -36,11 +37,12 @@ class Match:
     length: int = 4
     coloured: Noise | None = None
     inclusion: Float[np.ndarray, "c K"] | None = None
+    excess: float = NOISE_ACCURACY
 
     @property
     def leaves_noise(self) -> bool:
         """Whether the misfit is that of the noise, white or correlated."""
-        return self.misfit < EXCESS
+        return self.misfit <= self.excess
 
     @property
     def leaves_white_noise(self) -> bool:
@@ -50,6 +52,17 @@ class Match:
 def least_misfit(states: Float[np.ndarray, "N n"]) -> Float[np.ndarray, " n"]:
     """The mean squared misfit of each state below which none is counted."""
     return np.maximum((TRIFLE * states.std(axis=0)) ** 2, 1e-300)
+
+
+def excess(rows: float) -> float:
+    """The mean square of the noise in so many independent values, in variances of the noise as it
+    was estimated, that is exceeded with a probability of one minus `EXCESS_LEVEL`."""
+    from scipy.special import chdtri
+
+    if not np.isfinite(rows):
+        return NOISE_ACCURACY
+    rows = max(rows, 1.0)
+    return NOISE_ACCURACY * float(chdtri(rows, 1 - EXCESS_LEVEL)) / rows
 
 
 def trajectory_score(ratio: Float[np.ndarray, " n"], rows: Float[np.ndarray, " n"]) -> float:

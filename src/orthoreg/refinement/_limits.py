@@ -75,8 +75,10 @@ leaves is alike in neighbouring rows."""
 TRIFLE = 1e-4
 """Standard deviations of a state: what integrators and files round away, which no term is needed
 for."""
-EXCESS = 1.2
-"""Noise variances. A misfit above may be noise of another kind."""
+NOISE_ACCURACY = 1.12
+"""Noise variances. What smoothing leaves estimates the variance of the noise to this factor."""
+EXCESS_LEVEL = 0.999
+"""Probability. A misfit above this quantile of the chi-squared distribution is not white noise."""
 MAX_EXCESS = 40.0
 """Noise variances. Smoothing cannot hide more of noise that is correlated over forty rows."""
 CANCELS = 6.0

@@ -17,7 +17,7 @@ from . import _limits as limits
 from ._colour import is_noise, residual_time
 from ._constants import Constants
 from ._integral import integral_form, without_given
-from ._likelihood import Match, Noise, trajectory_score
+from ._likelihood import Match, Noise, excess, least_misfit, trajectory_score
 from ._linearization import Quadratic, linearize
 from ._problem import Problem
 from ._stages import Stage, all_stages, first_precision, is_followed, lengths, run_stage
@@ -53,7 +53,7 @@ def choose_structure(
     some = data.at_most(limits.SEARCH_ROWS)
     search = _Search(field, some, allowed, dict(interpolation or {}), dict(bounds or {}), known)
     best = search.run()
-    if best is None or best.misfit > limits.EXCESS:
+    if best is None or not best.leaves_noise:
         noise = search.correlated_noise()
         if noise is not None:
             search.judge_by(noise)
@@ -97,7 +97,8 @@ class _Search:
         plan = data.plan
         self._smoothed, self._relative = plan.smoothed, plan.relative_variance
         left = ((data.states - plan.smoothed) ** 2 / self._relative).mean(axis=0)
-        self._noise = np.maximum(left / (1 - plan.smoother.leverage), 1e-300)
+        self._least = least_misfit(data.states)
+        self._noise = np.maximum(left / (1 - plan.smoother.leverage), self._least)
         sizes = data.states.std(axis=0)
         self._sizes, self._measured = np.where(sizes > 0, sizes, 1.0), data.is_measured
         # one term among K: the extended information criterion [Chen and Chen 2008]
@@ -107,6 +108,11 @@ class _Search:
         self._rows = np.full(data.n_states, float(data.n_samples))
         self._coloured: Noise | None = None
         self._centered: CenteredTerms | None = None
+
+    @property
+    def _excess(self) -> float:
+        """Noise variances that the misfit of a true model hardly exceeds."""
+        return excess(float(self._rows[self._measured].min(initial=np.inf)))
 
     # -- the search ----------------------------------------------------------------------
 
@@ -138,6 +144,7 @@ class _Search:
             best.stage.length,
             self._coloured,
             inclusion,
+            excess=self._excess,
         )
 
     def _improved(
@@ -242,8 +249,7 @@ class _Search:
         """The field with the terms that the integral form prefers on such stretches, and the terms
         that are worth trying."""
         coefficients, useful = np.array(self.field.coefficients), np.array(self._open)
-        trifle = np.maximum((limits.TRIFLE * self._sizes) ** 2, 1e-300)
-        variance = self._relative * np.maximum(self._noise, trifle)
+        variance = self._relative * self._noise
         features = self.field.features
         forms = integral_form(self.data, self._smoothed, features, variance, longest)
         for c, form in forms.items():
@@ -288,10 +294,11 @@ class _Search:
         if not is_followed(problem, before if longer else None, stage, limits.SEARCH_EFFORT):
             return None
         matched = problem.constants.write(field, stage.p)
-        if self._cancels(matched):
-            return None
         support = np.asarray(matched.coefficients) != 0
-        return _Trial(matched, stage, *self._score(problem, stage, support))
+        trial = _Trial(matched, stage, *self._score(problem, stage, support))
+        # terms cancel at an equilibrium, too: a set that leaves noise only imitates nothing
+        imitates = not longer and trial.misfit > self._excess and self._cancels(matched)
+        return None if imitates else trial
 
     def _score(
         self, problem: Problem, stage: Stage, support: Bool[np.ndarray, "c K"]
@@ -299,7 +306,7 @@ class _Search:
         """The score of a stage, and its largest misfit in a state's noise variance."""
         normal, m = stage.solution.normal, self._measured
         square = problem.misfit(normal.states, stage.segments, normal.sound)[m]
-        ratio = np.maximum(square, (limits.TRIFLE * problem.sizes[m]) ** 2) / self._noise[m]
+        ratio = np.maximum(square, self._least[m]) / self._noise[m]
         rows = self.data.n_samples
         starts = max(rows / stage.length, self.data.n_runs) * self.data.n_states
         learned = np.delete(support, self._fixed, axis=0)
@@ -373,7 +380,7 @@ class _Search:
 
     def judge_by(self, noise: Noise) -> None:
         """From now on with this noise."""
-        self._noise, self._coloured = np.maximum(noise.variance, 1e-300), noise
+        self._noise, self._coloured = np.maximum(noise.variance, self._least), noise
         self._rows = self.data.n_samples / noise.time
 
     def correlated_noise(self) -> Noise | None:
@@ -387,7 +394,7 @@ class _Search:
         if not stages or not is_noise(problem, stages):
             return None
         _, ratio = self._score(problem, stages[-1], np.asarray(self.field.coefficients) != 0)
-        if not limits.EXCESS < ratio < limits.MAX_EXCESS:
+        if not self._excess < ratio < limits.MAX_EXCESS:
             return None
         time = residual_time(problem, stages[-1])
         return Noise(np.where(self._measured, stages[-1].sigma, 0.0) ** 2, time)
