@@ -127,6 +127,7 @@ class AbstractReading(AbstractExports):
         from .summary._summarize import Subject
 
         recipe, known = self.recipe(), self.knowledge()
+        found, estimates = self._trajectories(), self._estimates()
         return Subject(
             equations=tuple(self.equations()),
             outputs=self.output_names_,
@@ -149,7 +150,8 @@ class AbstractReading(AbstractExports):
             at_bounds=self._at_bounds(),
             accepted=tuple(f"{one['equation']}': {one['formula']}" for one in self.accepted_),
             refined="" if self.refinement_ is None else self.refinement_.status,
-            knows_noise=_knows_noise(self._trajectories()),
+            is_stuck=found is not None and found.kept and found.uncertainty is None,
+            knows_noise=estimates is not None and estimates is not self._of_rows,
             units=self.units_,
             paths=() if self.selection_ is None else self.selection_.paths,
             complete=known.complete,
@@ -296,7 +298,3 @@ class AbstractReading(AbstractExports):
         """What each coefficient is called where it has no name of its own: theta': sin(theta)."""
         labels = export.equation_names(self.output_names_, self.velocity_of_)
         return [f"{labels[c]}': {self.feature_names_[k]}" for c, k in estimates.places]
-
-
-def _knows_noise(found: Refinement | None) -> bool:
-    return found is not None and found.kept

@@ -82,7 +82,7 @@ def evidence_of_trajectories(model: Any, matched: Refinement | None) -> TermEvid
     A term is weighed against its absence as the Bayesian information criterion does: with z its
     distance from zero in standard errors, exp(z^2 / 2) against sqrt(N).
     """
-    if matched is None or not matched.kept:
+    if matched is None or matched.uncertainty is None:
         return None
     ends = matched.coefficient_intervals()
     assert ends is not None and matched.values is not None and matched.standard_errors is not None

@@ -234,3 +234,21 @@ def test_runs_at_rest_and_poles_are_said():
     data = Dataset.from_arrays(0.1 * np.cos(t)[:, None], t, names=["x"])
     found = refine(field_of(["1/x"], ["x"], [[-5.0]]), data)
     assert not found.kept and "a few steps" in found.status
+
+
+def test_a_match_that_ends_on_its_way_has_no_intervals(noisy_lv, monkeypatch):
+    """The curvature on a slope says nothing about the distance to the minimum."""
+    from orthoreg.refinement import _refine
+
+    stages = _refine.all_stages
+
+    def stopped(*args, **options):
+        found, smooth = stages(*args, **options)
+        last = found[-1]
+        solution = last.solution._replace(converged=False)
+        return [*found[:-1], last._replace(solution=solution, sigma=1.5 * last.sigma)], smooth
+
+    monkeypatch.setattr(_refine, "all_stages", stopped)
+    result = refine(field_of(LV_TERMS, ["x", "y"], 1.04 * LV_TRUE), noisy_lv)
+    assert result.kept and result.uncertainty is None and result.interval() is None
+    assert "without reaching a minimum" in result.status

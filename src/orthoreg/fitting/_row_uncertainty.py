@@ -23,7 +23,7 @@ _ROUNDING = 1e-13  # dimensionless: a share of the curvature that is rounding er
 
 def with_row_uncertainty(recipe: Recipe, fit: Fit, observed: AnyRows) -> Fit:
     """The fit with what rows say about its constants, where trajectories do not."""
-    refined = fit.refinement is not None and fit.refinement.uncertainty is not None
+    refined = fit.refinement is not None and fit.refinement.kept
     evidence = None if fit.selection is None else fit.selection.evidence
     rows = recipe.loss.linear_rows(observed)
     if refined or rows is None or (evidence is None and not fit.field.features.parameters):

@@ -15,6 +15,7 @@ from ._constants import Constants
 from ._covariance import spread
 from ._held_out import Comparison, HeldOut
 from ._likelihood import Match
+from ._limits import TRIFLE
 from ._orthogonal import reprojected
 from ._problem import Problem
 from ._profile import profiled
@@ -152,13 +153,24 @@ def _result(
     some = "" if used >= data.n_samples else f", {used:,} of {data.n_samples:,} rows"
     rows = stage.segments.length + 1
     status = f"refined on segments of {rows} rows{some}"
+    # where a descent ended on its way, curvature says nothing about the distance to the minimum
+    m = problem.measured
+    misfits = bool((stage.sigma[m] > TRIFLE * problem.sizes[m]).any())
+    is_stuck = misfits and known.is_sandwich and not stage.solution.converged
+    if is_stuck:
+        status += (
+            " without reaching a minimum, so that intervals are not known (bounds near the true "
+            "values of the constants help)"
+        )
     if found is not None:
         status += f": forecast error {_percent(found.before)} -> {_percent(found.after)}"
     return Refinement(
         field=field,
         kept=True,
         status=status,
-        uncertainty=Uncertainty(
+        uncertainty=None
+        if is_stuck
+        else Uncertainty(
             places=tuple(zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)),
             parameters=tuple(field.features.parameters[i] for i in constants.inner),
             values=np.append(coefficients, stage.p[len(constants.lead) : constants.count]),

@@ -65,9 +65,10 @@ class Subject:
     were no candidates. `velocity_of` and `given` are the equations that are given, `parameters`
     the constants that were estimated, each with its interval, `estimated` the states that nobody
     measured. `widths` are half-widths of the weak form, if that was fitted, and `refined` says
-    what matching trajectories gave; `knows_noise` that the intervals are from there. `units` are
-    those of the columns, where they are known. `complete` are the equations to which nothing is
-    added, `systems` those that hold several derivatives, `paths` how the terms of each were chosen.
+    what matching trajectories gave; `is_stuck` that the match found no minimum, `knows_noise` that
+    the intervals are from there. `units` are those of the columns, where they are known.
+    `complete` are the equations to which nothing is added, `systems` those that hold several
+    derivatives, `paths` how the terms of each were chosen.
     `accepted` are terms that the library lacked at first, by equation. `correlations` are those of
     estimates that depend on each other, `at_bounds` the estimates that a bound holds.
     """
@@ -90,6 +91,7 @@ class Subject:
     accepted: tuple[str, ...] = ()
     correlations: tuple[Correlation, ...] = ()
     at_bounds: tuple[str, ...] = ()
+    is_stuck: bool = False
     knows_noise: bool = False
     units: Mapping[str, str] | None = None
     complete: tuple[int, ...] = ()
@@ -140,10 +142,11 @@ def summarize(
     notes += [f"Accepted into the library of {one}." for one in subject.accepted]
     if subject.knows_noise:
         notes.append(INTERVALS_KNOW_NOISE)
-    if subject.evidence is not None and np.isnan(subject.evidence.interval).any():
-        notes.append(INTERVALS_NOT_KNOWN)
-    elif subject.widths and not subject.knows_noise and subject.evidence is not None:
-        notes.append(NOISE_NOT_IN_INTERVALS)
+    elif subject.evidence is not None and not subject.is_stuck:
+        if np.isnan(subject.evidence.interval).any():
+            notes.append(INTERVALS_NOT_KNOWN)
+        elif subject.widths:
+            notes.append(NOISE_NOT_IN_INTERVALS)
     if subject.velocity_of:
         notes.append(given_rates(subject.velocity_of, subject.estimated))
     if subject.parameters:
