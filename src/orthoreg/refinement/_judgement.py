@@ -23,17 +23,25 @@ from ._stages import lengths
 @dataclass(frozen=True)
 class Misfit:
     """What trajectories leave of one measured state, in its standard deviation: `error` in all,
-    `noise` what varies at random from row to row, `systematic` what does not. A systematic misfit
-    smaller than `detectable` cannot be told from noise."""
+    `noise` what varies at random from row to row, `systematic` what does not. Noise alone makes a
+    systematic misfit of up to `chance`; one smaller than `detectable` is also what integrators and
+    files leave."""
 
     error: float
     noise: float
     systematic: float
+    chance: float
     detectable: float
 
     @property
     def exceeds_noise(self) -> bool:
         return self.systematic > self.detectable
+
+    def is_explained_by(self, other: "Misfit") -> bool:
+        """Whether a model with this misfit lacks what a model with the other one has. Integrators
+        and files leave the same of both, so that smaller differences show than single misfits."""
+        least = max(self.chance, limits.TRIFLE, limits.CLEARLY_LESS * other.systematic)
+        return self.exceeds_noise or self.systematic > least
 
 
 @final
@@ -196,5 +204,6 @@ def _misfit(
         error=float(np.sqrt(square)),
         noise=float(np.sqrt(steps)),
         systematic=float(np.sqrt(max(together, 0.0))),
+        chance=float(np.sqrt(chance)),
         detectable=float(np.sqrt(chance + floor**2)),
     )

@@ -110,6 +110,8 @@ MISFIT_FLOOR, MISFIT_FLOOR_SWITCHED = 5e-4, 5e-3
 derivatives of clean data leave; steps of the integration do not end at the jumps of signs."""
 MISFIT_FLOOR_RESIDUAL = 1e-2
 """The same for a model with a network, which approximates what the equations lack."""
+CLEARLY_LESS = 3.0
+"""Dimensionless. A residual is needed if the equations alone leave so many times more."""
 MISFIT_QUANTILE = 3.72
 """Standard normal quantile at 1 - 1e-4, for a few tests of each model."""
 CONSTANT_MARGIN = 5e-3

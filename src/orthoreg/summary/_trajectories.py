@@ -56,7 +56,9 @@ def _with_misfit(
         status = "explained"
         if own.detectable > HIDDEN_MISFIT:
             status = "noise-limited"
-        elif score.has_residual and (is_lost or (without is not None and without.exceeds_noise)):
+        elif score.has_residual and (
+            is_lost or (without is not None and without.is_explained_by(own))
+        ):
             status = "needs-residual"
     elif score.status in ("explained", "needs-residual", "noise-limited"):
         status = "roughly-explained"
