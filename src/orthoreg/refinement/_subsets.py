@@ -38,20 +38,20 @@ def neighbours(quadratic: Quadratic, support: Mask, candidates: Mask, always: Ma
     inverse = _inverse(H[np.ix_(inside, inside)])
     w = inverse @ q[inside]
     rss = quadratic.square - float(q[inside] @ w)
+    # what terms outside have beyond those inside: slope of the RSS, and square that is left
+    cross = H[np.ix_(outside, inside)]
+    reach = cross @ inverse
+    slope, pivot = q[outside] - cross @ w, 1 - np.sum(reach * cross, axis=1)
     added, removed = np.full(size, np.inf), np.full(size, np.inf)
+    added[outside] = rss - _gains(slope, pivot)
+    # without term j of the set, by a rank-one change of the inverse
+    free = np.flatnonzero(~always[inside])
+    out, diagonal = inside[free], np.maximum(np.diag(inverse)[free], 1e-12)
+    removed[out] = rss + w[free] ** 2 / diagonal
+    slope = slope + (w[free] / diagonal)[:, None] * reach.T[free]
+    pivot = pivot + reach.T[free] ** 2 / diagonal[:, None]
     exchanged = np.full((size, size), np.inf)
-    added[outside] = rss - _gains(H, q, inside, outside, inverse, w)
-    for place, j in enumerate(inside):
-        if always[j]:
-            continue
-        pivot = max(inverse[place, place], 1e-12)
-        removed[j] = rss + w[place] ** 2 / pivot
-        rest = np.delete(np.arange(len(inside)), place)
-        column = inverse[rest, place]
-        smaller = inverse[np.ix_(rest, rest)] - np.outer(column, column) / pivot
-        left = w[rest] - column * w[place] / pivot
-        gains = _gains(H, q, inside[rest], outside, smaller, left)
-        exchanged[j, outside] = removed[j] - gains
+    exchanged[np.ix_(out, outside)] = removed[out][:, None] - _gains(slope, pivot)
     coefficients = np.zeros(size)
     coefficients[inside] = w / scale[inside]
     return Neighbours(rss, coefficients, added, removed, exchanged)
@@ -107,18 +107,8 @@ def _best_move(
     return max(best, key=lambda item: item[0])
 
 
-def _gains(
-    H: np.ndarray,
-    q: np.ndarray,
-    inside: np.ndarray,
-    outside: np.ndarray,
-    inverse: np.ndarray,
-    w: np.ndarray,
-) -> Float[np.ndarray, " k"]:
-    """By how much each further term lowers the RSS."""
-    cross = H[np.ix_(outside, inside)]
-    pivot = 1 - np.einsum("ks,st,kt->k", cross, inverse, cross)
-    slope = q[outside] - cross @ w
+def _gains(slope: np.ndarray, pivot: np.ndarray) -> np.ndarray:
+    """By how much each further term lowers the RSS; not at all if it depends on the others."""
     free = pivot > PIVOT
     return np.where(free, slope**2 / np.where(free, pivot, 1.0), 0.0)
 
