@@ -66,7 +66,7 @@ def _no_integral_form() -> None:
 
 
 def _plain_covariance() -> None:
-    _set("refinement._covariance", "_MISFIT", np.inf)
+    _set("refinement._limits", "SANDWICH_MISFIT", np.inf)
     _set("refinement._covariance", "_are_correlated", lambda *args: False)
 
 

@@ -5,17 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float
 
+from . import _limits as limits
 from ._limits import LARGEST_PREWHITENED
 from ._problem import Problem
 from ._stages import Stage
-
-_LONG = 25  # steps of segments that show coloured noise in full
-_PLATEAU = 1.3  # by which the misfit may still grow from such segments to the longest
-_SLOW = 0.5  # by which it may grow more where noise lasts as long as a segment
-_ALIKE = 0.2  # correlation of neighbouring residuals
-_SMALL = 0.05  # of a state's variance
-_FAR = 4.0  # standard deviations beyond which a residual counts as so many
-_SHARE = 4  # of a segment's length, that correlations are looked for
 
 
 def correlation_time(
@@ -25,10 +18,10 @@ def correlation_time(
     that tell as much as one whose noise is its own."""
     r = np.where(counted[:, None], residuals, 0.0)
     size = np.sqrt((r**2).sum(axis=(0, 2)) / max(counted.sum(), 1))
-    r = np.clip(r / np.maximum(size, 1e-300)[:, None], -_FAR, _FAR)
+    r = np.clip(r / np.maximum(size, 1e-300)[:, None], -limits.COLOUR_FAR, limits.COLOUR_FAR)
     total = np.maximum((r**2).sum(axis=(0, 2)) / max(counted.sum(), 1), 1e-300)
     time, positive = np.ones(r.shape[1]), np.ones(r.shape[1], dtype=bool)
-    for k in range(1, max(len(r) // _SHARE, 2)):
+    for k in range(1, max(len(r) // limits.COLOUR_SHARE, 2)):
         pairs = (counted[k:] & counted[:-k]).sum()
         if not pairs:
             break
@@ -73,14 +66,14 @@ def is_noise(problem: Problem, stages: Sequence[Stage]) -> bool:
     """Whether what long segments leave is noise, though more than smoothing takes away: small,
     alike from row to row, and no more in longer segments, in which what an equation lacks adds
     up."""
-    if len(stages) < 2 or stages[-2].length < _LONG:
+    if len(stages) < 2 or stages[-2].length < limits.COLOUR_LONG:
         return False
     before, after, m = stages[-2], stages[-1], problem.measured
     if not (after.solution.normal.sound.all() and before.solution.normal.sound.all()):
         return False
     sigma = after.sigma[m]
     time = residual_time(problem, after)[m]
-    growth = _PLATEAU + _SLOW * np.minimum(time / before.length, 1.0)
+    growth = limits.COLOUR_PLATEAU + limits.COLOUR_SLOW * np.minimum(time / before.length, 1.0)
     plateau = (sigma <= growth * before.sigma[m]).all()
-    small = (sigma**2 <= _SMALL * problem.sizes[m] ** 2).all()
-    return bool(plateau and small and (time > 1 + 2 * _ALIKE).any())
+    small = (sigma**2 <= limits.COLOUR_SMALL * problem.sizes[m] ** 2).all()
+    return bool(plateau and small and (time > 1 + 2 * limits.COLOUR_ALIKE).any())

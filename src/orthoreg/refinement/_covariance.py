@@ -5,17 +5,14 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
+from . import _limits as limits
 from ._colour import long_run_time
 from ._levenberg import eliminated
 from ._normal import Normal
 from ._problem import Problem
 from ._stages import Stage
 
-_GROUPS = 40  # runs, or stretches of them, whose scores are compared
-_ENOUGH_RUNS = 20
-_CORRELATED = 0.1  # of neighbouring residuals, beyond what chance allows
 _UNDETERMINED = 1e-13  # dimensionless: a share of the curvature that is rounding error
-_MISFIT = 1.1  # residuals of long segments in those of short ones
 
 
 @final
@@ -34,14 +31,14 @@ def spread(problem: Problem, stage: Stage, first: Stage) -> Spread:
     neighbouring ones are alike, H^-1 (sum of s s') H^-1 with s the scores of runs or stretches,
     and nowhere less than H^-1 times the number of rows that tell as much as one.
     """
-    per_segment = max(1, -(-_GROUPS // stage.segments.count))
+    per_segment = max(1, -(-limits.COVARIANCE_GROUPS // stage.segments.count))
     states = stage.solution.normal.states
     evaluate = problem.evaluator(stage.segments, stage.substeps, states, per_segment)
     normal = evaluate(stage.p, stage.solution.starts, stage.sigma)
     H, scores, _ = eliminated(normal, stage.precision)
     plain = covariance_of(H, normal, stage.precision)
     m = problem.measured
-    misfit = bool((stage.sigma[m] > _MISFIT * first.sigma[m]).any())
+    misfit = bool((stage.sigma[m] > limits.SANDWICH_MISFIT * first.sigma[m]).any())
     if not (misfit or _are_correlated(problem, stage, normal)):
         return Spread(plain, False, 0)
     by_group = _grouped(problem, stage, scores)
@@ -62,12 +59,12 @@ def _grouped(
     """Scores by run where there are many, else by stretches that follow each other."""
     runs = problem.data.run_of_row[stage.segments.rows[0]]
     names, of_segment = np.unique(runs, return_inverse=True)
-    if len(names) >= _ENOUGH_RUNS:
+    if len(names) >= limits.ENOUGH_RUNS:
         found = np.zeros((len(names), scores.shape[2]))
         np.add.at(found, of_segment, scores.sum(axis=1))
         return found
     flat = scores.reshape(-1, scores.shape[2])
-    groups = np.arange(len(flat)) * min(_GROUPS, len(flat)) // len(flat)
+    groups = np.arange(len(flat)) * min(limits.COVARIANCE_GROUPS, len(flat)) // len(flat)
     found = np.zeros((int(groups[-1]) + 1, flat.shape[1]))
     np.add.at(found, groups, flat)
     return found
@@ -82,7 +79,7 @@ def _are_correlated(problem: Problem, stage: Stage, normal: Normal) -> bool:
     both = np.maximum((r**2).sum(axis=(0, 2)), 1e-300)
     together = (r[1:] * r[:-1]).sum(axis=(0, 2)) / both
     chance = 3 / np.sqrt(max((stage.segments.weight > 0).sum(), 1))
-    return bool((together > _CORRELATED + chance).any())
+    return bool((together > limits.CORRELATED_RESIDUALS + chance).any())
 
 
 def covariance_of(

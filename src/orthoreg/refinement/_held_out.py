@@ -7,19 +7,13 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..data import Rows, held_out_rows
+from . import _limits as limits
 from ._constants import Constants
 from ._lifted import match_starts
 from ._problem import Problem
 from ._segments import from_rows
 from ._stages import Stage, run_stage
 
-_SHARE = 0.25
-_FEWEST_ROWS = 20  # with fewer, forecasts are compared on the data themselves
-_FORECASTS = 24
-_LATEST = 0.6  # of a run, after which no forecast begins
-_MOST_STEPS = 1000
-_MOST_EVALUATIONS = 8
-_WINDOW = 10
 WORSE, WORSE_BY_CHANCE = 1.05, 1.2
 """By how much held-out forecasts may be worse; where the difference may be chance."""
 USELESS = 0.7
@@ -58,7 +52,7 @@ class HeldOut:
         bounds: Float[np.ndarray, "2 P"],
     ):
         data = problem.data
-        held = _held_out(problem) if data.n_samples >= _FEWEST_ROWS else None
+        held = _held_out(problem) if data.n_samples >= limits.HELD_OUT_ROWS else None
         if held is not None and (held.all() or not held.any()):
             held = None
         self._problem, self._bounds = problem, bounds
@@ -74,7 +68,7 @@ class HeldOut:
         if self._rest is not None:
             p = run_stage(
                 self._rest, stage.length, p, self._smooth, stage.precision, self._bounds,
-                sigma=stage.sigma, most=_MOST_EVALUATIONS,
+                sigma=stage.sigma, most=limits.HELD_OUT_EVALUATIONS,
             ).p  # fmt: skip
         before = forecast_errors(self._unseen, stage, self._problem.old, self._guess)
         after = forecast_errors(self._unseen, stage, p, self._guess)
@@ -94,20 +88,28 @@ def forecast_errors(
     least ten steps, is where its initial state is estimated, and does not count."""
     data, none = problem.data, np.zeros(0)
     place = np.arange(data.n_samples) - data.offsets[data.run_of_row]
-    possible = np.flatnonzero(place <= _LATEST * (data.run_lengths[data.run_of_row] - 1) - 1)
+    possible = np.flatnonzero(
+        place <= limits.LATEST_START * (data.run_lengths[data.run_of_row] - 1) - 1
+    )
     if not len(possible):
         return np.zeros(0)
-    few = np.linspace(0, len(possible) - 1, min(_FORECASTS, len(possible))).round().astype(int)
+    few = (
+        np.linspace(0, len(possible) - 1, min(limits.HELD_OUT_FORECASTS, len(possible)))
+        .round()
+        .astype(int)
+    )
     begins = possible[few]
     # beyond what the segments could be followed for, chaos would decide
-    steps = min(_MOST_STEPS, max(2 * stage.length, 2 * _WINDOW))
+    steps = min(limits.HELD_OUT_STEPS, max(2 * stage.length, 2 * limits.HELD_OUT_WINDOW))
     segments = from_rows(data, begins, steps)
-    window = max(_WINDOW, segments.length // 3)
+    window = max(limits.HELD_OUT_WINDOW, segments.length // 3)
     early = from_rows(data, begins, min(window, max(1, segments.length // 2)))
     guess = np.moveaxis(smooth[early.rows], 2, 1)
     field = problem.constants.write(problem.field, p)
     given = replace(problem, field=field, constants=Constants.none())
-    starts = match_starts(given, early, stage.substeps, guess, stage.sigma, most=_MOST_EVALUATIONS)
+    starts = match_starts(
+        given, early, stage.substeps, guess, stage.sigma, most=limits.HELD_OUT_EVALUATIONS
+    )
     # as a user's forecast has it: with the gate
     forecast = replace(given, gated=True)
     states, sound = forecast.simulate(none, starts, segments, stage.substeps)
@@ -126,7 +128,11 @@ def _held_out(problem: Problem) -> Bool[np.ndarray, " N"]:
     if problem.constants.weighted:
         length = data.run_lengths[data.run_of_row]
         place = (np.arange(data.n_samples) - data.offsets[data.run_of_row]) / length
-        return (place >= 0.4) & (place < 0.4 + _SHARE) & (length * _SHARE >= _WINDOW / 2)
+        return (
+            (place >= 0.4)
+            & (place < 0.4 + limits.HELD_OUT_SHARE)
+            & (length * limits.HELD_OUT_SHARE >= limits.HELD_OUT_WINDOW / 2)
+        )
     none = np.zeros((data.n_samples, data.n_states))
     rows = Rows(data.variables, none, data.run_of_row, np.zeros(data.n_states), times=data.times)
-    return held_out_rows(rows, _SHARE)
+    return held_out_rows(rows, limits.HELD_OUT_SHARE)

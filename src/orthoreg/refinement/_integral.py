@@ -7,11 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset
-
-_MOST_STEPS = 100  # of a stretch with an offset of its own: errors of smoothing add up
-_FEWEST_STEPS = 12
-_ROUGH = 1.2  # of a function's standard deviation, that it may change from row to row
-_STRETCHES = 3  # that a run is cut into at least, as far as its length allows
+from . import _limits as limits
 
 
 @final
@@ -37,7 +33,7 @@ def integral_form(
     smoothed: Float[np.ndarray, "N n"],
     features: Callable[[np.ndarray], np.ndarray],
     variance: Float[np.ndarray, "N n"],
-    longest: int = _MOST_STEPS,
+    longest: int = limits.STRETCH_STEPS,
 ) -> dict[int, NormalEquations]:
     """For each equation that is to be learned: x(t) = x(t_0) + int theta(x) w, weighted by what
     the noise of x leaves; x(t_0) is free in every stretch of a run, of
@@ -99,16 +95,16 @@ def _is_resolved(data: Dataset, values: Float[np.ndarray, "N K"]) -> Bool[np.nda
     """Whether a function changes little from row to row; a sine of many radians a step does not,
     and cannot be integrated."""
     steps = np.diff(values, axis=0)[np.diff(data.run_of_row) == 0]
-    return np.sqrt((steps**2).mean(axis=0)) <= _ROUGH * values.std(axis=0) + 1e-300
+    return np.sqrt((steps**2).mean(axis=0)) <= limits.ROUGH_FUNCTION * values.std(axis=0) + 1e-300
 
 
-def stretches_of(data: Dataset, longest: int = _MOST_STEPS) -> Int[np.ndarray, " N"]:
+def stretches_of(data: Dataset, longest: int = limits.STRETCH_STEPS) -> Int[np.ndarray, " N"]:
     """The stretch that each row is in."""
     result = np.empty(data.n_samples, dtype=int)
     count = 0
     for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
         rows = int(end - begin)
-        length = min(max(rows // _STRETCHES, _FEWEST_STEPS), longest)
+        length = min(max(rows // limits.STRETCHES_OF_A_RUN, limits.STRETCH_LEAST_STEPS), longest)
         parts = max(rows // length, 1)
         result[begin:end] = count + np.arange(rows) * parts // rows
         count += parts

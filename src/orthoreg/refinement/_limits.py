@@ -1,4 +1,8 @@
-"""The numbers that decide how constants are matched to trajectories and how terms are chosen."""
+"""The numbers that decide how constants are matched to trajectories and how terms are chosen.
+
+`docs/ablations.md` has what some of the mechanisms are worth. Constants without a pointer to a sweep
+were not swept; the records of `python -m benchmarks` are made with them as they are.
+"""
 
 from typing import NamedTuple, final
 
@@ -148,3 +152,145 @@ to 5 % of the half-width."""
 
 PROFILE_ENDS = 8.0
 """Half-widths of the quadratic interval at which the search for the end of a profile stops."""
+
+# -- segments and stages ---------------------------------------------------------------
+STAGE_ROWS = 20_000
+"""Rows of all segments of a stage but the last: enough for constants near those of all rows."""
+STAGE_ROWS_LAST = 100_000
+"""Rows of all segments of the last stage. The relative error of a variance is then 0.5 %."""
+STAGE_ROWS_WEIGHTS = 4_000
+"""The same with the weights of a residual, whose derivatives are slow."""
+TOLERANCE_WEIGHTS = 0.1
+"""Half a squared standard error, as `Effort.tolerance`, with weights, of which there are many."""
+LENGTH_WEIGHTS = 100
+"""Steps of a segment with the weights of a residual."""
+ROUGH_TOLERANCE = 1e-2
+"""Half a squared standard error that ends the first round of a stage, whose noise is not known
+yet."""
+FIRST_SIGMA = 0.1
+"""Standard deviations of a state: the misfit that the first segments start with."""
+FOLLOWED_SHARE = 0.5
+"""Share of the segments that must not run away."""
+HOPELESS_MISFIT = 0.5
+"""Standard deviations of a state: a misfit with which nothing is followed."""
+HARMLESS_MISFIT = 0.01
+"""Standard deviations of a state: a misfit below may grow with the length of segments."""
+EXPECTED_MISFIT = 1.2
+"""Times the noise that is expected: a misfit below may grow as well."""
+FINER = 0.5
+"""Share of the misfit for which substeps were chosen, below which they are chosen again."""
+SETTLED = 0.02
+"""Relative change of the misfit, from which on a stage has another round."""
+SETTLED_PRIOR = 0.2
+"""The same of the precision of the weights."""
+ROUNDS_WEIGHTS = 5
+"""Rounds of a stage with weights: their precision converges slowly."""
+LEAST_CHANGE = 0.04
+"""Of the mean square of the weights, that their prior allows them to change."""
+STEP_ERROR = 0.3
+"""Standard errors of a mean over all rows: error of the integration."""
+LEAST_STEP_ERROR = 1e-9
+"""Standard deviations of a state: error of the integration, at least."""
+
+# -- comparing models ------------------------------------------------------------------
+RANKING_LENGTHS = (4, 25, 150)
+"""Steps of segments before whole runs."""
+RANKING_LONGEST = 1000
+"""Steps of a segment, at most."""
+RANKING_EVALUATIONS = 4
+"""Evaluations of a match of segments longer than the last of these lengths: it starts close."""
+RANKING_SHARE = 0.5
+"""Share of the segments that must not run away."""
+RANKING_JUMP = 2.0
+"""Factor by which the misfit may grow with the length of segments."""
+RANKING_HARMLESS = 0.02
+"""Standard deviations of a state: a misfit below may grow."""
+
+# -- correlated noise ------------------------------------------------------------------
+COLOUR_LONG = 25
+"""Steps of segments that show correlated noise in full."""
+COLOUR_PLATEAU = 1.3
+"""Factor by which the misfit may still grow from such segments to the longest: errors of a model
+add up along a segment, noise does not."""
+COLOUR_SLOW = 0.5
+"""Further growth that is allowed where noise lasts as long as a segment."""
+COLOUR_ALIKE = 0.2
+"""Correlation of neighbouring residuals, at least."""
+COLOUR_SMALL = 0.05
+"""Share of a state's variance: more than this is not noise."""
+COLOUR_FAR = 4.0
+"""Standard deviations. Residuals beyond count as that."""
+COLOUR_SHARE = 4
+"""Parts of a segment over which correlations are summed: one of so many."""
+
+# -- covariance ------------------------------------------------------------------------
+COVARIANCE_GROUPS = 40
+"""Runs, or stretches of them, whose scores are compared."""
+ENOUGH_RUNS = 20
+"""Runs. With more, each is a group."""
+CORRELATED_RESIDUALS = 0.1
+"""Correlation of neighbouring residuals, beyond what chance allows, from which on the covariance is
+that of groups."""
+SANDWICH_MISFIT = 1.1
+"""Residuals of long segments in those of short ones, from which on the covariance is that of
+groups."""
+
+# -- held-out forecasts ----------------------------------------------------------------
+HELD_OUT_SHARE = 0.25
+"""Share of the data on which refined constants must forecast no worse."""
+HELD_OUT_ROWS = 20
+"""Rows. With fewer, forecasts are compared on the data themselves."""
+HELD_OUT_FORECASTS = 24
+"""Forecasts that are compared."""
+LATEST_START = 0.6
+"""Share of a run after which no forecast begins."""
+HELD_OUT_STEPS = 1000
+"""Steps of a forecast, at most."""
+HELD_OUT_EVALUATIONS = 8
+"""Evaluations of the match without held-out data: it starts close."""
+HELD_OUT_WINDOW = 10
+"""Steps of the window from which the initial state of a forecast is estimated."""
+
+# -- profiles --------------------------------------------------------------------------
+PROFILE_EVALUATIONS = 6
+"""Evaluations of a match with one constant held: it begins near its minimum."""
+PROFILE_TOLERANCE = 1e-3
+"""Half a squared standard error that ends such a match."""
+PROFILE_SOLVES = 4
+"""Matches in the search for one end."""
+
+# -- integral form ---------------------------------------------------------------------
+STRETCH_STEPS = 100
+"""Steps of a stretch with an initial value of its own, at most: errors of smoothing add up."""
+STRETCH_LEAST_STEPS = 12
+"""Steps of a stretch, at least: noise averages out."""
+ROUGH_FUNCTION = 1.2
+"""Standard deviations of a function, that it may change from row to row."""
+STRETCHES_OF_A_RUN = 3
+"""Stretches that a run is cut into at least, as far as its length allows."""
+
+# -- initial states of forecasts -------------------------------------------------------
+START_SHARE = 0.1
+"""Share of a run that tells where it begins."""
+START_LEAST_STEPS = 10
+"""Steps of a run that tell where it begins, at least."""
+START_STEPS = 50
+"""Steps of a run that tell where it begins, at most."""
+START_LEAST_NOISE = 1e-4
+"""Standard deviations of a state."""
+START_ACCURACY = 1e-3
+"""Of the noise: error of the integration."""
+START_EVALUATIONS = 10
+"""Evaluations of the match of initial states."""
+
+# -- gates -----------------------------------------------------------------------------
+OUTER_RUNS = 1 / 3
+"""Share of the runs, those that go furthest, on which a gate is tried."""
+GATE_RUNS = 9
+"""Runs. With fewer, a gate is not tried."""
+GATE_BETTER = 0.25
+"""Share of the squared error with a gate that remains without one, at most, for it to be opened."""
+GATE_MATTERS = 0.1
+"""Relative change of a forecast by the gate, from which on it tells something."""
+SLOW_FADE = 2.0
+"""Dimensionless width of the gate of a residual that was right beyond its data."""

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from .._field import HybridField
 from ..data import Dataset
 from ..physics import Knowledge
+from . import _limits as limits
 from ._constants import Constants
 from ._covariance import covariance_of
 from ._levenberg import eliminated
@@ -20,12 +21,6 @@ from ._stages import Effort, Stage, first_precision, run_stage
 
 QUICK = Effort(rounds=1, tolerance=0.05, evaluations=8, substeps=8)
 """Enough to rank structures."""
-_LENGTHS = (4, 25, 150)  # steps of segments, before whole runs
-_LONGEST = 1000
-_MOST_EVALUATIONS_LONG = 4  # of segments longer than the last of these lengths
-_SOUND = 0.5
-_JUMP = 2.0  # by which the misfit may grow with the length of segments
-_HARMLESS = 0.02  # of a state's spread: a misfit below this may grow
 
 
 @final
@@ -65,7 +60,7 @@ class Matcher:
 
     data: Dataset
     interpolation: Mapping[str, str]
-    longest: int = _LONGEST
+    longest: int = limits.RANKING_LONGEST
     sizes: Float[np.ndarray, " n"] = field(init=False)
     measured: Bool[np.ndarray, " n"] = field(init=False)
 
@@ -119,7 +114,7 @@ class Matcher:
     def lengths(self) -> list[int]:
         """Steps of the segments."""
         last = min(int(self.data.run_lengths.max()) - 1, self.longest)
-        return [*(length for length in _LENGTHS if length < 0.7 * last), last]
+        return [*(length for length in limits.RANKING_LENGTHS if length < 0.7 * last), last]
 
     def _problem(self, field: HybridField, known: Knowledge | None) -> Problem:
         fixed = [self.data.state_names.index(name) for name in self.data.velocity_of]
@@ -172,8 +167,8 @@ def _stage(
     """The best constants on segments of this length; None where they are not followed."""
     sigma = None if before is None else before.sigma
     most = effort.evaluations
-    if length > _LENGTHS[-1]:
-        most = min(most, _MOST_EVALUATIONS_LONG)
+    if length > limits.RANKING_LENGTHS[-1]:
+        most = min(most, limits.RANKING_EVALUATIONS)
     try:
         stage = run_stage(
             problem, length, problem.old, smooth, first_precision(problem), ends, sigma=sigma,
@@ -182,10 +177,12 @@ def _stage(
     except np.linalg.LinAlgError:
         return None
     sound, m = stage.solution.normal.sound, problem.measured
-    if sound.mean() < _SOUND or not np.isfinite(stage.p).all():
+    if sound.mean() < limits.RANKING_SHARE or not np.isfinite(stage.p).all():
         return None
     if before is not None:
-        limit = np.maximum(_JUMP * before.sigma[m], _HARMLESS * problem.sizes[m])
+        limit = np.maximum(
+            limits.RANKING_JUMP * before.sigma[m], limits.RANKING_HARMLESS * problem.sizes[m]
+        )
         if (stage.sigma[m] > limit).any():
             return None
     smooth[stage.segments.rows[:, sound]] = np.moveaxis(

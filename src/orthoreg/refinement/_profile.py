@@ -5,16 +5,13 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
+from . import _limits as limits
 from ._covariance import covariance_of
 from ._levenberg import Prior, Solution, eliminated
 from ._lifted import match_segments
 from ._limits import CURVED_COST, CURVED_REACH, PROFILE_ENDS
 from ._problem import Problem
 from ._stages import Stage
-
-_MOST_EVALUATIONS = 6  # of a descent with one constant held; it begins near its minimum
-_TOLERANCE = 1e-3  # of the profile's cost: half a squared standard error
-_MOST_SOLVES = 4  # of a search for one end
 
 
 def profiled(
@@ -79,7 +76,7 @@ class _Profile:
         if abs(risen / goal - 1) < CURVED_COST:
             return 1.0
         below, above = (0.0, 0.0), None
-        for _ in range(_MOST_SOLVES):
+        for _ in range(limits.PROFILE_SOLVES):
             if not np.isfinite(risen) or risen > goal:
                 above = (at, risen)
             else:
@@ -114,5 +111,6 @@ class _Profile:
         bounds[:, j] = begin[j]
         return match_segments(
             self._problem, stage.segments, stage.substeps, begin, states, stage.sigma,
-            Prior(p, stage.precision), bounds, most=_MOST_EVALUATIONS, tolerance=_TOLERANCE,
+            Prior(p, stage.precision), bounds, most=limits.PROFILE_EVALUATIONS,
+            tolerance=limits.PROFILE_TOLERANCE,
         )  # fmt: skip

@@ -7,17 +7,13 @@ from jaxtyping import Float
 
 from .._field import HybridField
 from .._gate import Gate
+from . import _limits as limits
 from ._constants import Constants
 from ._held_out import USELESS, forecast_errors
 from ._problem import Problem
 from ._stages import Stage, run_stage
 
-_OUTER = 1 / 3  # of the runs, those that go furthest
-_FEWEST_RUNS = 9
 _PARTS = 5
-_BETTER = 0.25  # of the squared error with a gate, without one,
-_TOLD = 0.1  # over forecasts in which the gate matters by so much, relatively
-_SLOW_FADE = 2.0  # of a residual that was right beyond its data
 _MOST_EVALUATIONS = 8
 
 
@@ -36,13 +32,13 @@ def open_gate(
     as these runs are beyond the others, and fades slowly from there.
     """
     data, region = problem.data, field.region
-    if region is None or region.period is not None or data.n_runs < _FEWEST_RUNS:
+    if region is None or region.period is not None or data.n_runs < limits.GATE_RUNS:
         return field
     away = (data.variables - data.variables.mean(axis=0)) * region.rate
     farthest = np.zeros(data.n_runs)
     np.maximum.at(farthest, data.run_of_row, np.square(away).sum(axis=1))
     order = np.argsort(farthest)
-    outer = np.isin(data.run_of_row, order[round((1 - _OUTER) * data.n_runs) :])
+    outer = np.isin(data.run_of_row, order[round((1 - limits.OUTER_RUNS) * data.n_runs) :])
     rest, unseen = (data.only(rows).planned_as(data) for rows in (~outer, outer))
     gate = Gate(fade=float(region.fade), hold=region.held is not None)
     parts = rest.run_of_row % _PARTS
@@ -62,12 +58,15 @@ def open_gate(
         )
         for one in (free, held)
     ]  # fmt: skip
-    told = np.abs(np.log(np.maximum(errors[0], 1e-300) / np.maximum(errors[1], 1e-300))) > _TOLD
-    if not told.any() or not errors[0][told].mean() <= _BETTER * errors[1][told].mean():
+    told = (
+        np.abs(np.log(np.maximum(errors[0], 1e-300) / np.maximum(errors[1], 1e-300)))
+        > limits.GATE_MATTERS
+    )
+    if not told.any() or not errors[0][told].mean() <= limits.GATE_BETTER * errors[1][told].mean():
         return field
     if errors[0].max() > USELESS**2:
         return field
     wider = replace(
-        region, rate=region.rate / seen, landmarks=region.landmarks / seen, fade=_SLOW_FADE
+        region, rate=region.rate / seen, landmarks=region.landmarks / seen, fade=limits.SLOW_FADE
     )
     return replace(field, region=wider)

@@ -13,26 +13,6 @@ from ._limits import Effort
 from ._problem import Problem
 from ._segments import Segments, cut
 
-_MOST_ROWS, _MOST_ROWS_LAST = 20_000, 100_000  # of all segments, but for the last stage
-_MOST_ROWS_WEIGHTS = 4_000  # the same where there are weights
-_TOLERANCE_WEIGHTS = 0.1  # as `Effort.tolerance` where there are weights, of which there are many
-_LENGTH_WEIGHTS = 100  # steps of a segment where there are weights
-_ROUGH = 1e-2
-_FIRST_SIGMA = 0.1  # of a state's spread: the misfit that the first segments start with
-_SOUND = 0.5  # of the segments must not run away
-_HOPELESS = 0.5  # of a state's spread: a misfit that no model needs
-_HARMLESS = 0.01  # of a state's spread: a misfit below this may grow
-_AS_EXPECTED = 1.2  # times the noise that is expected: a misfit that may grow as well
-_FINER = 0.5  # of the misfit for which substeps were chosen: they are checked again below
-_SETTLED = 0.02  # relative change of the misfit, from which on a stage goes on
-_SETTLED_PRIOR = 0.2  # the same of the weights' precision
-_ROUNDS_WEIGHTS = 5
-_LEAST_CHANGE = 0.04  # of the weights' mean square, that their prior allows
-_STEP_ERROR = 0.3  # standard errors of a mean over all rows, for the integration
-
-_LEAST_STEP_ERROR = 1e-9  # of a state's spread
-
-
 FULL = Effort()
 
 
@@ -55,7 +35,7 @@ class Stage(NamedTuple):
 def lengths(problem: Problem, effort: Effort) -> list[int]:
     """4, 10, 25, ... steps, the last one the longest run's."""
     longest = int(problem.data.run_lengths.max()) - 1
-    last = min(longest, _LENGTH_WEIGHTS if problem.constants.weighted else effort.longest)
+    last = min(longest, limits.LENGTH_WEIGHTS if problem.constants.weighted else effort.longest)
     found, length = [], float(effort.first)
     while length < 0.7 * last:
         found.append(round(length))
@@ -104,9 +84,9 @@ def all_stages(
 def is_followed(problem: Problem, before: Stage | None, stage: Stage, effort: Effort) -> bool:
     """Whether a stage follows its segments, and no worse than the shorter ones `before`."""
     m = problem.measured
-    if stage.solution.normal.sound.mean() < _SOUND or not np.isfinite(stage.p).all():
+    if stage.solution.normal.sound.mean() < limits.FOLLOWED_SHARE or not np.isfinite(stage.p).all():
         return False
-    if np.all(stage.sigma[m] > _HOPELESS * problem.sizes[m]):
+    if np.all(stage.sigma[m] > limits.HOPELESS_MISFIT * problem.sizes[m]):
         return False
     return before is None or not _is_worse(problem, before, stage, effort.jump)
 
@@ -130,16 +110,16 @@ def run_stage(
     guess = np.moveaxis(smooth[segments.rows], 2, 1)
     is_measured = sigma is None
     if sigma is None:
-        sigma = np.where(problem.measured, _FIRST_SIGMA * problem.sizes, np.inf)
+        sigma = np.where(problem.measured, limits.FIRST_SIGMA * problem.sizes, np.inf)
     m, has_weights = problem.measured, bool(problem.constants.weighted)
-    fine = _TOLERANCE_WEIGHTS if has_weights else effort.tolerance
-    rounds = _ROUNDS_WEIGHTS if has_weights else effort.rounds
-    substeps, checked, tolerance = 0, problem.sizes, max(_ROUGH, fine)
+    fine = limits.TOLERANCE_WEIGHTS if has_weights else effort.tolerance
+    rounds = limits.ROUNDS_WEIGHTS if has_weights else effort.rounds
+    substeps, checked, tolerance = 0, problem.sizes, max(limits.ROUGH_TOLERANCE, fine)
     while True:
         scale = np.where(m, sigma, problem.sizes)
-        if not substeps or np.any(scale < _FINER * checked):
-            accuracy = _STEP_ERROR * scale / np.sqrt(segments.weight.sum())
-            accuracy = np.maximum(accuracy, _LEAST_STEP_ERROR * problem.sizes)
+        if not substeps or np.any(scale < limits.FINER * checked):
+            accuracy = limits.STEP_ERROR * scale / np.sqrt(segments.weight.sum())
+            accuracy = np.maximum(accuracy, limits.LEAST_STEP_ERROR * problem.sizes)
             needed = problem.substeps(p, guess[0], guess, segments, accuracy, effort.substeps)
             checked, substeps = scale, max(substeps, needed)
         solution = match_segments(
@@ -149,8 +129,8 @@ def run_stage(
         )  # fmt: skip
         p, guess, is_measured = solution.p, solution.normal.states, False
         found, sharper = reestimated(problem, segments, solution, precision)
-        settled = np.all(np.abs(found[m] / sigma[m] - 1) < _SETTLED)
-        settled &= np.all(np.abs(sharper - precision) <= _SETTLED_PRIOR * precision)
+        settled = np.all(np.abs(found[m] / sigma[m] - 1) < limits.SETTLED)
+        settled &= np.all(np.abs(sharper - precision) <= limits.SETTLED_PRIOR * precision)
         sigma, precision = found, sharper
         if rounds == 0 or settled and tolerance == fine:
             break
@@ -176,7 +156,7 @@ def reestimated(
             used += determined
             square = float(((solution.p - problem.old)[at] ** 2).sum())
             if square > 0:
-                most = constants.width / float((_LEAST_CHANGE * problem.old[at] ** 2).sum())
+                most = constants.width / float((limits.LEAST_CHANGE * problem.old[at] ** 2).sum())
                 new[at] = min(max(determined, 1e-3) / square, most)
     used += segments.count * len(problem.sizes)
     return problem.noise(normal.states, segments, normal.sound, used), new
@@ -196,8 +176,8 @@ def first_precision(problem: Problem) -> Float[np.ndarray, " P"]:
 
 def _most_rows(problem: Problem, length: int) -> int:
     if problem.constants.weighted:
-        return _MOST_ROWS_WEIGHTS
-    return _MOST_ROWS_LAST if length >= lengths(problem, FULL)[-1] else _MOST_ROWS
+        return limits.STAGE_ROWS_WEIGHTS
+    return limits.STAGE_ROWS_LAST if length >= lengths(problem, FULL)[-1] else limits.STAGE_ROWS
 
 
 def _is_worse(problem: Problem, before: Stage, after: Stage, jump: float) -> bool:
@@ -205,8 +185,8 @@ def _is_worse(problem: Problem, before: Stage, after: Stage, jump: float) -> boo
     if not after.solution.normal.sound.all() and before.solution.normal.sound.all():
         return True
     m = problem.measured
-    harmless = _HARMLESS * problem.sizes[m]
+    harmless = limits.HARMLESS_MISFIT * problem.sizes[m]
     if problem.expected is not None:
-        harmless = np.maximum(harmless, _AS_EXPECTED * problem.expected[m])
+        harmless = np.maximum(harmless, limits.EXPECTED_MISFIT * problem.expected[m])
     grown = after.sigma[m] > np.maximum(jump * before.sigma[m], harmless)
     return bool(grown.any())

@@ -7,16 +7,11 @@ from jaxtyping import Float
 
 from .._field import HybridField
 from ..data import Dataset
+from . import _limits as limits
 from ._constants import Constants
 from ._lifted import match_starts
 from ._problem import Problem
 from ._segments import from_rows
-
-_SHARE = 0.1  # of a run, that tells where it begins,
-_FEWEST, _MOST = 10, 50  # and between so many of its steps
-_LEAST_NOISE = 1e-4  # of a state's standard deviation
-_ACCURACY = 1e-3
-_MOST_EVALUATIONS = 10
 
 
 def starting_states(
@@ -28,14 +23,22 @@ def starting_states(
     sizes = np.where(spread > 0, spread, 1.0)
     measured = data.is_measured
     problem = Problem(field, Constants.none(), data, dict(interpolation), sizes, measured)
-    sigma = np.where(measured, np.maximum(data.plan.noise, _LEAST_NOISE * sizes), np.inf)
+    sigma = np.where(
+        measured, np.maximum(data.plan.noise, limits.START_LEAST_NOISE * sizes), np.inf
+    )
     begins = data.offsets[:-1]
-    length = int(np.clip(_SHARE * data.run_lengths.max(), _FEWEST, _MOST))
+    length = int(
+        np.clip(
+            limits.START_SHARE * data.run_lengths.max(),
+            limits.START_LEAST_STEPS,
+            limits.START_STEPS,
+        )
+    )
     segments = from_rows(data, begins, length)
     guess = np.moveaxis(data.plan.smoothed[segments.rows], 2, 1)
     none = np.zeros(0)
     with np.errstate(all="ignore"):
-        substeps = problem.substeps(none, guess[0], guess, segments, _ACCURACY * sizes)
+        substeps = problem.substeps(none, guess[0], guess, segments, limits.START_ACCURACY * sizes)
         return match_starts(
-            problem, segments, substeps, guess, sigma, most=_MOST_EVALUATIONS
+            problem, segments, substeps, guess, sigma, most=limits.START_EVALUATIONS
         ).T  # fmt: skip
