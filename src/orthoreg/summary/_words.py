@@ -6,7 +6,7 @@ from collections.abc import Sequence
 _LEAST_PERCENT = 0.01
 NOT_A_PROBABILITY = (
     "In brackets: how often resamples choose the term. It is not a probability, because the "
-    "equation leaves more than noise."
+    "terms of the equation leave more than noise."
 )
 
 
