@@ -1,7 +1,5 @@
 """The residual, or what the equations miss: numbers, and no claim that they do not bear out."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -162,7 +160,7 @@ def test_equations_that_are_undefined_at_some_rows_are_drawn_as_infinitely_wrong
 
 
 def test_units_of_the_residual_are_those_of_the_derivative(pendulum_runs, pendulum_model):
-    data = replace(pendulum_runs, units={"omega": "rad/s", "t": "s"})
+    data = pendulum_runs.with_parts(units={"omega": "rad/s", "t": "s"})
     (axes,) = panels(plot_residual(pendulum_model, data))
     assert axes.get_title().startswith("omega' [rad/s/s]: residual 0.")
 
