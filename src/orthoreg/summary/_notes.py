@@ -56,7 +56,7 @@ def weak_form(widths: Sequence[float]) -> str:
     wide = listed([f"{2 * width:.3g}" for width in widths])
     return (
         f"Fitted in the weak form (integrals over time windows of {wide}) instead of to "
-        f"derivatives, which are unreliable with noise or few samples."
+        f"derivatives, which are unreliable with noise, few samples or switched inputs."
     )
 
 
