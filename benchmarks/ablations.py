@@ -213,6 +213,8 @@ def page(record: dict[str, Any]) -> str:
         "- **wrong called right**: wrong models whose verdict is `explained`;\n"
         "- **coverage**: share of 95 % intervals that hold the truth;\n"
         "- **CPU**: median over the cases of the time relative to that with everything on.\n\n"
+        "So few cases show which mechanisms decide a lot. One that changes nothing here may still "
+        "decide rare cases.\n\n"
     )
     text += _table(rows) + "\n## Cases that change\n\n"
     for name, (words, _) in MECHANISMS.items():
