@@ -8,9 +8,8 @@ import numpy as np
 from ..libraries import Expression, FeatureMap
 from ..physics import Knowledge
 from ._candidates import Candidate
+from ._limits import BOUND_SLACK
 from ._measurements import Measurements
-
-_ERRORS = 2.0  # standard errors by which an estimate may be beyond a bound
 
 
 @final
@@ -31,7 +30,7 @@ class Limits:
         errors = found.standard_errors()
         for term, w, error in zip(found.terms, found.fit.coefficients, errors, strict=False):
             low, high = self.bounds.get(term, (-np.inf, np.inf))
-            slack = _ERRORS * float(np.nan_to_num(error))
+            slack = BOUND_SLACK * float(np.nan_to_num(error))
             if not low - slack <= w <= high + slack:
                 return False
         return True

@@ -1,4 +1,5 @@
-"""The numbers that decide how models are ranked by their trajectories."""
+"""The numbers that decide which formulas are allowed, and how models are ranked by their
+trajectories. None of them was swept."""
 
 LONGEST_SEGMENT = 1000
 """Steps. Models are compared on segments of at most so many."""
@@ -15,3 +16,6 @@ HOPELESS = 25.0
 more or less changes the score by ten to twenty."""
 RUN_AWAY = 1e4
 """Nats behind the best, of a model that follows no segments."""
+BOUND_SLACK = 2.0
+"""Standard errors by which an estimate from rows may be beyond a bound: trajectories decide later,
+within the bound."""

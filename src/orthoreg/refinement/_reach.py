@@ -58,11 +58,14 @@ def open_gate(
         )
         for one in (free, held)
     ]  # fmt: skip
-    told = (
+    matters = (
         np.abs(np.log(np.maximum(errors[0], 1e-300) / np.maximum(errors[1], 1e-300)))
         > limits.GATE_MATTERS
     )
-    if not told.any() or not errors[0][told].mean() <= limits.GATE_BETTER * errors[1][told].mean():
+    if (
+        not matters.any()
+        or not errors[0][matters].mean() <= limits.GATE_BETTER * errors[1][matters].mean()
+    ):
         return field
     if errors[0].max() > USELESS**2:
         return field
