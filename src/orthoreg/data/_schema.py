@@ -97,9 +97,9 @@ class Schema:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Schema":
         """The schema that `to_dict` described. Files from before time could be an input have no
-        'clock'."""
-        columns = values["columns"]
-        return cls(
+        'clock'. Raises ValueError, TypeError or KeyError for anything else."""
+        columns, clock = values["columns"], values.get("clock") or None
+        found = cls(
             state_names=tuple(values["states"]),
             input_names=tuple(values["inputs"]),
             time_name=columns["time"],
@@ -107,5 +107,13 @@ class Schema:
             units=dict(values["units"]),
             velocity_of=dict(values["velocity_of"]),
             estimated=tuple(values["estimated"]),
-            clock=values.get("clock") or None,
+            clock=clock,
         )
+        pairs = (*found.units.items(), *found.velocity_of.items())
+        names = (*found.variable_names, *found.estimated, found.time_name, *sum(pairs, ()))
+        names += tuple(name for name in (found.group_name, clock) if name is not None)
+        if not all(isinstance(name, str) for name in names):
+            raise ValueError("the names of columns must be text")
+        if clock is not None and found.input_names[-1:] != (clock,):
+            raise ValueError("the clock must be the last input")
+        return found
