@@ -21,7 +21,6 @@ from .explanation import (
     Combination,
     ModelSearch,
     SearchInput,
-    points_around,
 )
 from .export import equation_names
 from .fitting import Fit, describe
@@ -141,7 +140,7 @@ class _Models:
         self._search = ModelSearch(given, goes_on)
 
     def discovered(self, tried: int) -> Discovery:
-        """The models, best first, with where each parts from the best."""
+        """The models, best first, with where each differs from the best."""
         found = self._search.run(tried)
         scores = np.array([one.score for one in found])
         weights = np.exp(scores[0] - scores)
@@ -152,7 +151,7 @@ class _Models:
             else one.matched
             for one in found
         ]
-        points, best = points_around(self._rows.extent), matches[0].field
+        points, best = self._search.around, matches[0].field
         models = [
             self._model(one.combination, matched, is_near=id(one) in near).ranked(
                 one.score,

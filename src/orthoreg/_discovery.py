@@ -19,14 +19,15 @@ from .physics import Physics
 from .selection import AbstractSelection
 
 _LEAST_WEIGHT = 1e-3  # of a model that counts in averages
+_MOST_SHOWN, _FAR_BEHIND = 10, 15.0  # models that are printed, and nats that these may be behind
 
 
 @final
 @dataclass(frozen=True)
 class Difference:
-    """Where two models part most, within one and a half times the range of the data: the equation,
-    the states and inputs, and what either model has for the derivative there, which is written
-    `derivative`. A measurement near this place would tell them apart."""
+    """Where two models differ most, within one and a half times the range of the data: the
+    equation, the states and inputs, and what either model has for the derivative there, which is
+    written `derivative`. A measurement near this place would tell them apart."""
 
     equation: str
     where: dict[str, float]
@@ -38,7 +39,7 @@ class Difference:
         place = ", ".join(f"{name} = {value:.3g}" for name, value in self.where.items())
         pairs = [(f"{self.other:.{n}g}", f"{self.best:.{n}g}") for n in range(3, 17)]
         other, best = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
-        return f"parts from the best at {place}: {self.derivative} = {other}, not {best}"
+        return f"differs most from the best at {place}: {self.derivative} = {other}, not {best}"
 
 
 @final
@@ -236,11 +237,28 @@ class Discovery:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the equations of each model, best first."""
-        return "".join(f"<div><b>[{i}]</b> {one._html_repr()}</div>"
-                       for i, one in enumerate(self.models))  # fmt: skip
+        shown = (f"<div><b>[{i}]</b> {self.models[i]._html_repr()}</div>" for i in self._shown())
+        return "".join(shown) + f"<div>{self._rest()}</div>"
+
+    def _shown(self) -> list[int]:
+        """The places of the models that are printed: those near the best, and the best of the base
+        library."""
+        near = [i for i, one in enumerate(self.models[:_MOST_SHOWN]) if one.gap <= _FAR_BEHIND]
+        return sorted({*near, self.models.index(self.base)})
+
+    def _rest(self) -> str:
+        """A sentence on the models that are not printed; empty if there are none."""
+        shown = self._shown()
+        rest = [one.gap for i, one in enumerate(self.models) if i not in shown]
+        if not rest:
+            return ""
+        if len(rest) == 1:
+            return f"1 more model is in .models, {rest[0]:.1f} nats behind the best."
+        return f"{len(rest)} more models are in .models, at least {min(rest):.1f} nats behind."
 
     def __repr__(self) -> str:
-        lines = [f"[{i}] {one}" for i, one in enumerate(self.models)]
+        lines = [f"[{i}] {self.models[i]}" for i in self._shown()]
+        lines += [rest] if (rest := self._rest()) else []
         if self.nothing_to_add:
             lines.insert(0, "Nothing to add: the best model has terms of the base library alone.")
         if self.timed_out:

@@ -96,3 +96,19 @@ def test_distances_are_mahalanobis_and_free_of_units(seed):
     scaled = variables * [1e3, 1e-3, 7.0, 1.0]
     assert_allclose(Extent.of(scaled).distance(scaled), distance, rtol=1e-5)
     assert_array_equal(Extent.of(variables[:1]).distance(variables[:5]), np.zeros(5))
+
+
+def test_noise_decides_where_a_variable_has_one_sign():
+    points = np.array([[-0.1, -0.1, 0.2, -5.0], [3.0, 3.0, 4.0, 0.1]])
+    extent = Extent.of(points)
+    signed = extent.signed(np.array([0.2, 0.0, 0.2, 0.2]))
+    assert_array_equal(signed.low, [0.0, -0.1, 0.2, -5.0])
+    assert_array_equal(signed.high, [3.0, 3.0, 4.0, 0.0])
+    assert_array_equal(signed.sample, points)
+    kept = signed.with_signs(points + [[-9.0], [9.0]])
+    assert_array_equal(kept, [[0.0, -9.1, 0.0, -14.0], [12.0, 12.0, 13.0, 0.0]])
+
+
+def test_noise_alone_has_no_sign():
+    extent = Extent.of(np.array([[-0.1], [0.15]]))
+    assert_array_equal(extent.signed(np.array([0.3])).range, extent.range)

@@ -6,6 +6,7 @@ from copy import copy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
 from sklearn.base import clone
 
 import orthoreg as og
@@ -42,7 +43,7 @@ def test_gaps_and_weights_follow_the_scores(discovery):
     json.dumps(discovery.to_dict())
 
 
-def test_each_model_says_where_it_parts_from_the_best(discovery):
+def test_each_model_says_where_it_differs_from_the_best(discovery):
     assert discovery.models[0].difference is None
     for one in discovery.models[1:]:
         apart = one.difference
@@ -50,9 +51,34 @@ def test_each_model_says_where_it_parts_from_the_best(discovery):
         pairs = ((discovery.best, apart.best), (one.model, apart.other))
         for model, value in pairs:
             assert_allclose(model.predict(at)[0, 0], value, rtol=1e-6, atol=1e-9)
-        assert "parts from the best at x = " in str(one)
+        assert "differs most from the best at x = " in str(one)
     assert discovery.nothing_to_add == discovery.models[0].is_base
     assert not discovery.timed_out
+
+
+def test_models_far_behind_are_counted_not_printed(discovery):
+    models, text = discovery.models, str(discovery)
+    near = {i for i, one in enumerate(models[:10]) if one.gap <= 15} | {
+        models.index(discovery.base)
+    }
+    assert all((f"[{i}] gap" in text) == (i in near) for i in range(len(models)))
+    rest = len(models) - len(near)
+    assert rest > 0 and f"{rest} more model" in text
+    assert f"{rest} more model" in discovery._repr_html_()
+
+
+@pytest.mark.slow
+def test_a_concentration_that_noise_takes_below_zero_still_saturates():
+    """S' = -1.2 S/(0.7 + S) down to zero: S/(c + S) is sought although values are negative."""
+    t, rng = np.linspace(0, 10, 80), np.random.default_rng(7)
+    law = lambda _, s: -1.2 * s / (0.7 + s)  # noqa: E731
+    runs = [solve_ivp(law, (0, 10), [s], t_eval=t, rtol=1e-9).y.T for s in (5.0, 2.0, 8.0)]
+    runs = [run + 0.02 * rng.standard_normal(run.shape) for run in runs]
+    assert min(run.min() for run in runs) < -0.02
+    best = og.discover(og.Dataset.from_arrays(runs, t, names=["S"])).best
+    points = np.linspace(0, 8, 50)[:, None]
+    assert "S/(0." in best.equations()[0] and best.support_.sum() == 1
+    assert_allclose(best.predict(points)[:, 0], law(0, points[:, 0]), atol=0.02)
 
 
 def test_forecasts_are_averaged(discovery):

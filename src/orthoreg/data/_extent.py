@@ -91,6 +91,20 @@ class Extent:
         """The least and the largest value of each variable."""
         return np.stack([self.low, self.high])
 
+    def signed(self, reach: Float[np.ndarray, " V"]) -> "Extent":
+        """The extent with variables of one sign where values of the other sign are at most as far
+        from zero as `reach`, which is what noise explains."""
+        positive = (self.low < 0) & (self.low >= -reach) & (self.high > reach)
+        negative = (self.high > 0) & (self.high <= reach) & (self.low < -reach)
+        low, high = np.where(positive, 0.0, self.low), np.where(negative, 0.0, self.high)
+        return replace(self, low=low, high=high)
+
+    def with_signs(self, points: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N V"]:
+        """Points at which variables that have one sign keep it."""
+        least = np.where(self.low >= 0, 0.0, -np.inf)
+        largest = np.where(self.high <= 0, 0.0, np.inf)
+        return np.clip(points, least, largest)
+
     def distance(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
         """How far out each row is: the Mahalanobis distance from the mean."""
         moving = np.flatnonzero(self.varies)

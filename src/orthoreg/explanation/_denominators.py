@@ -161,9 +161,9 @@ def _vanishes(equation: Equation, shared: dict[Expression, float]) -> bool:
     """Whether 1 + sum q theta comes near zero among the data or around them."""
     extent = equation.rows.extent
     wide = _MARGIN * (extent.high - extent.low)
-    low = np.where(extent.low >= 0, np.maximum(extent.low - wide, 0.0), extent.low - wide)
+    low, high = extent.with_signs(np.stack([extent.low - wide, extent.high + wide]))
     rng = np.random.default_rng(0)
-    drawn = rng.uniform(low, extent.high + wide, (_PROBES, len(low)))
+    drawn = rng.uniform(low, high, (_PROBES, len(low)))
     points = np.concatenate([drawn, equation.rows.points])
     value = np.ones(len(points))
     for one, q in shared.items():

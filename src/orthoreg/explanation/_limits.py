@@ -1,6 +1,9 @@
 """The numbers that decide which formulas are allowed, and how models are ranked by their
 trajectories. None of them was swept."""
 
+NEAR_ZERO = 3.0
+"""Standard deviations of a measurement. A variable that is no further on the other side of zero
+may be of one sign: a concentration that decays to zero is measured below it as well."""
 LONGEST_SEGMENT = 1000
 """Steps. Models are compared on segments of at most so many."""
 RANKING_ROWS = 3000

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from ..data import Extent
 from ..libraries import Call, Expression, Product, Variable
+from ._limits import NEAR_ZERO
 from ._score import TEMPERED
 
 MOST_ROWS = 1200
@@ -65,6 +66,14 @@ class Measurements:
         )
         return values - np.repeat(mean, np.diff(begin, append=len(square)), axis=0)
 
+    def signed(self, noise: Float[np.ndarray, " n"]) -> "Measurements":
+        """With variables of one sign where noise, of this standard deviation for the first
+        variables, explains that estimates have the other sign: concentrations that decay to zero.
+        """
+        reach = np.zeros(len(self.names))
+        reach[: len(noise)] = NEAR_ZERO * noise
+        return replace(self, extent=self.extent.signed(reach))
+
     def defined_at(self, points: Float[np.ndarray, "P V"]) -> "Measurements":
         """The same for functions that must be defined at these points too."""
         low, high = self.points.min(axis=0), self.points.max(axis=0)
@@ -74,7 +83,9 @@ class Measurements:
         """Which functions (P x V -> P x ...) are finite at the further points."""
         if self.beyond is None or not len(self.beyond):
             return np.array(True)
-        return np.asarray(np.isfinite(values(self.beyond)).all(axis=0))
+        with np.errstate(all="ignore"):  # where they are not defined
+            found = values(self.beyond)
+        return np.asarray(np.isfinite(found).all(axis=0))
 
     def without_turns(self) -> "Measurements":
         """With turns as unsure as their targets are large: what jumps there cannot be judged."""

@@ -21,6 +21,7 @@ from ._coupling import couple, coupled_systems
 from ._evidence import written_terms
 from ._measurements import Measurements
 from ._observing import measurements
+from ._points import points_around
 from ._proposals import Gap, explain_rows
 from ._ranking import Ranked, Ranking
 
@@ -57,17 +58,19 @@ class SearchInput:
 @final
 class ModelSearch:
     """The search over one data set. `gaps` are the equations as the first rows have them, and
-    `ranking` holds the models that were matched."""
+    `ranking` holds the models that were matched, `around` are points within and around the data."""
 
     def __init__(self, problem: SearchInput, goes_on: Callable[[], bool]):
         self._problem, self._goes_on = problem, goes_on
         self.gaps: list[Gap] = []
+        self.around = np.zeros((0, len(problem.data.variable_names)))
         self.ranking = Ranking(problem.data, problem.interpolation)
 
     def run(self, tried: int) -> list[Ranked]:
         """Return the ranked models, best first. Noisy data are searched twice, the second time with
         the states of the best model, unless coupled equations explain what others do not."""
         rows = self._rows(None)
+        self.around = points_around(rows.extent)
         self.gaps = self._gaps(rows, {})
         is_coupled = self._rank_coupled(rows)
         self._rank(self.gaps, min(tried, _BESIDE_COUPLED) if is_coupled else tried)

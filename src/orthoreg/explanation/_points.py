@@ -14,6 +14,5 @@ def points_around(extent: Extent) -> Float[np.ndarray, "P V"]:
     it."""
     middle, half = (extent.high + extent.low) / 2, (extent.high - extent.low) / 2
     low, high = middle - _REACH * half, middle + _REACH * half
-    low = np.where(extent.low >= 0, np.maximum(low, 0.0), low)
-    high = np.where(extent.high <= 0, np.minimum(high, 0.0), high)
+    low, high = extent.with_signs(np.stack([low, high]))
     return np.random.default_rng(0).uniform(low, high, (_POINTS, len(middle)))
