@@ -10,7 +10,7 @@ from ._errors import InputError
 from ._html import html_lines, html_sentences, html_table
 from .explanation import Alternative, Candidate, Constant
 from .export import equation_mathml, typeset_sentence
-from .summary._words import whole_percent
+from .summary._words import interval, whole_percent
 
 
 @final
@@ -179,7 +179,7 @@ def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
     lines += [
         f"    {c.name}: {c.value:.5g}"
         + (" (a simple number)" if c.is_snapped else "")
-        + f", 95 % interval {c.low:.4g} to {c.high:.4g}"
+        + f", 95 % interval {interval(c.low, c.high)}"
         for c in one.constants
     ]
     lines += [

@@ -10,11 +10,10 @@ from ..export import (
     math,
     math_equations,
     mathml_name,
-    significant,
     unicode_formula,
 )
 from ..summary import Summary
-from ..summary._words import percent
+from ..summary._words import interval, percent
 from ._data import Coefficients, Constant, Equation, Term
 
 _NOTABLE = 0.05  # stability of a term that was left out, from which on it is shown
@@ -36,20 +35,20 @@ def equations_of(model: Any, summary: Summary) -> tuple[Equation, ...]:
         terms = []
         for term in one.terms:
             kind = "learned"
-            interval = probability = ""
+            note = probability = ""
             if one.is_given or term.is_given:
                 kind = "given"
             elif term.place is None:
                 kind = "network"
                 share = shares.get(model.output_names_[one.place], 0.0)
-                interval = f"{percent(share)} of the size"
+                note = f"{percent(share)} of the size"
             name = "" if term.place is None else model.feature_names_[term.place]
             row = known.get((labels[one.place], name))
             if kind == "learned" and row is not None:
                 if row.low is not None and row.high is not None:
-                    interval = f"{signed(row.low)} to {signed(row.high)}"
+                    note = interval(row.low, row.high).replace("-", "−")
                 probability = row.share
-            terms.append(Term(term.signed, kind, name, interval, probability))
+            terms.append(Term(term.signed, kind, name, note, probability))
         unit = _unit(model, model.output_names_[one.place])
         result.append(
             Equation(one.left, tuple(terms), labels[one.place], unit, one.is_given, latex)
@@ -71,7 +70,7 @@ def constants_of(model: Any) -> tuple[Constant, ...]:
         Constant(
             math(mathml_name(name)),
             f"{value:.5g}",
-            f"{ends[name][0]:.5g} to {ends[name][1]:.5g}" if name in ends else "",
+            interval(*ends[name]) if name in ends else "",
         )
         for name, value in model.parameters_.items()
     )
@@ -100,15 +99,6 @@ def coefficients_of(summary: Summary) -> tuple[Coefficients, ...]:
                 )
             )
     return tuple(result)
-
-
-def signed(value: float, digits: int = 4) -> str:
-    """A number with so many digits and a real minus.
-
-    >>> signed(-0.95041)
-    '−0.9504'
-    """
-    return f"{'−' * bool(value < 0)}{significant(abs(float(value)), digits)}"
 
 
 def _end(value: float | None) -> float | None:

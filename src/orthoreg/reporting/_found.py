@@ -4,6 +4,7 @@ from typing import Any
 
 from .._discovery import Discovery
 from .._explanation import Explanation
+from ..summary._words import interval
 from ._data import ProposalView, RankedModel
 
 _MOVED = 0.01  # of a coefficient: a smaller change is none
@@ -16,7 +17,7 @@ def proposals_of(found: Explanation, model: Any) -> tuple[ProposalView, ...]:
     for place, one in enumerate(found.proposals):
         constants = [
             f"{c.name} = {c.value:.5g}{', a simple number' if c.is_snapped else ''} "
-            f"({c.low:.4g} to {c.high:.4g})"
+            f"({interval(c.low, c.high)})"
             for c in one.constants
         ]
         changes = [

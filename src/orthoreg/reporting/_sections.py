@@ -6,7 +6,7 @@ from .._html import escape
 from ..export import math as mathml
 from ..export import typeset_formula, typeset_sentence
 from ..summary import number
-from ..summary._words import NOT_A_PROBABILITY, whole_percent
+from ..summary._words import NOT_A_PROBABILITY, interval, whole_percent
 from ._controls import chart, choice, copy_button, legend, select, slider, switches
 from ._data import Equation, ReportData
 from ._findings import (
@@ -307,7 +307,7 @@ def _term_table(data: ReportData) -> str:
             one.equation,
             typeset_formula(name, data.names),
             f"{value:#.4g}" if used else "left out",
-            f"{low:#.4g} to {high:#.4g}" if used and low is not None and high is not None else "",
+            interval(low, high) if used and low is not None and high is not None else "",
             share,
         )
         for one in data.coefficients

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from ._summary import CertificateRow
 from ._thresholds import LIBRARY_SHARE, NEGLIGIBLE_OVERLAP, NOTABLE_RESIDUAL
-from ._words import listed, percent
+from ._words import interval, listed, percent
 
 
 def certificate_notes(
@@ -103,7 +103,7 @@ def estimated_constants(
 ) -> str:
     """The constants that were estimated, with the interval of each; those of `scale` are one."""
     shown = [
-        f"{name} = {value:.5g}" + ("" if ends is None else f" ({ends[0]:.5g} to {ends[1]:.5g})")
+        f"{name} = {value:.5g}" + ("" if ends is None else f" ({interval(*ends)})")
         for name, value, ends in constants
     ]
     text = f"Estimated from the data: {listed(shown, most=12)}."

@@ -8,7 +8,7 @@ from typing import Any
 from ._summary import Advice, CertificateRow, PathRow, Scores, Summary, TermRow, Verdict
 from ._tables import table
 from ._thresholds import LEAST_ERROR, NOTABLE
-from ._words import NOT_A_PROBABILITY, counted, number, whole_percent
+from ._words import NOT_A_PROBABILITY, counted, interval, number, whole_percent
 
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDE = 200  # columns of plain text: no table wraps
@@ -171,7 +171,7 @@ def _numbers(row: TermRow) -> tuple[str, str, str]:
 
 
 def _interval(row: TermRow) -> str:
-    return "not known" if row.low is None else f"{row.low:#.4g} to {row.high:#.4g}"
+    return "not known" if row.low is None else interval(row.low, row.high)
 
 
 def _is_shown(row: TermRow) -> bool:

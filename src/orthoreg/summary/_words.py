@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 
 _LEAST_PERCENT = 0.01
+_FEWEST_DIGITS, _MOST_DIGITS = 4, 7  # of the ends of an interval
+_SMALL = 1e-3  # numbers that are written with an exponent rather than zeros
 NOT_A_PROBABILITY = (
     "In brackets: how often resamples choose the term. It is not a probability, because the "
     "terms of the equation leave more than noise."
@@ -37,6 +39,26 @@ def whole_percent(share: float) -> str:
     ('51 %', '0 %', '-')
     """
     return f"{round(100 * share):d} %" if math.isfinite(share) else "-"
+
+
+def interval(low: float, high: float) -> str:
+    """The ends of an interval, with as many digits as tell them apart; a narrower one as its
+    middle and half its width.
+
+    >>> interval(-1.2, 3.5), interval(0.99987, 1.00003), interval(1 - 2e-9, 1 + 2e-9)
+    ('-1.200 to 3.500', '0.99987 to 1.00003', '1.000 ± 2e-09')
+    """
+    width, size = high - low, max(abs(low), abs(high))
+    if not 0 < width < math.inf or size == 0:
+        return f"{low:#.4g} to {high:#.4g}"
+    decimals = 1 - math.floor(math.log10(width))  # two digits of the width
+    digits = decimals + 1 + math.floor(math.log10(size))
+    if digits > _MOST_DIGITS:
+        return f"{(low + high) / 2:#.{_FEWEST_DIGITS}g} ± {width / 2:.1g}"
+    if digits > _FEWEST_DIGITS and decimals > 0 and size > _SMALL:
+        return f"{low:.{decimals}f} to {high:.{decimals}f}"
+    digits = max(digits, _FEWEST_DIGITS)
+    return f"{low:#.{digits}g} to {high:#.{digits}g}"
 
 
 def rates(names: Sequence[str], most: int = 4) -> str:
