@@ -27,6 +27,7 @@ from benchmarks import (
     speed,
     strengths,
     suite,
+    sweeps,
     truth,
 )
 from benchmarks.guard import guard
@@ -45,6 +46,7 @@ BENCHMARKS = {
     "dysts": dysts,
     "truth": truth,
     "ablations": ablations,
+    "sweeps": sweeps,
 }
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -94,6 +96,9 @@ def write_pages() -> None:
             earlier = RECORDS / f"{name}_before.json"
             if earlier.exists():
                 text += "\n" + BENCHMARKS[name].before(json.loads(earlier.read_text()))
+            swept = RECORDS / "sweeps.json"
+            if name == "ablations" and swept.exists():
+                text += sweeps.page(json.loads(swept.read_text()))
             (DOCS / f"{name}.md").write_text(text)
 
 

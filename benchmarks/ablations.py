@@ -24,10 +24,10 @@ Patch = Callable[[], None]
 
 
 def _limit(name: str, value: Any) -> Patch:
-    return lambda: _set("refinement._limits", name, value)
+    return lambda: set_name("refinement._limits", name, value)
 
 
-def _set(module: str, name: str, value: Any) -> None:
+def set_name(module: str, name: str, value: Any) -> None:
     """Replace a name in a module of the package, and wherever it was imported from there."""
     import sys
 
@@ -47,7 +47,7 @@ def _no_exchange() -> None:
         near = found(*args)
         return near._replace(exchanged=np.full_like(near.exchanged, np.inf))
 
-    _set("refinement._subsets", "neighbours", neighbours)
+    set_name("refinement._subsets", "neighbours", neighbours)
 
 
 def _no_search() -> None:
@@ -57,7 +57,7 @@ def _no_search() -> None:
 
 def _one_length() -> None:
     limits = importlib.import_module("orthoreg.refinement._limits")
-    _set("refinement._limits", "SEARCH_EFFORT", limits.SEARCH_EFFORT._replace(first=200))
+    set_name("refinement._limits", "SEARCH_EFFORT", limits.SEARCH_EFFORT._replace(first=200))
 
 
 def _no_integral_form() -> None:
@@ -66,8 +66,8 @@ def _no_integral_form() -> None:
 
 
 def _plain_covariance() -> None:
-    _set("refinement._limits", "SANDWICH_MISFIT", np.inf)
-    _set("refinement._covariance", "_are_correlated", lambda *args: False)
+    set_name("refinement._limits", "SANDWICH_MISFIT", np.inf)
+    set_name("refinement._covariance", "_are_correlated", lambda *args: False)
 
 
 def _no_outliers() -> None:
@@ -76,7 +76,7 @@ def _no_outliers() -> None:
     def none(times: Any, values: np.ndarray, *rest: Any) -> Outliers:
         return Outliers(np.zeros(values.shape, bool), values, np.zeros(values.shape[1], bool))
 
-    _set("data._plan", "find_outliers", none)
+    set_name("data._plan", "find_outliers", none)
 
 
 def _no_systematic_error() -> None:
@@ -109,7 +109,7 @@ MECHANISMS: dict[str, tuple[str, Patch]] = {
     "outliers": ("outliers count", _no_outliers),
     "noise growth": (
         "noise is the same for all values of a state",
-        lambda: _set(
+        lambda: set_name(
             "smoothing._noise_growth", "noise_growth", lambda x, y: np.zeros(np.shape(x)[1])
         ),
     ),
@@ -131,7 +131,7 @@ MECHANISMS: dict[str, tuple[str, Patch]] = {
 
 def measure(workers: int = 1, store: Path = STORE) -> dict[str, Any]:
     """Run all cases without each mechanism."""
-    cases = _cases()
+    cases = development_cases()
     jobs = [
         {"id": f"{name}|{case['id']}", "mechanism": name, "case": case}
         for case in cases
@@ -142,18 +142,18 @@ def measure(workers: int = 1, store: Path = STORE) -> dict[str, Any]:
     for name in MECHANISMS:
         for case in cases:
             result = done[f"{name}|{case['id']}"]
-            rows.append({"mechanism": name, "case": case["id"]} | _short(result))
+            rows.append({"mechanism": name, "case": case["id"]} | in_short(result))
     return {"revision": source_revision(), "rows": rows}
 
 
-def _cases() -> list[dict[str, Any]]:
+def development_cases(known_systems: int = TRUTH_CASES, flows: int = FLOWS) -> list[dict[str, Any]]:
     """Development systems: some of those with known truth, and every other flow."""
     from benchmarks.dysts._flows import names
 
     known = [case for case in truth.cases() if case["half"] == "development"]
-    cases = [{"kind": "truth"} | case for case in selected(known, limit=TRUTH_CASES)]
-    flows = names() or []
-    for flow in [flows[i * len(flows) // FLOWS] for i in range(FLOWS)] if flows else []:
+    cases = [{"kind": "truth"} | case for case in selected(known, limit=known_systems)]
+    every = names() or []
+    for flow in [every[i * len(every) // flows] for i in range(flows)] if every else []:
         for noise in NOISES:
             key = {"id": f"flow {flow}/{100 * noise:g}%", "flow": flow, "noise": noise, "seed": 0}
             cases.append({"kind": "flow"} | key)
@@ -162,12 +162,16 @@ def _cases() -> list[dict[str, Any]]:
 
 def run_case(job: dict[str, Any]) -> dict[str, Any]:
     """Fit one case without a mechanism."""
+    return fit_case(job["case"], MECHANISMS[job["mechanism"]][1])
+
+
+def fit_case(case: dict[str, Any], patch: Patch) -> dict[str, Any]:
+    """Fit one case after a change to the package."""
     import orthoreg.explanation
     import orthoreg.summary
 
     del orthoreg
-    MECHANISMS[job["mechanism"]][1]()
-    case = job["case"]
+    patch()
     if case["kind"] == "truth":
         return importlib.import_module("benchmarks.truth._case").run_case(case)
     found = importlib.import_module("benchmarks.dysts._ours").our_case(case)
@@ -179,7 +183,7 @@ def run_case(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _short(result: dict[str, Any]) -> dict[str, Any]:
+def in_short(result: dict[str, Any]) -> dict[str, Any]:
     held, count = result.get("coverage", {}).get("all", [0, 0])
     return {
         "status": result["status"],
@@ -250,10 +254,15 @@ def _table(rows: list[dict[str, Any]]) -> str:
 
 
 def _changes(rows: list[dict[str, Any]], name: str) -> list[str]:
-    usual = {row["case"]: row for row in _of(rows, "none")}
+    return changes(_of(rows, name), _of(rows, "none"))
+
+
+def changes(rows: list[dict[str, Any]], without: list[dict[str, Any]]) -> list[str]:
+    """In words, the cases whose model or verdict differs from that of the other rows."""
+    usual = {row["case"]: row for row in without}
     return [
         f"{row['case']} {_state(usual[row['case']])} → {_state(row)}"
-        for row in _of(rows, name)
+        for row in rows
         if _state(row) != _state(usual[row["case"]])
     ]
 

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from benchmarks import ablations, sweeps
 from benchmarks._jobs import run_jobs, stored
 from benchmarks.dysts._flows import monomial, structure
 from benchmarks.truth._case import _canonical, _judged
@@ -110,3 +111,38 @@ def test_jobs_are_stored_and_not_run_again(tmp_path):
     assert again == done == stored(store, "r")
     failed = run_jobs("json:loads", [{**case, "id": "b"}], store, revision="r")
     assert failed["b"]["status"] == "failed" and "TypeError" in failed["b"]["error"]
+
+
+def test_a_swept_limit_is_changed_wherever_it_is_used():
+    from orthoreg.refinement import _likelihood, _limits
+
+    before = _limits.TRIFLE, _limits.SEARCH_ROWS
+    try:
+        sweeps._scale("refinement", "TRIFLE", 2.0)
+        sweeps._scale("refinement", "SEARCH_ROWS", 0.5)
+        assert (_limits.TRIFLE, _limits.SEARCH_ROWS) == (2 * before[0], before[1] // 2)
+        assert _likelihood.TRIFLE == _limits.TRIFLE
+    finally:
+        for name, value in zip(("TRIFLE", "SEARCH_ROWS"), before, strict=True):
+            ablations.set_name("refinement._limits", name, value)
+
+
+def test_every_swept_limit_is_there():
+    values = sweeps._values()
+    assert len(values) == sum(map(len, sweeps.SWEPT.values()))
+    assert all(np.isfinite(value) and value > 0 for value in values.values())
+
+
+def test_the_table_of_sweeps_names_what_changes():
+    usual = {"case": "a", "class": "correct", "explained": True, "held": 9, "intervals": 10}
+    row = {"package": "data", "limit": "CLEAN", "factor": 0.5} | usual
+    rows = [
+        {"package": "", "limit": sweeps.AS_IT_IS, "factor": 1.0} | usual,
+        row,
+        row | {"factor": 2.0, "class": "wrong", "held": 5},
+    ]
+    record = {"revision": "x", "values": {"data CLEAN": 1e-3}, "rows": rows}
+    text = sweeps.page(record)
+    change = "a correct, explained → wrong, explained; coverage 90 → 50 %"
+    assert f"| `data.CLEAN` | 0.001 | - | {change} |" in text
+    assert "1 of 1 change" in sweeps.render(record)

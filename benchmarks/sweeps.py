@@ -1,0 +1,131 @@
+"""What the limits of a default fit decide: the same cases with each of them halved and doubled."""
+
+import importlib
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks._jobs import run_jobs
+from benchmarks.ablations import changes, development_cases, fit_case, in_short, set_name
+from benchmarks.revision import source_revision
+
+STORE = Path(__file__).parent / "records" / "partial" / "sweeps.jsonl"
+FACTORS = (0.5, 2.0)
+KNOWN_SYSTEMS, FLOWS = 8, 2
+AS_IT_IS = "as it is"
+SWEPT = {
+    "refinement": (
+        "PRIOR_WIDTH", "MATCH_GROWTH", "GAP_WEIGHT", "LONGEST_MOVE", "SEARCH_ROWS", "SYMBOL",
+        "CLOSE", "MAX_PROPOSALS", "MAX_TRIALS", "HOT", "TEMPERED", "TRIFLE", "NOISE_ACCURACY",
+        "MAX_EXCESS", "CANCELS", "FOLLOWED", "MAX_CANDIDATES", "JUDGED_ACCURACY", "MISFIT_FLOOR",
+        "MISFIT_FLOOR_SWITCHED", "CLEARLY_LESS", "MISFIT_QUANTILE", "CONSTANT_MARGIN",
+        "HORIZON_GROWTH", "CURVED_REACH", "HARMLESS_MISFIT", "EXPECTED_MISFIT", "SETTLED",
+        "LEAST_CHANGE", "STEP_ERROR",
+    ),
+    "data": ("CLEAN", "CLEAR", "NARROWEST", "WIDEST", "FAST_SHARE"),
+    "smoothing": ("FALSE_OUTLIERS", "OUTLIER_CONTRAST", "EVENT_NOISE", "INPUT_JUMP"),
+    "fitting": ("PREFERRED", "EXPLAINED_NOISE"),
+}  # fmt: skip
+"""The limits that decide by their size; those of numerical accuracy and of memory are left out."""
+
+
+def measure(workers: int = 1, store: Path = STORE) -> dict[str, Any]:
+    """Run all cases with each limit changed."""
+    cases = development_cases(KNOWN_SYSTEMS, FLOWS)
+    limits = [(package, name) for package, names in SWEPT.items() for name in names]
+    keys = [("", AS_IT_IS, 1.0), *((*one, factor) for one in limits for factor in FACTORS)]
+    jobs = [
+        {"id": f"{package} {name} {factor}|{case['id']}", "limit": (package, name), "case": case}
+        | {"factor": factor}
+        for package, name, factor in keys
+        for case in cases
+    ]
+    done = run_jobs("benchmarks.sweeps:run_case", jobs, store, workers=workers)
+    rows = [
+        {"package": job["limit"][0], "limit": job["limit"][1], "factor": job["factor"]}
+        | {"case": job["case"]["id"]}
+        | in_short(done[job["id"]])
+        for job in jobs
+    ]
+    return {"revision": source_revision(), "rows": rows, "values": _values()}
+
+
+def _values() -> dict[str, float]:
+    return {
+        f"{package} {name}": getattr(importlib.import_module(f"orthoreg.{package}._limits"), name)
+        for package, names in SWEPT.items()
+        for name in names
+    }
+
+
+def run_case(job: dict[str, Any]) -> dict[str, Any]:
+    """Fit one case with a limit changed."""
+    package, name = job["limit"]
+    return fit_case(job["case"], partial(_scale, package, name, job["factor"]))
+
+
+def _scale(package: str, name: str, factor: float) -> None:
+    if package:
+        limits = importlib.import_module(f"orthoreg.{package}._limits")
+        value = getattr(limits, name)
+        scaled = max(round(value * factor), 1) if isinstance(value, int) else value * factor
+        set_name(f"{package}._limits", name, scaled)
+
+
+def render(record: dict[str, Any]) -> str:
+    """The section of the page of benchmarks."""
+    changed = len({row[0] for row in _table_rows(record) if row[2] != "-"})
+    return (
+        "## Sweeps\n\nThe limits of a default fit, each halved and doubled "
+        f"([table](ablations.md#sweeps)): {changed} of {len(record['values'])} change a model, a "
+        f"verdict or the coverage of any case. Revision {record['revision']}.\n"
+    )
+
+
+def page(record: dict[str, Any]) -> str:
+    """The section of the page of ablations."""
+    cases = len({row["case"] for row in record["rows"]})
+    text = (
+        f"## Sweeps\n\nWritten by `python -m benchmarks sweeps`; revision {record['revision']} of "
+        f"the source. {cases} of the cases above, fitted with one limit of "
+        "`src/orthoreg/*/_limits.py` halved or doubled at a time. A limit without an entry can be "
+        "halved and doubled without any change of a model, a verdict or the share of intervals "
+        "that hold the truth. Ten cases show which limits matter most; they do not show that the "
+        "others never do.\n\n| limit | value | halved | doubled |\n|---|---|---|---|\n"
+    )
+    for name, value, halved, doubled in _grouped(record):
+        text += f"| {name} | {value:g} | {halved} | {doubled} |\n"
+    return text
+
+
+def _grouped(record: dict[str, Any]) -> list[tuple[str, float, str, str]]:
+    found = {(name, factor): words for name, factor, words in _table_rows(record)}
+    return [
+        (f"`{name.replace(' ', '.')}`", value, *(found[name, factor] for factor in FACTORS))
+        for name, value in record["values"].items()
+    ]
+
+
+def _table_rows(record: dict[str, Any]) -> list[tuple[str, float, str]]:
+    """For each limit and factor what changes, in words."""
+    rows = record["rows"]
+    usual = [row for row in rows if row["limit"] == AS_IT_IS]
+    result = []
+    for name in record["values"]:
+        for factor in FACTORS:
+            own = [
+                row
+                for row in rows
+                if f"{row['package']} {row['limit']}" == name and row["factor"] == factor
+            ]
+            words = changes(own, usual)
+            held, before = _coverage(own), _coverage(usual)
+            if held != before:
+                words.append(f"coverage {before:.0f} → {held:.0f} %")
+            result.append((name, factor, "; ".join(words) or "-"))
+    return result
+
+
+def _coverage(rows: list[dict[str, Any]]) -> float:
+    count = sum(row["intervals"] for row in rows)
+    return round(100 * sum(row["held"] for row in rows) / count) if count else 100.0
