@@ -89,3 +89,29 @@ def test_probabilities_are_those_of_noise():
         found[noise] = match.inclusion[0]
     assert found[1e-3][1] > 0.99 and found[1e-3][2] > 0.99 and found[1e-3][0] < 0.3
     assert found[0.1][1] > 0.9 and 0.001 < found[0.1][2] < 0.9
+
+
+def test_sets_that_were_matched_count_by_their_own_score(monkeypatch):
+    """What the linearization says of a set is not asked once the set was matched."""
+    from orthoreg.refinement._structure import _Search
+
+    weigh, seen = _Search._inclusion, []
+
+    def kept(self, best, *linearized):
+        seen.append((self, best, linearized))
+        return weigh(self, best, *linearized)
+
+    monkeypatch.setattr(_Search, "_inclusion", kept)
+    data = runs(0.02)
+    field = og.OrthoReg("poly(1)", og.Zero()).fit(data).field_
+    choose_structure(field, data, np.ones((2, 3), dtype=bool))
+    search, best, linearized = seen[-1]
+    assert best.support.tolist() == [[False, False, True], [False, True, True]]
+    with_constant, without_friction = best.support.copy(), best.support.copy()
+    with_constant[0, 0], without_friction[1, 2] = True, False
+    for gap in (-2.0, 0.0, np.inf):
+        search._tried = [(with_constant, best.score + gap), (without_friction, best.score + gap)]
+        found = weigh(search, best, *linearized)
+        weight = np.exp(-gap)
+        assert found[0, 0] == pytest.approx(weight / (1 + 2 * weight), abs=0.02)
+        assert found[1, 2] == pytest.approx(1 - weight / (1 + 2 * weight), abs=0.02)

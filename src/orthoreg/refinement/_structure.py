@@ -108,6 +108,7 @@ class _Search:
         self._rows = np.full(data.n_states, float(data.n_samples))
         self._coloured: Noise | None = None
         self._centered: CenteredTerms | None = None
+        self._tried: list[tuple[Bool[np.ndarray, "c K"], float]] = []  # sets, and their scores
 
     @property
     def _excess(self) -> float:
@@ -152,20 +153,20 @@ class _Search:
     ) -> tuple[_Trial, tuple[Problem, Quadratic] | None]:
         """The best model on segments of this length, and the last linearization."""
         seen = {best.support.tobytes()}
-        tried = 0
+        self._tried = []
         while True:
             found = self._linearized(best)
-            if found is None or tried >= limits.MAX_TRIALS:
+            if found is None or len(self._tried) >= limits.MAX_TRIALS:
                 return best, found
             better = None
             for field in self._proposals(best, *found):
-                key = (np.asarray(field.coefficients) != 0).tobytes()
-                if key in seen:
+                support = np.asarray(field.coefficients) != 0
+                if support.tobytes() in seen:
                     continue
-                seen.add(key)
-                tried += 1
+                seen.add(support.tobytes())
                 length = best.stage.length
                 trial = self._trial(field, length, self._states_of(best, states), best.stage)
+                self._tried.append((support, np.inf if trial is None else trial.score))
                 if trial is not None and trial.score < best.score:
                     better = trial
                     break
@@ -214,14 +215,27 @@ class _Search:
         self, best: _Trial, problem: Problem, quadratic: Quadratic
     ) -> Float[np.ndarray, "c K"]:
         """The probability of each term, from the sets that differ from the best by one term:
-        exp(-score) of those with the term over that of all."""
+        exp(-score) of those with the term over that of all. The score is that of the linearization,
+        but for sets that were matched."""
         place = self._place(problem.constants)
         own = best.support[place.rows, place.columns] | place.always
         price = np.where(place.open, self._price[place.columns], 0.0)
         near = neighbours(quadratic, own, place.open, place.always)
         temperature = _temperature(quadratic)
-        score, *others = scores_nearby(near, own, price, temperature)
-        added, removed, exchanged = (np.exp(np.minimum(score - other, 50.0)) for other in others)
+        score, added, removed, exchanged = scores_nearby(near, own, price, temperature)
+        for support, matched in self._tried:
+            other = support[place.rows, place.columns] | place.always
+            come, gone = np.flatnonzero(other & ~own), np.flatnonzero(own & ~other)
+            value = score + matched - best.score
+            if len(come) == 1 and not len(gone):
+                added[come] = value
+            elif len(gone) == 1 and not len(come):
+                removed[gone] = value
+            elif len(gone) == len(come) == 1:
+                exchanged[gone, come] = value
+        added, removed, exchanged = (
+            np.exp(np.minimum(score - other, 50.0)) for other in (added, removed, exchanged)
+        )
         total = 1 + added.sum() + removed.sum() + exchanged.sum()
         gone = (removed + exchanged.sum(axis=1)) / total
         come = (added + exchanged.sum(axis=0)) / total

@@ -7,8 +7,8 @@ _LEAST_PERCENT = 0.01
 _FEWEST_DIGITS, _MOST_DIGITS = 4, 7  # of the ends of an interval
 _SMALL = 1e-3  # numbers that are written with an exponent rather than zeros
 NOT_A_PROBABILITY = (
-    "In brackets: how often resamples choose the term. It is not a probability, because the "
-    "terms of the equation leave more than noise."
+    "In brackets: the weight of a term among the sets of terms that were compared. It is not a "
+    "probability, because the terms of the equation leave more than noise."
 )
 
 
