@@ -101,14 +101,23 @@ def test_distances_are_mahalanobis_and_free_of_units(seed):
 def test_noise_decides_where_a_variable_has_one_sign():
     points = np.array([[-0.1, -0.1, 0.2, -5.0], [3.0, 3.0, 4.0, 0.1]])
     extent = Extent.of(points)
-    signed = extent.signed(np.array([0.2, 0.0, 0.2, 0.2]))
+    signed = extent.signed(points, np.array([0.2, 0.0, 0.2, 0.2]))
     assert_array_equal(signed.low, [0.0, -0.1, 0.2, -5.0])
     assert_array_equal(signed.high, [3.0, 3.0, 4.0, 0.0])
-    assert_array_equal(signed.sample, points)
+    assert_array_equal(signed.sample, [*points, *points])  # both have a value beyond zero
     kept = signed.with_signs(points + [[-9.0], [9.0]])
     assert_array_equal(kept, [[0.0, -9.1, 0.0, -14.0], [12.0, 12.0, 13.0, 0.0]])
 
 
 def test_noise_alone_has_no_sign():
     extent = Extent.of(np.array([[-0.1], [0.15]]))
-    assert_array_equal(extent.signed(np.array([0.3])).range, extent.range)
+    assert_array_equal(extent.signed(extent.sample, np.array([0.3])).range, extent.range)
+
+
+def test_points_beyond_zero_are_in_the_sample_of_rows_that_are_not():
+    extent = Extent.of(np.array([[0.1], [3.0]]))
+    signed = extent.signed(np.array([[-0.1], [2.0]]), np.array([0.2]))
+    assert_array_equal(signed.low, [0.1])
+    assert_array_equal(signed.sample, [[0.1], [3.0], [-0.1]])
+    far = extent.signed(np.array([[-0.3], [2.0]]), np.array([0.2]))
+    assert_array_equal(far.sample, extent.sample)

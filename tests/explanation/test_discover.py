@@ -81,6 +81,17 @@ def test_a_concentration_that_noise_takes_below_zero_still_saturates():
     assert_allclose(best.predict(points)[:, 0], law(0, points[:, 0]), atol=0.02)
 
 
+@pytest.mark.slow
+def test_a_tank_that_runs_dry_is_torricellis():
+    """h' = -0.4 sqrt(h), measured below zero once the tank is empty."""
+    t, rng = np.linspace(0, 9, 120), np.random.default_rng(3)
+    runs = [np.maximum(np.sqrt(h) - 0.2 * t, 0.0)[:, None] ** 2 for h in (2.0, 1.2, 0.8)]
+    runs = [run + 0.01 * rng.standard_normal(run.shape) for run in runs]
+    best = og.discover(og.Dataset.from_arrays(runs, t, names=["h"])).best
+    assert np.array(best.feature_names_)[best.support_[0]].tolist() == ["sqrt(abs(h))"]
+    assert_allclose(best.coefficients_[0][best.support_[0]], -0.4, rtol=0.01)
+
+
 def test_forecasts_are_averaged(discovery):
     t = np.linspace(0, 5, 20)
     found = discovery.simulate([0.5], t)

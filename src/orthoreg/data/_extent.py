@@ -91,13 +91,24 @@ class Extent:
         """The least and the largest value of each variable."""
         return np.stack([self.low, self.high])
 
-    def signed(self, reach: Float[np.ndarray, " V"]) -> "Extent":
-        """The extent with variables of one sign where values of the other sign are at most as far
-        from zero as `reach`, which is what noise explains."""
-        positive = (self.low < 0) & (self.low >= -reach) & (self.high > reach)
-        negative = (self.high > 0) & (self.high <= reach) & (self.low < -reach)
-        low, high = np.where(positive, 0.0, self.low), np.where(negative, 0.0, self.high)
-        return replace(self, low=low, high=high)
+    def signed(self, points: Float[np.ndarray, "N V"], reach: Float[np.ndarray, " V"]) -> "Extent":
+        """The extent with variables of one sign where these points and the rows are at most as far
+        beyond zero as `reach`, which is what noise explains. Such points are in its sample."""
+        low, high = (
+            np.minimum(self.low, points.min(axis=0)),
+            np.maximum(self.high, points.max(axis=0)),
+        )
+        positive = (low < 0) & (low >= -reach) & (high > reach)
+        negative = (high > 0) & (high <= reach) & (low < -reach)
+        beyond = ((points < 0) & positive) | ((points > 0) & negative)
+        crossing = points[beyond.any(axis=1)]
+        return replace(
+            self,
+            low=np.where(positive, np.maximum(self.low, 0.0), self.low),
+            high=np.where(negative, np.minimum(self.high, 0.0), self.high),
+            sample=np.concatenate([self.sample, crossing]),
+            priority=np.concatenate([self.priority, np.zeros(len(crossing), np.uint64)]),
+        )
 
     def with_signs(self, points: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N V"]:
         """Points at which variables that have one sign keep it."""

@@ -66,13 +66,15 @@ class Measurements:
         )
         return values - np.repeat(mean, np.diff(begin, append=len(square)), axis=0)
 
-    def signed(self, noise: Float[np.ndarray, " n"]) -> "Measurements":
+    def signed(
+        self, points: Float[np.ndarray, "N V"], noise: Float[np.ndarray, " n"]
+    ) -> "Measurements":
         """With variables of one sign where noise, of this standard deviation for the first
-        variables, explains that estimates have the other sign: concentrations that decay to zero.
-        """
+        variables, explains that some of the points have the other: concentrations that decay to
+        zero."""
         reach = np.zeros(len(self.names))
         reach[: len(noise)] = NEAR_ZERO * noise
-        return replace(self, extent=self.extent.signed(reach))
+        return replace(self, extent=self.extent.signed(points, reach))
 
     def defined_at(self, points: Float[np.ndarray, "P V"]) -> "Measurements":
         """The same for functions that must be defined at these points too."""

@@ -30,9 +30,11 @@ def measurements(
     if data.derivatives is not None or int(np.median(data.run_lengths)) < _SHORT:
         return rows_as_measurements(loss.observe(data), most, data.n_samples)
     data = data.plan.clean
+    smoothed = data.plan.smoothed
+    smoothed = smoothed if data.inputs is None else np.hstack([smoothed, data.inputs])
     noise = np.sqrt(data.plan.variance.mean(axis=0))
     if states is not None and not data.estimated:
         samples = Samples.of(data)
         if (samples.misfit(states) < _FOLLOWED).all():
-            return integral_rows(data, samples, states, most).signed(noise)
-    return window_rows(loss, data, most, states).signed(noise)
+            return integral_rows(data, samples, states, most).signed(smoothed, noise)
+    return window_rows(loss, data, most, states).signed(smoothed, noise)

@@ -24,12 +24,14 @@ _LEAST_VALUE = 1e-3  # of the largest, that a positive variable may have: it may
 
 @final
 class Span(NamedTuple):
-    """Where a variable lies: its ends, its root mean square and its standard deviation."""
+    """Where a variable lies: its ends, its root mean square and its standard deviation, and whether
+    noise takes values of one that is not negative below zero."""
 
     low: float
     high: float
     size: float
     spread: float
+    is_blurred: bool = False
 
     @property
     def range(self) -> float:
@@ -210,6 +212,7 @@ TEMPLATES = (
     Template("abs(z)", "power", _plain(lambda span: span.changes_sign)),
     Template("sign(z)", "power", _plain(lambda span: span.changes_sign), own=False),
     Template("sqrt(z)", "power", _plain(lambda span: span.not_negative)),
+    Template("sqrt(abs(z))", "power", _plain(lambda span: span.is_blurred)),
     Template("log(z)", "power", _plain(lambda span: span.positive)),
     Template("z**p", "power", _exponents, own=False),
 )

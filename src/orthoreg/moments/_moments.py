@@ -237,9 +237,15 @@ def not_finite(features: Any, rows: Rows) -> DataError:
                 f"{name} = {value:g}"
                 for name, value in zip(features.variables, points[first + row], strict=True)
             )
+            name = features.names[term]
+            remedy = "Remove it from the library or rescale the data."
+            if np.isnan(values[row, term]):
+                remedy = (
+                    "Leave out such rows, write the term so that it is defined there, as "
+                    "sqrt(abs(x)) for sqrt(x), or remove it from the library."
+                )
             return DataError(
-                f"Library term '{features.names[term]}' is {values[row, term]:g} at row "
-                f"{first + row} ({at}); a term must be finite and below 1e150 on all data. "
-                f"Remove it from the library or rescale the data."
+                f"Library term '{name}' is {values[row, term]:g} at row {first + row} ({at}); a "
+                f"term must be finite and below 1e150 on all data. {remedy}"
             )
     return DataError("The targets are too large to square; rescale the data.")
