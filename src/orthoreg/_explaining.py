@@ -78,8 +78,8 @@ def explanation_of(
         for one in shown
     ]
     found = sorted(
-        (one for one in found if one.outside >= 0 or one.probability > _MOST_RESAMPLES),
-        key=lambda one: (one.outside < 0, -one.gain),
+        (one for one in found if not one.is_worse_outside or one.probability > _MOST_RESAMPLES),
+        key=lambda one: (one.is_worse_outside, -one.gain),
     )
     result = Explanation(model, given, tuple(found), timed_out=not goes_on())
     for one in found:
@@ -202,7 +202,8 @@ def equation_text(label: str, found: Candidate, digits: int = 4) -> str:
     ):
         name = to_text(shape.at([float(f"{v:.{digits}g}") for v in values]))
         size = significant(abs(float(w)), digits)
-        body = size if name == "1" else f"{size} {name}"
+        name = f"({name})" if name[0].isdigit() else name  # 2 (1/(1 + x)), not 2 1/(1 + x)
+        body = size if name == "(1)" else f"{size} {name}"
         sign = "-" if w < 0 else "+"
         text += f" {sign} {body}" if text else f"-{body}" if w < 0 else body
     return f"{label}' = {text or '0'}"

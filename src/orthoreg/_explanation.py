@@ -20,7 +20,8 @@ class Proposal:
 
     `formula` are the new terms, `terms` each of them; `text` is the whole equation. `gain` is in
     nats, over the best that the library can do. `inside` and `outside` are the shares of what the
-    library leaves that the proposal explains, among the data and on their outer shell;
+    library leaves beyond noise that the proposal explains, among the data and on their outer shell,
+    None where single rows show noise only;
     `probability` is how often resamples prefer it. `constants` have intervals, `alternatives`
     cannot be told apart from it, `changes` are the coefficients of library terms in the model, and
     if it is accepted.
@@ -33,8 +34,8 @@ class Proposal:
     terms: tuple[str, ...]
     text: str
     gain: float
-    inside: float
-    outside: float
+    inside: float | None
+    outside: float | None
     probability: float
     constants: tuple[Constant, ...]
     alternatives: tuple[Alternative, ...]
@@ -64,6 +65,27 @@ class Proposal:
         ]
         model = self._explanation[0].model if self._explanation else None
         return equation_mathml(self.equation, {} if model is None else model.velocity_of_, pairs)
+
+    @property
+    def is_worse_outside(self) -> bool:
+        """Whether it extrapolates worse than the library alone."""
+        return self.outside is not None and self.outside < 0
+
+    @property
+    def explains(self) -> str:
+        """The shares that it explains as a sentence without its subject."""
+        shares = [(self.inside, "inside"), (self.outside, "on the outer shell")]
+        known = [(share, where) for share, where in shares if share is not None]
+        better = [f"{whole_percent(share)} {where}" for share, where in known if share >= 0]
+        worse = [where for share, where in known if share < 0]
+        words = []
+        if better:
+            first, *rest = better
+            first = first.replace(" % ", " % of what the library leaves beyond noise ")
+            words.append("explains " + ", ".join([first, *rest]))
+        if worse:
+            words.append(f"does worse than the library alone {' and '.join(worse)}")
+        return " but ".join(words) or "matters on trajectories, while single rows show noise only"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -143,7 +165,8 @@ class Explanation:
             (
                 f"[{i}]", typeset_sentence(f"{one.equation}': {one.formula}", names),
                 f"{one.gain:.0f} nats",
-                *map(whole_percent, (one.inside, one.outside, one.probability)),
+                *("-" if share is None else whole_percent(share)
+                  for share in (one.inside, one.outside, one.probability)),
             )
             for i, one in enumerate(self.proposals)
         ]  # fmt: skip
@@ -172,8 +195,7 @@ def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
     lines = [
         f"{one.equation}' lacks {one.formula}",
         f"    {one.text}",
-        f"    gain {one.gain:.0f} nats; explains {whole_percent(one.inside)} of what the library "
-        f"leaves inside, {whole_percent(one.outside)} on the outer shell; preferred in "
+        f"    gain {one.gain:.0f} nats; {one.explains}; preferred in "
         f"{whole_percent(one.probability)} of resamples",
     ]
     lines += [

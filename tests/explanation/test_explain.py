@@ -217,7 +217,7 @@ def test_explain_and_discover_agree(noise):
         assert np.abs(values - truth).max() < 0.03
     assert "S)" in explained.proposals[0].formula and "exp" not in explained.proposals[0].formula
     # those that do worse than the library on the outer shell come last
-    ranks = [(one.outside < 0, -one.gain) for one in explained.proposals]
+    ranks = [(one.is_worse_outside, -one.gain) for one in explained.proposals]
     assert ranks == sorted(ranks)
     for one in explained.proposals:
         assert one.formula not in {other.formula for other in one.alternatives}

@@ -33,7 +33,7 @@ def test_a_formula_is_no_alternative_to_itself(explanation):
 
 
 def test_what_extrapolates_worse_than_the_library_comes_last(explanation):
-    is_worse = [one.outside < 0 for one in explanation.proposals]
+    is_worse = [one.is_worse_outside for one in explanation.proposals]
     assert is_worse == sorted(is_worse)
-    gains = [one.gain for one in explanation.proposals if one.outside >= 0]
+    gains = [one.gain for one in explanation.proposals if not one.is_worse_outside]
     assert gains == sorted(gains, reverse=True)

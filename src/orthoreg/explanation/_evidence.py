@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..libraries import parameters_of, to_text
+from ..refinement import excess
 from ._candidates import Candidate, interval_half
 from ._equation import Equation
 from ._judged import Judged, Judgement
@@ -47,13 +48,13 @@ class Alternative:
 @final
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Of what the library leaves unexplained, the share that a candidate explains: inside, and on
-    the outer shell with coefficients from inside. `probability` is how often resamples of runs or
-    stretches prefer it to the library alone. `partial` has a row for each target: what the new
-    terms say there, and what the others leave for them."""
+    """Of what the library leaves beyond noise, the share that a candidate explains: inside, and on
+    the outer shell with coefficients from inside; None where it leaves noise only. `probability`
+    is how often resamples of runs or stretches prefer it to the library alone. `partial` has a row
+    for each target: what the new terms say there, and what the others leave for them."""
 
-    inside: float
-    outside: float
+    inside: float | None
+    outside: float | None
     probability: float
     constants: tuple[Constant, ...]
     alternatives: tuple[Alternative, ...]
@@ -69,8 +70,8 @@ def gather_evidence(judgement: Judgement, judged: Judged, before: Mapping[str, f
     inner = distance <= np.quantile(distance, _SHELL)
     left = [residual(equation, one, inner) for one in (base, found)]
     return Evidence(
-        _share(left, inner),
-        _share(left, ~inner),
+        _share(left, inner, equation.count),
+        _share(left, ~inner, equation.count),
         _preferred(equation, base, found),
         constants(judged),
         alternatives(equation, judged, judgement.proposals),
@@ -170,9 +171,13 @@ def _interval(name: str, value: float, error: float) -> Constant:
     return Constant(name, float(value), float(value - half), float(value + half))
 
 
-def _share(left: Sequence[np.ndarray], rows: Bool[np.ndarray, " R"]) -> float:
-    base, found = (float(one[rows] @ one[rows]) for one in left)
-    return 1 - found / base if base > 0 else 0.0
+def _share(left: Sequence[np.ndarray], rows: Bool[np.ndarray, " R"], count: float) -> float | None:
+    """Of what the first leaves in these rows beyond noise, the share that the second does not.
+    `count` is how many of all rows are independent of each other."""
+    base, found = (float(np.mean(one[rows] ** 2)) for one in left)
+    if base <= excess(count * float(rows.mean())):
+        return None
+    return 1 - max(found - 1, 0.0) / (base - 1)
 
 
 def _preferred(equation: Equation, base: Candidate, found: Candidate) -> float:

@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 
 from .._errors import InputError
 from .._explanation import Proposal
-from ..summary._words import whole_percent
 from ..views import FITTED, MEASURED, NOTE, shortened
 from ._panels import open_panels
 from ._style import tidy
@@ -35,9 +34,6 @@ def plot_proposal(proposal: Proposal, *, ax: Any = None) -> Figure:
     axes.set_ylabel(f"{proposal.equation}' without the other terms")
     axes.axhline(0.0, color=NOTE, linewidth=0.6)
     tidy(axes)
-    note = (
-        f"It explains {whole_percent(proposal.inside)} of what the library leaves inside, "
-        f"{whole_percent(proposal.outside)} on the outer shell."
-    )
+    note = f"It {proposal.explains}."
     title = f"{proposal.equation}' lacks {shortened(proposal.formula)}"
     return panels.finish(title, [note], [*dots, *line], sizes=[(4.6, 3.4)])

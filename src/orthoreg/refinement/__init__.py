@@ -8,6 +8,7 @@ from ._judgement import Judgement as Judgement
 from ._judgement import Misfit as Misfit
 from ._judgement import judge as judge
 from ._likelihood import Match as Match
+from ._likelihood import excess as excess
 from ._likelihood import least_misfit as least_misfit
 from ._likelihood import trajectory_score as trajectory_score
 from ._match import QUICK as QUICK

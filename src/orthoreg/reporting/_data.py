@@ -265,8 +265,8 @@ class ProposalView:
     formula: str
     math: str
     gain: float
-    inside: float
-    outside: float
+    inside: float | None
+    outside: float | None
     probability: float
     constants: tuple[str, ...]
     changes: tuple[str, ...]

@@ -20,7 +20,7 @@ def proposals_section(data: ReportData) -> str:
     for one in data.proposals:
         facts = [
             ("gain", f"{one.gain:.0f} nats"),
-            ("explains of what is left", known_percent(one.inside)),
+            ("misfit beyond noise explained", known_percent(one.inside)),
             ("on the outer shell", known_percent(one.outside)),
             ("of resamples prefer it", known_percent(one.probability)),
         ]
