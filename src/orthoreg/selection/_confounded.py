@@ -134,6 +134,6 @@ def _advice(term: str, other: str, place: tuple[str, float, float, float] | None
         return f"{both}, and far beyond them as well: either will do."
     name, value, low, high = place
     return (
-        f"{both}; they part at {name} = {value:.3g}, while the data reach from {low:.3g} to "
-        f"{high:.3g}: runs that get there would tell them apart."
+        f"{both}; they differ clearly at {name} = {value:.3g}, beyond the data ({low:.3g} to "
+        f"{high:.3g}): a run that gets there would tell them apart."
     )
