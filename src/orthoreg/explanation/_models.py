@@ -66,6 +66,7 @@ class ModelSearch:
         self.around = np.zeros((0, len(problem.data.variable_names)))
         self.ranking = Ranking(problem.data, problem.interpolation)
 
+    @np.errstate(all="ignore")  # formulas that overflow are tried, and are no candidates then
     def run(self, tried: int) -> list[Ranked]:
         """Return the ranked models, best first. Noisy data are searched twice, the second time with
         the states of the best model, unless coupled equations explain what others do not."""

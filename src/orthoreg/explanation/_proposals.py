@@ -42,6 +42,7 @@ class Gap:
     model: Candidate | None = None
 
 
+@np.errstate(all="ignore")  # formulas that overflow are tried, and are no candidates then
 def explain_rows(
     rows: Measurements,
     features: FeatureMap,
