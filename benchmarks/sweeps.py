@@ -90,8 +90,8 @@ def page(record: dict[str, Any]) -> str:
         f"the source. {cases} of the cases above, fitted with one limit of "
         "`src/orthoreg/*/_limits.py` halved or doubled at a time. A limit without an entry can be "
         "halved and doubled without any change of a model, a verdict or the share of intervals "
-        "that hold the truth. So few cases show which limits matter most; they do not show that the "
-        "others never do.\n\n| limit | value | halved | doubled |\n|---|---|---|---|\n"
+        "that hold the truth. So few cases show which limits matter most; they do not show that "
+        "the others never do.\n\n| limit | value | halved | doubled |\n|---|---|---|---|\n"
     )
     for name, value, halved, doubled in _grouped(record):
         text += f"| {name} | {value:g} | {halved} | {doubled} |\n"
