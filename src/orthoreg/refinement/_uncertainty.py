@@ -44,7 +44,8 @@ class Uncertainty:
 
     @property
     def standard_errors(self) -> Float[np.ndarray, " k"]:
-        return np.sqrt(np.diag(self.covariance))
+        with np.errstate(invalid="ignore"):  # rounding may leave a variance below zero: not known
+            return np.sqrt(np.diag(self.covariance))
 
     def interval(self, level: float = LEVEL) -> Float[np.ndarray, "k 2"]:
         """The interval of each constant."""
