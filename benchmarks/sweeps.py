@@ -15,18 +15,15 @@ KNOWN_SYSTEMS, FLOWS = 5, 1
 AS_IT_IS = "as it is"
 SWEPT = {
     "refinement": (
-        "PRIOR_WIDTH", "MATCH_GROWTH", "GAP_WEIGHT", "LONGEST_MOVE", "SEARCH_ROWS", "SYMBOL",
-        "CLOSE", "MAX_PROPOSALS", "MAX_TRIALS", "HOT", "TEMPERED", "TRIFLE", "NOISE_ACCURACY",
-        "MAX_EXCESS", "CANCELS", "FOLLOWED", "MAX_CANDIDATES", "JUDGED_ACCURACY", "MISFIT_FLOOR",
-        "MISFIT_FLOOR_SWITCHED", "CLEARLY_LESS", "MISFIT_QUANTILE", "CONSTANT_MARGIN",
-        "HORIZON_GROWTH", "CURVED_REACH", "HARMLESS_MISFIT", "EXPECTED_MISFIT", "SETTLED",
-        "LEAST_CHANGE", "STEP_ERROR",
+        "PRIOR_WIDTH", "MATCH_GROWTH", "SEARCH_ROWS", "SYMBOL", "MAX_PROPOSALS", "HOT", "TEMPERED",
+        "NOISE_ACCURACY", "CANCELS", "FOLLOWED", "JUDGED_ACCURACY", "MISFIT_FLOOR", "CLEARLY_LESS",
+        "MISFIT_QUANTILE", "CONSTANT_MARGIN", "HORIZON_GROWTH", "EXPECTED_MISFIT",
     ),
-    "data": ("CLEAN", "CLEAR", "NARROWEST", "WIDEST", "FAST_SHARE"),
-    "smoothing": ("FALSE_OUTLIERS", "OUTLIER_CONTRAST", "EVENT_NOISE", "INPUT_JUMP"),
+    "data": ("CLEAN", "CLEAR", "NARROWEST"),
+    "smoothing": ("FALSE_OUTLIERS", "OUTLIER_CONTRAST"),
     "fitting": ("PREFERRED", "EXPLAINED_NOISE"),
 }  # fmt: skip
-"""The limits that decide by their size; those of numerical accuracy and of memory are left out."""
+"""The limits that decide what is chosen and said."""
 
 
 def measure(workers: int = 1, store: Path = STORE) -> dict[str, Any]:
