@@ -45,8 +45,8 @@ Why they are missed:
 
 - *Withheld terms under noise*: over the range of these runs the library's polynomials of degree two
   are as good within 2 % noise: the true term is ahead by less than the 10 nats that a proposal
-  needs, and nothing is proposed (seen in one seed each of michaelis, tanks, gompertz, phases; the
-  nats in that of tanks).
+  needs, and nothing is proposed (looked into at an earlier revision, in one seed each of michaelis,
+  tanks, gompertz and phases).
 - *ODEBench 55*: chaos; the true equations miss the published run too.
 - *ODEBench 53*: two of its three states have a constant sum in the one run there is, so that terms
   of one stand in for terms of the other; its equations have four terms with two denominators.
