@@ -84,7 +84,7 @@ def page(record: dict[str, Any]) -> str:
     cases = len({row["case"] for row in record["rows"]})
     text = (
         f"## Sweeps\n\nWritten by `python -m benchmarks sweeps`; revision {record['revision']} of "
-        f"the source. {cases} of the cases above, fitted with one limit of "
+        f"the source. {cases} development cases, fitted with one limit of "
         "`src/orthoreg/*/_limits.py` halved or doubled at a time. A limit without an entry can be "
         "halved and doubled without any change of a model, a verdict or the share of intervals "
         "that hold the truth. So few cases show which limits matter most; they do not show that "

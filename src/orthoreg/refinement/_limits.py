@@ -1,7 +1,7 @@
 """The numbers that decide how constants are matched to trajectories and how terms are chosen.
 
-`docs/ablations.md` has what some of the mechanisms are worth. Constants without a pointer to a
-sweep were not swept; the records of `python -m benchmarks` are made with them as they are.
+`docs/ablations.md` has what the mechanisms are worth, and what happens when those of these numbers
+that decide what is chosen and said are halved and doubled.
 """
 
 from typing import NamedTuple, final
