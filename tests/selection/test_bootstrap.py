@@ -53,8 +53,8 @@ def test_small_angles_cannot_tell_theta_from_its_sine():
     pair = found.confounded[0]
     assert pair.equation == 1 and pair.correlation > 0.999
     assert "'x0' and 'sin(x0)'" in pair.advice or "'sin(x0)' and 'x0'" in pair.advice
-    assert "part at x0 = " in pair.advice
-    place = float(pair.advice.split("part at x0 = ")[1].split(",")[0])
+    assert "differ clearly at x0 = " in pair.advice
+    place = float(pair.advice.split("differ clearly at x0 = ")[1].split(",")[0])
     assert 0.2 < abs(place) < 0.7
 
 
@@ -96,7 +96,7 @@ def test_data_that_would_tell_terms_apart_lie_beyond_the_data():
     x = rng.uniform(-1.2, 1.2, (400, 2))
     y = np.column_stack([x[:, 1], -np.sin(x[:, 0]) + 0.5 * np.sin(7 * x[:, 1])])
     (pair,) = og.bootstrap(model().fit(x, y)).confounded
-    place = float(pair.advice.split("part at x0 = ")[1].split(",")[0])
+    place = float(pair.advice.split("differ clearly at x0 = ")[1].split(",")[0])
     assert abs(place) > np.abs(x[:, 0]).max()
 
 

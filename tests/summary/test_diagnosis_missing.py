@@ -57,14 +57,3 @@ def test_nothing_is_missed_in_complete_columns(name):
 def test_a_library_that_lacks_a_term_is_no_missing_column(noise):
     data = runs_of(duffing, starts(5, [-1.6, -1], [1.6, 1]), 15, 250, ["x", "v"], noise=noise)
     assert found(data) is None
-
-
-def test_functions_that_turn_between_neighbours_are_no_missing_column():
-    """Phases that grow: a sine of their difference is not straight between neighbours."""
-
-    def slope(t, phase):
-        return [1 + 0.6 * np.sin(phase[1] - phase[0]), 1.5 + 0.6 * np.sin(phase[0] - phase[1])]
-
-    first = np.array([[0.0, 1.0], [2.0, 0.5], [1.0, 4.0]])
-    for noise in (0.0, 0.002):
-        assert found(runs_of(slope, first, 15, 300, ["a", "b"], noise=noise)) is None

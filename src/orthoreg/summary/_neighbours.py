@@ -24,9 +24,8 @@ _RIDGE = 1e-3  # of the mean square of the neighbours' distances, on the slopes 
 class Determination:
     """The share of each target's variance over all rows that no function of the columns explains.
 
-    `share` is measured on that half of the rows `covered` by neighbours whose neighbours are
-    closest, what noise explains taken off; `enough` says whether there are enough of them for a
-    statement.
+    `share` is measured on the rows `covered` by neighbours, what noise explains taken off;
+    `enough` says whether there are enough of them for a statement.
     """
 
     share: Float[np.ndarray, " c"]
@@ -58,7 +57,6 @@ def determination(
     count = max(4 * (scaled.shape[1] + 1), _FEWEST_NEIGHBOURS)
     predicted = np.zeros_like(targets)
     covered = np.zeros(len(points), dtype=bool)
-    reach = np.full(len(points), np.inf)
     for part in _parts(run):
         others = np.flatnonzero(~_widened(part, apart))
         rows = np.flatnonzero(part)
@@ -72,14 +70,10 @@ def determination(
         predicted[rows] = values[:, : targets.shape[1]]
         # a plane that neighbours support on all sides predicts that a row is where it is
         missed = np.linalg.norm(values[:, targets.shape[1] :], axis=1)
-        reach[rows] = distance[:, count // 2]
-        covered[rows] = (reach[rows] < NEAR) & (missed < BESIDE)
+        covered[rows] = (distance[:, count // 2] < NEAR) & (missed < BESIDE)
     if not covered.any():
         return Determination(np.full(targets.shape[1], np.nan), covered)
-    # what a plane leaves because the function is curved goes down with the distance of the
-    # neighbours; what no function explains does not
-    closest = covered & (reach <= np.median(reach[covered]))
-    error = np.mean((targets - predicted)[closest] ** 2, axis=0)
+    error = np.mean((targets - predicted)[covered] ** 2, axis=0)
     variance = targets.var(axis=0)
     share = np.maximum(error - NOISE_MARGIN**2 * noise, 0.0) / np.where(variance > 0, variance, 1.0)
     return Determination(share, covered)
