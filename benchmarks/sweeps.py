@@ -98,7 +98,7 @@ def page(record: dict[str, Any]) -> str:
 def _grouped(record: dict[str, Any]) -> list[tuple[str, float, str, str]]:
     found = {(name, factor): words for name, factor, words in _table_rows(record)}
     return [
-        (f"`{name.replace(' ', '.')}`", value, *(found[name, factor] for factor in FACTORS))
+        (f"`{name.replace(' ', '.')}`", value, found[name, FACTORS[0]], found[name, FACTORS[1]])
         for name, value in record["values"].items()
     ]
 

@@ -171,7 +171,9 @@ def _numbers(row: TermRow) -> tuple[str, str, str]:
 
 
 def _interval(row: TermRow) -> str:
-    return "not known" if row.low is None else interval(row.low, row.high)
+    if row.low is None or row.high is None:
+        return "not known"
+    return interval(row.low, row.high)
 
 
 def _is_shown(row: TermRow) -> bool:
