@@ -238,7 +238,8 @@ class Discovery:
     def _repr_html_(self) -> str:
         """What a notebook shows: the equations of each model, best first."""
         shown = (f"<div><b>[{i}]</b> {self.models[i]._html_repr()}</div>" for i in self._shown())
-        return "".join(shown) + f"<div>{self._rest()}</div>"
+        rest = self._rest()
+        return "".join(shown) + (f"<div>{rest}</div>" if rest else "")
 
     def _shown(self) -> list[int]:
         """The places of the models that are printed: those near the best, and the best of the base

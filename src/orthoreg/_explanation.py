@@ -76,13 +76,13 @@ class Proposal:
         """The shares that it explains as a sentence without its subject."""
         shares = [(self.inside, "inside"), (self.outside, "on the outer shell")]
         known = [(share, where) for share, where in shares if share is not None]
-        better = [f"{whole_percent(share)} {where}" for share, where in known if share >= 0]
+        better = [(whole_percent(share), where) for share, where in known if share >= 0]
         worse = [where for share, where in known if share < 0]
         words = []
         if better:
-            first, *rest = better
-            first = first.replace(" % ", " % of what the library leaves beyond noise ")
-            words.append("explains " + ", ".join([first, *rest]))
+            (share, where), *rest = better
+            parts = [f"explains {share} of what the library leaves beyond noise {where}"]
+            words.append(", ".join([*parts, *map(" ".join, rest)]))
         if worse:
             words.append(f"does worse than the library alone {' and '.join(worse)}")
         return " but ".join(words) or "matters on trajectories, while single rows show noise only"
