@@ -81,30 +81,80 @@ def linearized(
     """The trajectory from the first of these states, to first order, and its derivatives with
     respect to (constants, starts)."""
     maps = step_maps(slope, size, states, segments, nodes, substeps)
-    return states + _gaps(maps, states), _chained(maps, size)
+    found = _chained(maps, size, _apart(maps, states))
+    return states + np.moveaxis(found[..., 0], 0, 2), found[..., 1:]
+
+
+def growth_of_errors(
+    slope: SlopeAt,
+    states: Float[np.ndarray, "T n B"],
+    segments: Segments,
+    nodes: np.ndarray | None,
+) -> Float[np.ndarray, "B n n"]:
+    """d (last state) / d (first state) of each segment, to first order around these states."""
+    maps = step_maps(slope, 0, states, segments, nodes, 1)
+    return _chained(maps, 0)[:, -1]
+
+
+def _apart(maps: Maps, states: Float[np.ndarray, "T n B"]) -> Float[np.ndarray, "B L n 1"]:
+    """By how much the end of each step misses the state at the next row."""
+    return (maps.ends - np.moveaxis(states[1:], 2, 0))[..., None]
 
 
 def _gaps(maps: Maps, states: Float[np.ndarray, "T n B"]) -> Float[np.ndarray, "T n B"]:
     """By how much the state at each row moves when all gaps are closed: d_0 = 0 and
     d_k+1 = phi_k - x_k+1 + F_k d_k."""
     n = states.shape[1]
-    apart = maps.ends - np.moveaxis(states[1:], 2, 0)
-    move = np.zeros((states.shape[2], len(states), n, 1))
-    F = maps.by[..., -n:]
-    for row in range(len(states) - 1):
-        move[:, row + 1] = F[:, row] @ move[:, row] + apart[:, row, :, None]
-    return np.moveaxis(move[..., 0], 0, 2)
+    moves = _chain(maps.by[..., -n:], _apart(maps, states))[..., 0]
+    return np.moveaxis(moves, 0, 2)
 
 
-def _chained(maps: Maps, size: int) -> Float[np.ndarray, "B T n Q"]:
-    """S_0 = [0, I] and S_k+1 = F_k S_k + [G_k, 0]."""
-    count, length, n, _ = maps.by.shape
-    found = np.zeros((count, length + 1, n, size + n))
-    found[:, 0, :, size:] = np.eye(n)
-    F = np.ascontiguousarray(maps.by[..., size:])
-    for row in range(length):
-        found[:, row + 1] = F[:, row] @ found[:, row]
-        found[:, row + 1, :, :size] += maps.by[:, row, :, :size]
+def _chained(
+    maps: Maps, size: int, further: Float[np.ndarray, "B L n k"] | None = None
+) -> Float[np.ndarray, "B T n Q"]:
+    """S_0 = [0, I] and S_k+1 = F_k S_k + [G_k, 0], with `further` columns before those of G."""
+    G = maps.by[..., :size]
+    if further is not None:
+        G = np.concatenate([further, G], axis=3)
+    return _chain(maps.by[..., size:], G)
+
+
+def _chain(
+    F: Float[np.ndarray, "B L n n"], G: Float[np.ndarray, "B L n q"]
+) -> Float[np.ndarray, "B T n Q"]:
+    """S_0 = [0, I] and S_k+1 = F_k S_k + [G_k, 0] for all k.
+
+    Steps are chained within blocks of about sqrt(L) steps, all blocks at once, and the blocks
+    then one after the other: a loop over 2 sqrt(L) steps with large arrays takes far less time
+    than one over L steps with small ones.
+    """
+    count, length, n, q = G.shape
+    each = max(1, round(length**0.5))
+    blocks = -(-length // each)
+    # the last block is filled up with steps that change nothing
+    rates = np.zeros((count, blocks * each, n, n))
+    rates[:, :length], rates[:, length:] = F, np.eye(n)
+    pushes = np.zeros((count, blocks * each, n, q))
+    pushes[:, :length] = G
+    rates = rates.reshape(count, blocks, each, n, n)
+    pushes = pushes.reshape(count, blocks, each, n, q)
+    inside = np.empty((count, blocks, each, n, q + n))
+    state = np.zeros((count, blocks, n, q + n))
+    state[..., q:] = np.eye(n)
+    for k in range(each):
+        state = rates[:, :, k] @ state
+        state[..., :q] += pushes[:, :, k]
+        inside[:, :, k] = state
+    begins = np.zeros((count, blocks, n, q + n))
+    begins[:, 0, :, q:] = np.eye(n)
+    for j in range(blocks - 1):
+        begins[:, j + 1] = inside[:, j, -1, :, q:] @ begins[:, j]
+        begins[:, j + 1, :, :q] += inside[:, j, -1, :, :q]
+    found = np.empty((count, length + 1, n, q + n))
+    found[:, 0] = begins[:, 0]
+    later = inside[..., q:] @ begins[:, :, None]
+    later[..., :q] += inside[..., :q]
+    found[:, 1:] = later.reshape(count, blocks * each, n, q + n)[:, :length]
     return found
 
 
@@ -213,32 +263,47 @@ def _with_inputs(
 def _one_step(
     slope: SlopeAt, size: int, at: tuple[Linearised, ...], h: Float[np.ndarray, " M"]
 ) -> Float[np.ndarray, "M n Q"]:
-    """[G, F] of one Runge-Kutta step through three places."""
-    n, weighted = len(at[0].f), slope.weighted if size else ()
-    count = slope.count if size else 0
-    pulses = len(at) * len(weighted)
-    start = np.zeros((n, count + pulses + n, len(h)))
-    start[np.arange(n), count + pulses + np.arange(n)] = 1.0
+    """[G, F] of one Runge-Kutta step of S' = J S + B through three places.
 
-    def rate(place: int, S: np.ndarray) -> np.ndarray:
-        found = at[place]
+    With A_i = h J_i at the places, F is what the step makes of the identity, and
+    G = h/6 ((I + A_1 + A_1^2/2 + A_2 A_1^2/4) B_0 + (4 I + A_1 + A_2 + A_2 A_1/2) B_1 + B_2).
+    """
+    n, count = len(at[0].f), len(h)
+    one = np.zeros((n, n, count))
+    one[np.arange(n), np.arange(n)] = 1.0
+
+    def times_jacobian(place: int, S: np.ndarray) -> np.ndarray:
+        """A_place S"""
         out = np.zeros_like(S)
-        for c, j, value in found.jacobian:
+        for c, j, value in at[place].jacobian:
             out[c] += value * S[j]
-        for c, q, value in found.forcing if count else ():
-            out[c, q] += value
-        for i, c in enumerate(weighted):
-            out[c, count + len(at) * i + place] += 1.0
+        out *= h
         return out
 
-    k1 = rate(0, start)
-    k2 = rate(1, start + h / 2 * k1)
-    k3 = rate(1, start + h / 2 * k2)
-    k4 = rate(2, start + h * k3)
-    S = start + h / 6 * (k1 + 2 * (k2 + k3) + k4)
-    by = np.moveaxis(S, 2, 0)
-    if not weighted:
-        return by
-    basis = np.stack([np.asarray(found.basis) for found in at], axis=1)  # M 3 H
-    parts = [by[..., count + 3 * i : count + 3 * (i + 1)] @ basis for i in range(len(weighted))]
-    return np.concatenate([by[..., :count], *parts, by[..., -n:]], axis=2)
+    k1 = times_jacobian(0, one)
+    k2 = times_jacobian(1, one + k1 / 2)
+    k3 = times_jacobian(1, one + k2 / 2)
+    k4 = times_jacobian(2, one + k3)
+    by = np.empty((n, size + n, count))
+    by[:, size:] = one + (k1 + 2 * (k2 + k3) + k4) / 6
+    if size:
+        A1, A2 = times_jacobian(1, one), times_jacobian(2, one)
+        squared = times_jacobian(1, A1)
+        responses = (
+            h / 6 * (one + A1 + squared / 2 + times_jacobian(2, squared) / 4),
+            h / 6 * (4 * one + A1 + A2 + times_jacobian(2, A1) / 2),
+            h / 6 * one,
+        )
+        by[:, :size] = 0.0
+        for found, response in zip(at, responses, strict=True):
+            for c, q, value in found.forcing:
+                by[:, q] += response[:, c] * value
+        if slope.weighted:
+            basis = np.stack([np.asarray(found.basis) for found in at], axis=1)  # M 3 H
+            for i, c in enumerate(slope.weighted):
+                first = slope.count + i * slope.width
+                pulse = np.stack([response[:, c] for response in responses], axis=2)  # n M 3
+                by[:, first : first + slope.width] = np.moveaxis(
+                    np.swapaxes(pulse, 0, 1) @ basis, 0, 2
+                )
+    return np.ascontiguousarray(np.moveaxis(by, 2, 0))

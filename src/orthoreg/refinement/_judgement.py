@@ -84,13 +84,14 @@ def judge(
     with np.errstate(all="ignore"):
         for length in lengths(problem, limits.JUDGED):
             segments = cut(some, length, 10 * limits.SEARCH_ROWS)
-            found = _matched(problem, segments, p, states, sigma)
-            if found is None:
-                break
-            solution, growth, sigma = found
+            growth = problem.growth_along(p, states, segments)
             if result is not None and growth > limits.HORIZON_GROWTH:
                 result = replace(result, errors_grow=True)
                 break
+            found = _matched(problem, segments, p, states, sigma)
+            if found is None:
+                break
+            solution, sigma = found
             p = solution.p
             states = np.array(states)
             states[segments.rows] = np.moveaxis(solution.normal.states, 1, 2)
@@ -139,9 +140,9 @@ def _matched(
     p: Float[np.ndarray, " P"],
     states: Float[np.ndarray, "N n"],
     sigma: Float[np.ndarray, " n"],
-) -> tuple[Solution, float, Float[np.ndarray, " n"]] | None:
-    """The segments from their best starts, by how much errors of these grow (the median), and the
-    standard deviation of each state's residuals; None where some are not followed."""
+) -> tuple[Solution, Float[np.ndarray, " n"]] | None:
+    """The segments from their best starts, and the standard deviation of each state's residuals;
+    None where some are not followed."""
     guess = np.moveaxis(states[segments.rows], 2, 1)
     floor = _floor(problem.field) * problem.sizes
     accuracy = limits.JUDGED_ACCURACY * floor
@@ -168,7 +169,7 @@ def _matched(
         sigma = problem.noise(guess, segments, solution.normal.sound, 0.0)
         sigma = np.maximum(sigma, floor)
     assert solution is not None
-    return solution, problem.growth_along(solution.normal), sigma
+    return solution, sigma
 
 
 def _misfits(problem: Problem, segments: Segments, solution: Solution) -> tuple[Misfit | None, ...]:

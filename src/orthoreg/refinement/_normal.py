@@ -21,8 +21,7 @@ class Normal:
 
     `costs` are half the sums of squares (beyond `HUBER` linear), segment by segment. For
     constants p and starts s: `pp` = sum J_p'J_p, `ss` and `sp` segment by segment, and the scores
-    J'r by segment and stretch of it. `states` (T, n, B) is what was simulated, `growth` how the
-    last states follow the starts.
+    J'r by segment and stretch of it. `states` (T, n, B) is what was simulated.
     """
 
     costs: Float[np.ndarray, " B"]
@@ -33,7 +32,6 @@ class Normal:
     s_scores: Float[np.ndarray, "B g n"]
     states: Float[np.ndarray, "T n B"]
     sound: Bool[np.ndarray, " B"]
-    growth: Float[np.ndarray, "B n n"]
 
     @property
     def cost(self) -> float:
@@ -87,7 +85,6 @@ def normal_equations(
         s_scores=scores[..., size:],
         states=shot.states,
         sound=sound,
-        growth=np.where(sound[:, None, None], sensitivities[:, -1, :, -n:], 0.0),
     )
 
 
@@ -108,7 +105,6 @@ def joined(parts: Sequence[Normal]) -> Normal:
         s_scores=stacked("s_scores"),
         states=stacked("states", 2),
         sound=stacked("sound"),
-        growth=stacked("growth"),
     )
 
 

@@ -12,7 +12,7 @@ from .._field import HybridField
 from ..data import Dataset
 from ..simulation import Inputs, run_inputs
 from ._constants import Constants
-from ._following import follow, step_maps
+from ._following import follow, growth_of_errors, step_maps
 from ._levenberg import Evaluate
 from ._normal import HUBER, Normal, joined, normal_equations
 from ._segments import Segments, input_nodes
@@ -171,11 +171,22 @@ class Problem:
         sigma = np.maximum(sigma / np.sqrt(free), least * self.sizes)
         return np.where(self.measured, sigma, np.inf)
 
-    def growth_along(self, normal: Normal) -> float:
-        """How many times small errors of the initial state grow along a segment (the median)."""
-        scaled = normal.growth / self.sizes[:, None] * self.sizes
-        growth = np.linalg.norm(scaled[normal.sound], ord=2, axis=(1, 2))
-        return float(np.median(growth)) if len(growth) else np.inf
+    def growth_along(
+        self, p: np.ndarray, states: Float[np.ndarray, "N n"], segments: Segments
+    ) -> float:
+        """How many times small errors of the initial state grow along a segment (the median), to
+        first order around these states."""
+        slope = self.slope.at(self.constants.values(self.field, p))
+        nodes = input_nodes(self.data, self.inputs, segments, 1)
+        with np.errstate(all="ignore"):
+            growth = growth_of_errors(
+                slope, np.moveaxis(states[segments.rows], 2, 1), segments, nodes
+            )
+            scaled = growth / self.sizes[:, None] * self.sizes
+        scaled = scaled[np.isfinite(scaled).all(axis=(1, 2))]
+        return (
+            float(np.median(np.linalg.norm(scaled, ord=2, axis=(1, 2)))) if len(scaled) else np.inf
+        )
 
     def misfit(
         self, states: Float[np.ndarray, "T n B"], segments: Segments, sound: np.ndarray

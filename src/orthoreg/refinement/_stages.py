@@ -54,9 +54,9 @@ def all_stages(
     """The stages that converged, and the states of all rows as the last one has them. Segments
     begin near `states`, by default those that were measured.
 
-    The first stage whose misfit jumps, in which trajectories run away, or along whose segments
-    errors of the initial state grow more than `MATCH_GROWTH` times, is the end: noise or chaos
-    allow no longer segments.
+    The stages end where errors of the initial state would grow more than `MATCH_GROWTH` times along
+    the segments, where the misfit jumps, or where trajectories run away: noise or chaos allow no
+    longer segments.
     """
     smooth = np.array(problem.data.states if states is None else states)
     p, precision = problem.old, first_precision(problem)
@@ -64,13 +64,15 @@ def all_stages(
     schedule = lengths(problem, effort)
     for i, length in enumerate(schedule):
         sigma = stages[-1].sigma if stages else None
+        if stages:
+            segments = cut(problem.data, length, _most_rows(problem, length))
+            if problem.growth_along(p, smooth, segments) > limits.MATCH_GROWTH:
+                break
         stage = run_stage(
             problem, length, p, smooth, precision, bounds, sigma=sigma,
             on_step=lambda i=i: on_step(i / len(schedule)), effort=effort,
         )  # fmt: skip
         if not is_followed(problem, stages[-1] if stages else None, stage, effort):
-            break
-        if stages and problem.growth_along(stage.solution.normal) > limits.MATCH_GROWTH:
             break
         stages.append(stage)
         p, precision = stage.p, stage.precision

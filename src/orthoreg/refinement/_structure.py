@@ -20,6 +20,7 @@ from ._integral import integral_form, without_given
 from ._likelihood import Match, Noise, excess, least_misfit, trajectory_score
 from ._linearization import Quadratic, linearize
 from ._problem import Problem
+from ._segments import cut
 from ._stages import Stage, all_stages, first_precision, is_followed, lengths, run_stage
 from ._subsets import descend, neighbours, scores_nearby
 
@@ -126,6 +127,8 @@ class _Search:
             if best is None:
                 trials = [self._trial(field, length, states) for field in self._first_fields()]
                 trial = _best(trials)
+            elif self._errors_grow(best, length, states):
+                break
             else:
                 trial = self._trial(best.field, length, states, best.stage)
             if trial is None:
@@ -379,6 +382,12 @@ class _Search:
         coefficient = np.arange(size) < count
         open_ = coefficient & self._open[rows, columns] & ~self._known.required[rows, columns]
         return _Place(rows, columns, coefficient, open_, ~open_)
+
+    def _errors_grow(self, best: _Trial, length: int, states: Float[np.ndarray, "N n"]) -> bool:
+        """Whether chaos allows no segments of this length."""
+        problem = self._problem(best.field, None)
+        segments = cut(self.data, length, limits.STAGE_ROWS)
+        return problem.growth_along(problem.old, states, segments) > limits.MATCH_GROWTH
 
     def _states_of(
         self, trial: _Trial, states: Float[np.ndarray, "N n"]
