@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -53,6 +53,17 @@ class Plan:
     parent: "Plan | None" = None
     rows: Bool[np.ndarray, " M"] | None = None
     _half_widths: dict[int, tuple[float, ...]] = field(default_factory=dict, init=False)
+    _later: dict[Callable[[Dataset], Any], Any] = field(default_factory=dict, init=False)
+
+    def decided(self, decide: Callable[[Dataset], T]) -> T:
+        """What `decide` says of the runs that this plan was made for. Steps that know more than a
+        plan (derivatives, inputs between samples) make their decisions through it, so that these
+        are made once as well and hold for all parts and chunks."""
+        if self.parent is not None:
+            return self.parent.decided(decide)
+        if decide not in self._later:
+            self._later[decide] = decide(self.data)
+        return self._later[decide]
 
     # -- noise ---------------------------------------------------------------------------
 

@@ -62,7 +62,7 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
     matched: Match | None = None
     result: Fit | None = None
     jumps: tuple[str, ...] = ()
-    if (weak or is_coarse(runs.data.sample)) and not known.systems:
+    if (weak or is_coarse(runs.data)) and not known.systems:
         bare = fit(replace(recipe, augmentation=Zero()), rows)
         # steps of a refinement see no jumps: of dry friction the weak form has the last word
         jumps = switching_terms(bare.field)

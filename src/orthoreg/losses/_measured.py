@@ -71,6 +71,10 @@ class Measured(AbstractLoss):
 def is_coarse(data: Dataset) -> bool:
     """Whether samples are too far apart for their derivatives to be known well, or an input jumps
     between them: derivatives have two values there."""
+    return data.plan.decided(_is_coarse)
+
+
+def _is_coarse(data: Dataset) -> bool:
     if data.derivatives is not None:
         return False
     kinds = input_interpolation(data.input_names, data).values()
