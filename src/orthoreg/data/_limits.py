@@ -11,6 +11,10 @@ PLAN_ROWS = 20_000
 """Rows, in whole runs, on which windows and the growth of noise are decided: enough for a relative
 error of 1 % of a variance, sqrt(2 / N)."""
 
+RADIAN_ROWS = 16.0
+"""Rows in which a state moves by its standard deviation, 100 a period of a sine. Where there are
+more, segments of trajectories have as many times more rows, so that they show as much motion."""
+
 GAP = 10.0
 """Steps around it. A longer step is a gap. Random sampling times have no step ten times as long as
 each of the ten steps around it."""

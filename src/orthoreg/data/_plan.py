@@ -20,7 +20,7 @@ from ..smoothing import (
     relative_variance,
 )
 from ._dataset import Dataset
-from ._limits import CLEAN, CLEAR, PLAN_ROWS
+from ._limits import CLEAN, CLEAR, PLAN_ROWS, RADIAN_ROWS
 from ._windows import best_half_widths
 
 T = TypeVar("T")
@@ -157,6 +157,24 @@ class Plan:
             return _read_only(self.parent.smoothed[self.rows])
         clean = self.clean
         return _read_only(self.smoother(clean.times, clean.states, clean.offsets))
+
+    @_decision
+    def oversampling(self) -> float:
+        """How many times more rows than `RADIAN_ROWS` the fastest state has while it moves by its
+        standard deviation, which a sine does within a radian; at least 1."""
+        some = self.data.some_runs(PLAN_ROWS)
+        smoothed = some.plan.smoothed
+        moves = np.diff(smoothed, axis=0)[np.diff(some.run_of_row) == 0]
+        if not len(moves):
+            return 1.0
+        move, size = np.sqrt(np.mean(moves**2, axis=0)), smoothed.std(axis=0)
+        moving = self.data.is_measured & (move > 0) & (size > 0)
+        return max(
+            1.0,
+            float(np.min(size[moving] / move[moving], initial=np.inf)) / RADIAN_ROWS
+            if moving.any()
+            else 1.0,
+        )
 
     # -- derivatives and windows -----------------------------------------------------------
 

@@ -19,7 +19,6 @@ from ..losses import AbstractLoss, is_coarse
 from ..physics import Knowledge
 from ..refinement import (
     Match,
-    Refinement,
     choose_structure,
     forecast_error,
     refine,
@@ -61,10 +60,10 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
     matched: Match | None = None
     result: Fit | None = None
-    jumps: tuple[str, ...] = ()
+    jumps = ()
     if (weak or is_coarse(runs.data)) and not known.systems:
         bare = fit(replace(recipe, augmentation=Zero()), rows)
-        # steps of a refinement see no jumps: of dry friction the weak form has the last word
+        # the search compares linearized trajectories, which see no jumps: rows choose the terms
         jumps = switching_terms(bare.field)
         if not jumps:
             matched = _followed(recipe, bare, runs, known)
@@ -77,21 +76,25 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
             recipe, result.field, runs, noisy
         ):
             result = _with_field(recipe, result, result.field.without_residual(), rows)
-    if jumps:
-        return replace(result, refinement=Refinement(result.field, False, _not_matched(jumps)))
-    return _refined(recipe, result, rows, runs, known, matched)
+    return _refined(recipe, result, rows, runs, known, matched, bool(jumps))
 
 
 def _refined(
-    recipe: Recipe, fit: Fit, rows: AnyRows, runs: Runs, known: Knowledge, matched: Match | None
+    recipe: Recipe,
+    fit: Fit,
+    rows: AnyRows,
+    runs: Runs,
+    known: Knowledge,
+    matched: Match | None,
+    jumps: bool,
 ) -> Fit:
     """The fit with constants that follow whole runs, where it has no residual and its trajectories
-    were matched or must be."""
+    were matched, must be, or could not be compared because its terms jump."""
     start = fit.field
     alone = not np.any(np.asarray(start.weights))
     if alone and matched is not None:
         start = matched.field
-    elif not known.systems or switching_terms(start):
+    elif not (alone and jumps) and (not known.systems or switching_terms(start)):
         return fit
     coloured = None if matched is None else matched.coloured
     with step("Matching trajectories"):
@@ -149,15 +152,6 @@ def candidate_terms(fit: Fit) -> Mask:
     left_out = () if fit.selection is None else fit.selection.left_out
     names = [*left_out, *jumping_terms(features)]
     return features.mask & ~np.isin(features.names, names)
-
-
-def _not_matched(jumps: tuple[str, ...]) -> str:
-    """Why the constants of a field that jumps are those of the weak form."""
-    are = "jumps" if len(jumps) == 1 else "jump"
-    return (
-        f"not matched, because {', '.join(jumps)} {are}, so that constants and intervals are those "
-        f"of the rows; model.refine(data) matches them all the same, which takes longer"
-    )
 
 
 def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs, noisy: bool) -> bool:

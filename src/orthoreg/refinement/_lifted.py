@@ -81,7 +81,7 @@ def _minimum(
 ) -> tuple[_Point, bool]:
     """The last point of the descent, and whether it converged."""
     point = lifted.at(p, states)
-    damping, converged = limits.FIRST_DAMPING, False
+    damping, share, converged = limits.FIRST_DAMPING, 1.0, False
     for _ in range(most):
         step, moves, gain = newton_step(point.normal, point.p, prior, damping, bounds - point.p)
         if not np.isfinite(gain):
@@ -92,17 +92,21 @@ def _minimum(
             break
         if is_measured:
             step, moves, is_measured = np.zeros_like(step), starts_alone(point.normal), False
-        trial = lifted.at(*lifted.moved(point, step, moves))
+        trial = lifted.at(*lifted.moved(point, step, moves, share))
         on_step()
         before, after = point.merit + prior.cost(point.p), trial.merit + prior.cost(trial.p)
-        closes = limits.CLOSED < point.gap and trial.gap < limits.CLOSING * point.gap
+        closed = 1 - share * (1 - limits.CLOSING)
+        closes = limits.CLOSED < point.gap and trial.gap < closed * point.gap
         if np.isfinite(after) and (closes or after < before + limits.ROUNDING * abs(before)):
             gained, is_closed = before - after, max(point.gap, trial.gap) < limits.CLOSED
             point, damping = trial, max(damping * 0.1, limits.LEAST_DAMPING)
+            share = min(1.0, 2 * share)
             if gained < tolerance and is_closed:
                 converged = True
                 break
         else:
+            if damping > limits.SHORTENED and not trial.gap < point.gap:
+                share /= 2  # constants hardly move, so it is the states that move too far
             damping = max(damping * 10, limits.FIRST_DAMPING)
             if damping > limits.LARGEST_DAMPING:
                 break
@@ -185,8 +189,9 @@ class _Lifted:
         point: _Point,
         step: Float[np.ndarray, " P"],
         moves: Float[np.ndarray, "n B"],
+        share: float,
     ) -> tuple[Float[np.ndarray, " P"], Float[np.ndarray, "T n B"]]:
-        """Constants and states after a step, which is shortened where states would move far."""
+        """Constants and states after this share of a step, or less where states would move far."""
         change = point.normal.states - point.states
         for group, by in zip(self._groups, point.by, strict=True):
             own = moves[:, group].T
@@ -196,5 +201,5 @@ class _Lifted:
             change[:, :, group] += np.moveaxis(moved, 0, 2)
         change = np.where(np.isfinite(change), change, 0.0)
         far = np.sqrt(np.mean((change / self._problem.sizes[:, None]) ** 2, axis=(0, 1)))
-        share = min(1.0, limits.LONGEST_MOVE / max(float(np.quantile(far, 0.9)), 1e-300))
+        share = min(share, limits.LONGEST_MOVE / max(float(np.quantile(far, 0.9)), 1e-300))
         return point.p + share * step, point.states + share * change

@@ -48,6 +48,9 @@ GAP_WEIGHT = 0.1
 step closes small gaps."""
 CLOSING = 0.5
 """A step that closes gaps to this share is accepted, though trajectories without gaps fit worse."""
+SHORTENED = 0.1
+"""Damping, dimensionless, from which on steps that open gaps are shortened as well: the constants
+hardly move then, and the states themselves move beyond where the linearization holds."""
 LONGEST_MOVE = 0.3
 """Standard deviations of a state. A step that moves most segments further is shortened."""
 ROUNDING = 1e-9
@@ -67,6 +70,11 @@ MAX_PROPOSALS = 4
 """Sets matched per linearization."""
 MAX_TRIALS = 12
 """Sets matched per segment length."""
+RIVAL = 10.0
+"""Nats. Sets this close to the best one on short segments are tried again on longer ones: with few
+rows, terms that explain short segments equally well differ by less than this."""
+MAX_RIVALS = 3
+"""Sets that are tried again."""
 HOT = 5.0
 """Dimensionless. A second, smaller set is proposed at this multiple of the temperature."""
 SEARCH_EFFORT = Effort(

@@ -33,10 +33,13 @@ class Stage(NamedTuple):
 
 
 def lengths(problem: Problem, effort: Effort) -> list[int]:
-    """4, 10, 25, ... steps, the last one the longest run's."""
+    """4, 10, 25, ... steps, the last one the longest run's; more of them where samples are dense
+    beside the motion."""
     longest = int(problem.data.run_lengths.max()) - 1
-    last = min(longest, limits.LENGTH_WEIGHTS if problem.constants.weighted else effort.longest)
-    found, length = [], float(effort.first)
+    last = limits.LENGTH_WEIGHTS if problem.constants.weighted else effort.longest
+    density = problem.data.plan.oversampling
+    last = min(longest, round(density * last))
+    found, length = [], density * effort.first
     while length < 0.7 * last:
         found.append(round(length))
         length *= effort.growth

@@ -1,6 +1,6 @@
 """Which terms: sets that linearized trajectories propose, judged by the trajectories they make."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, final
 
@@ -77,6 +77,15 @@ class _Trial(NamedTuple):
 
 
 @final
+class _Tried(NamedTuple):
+    """A set of terms, its score (infinite where it cannot be followed), and its field."""
+
+    support: Bool[np.ndarray, "c K"]
+    score: float
+    field: HybridField
+
+
+@final
 class _Search:
     """A search for terms on one set of runs."""
 
@@ -109,7 +118,7 @@ class _Search:
         self._rows = np.full(data.n_states, float(data.n_samples))
         self._coloured: Noise | None = None
         self._centered: CenteredTerms | None = None
-        self._tried: list[tuple[Bool[np.ndarray, "c K"], float]] = []  # sets, and their scores
+        self._tried: list[_Tried] = []  # sets that were matched on segments of this length
 
     @property
     def _excess(self) -> float:
@@ -123,17 +132,20 @@ class _Search:
         best: _Trial | None = None
         states = self._smoothed
         quadratic: tuple[Problem, Quadratic] | None = None
+        rivals: list[HybridField] = []
         for length in lengths(self._problem(self.field, None), limits.SEARCH_EFFORT):
+            self._tried = []
             if best is None:
-                trials = [self._trial(field, length, states) for field in self._first_fields()]
-                trial = _best(trials)
+                fields = self._first_fields()
+                trial = _best([self._try(field, length, states) for field in fields])
             elif self._errors_grow(best, length, states):
                 break
             else:
-                trial = self._trial(best.field, length, states, best.stage)
+                trial = self._try(best.field, length, states, best.stage)
             if trial is None:
                 break
-            trial, quadratic = self._improved(trial, states)
+            trial, quadratic = self._improved(trial, states, rivals)
+            rivals = self._rivals(trial)
             best, states = trial, self._states_of(trial, states)
             if trial.misfit > limits.FOLLOWED:
                 break
@@ -152,30 +164,49 @@ class _Search:
         )
 
     def _improved(
-        self, best: _Trial, states: Float[np.ndarray, "N n"]
+        self, best: _Trial, states: Float[np.ndarray, "N n"], rivals: Sequence[HybridField]
     ) -> tuple[_Trial, tuple[Problem, Quadratic] | None]:
-        """The best model on segments of this length, and the last linearization."""
-        seen = {best.support.tobytes()}
-        self._tried = []
+        """The best model on segments of this length, and the last linearization. Where that has no
+        better proposal, the `rivals` of shorter segments are tried again."""
         while True:
             found = self._linearized(best)
             if found is None or len(self._tried) >= limits.MAX_TRIALS:
                 return best, found
             better = None
-            for field in self._proposals(best, *found):
-                support = np.asarray(field.coefficients) != 0
-                if support.tobytes() in seen:
+            for field in (*self._proposals(best, *found), *rivals):
+                if self._was_tried(field):
                     continue
-                seen.add(support.tobytes())
                 length = best.stage.length
-                trial = self._trial(field, length, self._states_of(best, states), best.stage)
-                self._tried.append((support, np.inf if trial is None else trial.score))
+                trial = self._try(field, length, self._states_of(best, states), best.stage)
                 if trial is not None and trial.score < best.score:
                     better = trial
                     break
             if better is None:
                 return best, found
             best = better
+
+    def _try(
+        self,
+        field: HybridField,
+        length: int,
+        states: Float[np.ndarray, "N n"],
+        before: Stage | None = None,
+    ) -> _Trial | None:
+        """The trial of a set of terms, which is remembered."""
+        trial = self._trial(field, length, states, before)
+        support = np.asarray(field.coefficients) != 0
+        score = np.inf if trial is None else trial.score
+        self._tried.append(_Tried(support, score, field if trial is None else trial.field))
+        return trial
+
+    def _was_tried(self, field: HybridField) -> bool:
+        support = np.asarray(field.coefficients) != 0
+        return any(np.array_equal(support, tried.support) for tried in self._tried)
+
+    def _rivals(self, best: _Trial) -> list[HybridField]:
+        """The sets that short segments hardly tell from the best one."""
+        near = [t for t in self._tried if best.score < t.score < best.score + limits.RIVAL]
+        return [t.field for t in sorted(near, key=lambda t: t.score)[: limits.MAX_RIVALS]]
 
     def _proposals(
         self, best: _Trial, problem: Problem, quadratic: Quadratic
@@ -226,7 +257,7 @@ class _Search:
         near = neighbours(quadratic, own, place.open, place.always)
         temperature = _temperature(quadratic)
         score, added, removed, exchanged = scores_nearby(near, own, price, temperature)
-        for support, matched in self._tried:
+        for support, matched, _ in self._tried:
             other = support[place.rows, place.columns] | place.always
             come, gone = np.flatnonzero(other & ~own), np.flatnonzero(own & ~other)
             value = score + matched - best.score
