@@ -4,14 +4,12 @@ import os
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from . import export
 from ._errors import InputError
-from ._explaining import explanation_of
-from ._explanation import Explanation
 from ._model_parts import model_params, model_parts, restore
 from ._persistence import write_model
 from ._progress import step
@@ -36,7 +34,6 @@ from ._validation import (
 )
 from .data import ChunkedDataset, Dataset
 from .diagnostics import certify
-from .explanation import Atom
 from .fitting import (
     Fit,
     Runs,
@@ -53,6 +50,10 @@ from .refinement import starting_states
 from .simulation import Inputs, Rollout, chosen_interpolation, run_inputs, simulation_inputs
 from .solvers import Training
 from .summary import Summary
+
+if TYPE_CHECKING:  # imported by `explain`, which few fits are followed by
+    from ._explanation import Explanation
+    from .explanation import Atom
 
 
 class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
@@ -233,10 +234,10 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         *,
         t: Any = None,
         u: Any = None,
-        atoms: Sequence[Atom] = (),
+        atoms: "Sequence[Atom]" = (),
         functions_of_time: bool = False,
         minutes: float | None = None,
-    ) -> Explanation:
+    ) -> "Explanation":
         """What the model's library lacks.
 
         Formulas of a catalogue are sought together with the library's terms, so that coefficients
@@ -270,6 +271,8 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         ('sin(3*x0)', ["x0' = -1.000 x0 + 0.5000 sin(3*x0)"])
         """
         check_is_fitted(self)
+        from ._explaining import explanation_of
+
         return explanation_of(self, X, y, t, u, atoms, minutes, functions_of_time)
 
     def _publish(self) -> None:

@@ -3,11 +3,9 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import summary
-from .._discovering import discover
-from .._discovery import Discovery
 from .._errors import DataWarning
 from .._files import atomic_write
 from .._model import AbstractModel
@@ -16,6 +14,9 @@ from ..export import equation_names
 from ..simulation import Rollout
 from ..summary import Summary
 from ._reading import in_unit_of, source_of
+
+if TYPE_CHECKING:
+    from .._discovery import Discovery
 
 REPORT = "report.html"
 PLOTS = ("forecast.png", "phase.png", "residual.png", "selection.png")
@@ -204,8 +205,10 @@ def second_order_entries(model: AbstractModel) -> dict[str, Any]:
 
 def discovered(
     runs: Dataset, library: Any, minutes: float | None, physics: Any, functions_of_time: bool
-) -> Discovery:
+) -> "Discovery":
     """Ranked models of the runs."""
+    from .._discovering import discover
+
     return discover(
         runs, library, minutes=minutes, physics=physics, functions_of_time=functions_of_time
     )

@@ -1,12 +1,10 @@
 """From a model and data to everything that a report shows."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._discovery import Discovery
-from .._explanation import Explanation
 from .._validation import in_states_of
 from ..data import Dataset
 from ..simulation import Rollout
@@ -27,6 +25,10 @@ from ._repeat import repeat_of
 from ._residual import residual_maps
 from ._slopes import slopes_of
 
+if TYPE_CHECKING:  # both bring the whole search for formulas
+    from .._discovery import Discovery
+    from .._explanation import Explanation
+
 
 def collect(
     model: Any,
@@ -34,8 +36,8 @@ def collect(
     *,
     summary: Summary | None = None,
     forecasts: Sequence[Rollout] | None = None,
-    explanation: Explanation | None = None,
-    discovery: Discovery | None = None,
+    explanation: "Explanation | None" = None,
+    discovery: "Discovery | None" = None,
     title: str | None = None,
     command: str = "",
 ) -> ReportData:

@@ -1,17 +1,19 @@
 """The model that proposals were made for, beside the one that accepted some of them."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._explanation import Explanation
 from ..data import Dataset
 from ..summary import EquationScore, Summary
 from ..summary._words import percent
 from ._data import Earlier
 from ._pieces import verdict_word
 
+if TYPE_CHECKING:  # brings the whole search for formulas
+    from .._explanation import Explanation
+
 
 def earlier_of(
-    model: Any, found: Explanation | None, data: Dataset | None, summary: Summary
+    model: Any, found: "Explanation | None", data: Dataset | None, summary: Summary
 ) -> Earlier | None:
     """The explained model, where the report is about another one that was made from it."""
     if found is None or found.model is model:

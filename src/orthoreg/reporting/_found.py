@@ -1,16 +1,18 @@
 """What a search found: proposals for what a library lacks, and ranked models."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._discovery import Discovery
-from .._explanation import Explanation
 from ..summary._words import interval
 from ._data import ProposalView, RankedModel
+
+if TYPE_CHECKING:  # both bring the whole search for formulas
+    from .._discovery import Discovery
+    from .._explanation import Explanation
 
 _MOVED = 0.01  # of a coefficient: a smaller change is none
 
 
-def proposals_of(found: Explanation, model: Any) -> tuple[ProposalView, ...]:
+def proposals_of(found: "Explanation", model: Any) -> tuple[ProposalView, ...]:
     """The proposals with their evidence in words, and whether the model accepted them."""
     accepted = {(one["equation"], one["formula"]) for one in model.accepted_}
     result = []
@@ -36,7 +38,7 @@ def proposals_of(found: Explanation, model: Any) -> tuple[ProposalView, ...]:
     return tuple(result)
 
 
-def ranking_of(found: Discovery) -> tuple[RankedModel, ...]:
+def ranking_of(found: "Discovery") -> tuple[RankedModel, ...]:
     """The models, best first."""
     return tuple(
         RankedModel(

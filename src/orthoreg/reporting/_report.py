@@ -3,11 +3,9 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._discovery import Discovery
 from .._errors import InputError
-from .._explanation import Explanation
 from .._files import atomic_write
 from .._model import AbstractModel
 from .._scikit import check_is_fitted
@@ -18,6 +16,10 @@ from ..simulation import Rollout
 from ..summary import Summary
 from ._collect import collect
 from ._page import render
+
+if TYPE_CHECKING:  # both bring the whole search for formulas
+    from .._discovery import Discovery
+    from .._explanation import Explanation
 
 
 @one_thread()
@@ -33,8 +35,8 @@ def report(
     *,
     t: Any = None,
     u: Any = None,
-    explanation: Explanation | None = None,
-    discovery: Discovery | None = None,
+    explanation: "Explanation | None" = None,
+    discovery: "Discovery | None" = None,
     summary: Summary | None = None,
     forecasts: Sequence[Rollout] | None = None,
     title: str | None = None,
