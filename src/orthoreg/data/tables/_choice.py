@@ -20,9 +20,12 @@ _KNOWN = re.compile(
 
 def name_and_unit(header: str) -> tuple[str, str | None]:
     """'theta [rad]', 'v (m/s)' and 't / s' as name and unit; None where there is none."""
-    found = _WITH_UNIT.fullmatch(header.strip())
+    header = header.strip()
+    # most cells have no sign of a unit; the pattern would take ten times longer to find out
+    has_sign = "[" in header or "(" in header or "/" in header
+    found = _WITH_UNIT.fullmatch(header) if has_sign else None
     if found is None:
-        return header.strip(), None
+        return header, None
     name, unit = (part for part in found.groups() if part is not None)
     return name.strip(), None if unit.strip() in _NO_UNIT else unit.strip()
 
