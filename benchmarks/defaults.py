@@ -20,8 +20,8 @@ from orthoreg.moments import Moments, gather
 from orthoreg.selection import (
     AbstractSelection,
     SelectionResult,
+    _limits,
     _selection,
-    _splits,
     short_sines,
 )
 from orthoreg.solvers import Task, fold_moments
@@ -217,14 +217,14 @@ def _chosen(choice: Choice, recipe: Recipe, rows: Rows) -> tuple[Task, Selection
         recipe = replace(recipe, library_is_default=False)
     with ExitStack() as stack:
         if choice.floor is not None:
-            stack.enter_context(mock.patch.object(_selection, "NEGLIGIBLE", choice.floor))
+            stack.enter_context(mock.patch.object(_limits, "NEGLIGIBLE_ERROR", choice.floor))
         if choice.compare_with_best:
             stack.enter_context(
                 mock.patch.object(_selection, "one_standard_error_choice", _as_good_as_the_best)
             )
         if choice.most_cancellation is not None:
             limit = choice.most_cancellation
-            stack.enter_context(mock.patch.object(_splits, "_MOST_CANCELLATION", limit))
+            stack.enter_context(mock.patch.object(_limits, "MAX_CANCELLATION", limit))
         return choose_terms(recipe, task)
 
 

@@ -98,7 +98,7 @@ def test_a_beam_finds_what_all_supports_contain(swings, monkeypatch):
     features = features_of(swings)
     rule = og.Extrapolation()
     everything = select(rule, features, swings)
-    monkeypatch.setattr("orthoreg.selection._search._MOST_EXHAUSTIVE", 1)
+    monkeypatch.setattr("orthoreg.selection._limits.MAX_EXHAUSTIVE", 1)
     beam = select(rule, features, swings)
     assert_array_equal(beam.support, everything.support)
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import orthoreg as og
-from orthoreg.selection import _selection
+from orthoreg.selection import _limits
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-2, 2, (600, 4))
@@ -27,7 +27,7 @@ def test_the_choice_does_not_depend_on_whether_equations_choose_apart(selection,
     together = model.fit(X, Y)
     support, coefficients = together.support_, together.coefficients_
     probability = og.bootstrap(together, resamples=50).probability
-    monkeypatch.setattr(_selection, "_MANY_TERMS", 3)
+    monkeypatch.setattr(_limits, "MAX_TERMS_JOINT", 3)
     apart = model.fit(X, Y)
     assert_array_equal(apart.support_, support)
     assert_allclose(apart.coefficients_, coefficients, rtol=1e-10, atol=1e-12)

@@ -63,7 +63,7 @@ def test_errors_of_a_grown_support_are_those_of_the_support_with_one_more(
     rest = np.setdiff1d(terms, support)
     grown = parts.grown_errors(support, rest, equation)
     together = np.stack([np.sort(np.append(support, term)) for term in rest])
-    with mock.patch("orthoreg.selection._splits._MOST_CANCELLATION", np.inf):
+    with mock.patch("orthoreg.selection._limits.MAX_CANCELLATION", np.inf):
         _, outer = parts.errors(together, equation)  # those that cancel as well, as they are
     assert grown.shape == outer.shape == (len(rest), len(parts.inner))
     assert_allclose(grown, outer, rtol=1e-6, atol=1e-9)

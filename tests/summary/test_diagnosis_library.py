@@ -8,7 +8,8 @@ import orthoreg as og
 from orthoreg.data import Rows, folds
 from orthoreg.libraries import bind, parse_library
 from orthoreg.summary._held_out import held_out_errors
-from orthoreg.summary._observations import FOLDS, of_samples
+from orthoreg.summary._limits import FOLDS
+from orthoreg.summary._observations import of_samples
 from orthoreg.summary.diagnoses import larger_library
 from orthoreg.summary.diagnoses._larger_library import candidates, library_text
 

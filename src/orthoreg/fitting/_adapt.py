@@ -13,10 +13,7 @@ from ..moments import Moments, gather
 from ..physics import Knowledge
 from ..quadratic import Bounds, Equalities, QuadraticProblem, coupled
 from ..solvers import EquationFit, FitResult, Regularization, dependences, scales
-
-_STRETCHES = 5
-_UNEXCITED = 1e-12  # of the largest eigenvalue: rounding
-_SPREADS = np.append(0.0, np.logspace(-4, 0, 161))  # tau, relative to the largest change
+from . import _limits as limits
 
 
 def adapt(field: HybridField, rows: AnyRows, knowledge: Knowledge | None = None) -> FitResult:
@@ -72,7 +69,7 @@ def describe(field: HybridField, rows: AnyRows) -> FitResult:
 
 
 def _moments(field: HybridField, rows: AnyRows) -> list[Moments]:
-    count = min(_STRETCHES, len(rows))
+    count = min(limits.ADAPT_STRETCHES, len(rows))
     gathered = gather(
         field.features, field.neural, rows, folds=count, fold_of_row=fold_rule(rows, count)
     )
@@ -126,7 +123,7 @@ def _relative_changes(
     rows are not independent. tau makes the data most probable.
     """
     values, axes = np.linalg.eigh(grams.sum(axis=0))
-    excited = values > _UNEXCITED * values.max(initial=0.0)
+    excited = values > limits.UNEXCITED_EIGENVALUE * values.max(initial=0.0)
     d, axes = values[excited], axes[:, excited]
     z = axes.T @ scores.sum(axis=0)
     stretches, rank = len(scores), len(d)
@@ -135,7 +132,7 @@ def _relative_changes(
     leftover = (scores - np.einsum("skl,l->sk", grams, axes @ (z / d))) @ axes
     noise = (leftover**2 / d).sum() / rank * stretches / (stretches - 1) * count / (count - rank)
     noise = max(noise, np.finfo(float).eps ** 2 * values.sum())
-    variances = (_SPREADS * np.abs(z / d).max()) ** 2
+    variances = (limits.CHANGE_SCALES * np.abs(z / d).max()) ** 2
     spread = np.outer(variances, d) + noise
     surprise = (np.log(spread) + z**2 / (d * spread)).sum(axis=1)
     best = variances[int(surprise.argmin())]

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 from ..libraries import sine_argument, variables_of
 from ..selection import SelectionResult, short_sines
 from ..solvers import Task
-from ._limits import EXPLAINED_NOISE, EXPLAINED_SHARE, PREFERRED, TURN_TOLERANCE
+from . import _limits as limits
 
 ANGLE_NAMES = frozenset(
     "theta phi psi alpha beta gamma angle phase pitch roll yaw heading azimuth bearing tilt "
@@ -26,9 +26,7 @@ _RATES = frozenset("dot ddot d dt rate velocity vel speed acc acceleration".spli
 _RADIANS = frozenset({"rad", "radian", "radians"})
 
 
-def is_angle(
-    name: str, unit: str, low: float, high: float, tolerance: float = TURN_TOLERANCE
-) -> bool:
+def is_angle(name: str, unit: str, low: float, high: float, tolerance: float | None = None) -> bool:
     """Return whether a column is an angle in radians: by its unit, by its name, or because its
     values fill exactly one turn, from -pi to pi or from 0 to 2 pi."""
     if unit:
@@ -36,6 +34,7 @@ def is_angle(
     words = [word for word in re.split(r"[\W\d_]+", name.lower()) if word]
     if any(word in ANGLE_NAMES for word in words) and not any(word in _RATES for word in words):
         return True
+    tolerance = limits.TURN_TOLERANCE if tolerance is None else tolerance
     turn = 2 * math.pi
     begins = min(abs(low), abs(low + math.pi)) < tolerance * turn
     return begins and abs(high - low - turn) < tolerance * turn
@@ -55,7 +54,7 @@ def choose_default_terms(
     if not plain.paths or not full.paths:  # a selection without errors that could be compared
         return full, short
     with_sines, without = _errors(full), _errors(plain)
-    needed = _is_explained(full) & (with_sines < PREFERRED * without)
+    needed = _is_explained(full) & (with_sines < limits.PREFERRED * without)
     # at no cost in terms, sines need only be better
     needed |= _sines_replace(task, full, plain, doubtful) & (with_sines < without)
     variables = _variables(task, np.any(full.support[needed] & doubtful, axis=0))
@@ -115,4 +114,4 @@ def _is_explained(selection: SelectionResult) -> Bool[np.ndarray, " c"]:
     if selection.evidence is not None:
         cells = selection.evidence.cells
         noise = cells.target_mse / np.maximum(cells.all.yy, 1e-300)
-    return _errors(selection) < (1 + EXPLAINED_NOISE) * noise + EXPLAINED_SHARE
+    return _errors(selection) < (1 + limits.EXPLAINED_NOISE) * noise + limits.EXPLAINED_SHARE

@@ -8,10 +8,7 @@ from .._errors import DataWarning
 from ..moments import Moments, gather, no_basis
 from ..quadratic import QuadraticProblem, independent_terms
 from ..solvers import Solution, Task, squared_error
-
-_FAR = 0.25  # of the target's square that a given equation may leave
-_SEEN = 0.01  # the same of a fit with a symmetry
-_BETTER = 0.25  # of that, what the library without it leaves
+from . import _limits as limits
 
 
 def warn_of_contradictions(task: Task, solution: Solution) -> None:
@@ -34,14 +31,16 @@ def warn_of_contradictions(task: Task, solution: Solution) -> None:
         if c in known.complete:
             w = known.low[c] if c in known.given_equations else solution.coefficients[c]
             left = squared_error(library, c, np.asarray(w), np.zeros(0)) / size - untrained
-            if left > _FAR and free < _BETTER * left:
+            is_better = free < limits.CONTRADICTION_LIBRARY_RATIO * left
+            if left > limits.CONTRADICTED_EQUATION and is_better:
                 _warn(f"the given equation of '{name}'", name, left, free,
                       "Check its signs and units.")  # fmt: skip
         elif symmetric:
             left = squared_error(moments, c, fit.w - fit.p, fit.v) / float(moments.yy[c])
             left -= untrained
             noise = float(task.observed.target_mse[c]) / size
-            if left > max(_SEEN, 4 * noise) and free < _BETTER * left:
+            is_better = free < limits.CONTRADICTION_LIBRARY_RATIO * left
+            if left > max(limits.CONTRADICTED_SYMMETRY, 4 * noise) and is_better:
                 _warn("the symmetry", name, left, free, "Leave it out, or check the columns.")
 
 

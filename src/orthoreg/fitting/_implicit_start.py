@@ -8,9 +8,7 @@ from jaxtyping import Float
 from ..data import Rows, thinned
 from ..libraries import FeatureMap
 from ..physics import Implicit
-
-_MOST_ROWS = 4000
-_ROUNDS = 3  # each with the sizes of the equations' errors that the last one left
+from . import _limits as limits
 
 
 def implicit_starts(
@@ -32,7 +30,7 @@ def _start(
 ) -> dict[str, float]:
     from scipy.optimize import least_squares
 
-    names, chosen = list(system.constants), thinned(rows, _MOST_ROWS)
+    names, chosen = list(system.constants), thinned(rows, limits.MAX_ROWS_PARAMETERS)
     summands = system.summands()
     count = len(system.equations)
     terms = tuple(dict.fromkeys(one.part.term for one in summands))
@@ -56,7 +54,7 @@ def _start(
     low, high = np.array([bounds.get(name, (-np.inf, np.inf)) for name in names]).reshape(-1, 2).T
     values = np.clip(np.ones(len(names)), low, high)
     sizes = np.ones(count)
-    for _ in range(_ROUNDS if names else 0):
+    for _ in range(limits.IMPLICIT_ROUNDS if names else 0):
         tried = least_squares(
             lambda p, sizes=sizes: (errors(p) / sizes[:, None]).ravel(), values,
             bounds=(low, high), x_scale="jac", max_nfev=50,

@@ -16,15 +16,8 @@ from .._typing import Mask
 from ..data import AnyRows
 from ..libraries import FeatureMap, parameters_of, sine_arguments, variables_of
 from ..physics import Group, Knowledge
+from . import _limits as limits
 from ._implicit_start import implicit_starts
-
-_MOST_ROWS = 4000
-_MULTIPLES = (0.03, 0.1, 0.3, 0.6, 1.0, 1.7, 3.0, 10.0, 30.0)
-_MOST_TURNS = 240  # quarters of them, over the range of a variable
-_SWEEPS = 2
-_STARTS = 3
-_CUTOFF = 1e-11  # singular values below this share of the largest count as zero
-_NOT_FINITE = 1e6  # left in each row, of targets of size one, where a term is not finite
 
 
 def estimate_parameters(
@@ -61,11 +54,11 @@ def estimate_parameters(
     if free_to_search.any():
         starts += _searched(problem, values, grids, free_to_search)
     best, least = values, np.inf
-    for start in starts[:_STARTS]:
+    for start in starts[: limits.MAX_STARTS]:
         found, error = _polished(problem, start, free, low, high)
         if error < least:
             best, least = found, error
-    if least >= _NOT_FINITE**2:
+    if least >= limits.NOT_FINITE_RESIDUAL**2:
         raise InputError(
             f"The terms {[features.names[k] for k in problem.terms]} are not finite on the data "
             f"for any value tried of {', '.join(features.parameters)}. Give bounds, as in "
@@ -89,7 +82,7 @@ class Projection:
         self.groups += [_alone(c, support[c]) for c in sorted(equations - coupled)]
         self.count = sum(len(group.equations) for group in self.groups)
         self.used = frozenset().union(*(parameters_of(features.terms[k]) for k in self.terms))
-        self.rows = rows.some(_MOST_ROWS)
+        self.rows = rows.some(limits.MAX_ROWS_PARAMETERS)
         self._every = np.arange(len(self.rows))
         size = np.sqrt(np.mean(self.rows.targets**2, axis=0))
         self.sizes = np.where(size > 0, size, 1.0)
@@ -111,14 +104,14 @@ class Projection:
             used = (group.atoms != 0).any(axis=(0, 2)) | group.offset.any(axis=0)
             columns = np.where(used, phi, 0.0)
             if not np.isfinite(columns).all():
-                return np.full(self.count * len(self.rows), _NOT_FINITE)
+                return np.full(self.count * len(self.rows), limits.NOT_FINITE_RESIDUAL)
             given = columns @ group.offset.T  # (M, g)
             target = (self.targets[:, own] - given / self.sizes[own]).T.ravel()
             moves = group.atoms / self.sizes[own][:, None, None]
             matrix = np.concatenate([columns @ move for move in moves])
             size = np.sqrt(np.mean(matrix**2, axis=0))
             scaled = matrix / np.where(size > 0, size, 1.0)
-            w = np.linalg.lstsq(scaled, target, rcond=_CUTOFF)[0]
+            w = np.linalg.lstsq(scaled, target, rcond=limits.SINGULAR_CUTOFF)[0]
             left.append(target - scaled @ w)
         return np.concatenate(left)
 
@@ -148,7 +141,7 @@ def _grid(
     extent = rows.extent
     sizes = [float(np.hypot(extent.mean[v], extent.spread[v])) for v in beside]
     units = [1.0, *sizes, *(1 / size for size in sizes if size > 0)]
-    positive = np.outer(units, _MULTIPLES).ravel()
+    positive = np.outer(units, limits.GRID_MULTIPLES).ravel()
     values = np.concatenate([positive, -positive, *_frequencies(features, rows, name)])
     if np.isfinite(low) and np.isfinite(high):
         values = np.append(values, np.linspace(low, high, 11)[1:-1])
@@ -169,7 +162,9 @@ def _frequencies(features: FeatureMap, rows: AnyRows, name: str) -> list[Float[n
         if name in parameters_of(argument)
         for v in variables_of(argument)
     }
-    return [np.arange(1, _MOST_TURNS) * (np.pi / 2 / span) for span in spans if span > 0]
+    return [
+        np.arange(1, limits.MAX_QUARTER_TURNS) * (np.pi / 2 / span) for span in spans if span > 0
+    ]
 
 
 def _searched(
@@ -180,7 +175,7 @@ def _searched(
 ) -> list[np.ndarray]:
     """Good starts, best first: each parameter over its grid in turn, the others held."""
     tried: dict[tuple[float, ...], float] = {}
-    for _ in range(_SWEEPS if free.sum() > 1 else 1):
+    for _ in range(limits.GRID_SWEEPS if free.sum() > 1 else 1):
         for place in np.flatnonzero(free):
             for value in grids[place]:
                 point = values.copy()

@@ -20,14 +20,11 @@ from ..physics import Knowledge, Symmetries, basis_of, bind_physics, symmetric_b
 from ..refinement import Refinement, Uncertainty
 from ..selection import SelectionResult
 from ..solvers import Solution, Task, Training, hold
+from . import _limits as limits
 from ._angles import choose_default_terms
 from ._contradictions import warn_of_contradictions
 from ._parameters import estimate_parameters
 from ._recipe import Recipe
-
-_SAMPLED = 2**17  # rows that the scale of a symmetric residual is measured on
-_BITS = 33  # of numbers that must not show in which order they were added up
-_PARTS = 5  # of the data, each of which the gate looks at as if it had not been measured
 
 
 @final
@@ -128,14 +125,15 @@ def residual_basis(
         mean, spread = (_rounded(values) for values in (extent.mean, extent.spread))
         basis = recipe.augmentation.init(mean, spread, rng=rng)
         return basis.mask_inputs(unseen)
-    basis = symmetric_basis(recipe.augmentation, symmetries, observed.some(_SAMPLED).points, rng)
+    some = observed.some(limits.MAX_ROWS_SYMMETRIC_SCALE)
+    basis = symmetric_basis(recipe.augmentation, symmetries, some.points, rng)
     return basis.mask_inputs(unseen)
 
 
 def _rounded(values: Float[np.ndarray, " V"]) -> Float[np.ndarray, " V"]:
     """The values to ten digits, in whatever unit that differs by a power of two."""
     share, power = np.frexp(values)
-    return np.ldexp(np.round(np.ldexp(share, _BITS)), power - _BITS)
+    return np.ldexp(np.round(np.ldexp(share, limits.SCALE_BITS)), power - limits.SCALE_BITS)
 
 
 def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | None]:
@@ -237,7 +235,7 @@ def _region(gate: Gate, task: Task, field: HybridField) -> Region:
     if clock is not None or turn.any():
         extent = observed.total(lambda rows: Extent.of(places(rows)))
     some = observed.some(SEARCHED)
-    parts = folds(some, _PARTS)[some.row_of_point()]
+    parts = folds(some, limits.GATE_PARTS)[some.row_of_point()]
     region = gate.region(
         extent, places(some), parts, lambda f: max(observed.each(lambda rows: f(places(rows)))),
         field.neural,

@@ -14,11 +14,9 @@ from ..moments import gather_partitioned
 from ..physics import Knowledge
 from ..refinement import Constants, Uncertainty
 from ..selection import Evidence
+from . import _limits as limits
 from ._recipe import Recipe
 from ._route import Fit, knowledge_of
-
-_FEWEST_GROUPS = 3  # runs, or stretches of them, from whose differences errors are estimated
-_ROUNDING = 1e-13  # dimensionless: a share of the curvature that is rounding error
 
 
 def with_row_uncertainty(recipe: Recipe, fit: Fit, observed: AnyRows) -> Fit:
@@ -60,7 +58,7 @@ def row_uncertainty(
         return None
     moments = _Moments(field, constants, rows, evidence)
     H, scores = moments.normal_equations()
-    if len(H) < _FEWEST_GROUPS:
+    if len(H) < limits.MIN_GROUPS:
         return None
     change = _left_out(H, scores)
     moves = change - change.mean(axis=0)
@@ -160,7 +158,9 @@ class _Moments:
             used = constants.rows[constants.mixing[:, place] != 0]
             largest[place] = np.sqrt(error[used].max(initial=0.0))
         scale = np.sqrt(np.where(np.diag(H) > 0, np.diag(H), 1.0))
-        inverse = np.linalg.pinv(H / np.outer(scale, scale), _ROUNDING, hermitian=True)
+        inverse = np.linalg.pinv(
+            H / np.outer(scale, scale), limits.CURVATURE_ROUNDING, hermitian=True
+        )
         reach = 0.5 * largest / scale
         return inverse * np.outer(reach, reach)
 
@@ -180,5 +180,5 @@ def _solved(
     diagonal = np.diagonal(H, axis1=1, axis2=2)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = H / (scale[:, :, None] * scale[:, None, :])
-    inverse = np.linalg.pinv(scaled, _ROUNDING, hermitian=True)
+    inverse = np.linalg.pinv(scaled, limits.CURVATURE_ROUNDING, hermitian=True)
     return (inverse @ (right / scale)[..., None])[..., 0] / scale

@@ -23,19 +23,10 @@ from ..refinement import (
     forecast_error,
     refine,
 )
+from . import _limits as limits
 from ._adapt import describe
 from ._recipe import Recipe
 from ._route import Fit, finish, fit, knowledge_of, prepare
-
-_HELD_OUT = 0.25
-_MOST_ROWS = 20_000  # that a residual is tried on
-_FEWEST_ROWS = 40
-_NO_WORSE = 1.02  # of the error without a residual, with one that stays
-_BETTER = 0.98  # where the rows are noisy, which a residual may have learned
-_NEARLY = (
-    4.0  # times the noise variance: a misfit with which trajectories still say what constants are
-)
-_LOST = 0.7  # standard deviations: forecasts that tell nothing
 
 
 @final
@@ -141,7 +132,7 @@ def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match |
     if found is None or found.leaves_noise:
         return found
     all_given = len({*known.complete, *runs.data.given_rates}) == len(alone.features.mask)
-    matched = all_given or found.misfit < _NEARLY
+    matched = all_given or found.misfit < limits.MAX_MISFIT_MATCHED
     return replace(found, field=alone, inclusion=None) if matched else None
 
 
@@ -159,8 +150,8 @@ def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs, noisy: bo
     residual that the other rows give, and better where rows are noisy. Where the rows are too few
     to tell, a residual of clean ones stays."""
     data = _some(runs.data)
-    held = held_out_rows(_plain_rows(data), _HELD_OUT)
-    if min(held.sum(), (~held).sum()) < _FEWEST_ROWS:
+    held = held_out_rows(_plain_rows(data), limits.RESIDUAL_HELD_OUT_SHARE)
+    if min(held.sum(), (~held).sum()) < limits.MIN_ROWS_RESIDUAL_TEST:
         return not noisy
     rest, unseen = data.only(~held), data.only(held)
     observed = runs.loss.observe(rest)
@@ -173,8 +164,8 @@ def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs, noisy: bo
     tried = finish(recipe, task, solution, None).field
     alone = forecast_error(tried.without_residual(), unseen, runs.interpolation)
     both = forecast_error(tried, unseen, runs.interpolation)
-    most = _BETTER if noisy else _NO_WORSE
-    return both <= most * alone or min(both, alone) > _LOST
+    most = limits.RESIDUAL_ERROR_RATIO_NOISY if noisy else limits.RESIDUAL_ERROR_RATIO
+    return both <= most * alone or min(both, alone) > limits.LOST_FORECAST_ERROR
 
 
 def _plain_rows(data: Dataset) -> Rows:
@@ -184,7 +175,7 @@ def _plain_rows(data: Dataset) -> Rows:
 
 def _some(data: Dataset) -> Dataset:
     """So many rows as are needed: whole runs, or the end of a single one."""
-    some = data.sample.some_runs(_MOST_ROWS, 2)
+    some = data.sample.some_runs(limits.MAX_ROWS_RESIDUAL_TEST, 2)
     if some.n_runs > 1:
         return some
-    return some.only(np.arange(some.n_samples) >= some.n_samples - _MOST_ROWS)
+    return some.only(np.arange(some.n_samples) >= some.n_samples - limits.MAX_ROWS_RESIDUAL_TEST)

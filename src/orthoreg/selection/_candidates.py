@@ -7,20 +7,20 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..libraries import evaluate, parameters_of, sine_argument
-
-LEAST_PERIOD = 0.25
-"""The share of a period that a column must cover for its sine and cosine to be candidates."""
+from . import _limits as limits
 
 
 def short_sines(
-    features: Any, range_of: Float[np.ndarray, "2 V"], share: float = LEAST_PERIOD
+    features: Any, range_of: Float[np.ndarray, "2 V"], share: float | None = None
 ) -> Bool[np.ndarray, " K"]:
-    """The sines and cosines whose argument covers less than `share` of a period on the data.
+    """The sines and cosines whose argument covers less than `share` of a period on the data, by
+    default `MIN_PERIOD_SHARE`.
 
     There sin(x) is x and a little of x**3, and the data say next to nothing of an angle. The
     families' arguments are multiples of one variable, which `range_of` gives the ends of. A term
     with a parameter was written down by somebody, and stays.
     """
+    share = limits.MIN_PERIOD_SHARE if share is None else share
     short = np.zeros(len(features.terms), dtype=bool)
     for k, term in enumerate(features.terms):
         argument = sine_argument(term)

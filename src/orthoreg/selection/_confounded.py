@@ -7,13 +7,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..moments import PartitionedMoments
+from . import _limits as limits
 from ._result import Evidence, SelectionResult
 from ._selection import candidate_terms, error_floor, one_standard_error_choice
 from ._splits import Splits, least_squares, splits, squared_errors
-
-_CONFOUNDED = 0.99  # correlation of two terms, once the other terms are taken out of both
-_STEPS = np.linspace(-3.0, 3.0, 61)  # multiples of the largest distance from the mean
-_TELLING = 0.1  # of the target's size, as is the error of the fit: a difference beyond both tells
 
 
 @final
@@ -52,7 +49,7 @@ def confounded_pairs(
                 w = least_squares(parts.all, terms[None], parts.target(c))
                 error = max(error, squared_errors(parts.all, terms[None], parts.target(c), w)[0, 0])
                 difference[terms] += sign * w[0, 0] / feature_scale[terms]
-            telling = max(_TELLING, float(np.sqrt(error)))
+            telling = max(limits.TELLING_DIFFERENCE, float(np.sqrt(error)))
             place = _parting(features, difference, telling, evidence.span)
             advice = _advice(features.names[term], features.names[other], place)
             found.append(ConfoundedPair(c, int(term), int(other), float(correlation), advice))
@@ -75,7 +72,7 @@ def _swaps(
         rest = chosen[chosen != term]
         for other in np.setdiff1d(candidate_terms(cells.all, allowed), chosen):
             correlation = _partial_correlation(A, int(term), int(other), rest)
-            if abs(correlation) < _CONFOUNDED:
+            if abs(correlation) < limits.CONFOUNDED_CORRELATION:
                 continue
             swapped = np.sort(np.append(rest, other))
             _, outer = parts.errors(swapped[None], equation)
@@ -113,16 +110,17 @@ def _parting(
     mean, low, high = span
     extent = np.maximum(high - mean, mean - low)
     best, nearest = None, np.inf
+    steps = limits.EXTRAPOLATION_STEPS
     for v, name in enumerate(features.variables):
-        points = np.tile(mean, (len(_STEPS), 1))
-        points[:, v] += _STEPS * extent[v]
+        points = np.tile(mean, (len(steps), 1))
+        points[:, v] += steps * extent[v]
         with np.errstate(all="ignore"):
             gap = np.abs(features(points) @ difference)
         beyond = (points[:, v] < low[v]) | (points[:, v] > high[v])
         tells = np.flatnonzero(beyond & np.isfinite(gap) & (gap > telling))
-        if len(tells) and np.abs(_STEPS[tells]).min() < nearest:
-            place = tells[np.argmin(np.abs(_STEPS[tells]))]
-            nearest = abs(_STEPS[place])
+        if len(tells) and np.abs(steps[tells]).min() < nearest:
+            place = tells[np.argmin(np.abs(steps[tells]))]
+            nearest = abs(steps[place])
             best = (name, float(points[place, v]), float(low[v]), float(high[v]))
     return best
 

@@ -11,16 +11,8 @@ from jaxtyping import Float, Int
 
 from ..moments import Moments
 from ..quadratic import QuadraticProblem, independent_terms
+from . import _limits as limits
 from ._splits import Splits
-
-_MOST_EXHAUSTIVE = 3000
-_BEAM = 10
-_CONTENDERS = 6
-_GROWN = 40  # supports of a size that are scored in full: some of them cancel
-_PATIENCE = 3  # sizes without a better score before the beam stops
-_LASSO_STEPS = 40
-_SHORTLIST = 64  # terms of which sets are made; of more, those that promise most
-_REFRESH = 30  # removals after which the inverse is computed anew
 
 
 @final
@@ -53,18 +45,20 @@ def search(
     found: list[Candidates] = []
     seeds: list[np.ndarray] | None = None
     seen, best, since = 0, np.inf, 0
-    kept = max(_BEAM, _CONTENDERS)
+    kept = max(limits.BEAM_WIDTH, limits.CONTENDERS)
     most = min(len(terms), most_terms)
     always = np.zeros(0, dtype=np.int64) if always is None else always
     for size in range(most + 1):
         seen += math.comb(len(terms), size)
-        if seen <= _MOST_EXHAUSTIVE:
+        if seen <= limits.MAX_EXHAUSTIVE:
             supports = np.array(list(itertools.combinations(terms, size)), dtype=np.int64)
             supports = supports.reshape(math.comb(len(terms), size), size)
             supports = _joined(supports, always)
         else:
             seeds = _paths(moments, terms, equation, most, always) if seeds is None else seeds
-            supports = _grown(parts, score, found[-1].supports[:_BEAM], terms, equation)
+            supports = _grown(
+                parts, score, found[-1].supports[: limits.BEAM_WIDTH], terms, equation
+            )
             own = {tuple(seed.tolist()) for seed in seeds if len(seed) == size + len(always)}
             both = own | {tuple(support) for support in supports.tolist()}
             supports = np.array(sorted(both), dtype=np.int64)
@@ -74,7 +68,7 @@ def search(
         found.append(Candidates(supports[order], inner[order], outer[order]))
         since = 0 if value[order[0]] < best else since + 1
         best = min(best, value[order[0]])
-        if seen > _MOST_EXHAUSTIVE and since >= _PATIENCE:
+        if seen > limits.MAX_EXHAUSTIVE and since >= limits.BEAM_PATIENCE:
             break
     return found
 
@@ -87,11 +81,11 @@ def shortlist(
     By a Cholesky factor that grows with them, so that it costs 64 products of the Gram matrix's
     rows and looks at no pairs.
     """
-    if len(terms) <= _SHORTLIST:
+    if len(terms) <= limits.SHORTLIST_TERMS:
         return terms
     slope, left = moments.a[terms, equation], moments.total.diagonal()[terms] / moments.count
     smallest = 1e-12 * left
-    rows = np.zeros((_SHORTLIST, len(terms)))
+    rows = np.zeros((limits.SHORTLIST_TERMS, len(terms)))
     chosen: list[int] = []
     for step, row in enumerate(rows):
         gain = np.where(left > smallest, slope**2 / np.maximum(left, 1e-300), 0.0)
@@ -118,7 +112,7 @@ def _joined(
 
 def contenders(found: list[Candidates]) -> list[Int[np.ndarray, " k"]]:
     """The best few supports of each size."""
-    return [support for one in found for support in one.supports[:_CONTENDERS]]
+    return [support for one in found for support in one.supports[: limits.CONTENDERS]]
 
 
 def _grown(
@@ -133,10 +127,10 @@ def _grown(
     for support in supports:
         rest = np.setdiff1d(terms, support)
         scores = score(parts.grown_errors(support, rest, equation))
-        for place in np.argsort(scores, kind="stable")[:_GROWN]:
+        for place in np.argsort(scores, kind="stable")[: limits.MAX_GROWN_SUPPORTS]:
             larger = tuple(sorted((*support.tolist(), int(rest[place]))))
             values[larger] = float(scores[place])
-    best = sorted(values, key=values.__getitem__)[:_GROWN]
+    best = sorted(values, key=values.__getitem__)[: limits.MAX_GROWN_SUPPORTS]
     return np.array(best, dtype=np.int64).reshape(len(best), supports.shape[1] + 1)
 
 
@@ -155,7 +149,7 @@ def _paths(
     A, a = moments.A[np.ix_(terms, terms)], moments.a[terms, equation]
     along = []
     w = np.zeros(len(terms))
-    for mu in 2 * np.abs(a).max(initial=1e-300) * np.logspace(-0.1, -5, _LASSO_STEPS):
+    for mu in 2 * np.abs(a).max(initial=1e-300) * np.logspace(-0.1, -5, limits.SEARCH_LASSO_STEPS):
         w = QuadraticProblem(A, a, float(mu)).solve(w)
         along.append(terms[np.flatnonzero(w)])
         if np.count_nonzero(w) > 3 * most:  # it will hardly come back to sets that are looked for
@@ -176,7 +170,7 @@ def elimination(
     path = [terms]
     inverse = np.zeros((0, 0))
     while len(terms):
-        if (len(path) - 1) % _REFRESH == 0:
+        if (len(path) - 1) % limits.INVERSE_REFRESH == 0:
             inverse = np.linalg.pinv(moments.A[np.ix_(terms, terms)], hermitian=True)
         w = inverse @ moments.a[terms, equation]
         out = int(np.argmin(w**2 / np.maximum(np.diag(inverse), 1e-300)))

@@ -15,15 +15,10 @@ from ..moments import Moments, PartitionedMoments, gather_partitioned
 from ..physics import Group
 from ..quadratic import independent_terms
 from ..solvers import Task
+from . import _limits as limits
 from ._result import EquationPath, Evidence, SelectionResult
 from ._search import Candidates, contenders, search, shortlist
 from ._splits import Splits, as_mask
-
-TIE = 0.1  # errors that differ by less, relatively, are as good as each other
-NEGLIGIBLE = 1e-8  # of the mean square of the target: not a reason for a term
-_MANY_TERMS = 300  # from which on each equation has a problem of its own
-_FEWEST_RUNS = 8  # whose differences tell an interval,
-_FEWEST_ROWS, _FEWEST_ROWS_IN_TIME = 20, 40  # or so many rows: neighbours in time err alike
 
 
 class AbstractSelection(abc.ABC):
@@ -55,8 +50,8 @@ def select_from_cells(
     chosen = _chosen(rule, cells, task)
     extent = rows.extent
     span = np.stack([extent.mean, extent.low, extent.high])
-    fewest = _FEWEST_ROWS if rows.times is None else _FEWEST_ROWS_IN_TIME
-    enough = rows.n_runs >= _FEWEST_RUNS or rows.n_points >= fewest
+    fewest = limits.MIN_ROWS_INTERVALS if rows.times is None else limits.MIN_ROWS_INTERVALS_IN_TIME
+    enough = rows.n_runs >= limits.MIN_RUNS_INTERVALS or rows.n_points >= fewest
     evidence = Evidence(cells, rule.held_out(cells), caution, task.support, span, enough)
     return replace(chosen, evidence=evidence, library=cells.all)
 
@@ -93,7 +88,7 @@ def _separately(
 ) -> SelectionResult:
     """The terms of each equation. Of very many terms each equation chooses among its shortlist, so
     that no matrix of all terms is made again."""
-    if cells.n_features <= _MANY_TERMS:
+    if cells.n_features <= limits.MAX_TERMS_JOINT:
         return rule.choose(cells, allowed)
     paths = []
     for equation, row in enumerate(allowed):
@@ -183,7 +178,7 @@ def smallest_good_paths(
 
 def error_floor(cells: PartitionedMoments, equation: int) -> float:
     """The relative squared error below which supports are not told apart."""
-    return max(float(cells.target_mse[equation]), NEGLIGIBLE)
+    return max(float(cells.target_mse[equation]), limits.NEGLIGIBLE_ERROR)
 
 
 def one_standard_error_choice(
@@ -199,7 +194,7 @@ def one_standard_error_choice(
     error = np.zeros(excess.shape[:-1])
     if count > 1:
         error = excess.std(axis=-1, ddof=1) / np.sqrt(count)
-    unbeaten = (excess.mean(axis=-1) <= np.maximum(error, math.log1p(TIE))).all(axis=-1)
+    unbeaten = (excess.mean(axis=-1) <= np.maximum(error, math.log1p(limits.TIE))).all(axis=-1)
     best = np.argmin(logs.mean(axis=-1), axis=-1)
     np.put_along_axis(unbeaten, best[..., None], True, axis=-1)
     of_best = np.take_along_axis(error, best[..., None, None], -1)[..., 0]

@@ -19,15 +19,10 @@ from ..solvers import (
     scales,
     squared_error,
 )
+from . import _limits as limits
 from ._result import SelectionResult
 from ._search import elimination, growth
 from ._selection import AbstractSelection
-
-_NEGLIGIBLE = 1e-9  # a term whose size relative to the target is below this is rounding
-_WORTH = 1.25  # a residual that gains less is no sign that the library lacks something
-_COMPLETE_ALONE = 1e-4  # share of the target's square that a complete library may miss
-_MOST_TERMS = 150
-_MOST_GROWN = 20
 
 
 @part
@@ -85,7 +80,7 @@ def _left(problem: EquationProblem, spectrum: Spectrum, ridge: float) -> Int[np.
     moments = spectrum.moments
     w = problem.solve(spectrum, ridge).w[problem.terms]
     size = np.abs(w) * np.sqrt(moments.A.diagonal()[problem.terms])
-    return problem.terms[size > _NEGLIGIBLE * np.sqrt(moments.yy[problem.equation])]
+    return problem.terms[size > limits.NEGLIGIBLE_TERM * np.sqrt(moments.yy[problem.equation])]
 
 
 def _held_out_error(problem: EquationProblem, held_out: HeldOut, fold: int, ridge: float) -> float:
@@ -110,19 +105,22 @@ def _complete_terms(
     counts as complete when it misses less than 1e-4 of the target's square.
     """
     terms, equation = problem.terms[problem.independent], problem.equation
-    if not 0 < len(terms) <= _MOST_TERMS:
+    if not 0 < len(terms) <= limits.MAX_TERMS_COMPLETE:
         return None
     train, test = held_out.splits[0]
     total = train.moments + test
-    choices = elimination(total, terms, equation) + growth(total, terms, equation, _MOST_GROWN)
+    choices = elimination(total, terms, equation)
+    choices += growth(total, terms, equation, limits.MAX_TERMS_GROWN)
     errors = np.stack([_symbolic_errors(held_out, chosen, equation) for chosen in choices])
     library = errors[np.argmin(errors.mean(axis=1))]
     if hybrid is None:
-        limit = max(_COMPLETE_ALONE * held_out.size(equation), held_out.target_mse[equation])
+        limit = max(
+            limits.COMPLETE_LIBRARY_ERROR * held_out.size(equation), held_out.target_mse[equation]
+        )
         is_complete = library.mean() <= limit
     else:
         is_complete = (
-            library.mean() <= _WORTH * hybrid.mean()
+            library.mean() <= limits.RESIDUAL_GAIN * hybrid.mean()
             or held_out.as_good_as_best(np.stack([library, hybrid]), equation)[0]
         )
     if not is_complete:

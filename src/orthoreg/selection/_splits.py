@@ -8,9 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ..moments import CenteredTerms, PartitionedMoments
-
-_MOST_CANCELLATION = 10.0  # times that terms may be larger than their sum
-_ROUNDING = 1e-13  # added to the diagonal of matrices whose diagonal is about one
+from . import _limits as limits
 
 
 @final
@@ -52,7 +50,8 @@ class Splits:
         gram = self.extrapolation_gram
         if gram.any():
             outer += _quadratic(gram[None], supports, w - np.repeat(whole, each, axis=0))
-        excess = np.repeat(self._cancellation(supports, whole) / _MOST_CANCELLATION, each, axis=0)
+        cancellation = self._cancellation(supports, whole)
+        excess = np.repeat(cancellation / limits.MAX_CANCELLATION, each, axis=0)
         refused = excess**2 * self.outer[:, y, y][:, None]  # an error of one is that of no terms
         return inner.T, np.where(excess > 1, np.maximum(outer, refused), outer).T
 
@@ -62,7 +61,7 @@ class Splits:
         """How many times larger than their sum the terms are; exact where that is too much."""
         size = np.sqrt(np.maximum(_quadratic(self.all, supports, w), 0.0))
         ratio = np.abs(w).sum(axis=2) / np.maximum(size, 1e-150)  # terms have mean square one
-        r, m = np.nonzero(ratio > _MOST_CANCELLATION)
+        r, m = np.nonzero(ratio > limits.MAX_CANCELLATION)
         coefficients = np.zeros((len(r), len(self.extrapolation_gram)))
         np.put_along_axis(coefficients, supports[m], w[r, m], axis=1)
         ratio[r, m] = self.centered.cancellation(coefficients, size[r, m])
@@ -131,7 +130,7 @@ def least_squares(
     NumPy's batched solver: thousands of systems of a few unknowns in one call, which one
     `QuadraticProblem` after the other would take a hundred times longer for.
     """
-    A = _blocks(moments, supports) + _ROUNDING * np.eye(supports.shape[1])
+    A = _blocks(moments, supports) + limits.DIAGONAL_ROUNDING * np.eye(supports.shape[1])
     r = moments[:, supports, target]
     w = np.linalg.solve(A, r[..., None])[..., 0]
     if bounds is None or not np.isfinite(bounds).any():
@@ -173,15 +172,15 @@ def _grown_fits(
     target: int,
 ) -> tuple[Float[np.ndarray, "S k r"], Float[np.ndarray, "S r"]]:
     """Least squares with the support and one more term: the coefficients of both."""
-    A = moments[:, support[:, None], support] + _ROUNDING * np.eye(len(support))
+    A = moments[:, support[:, None], support] + limits.DIAGONAL_ROUNDING * np.eye(len(support))
     C = moments[:, support[:, None], rest]
     columns = np.concatenate([moments[:, support, target][..., None], C], axis=2)
     solved = np.linalg.solve(A, columns) if len(support) else columns
     w, M = solved[..., :1], solved[..., 1:]
-    left = moments[:, rest, rest] + _ROUNDING - np.einsum("skr,skr->sr", C, M)
+    left = moments[:, rest, rest] + limits.DIAGONAL_ROUNDING - np.einsum("skr,skr->sr", C, M)
     slope = moments[:, rest, target] - np.einsum("skr,sk->sr", C, w[..., 0])
     with np.errstate(divide="ignore", invalid="ignore"):
-        delta = np.where(left > _ROUNDING, slope / left, np.nan)
+        delta = np.where(left > limits.DIAGONAL_ROUNDING, slope / left, np.nan)
     return w - M * delta[:, None], delta
 
 

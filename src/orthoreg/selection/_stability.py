@@ -13,6 +13,7 @@ from ..data import AnyRows, PartitionRule, grouping_rule
 from ..moments import PartitionedMoments
 from ..quadratic import QuadraticProblem
 from ..solvers import Task
+from . import _limits as limits
 from ._result import EquationPath, SelectionResult
 from ._selection import (
     AbstractSelection,
@@ -23,8 +24,6 @@ from ._selection import (
     select_from_cells,
 )
 from ._splits import Splits, as_mask, splits
-
-_LASSO_STEPS = 30
 
 
 @part
@@ -121,7 +120,8 @@ def _first_terms(
     """The terms on the Lasso path before there are more than `most`."""
     first = np.zeros(0, dtype=np.int64)
     w = np.zeros(len(a))
-    for mu in 2 * np.abs(a).max(initial=1e-300) * np.logspace(-0.01, -3, _LASSO_STEPS):
+    shares = np.logspace(-0.01, -3, limits.STABILITY_LASSO_STEPS)
+    for mu in 2 * np.abs(a).max(initial=1e-300) * shares:
         w = QuadraticProblem(A, a, float(mu)).solve(w)
         used = np.flatnonzero(w)
         if len(used) > most:

@@ -10,18 +10,11 @@ from jaxtyping import Float
 from ..data import Dataset
 from ..export import equation_names
 from ..libraries import AbstractLibrary
+from . import _limits as limits
 from ._held_out import beyond_noise
 from ._motion import Motion
 from ._observations import Observations
 from ._summary import Advice, EquationScore, Scores
-from ._thresholds import (
-    FEWEST_ROWS,
-    GOOD_ERROR,
-    GOOD_FORECAST,
-    IMPROVABLE,
-    NOISE_MARGIN,
-    ROWS_PER_TERM,
-)
 from ._verdict import judged_error
 from ._words import rates
 from .diagnoses import (
@@ -55,7 +48,7 @@ def advise(
     """
     period = None if seen is None or seen.motion is None else seen.motion.period
     few = None if data is None else few_rows(data, len(field.features.terms), period)
-    if seen is None or len(seen.samples.targets) < FEWEST_ROWS:
+    if seen is None or len(seen.samples.targets) < limits.MIN_ROWS:
         return () if few is None else (few,)
     features = field.features
     values = features.values if field.parameters is None else np.asarray(field.parameters).tolist()
@@ -133,16 +126,16 @@ def _excess(score: EquationScore) -> float:
     if score.exceeds_noise is not None and score.status in ("explained", "noise-limited"):
         return 0.0
     error = max(score.equation_error or 0.0, judged_error(score))
-    excess = beyond_noise(error, score.noise or 0.0, NOISE_MARGIN)
-    return max(excess, 2 * IMPROVABLE) if score.exceeds_noise else excess
+    excess = beyond_noise(error, score.noise or 0.0, limits.NOISE_MARGIN)
+    return max(excess, 2 * limits.IMPROVABLE_ERROR) if score.exceeds_noise else excess
 
 
 def _remedies(
     field: Any, library: AbstractLibrary, seen: Observations, excess: dict[int, float]
 ) -> list[Advice]:
     """`excess` is what the terms of each equation leave beyond noise."""
-    improvable = [c for c, error in excess.items() if error > IMPROVABLE]
-    failing = [c for c, error in excess.items() if error > GOOD_ERROR]
+    improvable = [c for c, error in excess.items() if error > limits.IMPROVABLE_ERROR]
+    failing = [c for c, error in excess.items() if error > limits.GOOD_ERROR]
     if not improvable:
         return []
     first = seen.first_order()
@@ -157,10 +150,10 @@ def _remedies(
         error = float(
             np.sqrt(seen.noise[larger.equation] / max(seen.size[larger.equation], 1e-300))
         )
-        if beyond_noise(larger.after, error, NOISE_MARGIN) <= GOOD_ERROR:
+        if beyond_noise(larger.after, error, limits.NOISE_MARGIN) <= limits.GOOD_ERROR:
             explained.append(larger.equation)
     rows, terms = len(seen.samples.targets), len(field.features.terms)
-    if rest and rows >= ROWS_PER_TERM * terms:
+    if rest and rows >= limits.MIN_ROWS_PER_TERM * terms:
         rival = np.inf if larger is None else larger.left
         timed = time_dependence(seen, field.features, rest, first, rival)
         if timed is not None:
@@ -177,10 +170,10 @@ def _limits(field: Any, data: Dataset, level: np.ndarray, scores: Scores) -> lis
     if any(one.status in ("not-explained", "roughly-explained") for one in scores.equations):
         return []
     lasted = scores.forecasts and not scores.forecasts_failed
-    if lasted and (scores.forecast_error or 0.0) <= GOOD_FORECAST:
+    if lasted and (scores.forecast_error or 0.0) <= limits.GOOD_FORECAST_ERROR:
         return []
     errors = [
-        beyond_noise(judged_error(one), one.noise or 0.0, NOISE_MARGIN)
+        beyond_noise(judged_error(one), one.noise or 0.0, limits.NOISE_MARGIN)
         for one in scores.equations
         if one.status != "constant"
     ]

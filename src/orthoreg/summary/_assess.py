@@ -9,14 +9,11 @@ import numpy as np
 from jaxtyping import Float
 
 from ..data import folds
+from . import _limits as limits
 from ._held_out import held_out_ridge, held_out_values
-from ._observations import FOLDS, Observations
+from ._observations import Observations
 from ._summary import EquationScore
-from ._thresholds import FEWEST_ROWS, STILL
 from ._verdict import sentence_of, status_of
-
-_LEAST_RIDGE = 1e-9
-_MOST_RIDGE = 1e3
 
 
 def assess(
@@ -24,7 +21,7 @@ def assess(
 ) -> list[EquationScore]:
     """One score for each equation, which `names` name; without observations it is that of the fit
     alone."""
-    if seen is None or len(seen.samples.targets) < FEWEST_ROWS:
+    if seen is None or len(seen.samples.targets) < limits.MIN_ROWS:
         return [_worded(_of_fit(one, name), where="on the rows of the fit")
                 for name, one in zip(names, certificate.equations, strict=True)]  # fmt: skip
     found = _measured(field, certificate, names, seen)
@@ -45,7 +42,7 @@ def _measured(
     field: Any, certificate: Any, names: Sequence[str], seen: Observations
 ) -> list[EquationScore]:
     samples = seen.samples
-    fold = folds(samples, FOLDS)
+    fold = folds(samples, limits.FOLDS)
     predicted = field.values(samples.variables)
     terms = field.features(samples.variables)
     coefficients = np.asarray(field.coefficients)
@@ -59,7 +56,9 @@ def _measured(
         alone = _error(held_out_values(own, target[:, None], fold)[:, 0], target, size[c])
         together = None
         if residual[c]:
-            ridge = float(np.clip(certificate.equations[c].ridge, _LEAST_RIDGE, _MOST_RIDGE))
+            ridge = float(
+                np.clip(certificate.equations[c].ridge, limits.MIN_RIDGE, limits.MAX_RIDGE)
+            )
             design = np.hstack([own, basis])
             weights = np.concatenate([np.zeros(own.shape[1]), np.full(basis.shape[1], ridge)])
             together = _error(held_out_ridge(design, target, fold, weights), target, size[c])
@@ -96,4 +95,4 @@ def _is_still(seen: Observations, equation: int) -> bool:
     state = data.states[:, equation]
     span = float(np.ptp(data.times))
     size = max(float(np.abs(state).max()), 1e-300)
-    return float(np.sqrt(seen.size[equation])) * span <= STILL * size
+    return float(np.sqrt(seen.size[equation])) * span <= limits.CONSTANT_RATE * size

@@ -4,8 +4,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import cho_factor, cho_solve
 
-_RANK = 1e-10  # of the largest singular value: terms that depend on others on these rows
-_UNSEEN = 1e-13  # share of a direction's square in the fitted rows: it is not seen there
+from . import _limits as limits
 
 
 def held_out_values(
@@ -22,13 +21,13 @@ def held_out_values(
     values = np.zeros_like(targets)
     size = np.sqrt(np.mean(design**2, axis=0))
     basis, extent, _ = np.linalg.svd(design / np.where(size > 0, size, 1.0), full_matrices=False)
-    basis = basis[:, extent > _RANK * max(float(extent.max(initial=0.0)), 1e-300)]
+    basis = basis[:, extent > limits.RANK_TOLERANCE * max(float(extent.max(initial=0.0)), 1e-300)]
     moments = basis.T @ targets
     for part in np.unique(fold):
         own = basis[fold == part]
         gram = np.eye(basis.shape[1]) - own.T @ own
         right = moments - own.T @ targets[fold == part]
-        values[fold == part] = own @ np.linalg.lstsq(gram, right, rcond=_UNSEEN)[0]
+        values[fold == part] = own @ np.linalg.lstsq(gram, right, rcond=limits.UNSEEN_DIRECTION)[0]
     return values
 
 
@@ -48,7 +47,7 @@ def held_out_ridge(
     for part, gram in grams.items():
         out = fold == part
         rows = len(target) - int(out.sum())
-        left = total - gram + rows * np.diag(ridge + _RANK)
+        left = total - gram + rows * np.diag(ridge + limits.RANK_TOLERANCE)
         w = cho_solve(cho_factor(left), moments - scaled[out].T @ target[out])
         values[out] = scaled[out] @ w
     return values

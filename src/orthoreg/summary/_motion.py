@@ -8,12 +8,7 @@ from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset
 from ..differentiation import AbstractDifferentiator
-
-MOST_ROWS = 4000  # that are differentiated
-_STRETCHES = 10  # that a long run is cut into, when not all of it is looked at
-_SHORTEST = 5  # rows of a run that has a second derivative
-_UNORDERED = 0.5  # of a column's standard deviation: more is no noise, the rows are in no order
-_CROSSING = 0.25  # standard deviations beyond the mean that a crossing must reach
+from . import _limits as limits
 
 
 @final
@@ -47,11 +42,11 @@ class Motion:
 
 def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion | None:
     """The motion that these runs show; None where every run is too short to show one."""
-    long = data.run_lengths >= max(_SHORTEST, differentiation.min_points)
+    long = data.run_lengths >= max(limits.MIN_ROWS_DERIVATIVES, differentiation.min_points)
     if not long.any():
         return None
     whole = data
-    data, run = stretches(data[long], MOST_ROWS)
+    data, run = stretches(data[long], limits.MAX_ROWS_MOTION)
     data = data.planned_as(whole)
     rule = differentiation.rule(data)
     if data.derivatives is None:
@@ -66,7 +61,9 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
         given = replace(data, states=slopes, derivatives=None)
         curvature = rule.slopes(given)
         level, is_noise = given.plan.noise, given.plan.is_noise
-        level = np.where(is_noise & (level < _UNORDERED * slopes.std(axis=0)), level, 0.0)
+        level = np.where(
+            is_noise & (level < limits.MAX_DERIVATIVE_NOISE * slopes.std(axis=0)), level, 0.0
+        )
         slope_noise, curvature_noise = level**2, _after(rule, given, curvature, curvature, level)[0]
     for position, velocity in data.given_rates.items():
         if not data.is_measured[velocity]:  # its noise is what the position's leaves in it
@@ -95,10 +92,10 @@ def stretches(data: Dataset, most: int) -> tuple[Dataset, Int[np.ndarray, " R"]]
     if data.n_samples <= most:
         return data, np.arange(data.n_runs)
     mean = data.n_samples / data.n_runs
-    n_runs = min(data.n_runs, max(int(most / mean), _STRETCHES))
+    n_runs = min(data.n_runs, max(int(most / mean), limits.MIN_STRETCHES))
     chosen = np.unique(np.linspace(0, data.n_runs - 1, n_runs).astype(int))
-    each = -(-_STRETCHES // len(chosen))
-    length = max(most // (each * len(chosen)), _SHORTEST)
+    each = -(-limits.MIN_STRETCHES // len(chosen))
+    length = max(most // (each * len(chosen)), limits.MIN_ROWS_DERIVATIVES)
     rows, origin = [], []
     for run in chosen:
         first, last = int(data.offsets[run]), int(data.offsets[run + 1])
@@ -121,8 +118,8 @@ def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:
     that noise makes none.
     """
     spread = data.states.std(axis=0)
-    side = np.where(np.abs(data.states - data.states.mean(axis=0)) > _CROSSING * spread,
-                    np.sign(data.states - data.states.mean(axis=0)), 0.0)  # fmt: skip
+    offset = data.states - data.states.mean(axis=0)
+    side = np.where(np.abs(offset) > limits.CROSSING_DISTANCE * spread, np.sign(offset), 0.0)
     periods = np.full(data.n_states, np.inf)
     for state in range(data.n_states):
         decided = np.flatnonzero(side[:, state])

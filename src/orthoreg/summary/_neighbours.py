@@ -11,12 +11,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ._thresholds import BESIDE, COVERED_ROWS, COVERED_SHARE, NEAR, NOISE_MARGIN
-
-_PARTS = 10
-_FEWEST_NEIGHBOURS = 16
-_BLURRED = 2.0  # standard deviations of noise: neighbours that are no further apart are together
-_RIDGE = 1e-3  # of the mean square of the neighbours' distances, on the slopes of the plane
+from . import _limits as limits
 
 
 @final
@@ -33,7 +28,10 @@ class Determination:
 
     @property
     def enough(self) -> bool:
-        return bool(self.covered.sum() >= COVERED_ROWS and self.covered.mean() >= COVERED_SHARE)
+        return bool(
+            self.covered.sum() >= limits.MIN_COVERED_ROWS
+            and self.covered.mean() >= limits.MIN_COVERED_SHARE
+        )
 
 
 def determination(
@@ -54,7 +52,7 @@ def determination(
     varies = np.ptp(points, axis=0) > 0
     spread = points[:, varies].std(axis=0)
     scaled = (points[:, varies] - points[:, varies].mean(axis=0)) / spread
-    count = max(4 * (scaled.shape[1] + 1), _FEWEST_NEIGHBOURS)
+    count = max(4 * (scaled.shape[1] + 1), limits.MIN_NEIGHBOURS)
     predicted = np.zeros_like(targets)
     covered = np.zeros(len(points), dtype=bool)
     for part in _parts(run):
@@ -66,26 +64,32 @@ def determination(
         near = others[near]
         offsets = scaled[near] - scaled[rows][:, None]
         both = np.concatenate([targets[near], offsets], axis=2)
-        values = _planes(offsets, distance, both, (_BLURRED * point_noise[varies] / spread) ** 2)
+        values = _planes(
+            offsets, distance, both, (limits.NEIGHBOUR_BLUR * point_noise[varies] / spread) ** 2
+        )
         predicted[rows] = values[:, : targets.shape[1]]
         # a plane that neighbours support on all sides predicts that a row is where it is
         missed = np.linalg.norm(values[:, targets.shape[1] :], axis=1)
-        covered[rows] = (distance[:, count // 2] < NEAR) & (missed < BESIDE)
+        covered[rows] = (distance[:, count // 2] < limits.MAX_NEIGHBOUR_DISTANCE) & (
+            missed < limits.MAX_NEIGHBOUR_OFFSET
+        )
     if not covered.any():
         return Determination(np.full(targets.shape[1], np.nan), covered)
     error = np.mean((targets - predicted)[covered] ** 2, axis=0)
     variance = targets.var(axis=0)
-    share = np.maximum(error - NOISE_MARGIN**2 * noise, 0.0) / np.where(variance > 0, variance, 1.0)
+    share = np.maximum(error - limits.NOISE_MARGIN**2 * noise, 0.0) / np.where(
+        variance > 0, variance, 1.0
+    )
     return Determination(share, covered)
 
 
 def _parts(run: Int[np.ndarray, " N"]) -> list[Bool[np.ndarray, " N"]]:
     """Rows that are predicted from the others: whole runs, or stretches of rows."""
     n_runs = int(run.max()) + 1
-    if n_runs >= _PARTS:
-        number = run % _PARTS
+    if n_runs >= limits.NEIGHBOUR_PARTS:
+        number = run % limits.NEIGHBOUR_PARTS
     else:
-        number = np.arange(len(run)) * _PARTS // len(run)
+        number = np.arange(len(run)) * limits.NEIGHBOUR_PARTS // len(run)
     return [number == part for part in np.unique(number)]
 
 
@@ -115,7 +119,7 @@ def _planes(
     gram = weighted @ design
     diagonal = np.arange(1, width + 1)
     size = np.einsum("bii->b", gram[:, 1:, 1:]) / max(width, 1)
-    gram[:, diagonal, diagonal] += (_RIDGE * size + 1e-12)[:, None]
+    gram[:, diagonal, diagonal] += (limits.NEIGHBOUR_RIDGE * size + 1e-12)[:, None]
     gram[:, diagonal, diagonal] += weights.sum(axis=1)[:, None] * blur
     gram[:, 0, 0] += 1e-12
     return np.linalg.solve(gram, weighted @ targets)[:, 0]

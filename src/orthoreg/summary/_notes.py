@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from . import _limits as limits
 from ._summary import CertificateRow
-from ._thresholds import LIBRARY_SHARE, NEGLIGIBLE_OVERLAP, NOTABLE_RESIDUAL
 from ._words import interval, listed, percent
 
 
@@ -18,17 +18,17 @@ def certificate_notes(
         f"On these data {relation}, so they cannot distinguish these terms."
         for relation in dependences
     ]
-    notable = [row for row in rows if row.residual_share > NOTABLE_RESIDUAL]
-    if any(row.overlap < NEGLIGIBLE_OVERLAP for row in notable):
+    notable = [row for row in rows if row.residual_share > limits.NOTABLE_RESIDUAL]
+    if any(row.overlap < limits.NEGLIGIBLE_OVERLAP for row in notable):
         notes.append(
             "The residual is what the terms in use cannot represent. If missing physics correlates "
             "with a term, that term's coefficient absorbs part of it. model.explain(data), on the "
             "command line `orthoreg explain`, proposes formulas for the residual."
         )
     for row in notable:
-        if row.library_share <= LIBRARY_SHARE:
+        if row.library_share <= limits.LIBRARY_SHARE:
             continue
-        if row.overlap >= NEGLIGIBLE_OVERLAP:
+        if row.overlap >= limits.NEGLIGIBLE_OVERLAP:
             reason = "terms; a higher orthogonality keeps them out of it"
         elif is_selected:
             reason = "terms that were left out because they did not hold on other rows"

@@ -10,12 +10,9 @@ from jaxtyping import Bool, Float
 from ..data import Rows
 from ..export import equation_names
 from ..libraries import AbstractLibrary, FeatureMap, bind
+from . import _limits as limits
 from ._motion import Motion
 from ._neighbours import Determination, determination
-
-MOST_POINTS = 2000
-FOLDS = 10
-_COLLINEAR = 1e-3  # directions with less of the largest extent have no slope
 
 
 @final
@@ -136,7 +133,7 @@ def of_samples(samples: Rows) -> Observations:
 
 
 def _evenly(count: int) -> np.ndarray:
-    return np.unique(np.linspace(0, count - 1, MOST_POINTS).astype(int))
+    return np.unique(np.linspace(0, count - 1, limits.MAX_ROWS_OBSERVED).astype(int))
 
 
 def _point_noise(samples: Rows, motion: Motion) -> Float[np.ndarray, " V"]:
@@ -154,5 +151,6 @@ def _blur(
     spread = points.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     scaled = (points - points.mean(axis=0)) / spread
-    slopes = np.linalg.lstsq(scaled, targets - targets.mean(axis=0), rcond=_COLLINEAR)[0]
+    centered = targets - targets.mean(axis=0)
+    slopes = np.linalg.lstsq(scaled, centered, rcond=limits.COLLINEAR_EXTENT)[0]
     return (noise / spread) ** 2 @ slopes**2

@@ -5,9 +5,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from . import _limits as limits
 from ._summary import Advice, CertificateRow, PathRow, Scores, Summary, TermRow, Verdict
 from ._tables import table
-from ._thresholds import LEAST_ERROR, NOTABLE
 from ._words import NOT_A_PROBABILITY, counted, interval, number, whole_percent
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -154,7 +154,7 @@ def sparkline(errors: Sequence[float]) -> str:
     >>> sparkline([1.0, 0.1, 0.01])
     '█▅▁'
     """
-    levels = [math.log10(min(max(error, LEAST_ERROR), 1e8)) for error in errors]
+    levels = [math.log10(min(max(error, limits.ROUNDING_ERROR), 1e8)) for error in errors]
     low, high = min(levels), max(levels)
     size = max(high - low, 0.3)  # less than a factor of two looks flat
     return "".join(_BARS[round((level - low) / size * (len(_BARS) - 1))] for level in levels)
@@ -177,7 +177,7 @@ def _interval(row: TermRow) -> str:
 
 
 def _is_shown(row: TermRow) -> bool:
-    return bool(row.coefficient) or (row.stability or 0.0) >= NOTABLE
+    return bool(row.coefficient) or (row.stability or 0.0) >= limits.SHOWN_TERM_STABILITY
 
 
 def certificate_table(certificate: Sequence[CertificateRow], orthogonality: float) -> Any:
@@ -186,7 +186,7 @@ def certificate_table(certificate: Sequence[CertificateRow], orthogonality: floa
         (
             f"{one.equation}'",
             str(one.n_terms),
-            "<1e-8" if one.fit_error < LEAST_ERROR else number(one.fit_error),
+            "<1e-8" if one.fit_error < limits.ROUNDING_ERROR else number(one.fit_error),
             number(one.residual_share),
             whole_percent(one.library_share),
             number(one.overlap),

@@ -10,15 +10,14 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..data import Dataset
-
-MOST_FORECASTS = 256
+from . import _limits as limits
 
 
 def forecast_sample(data: Dataset) -> Dataset:
     """The runs that are forecast where all would take long: at most 256, evenly chosen."""
-    if data.n_runs <= MOST_FORECASTS:
+    if data.n_runs <= limits.MAX_FORECASTS:
         return data
-    return data[np.unique(np.linspace(0, data.n_runs - 1, MOST_FORECASTS).astype(int))]
+    return data[np.unique(np.linspace(0, data.n_runs - 1, limits.MAX_FORECASTS).astype(int))]
 
 
 def derivative_scores(

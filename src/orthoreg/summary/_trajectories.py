@@ -8,8 +8,8 @@ import numpy as np
 
 from ..data import Dataset
 from ..refinement import Judgement, Misfit, judge
+from . import _limits as limits
 from ._summary import EquationScore
-from ._thresholds import HIDDEN_MISFIT
 from ._verdict import sentence_of
 
 
@@ -54,7 +54,7 @@ def _with_misfit(
     )
     if not own.exceeds_noise:
         status = "explained"
-        if own.detectable > HIDDEN_MISFIT:
+        if own.detectable > limits.MAX_DETECTABLE_MISFIT:
             status = "noise-limited"
         elif score.has_residual and (
             is_lost or (without is not None and without.is_explained_by(own))

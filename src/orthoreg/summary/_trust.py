@@ -2,8 +2,8 @@
 
 import math
 
+from . import _limits as limits
 from ._summary import CertificateRow, Summary
-from ._thresholds import GOOD_FORECAST, NEGLIGIBLE_OVERLAP, NOTABLE_RESIDUAL
 from ._verdict import forecasts_fail
 from ._words import counted, listed, number, percent
 
@@ -41,7 +41,7 @@ def _network(rows: list[CertificateRow]) -> str:
     """How large the network is, and how much of it library terms could represent."""
     parts = [f"{percent(row.residual_share)} of the size of {row.equation}'" for row in rows]
     text = f"The network adds {listed(parts)}"
-    shared = [row for row in rows if row.residual_share > NOTABLE_RESIDUAL]
+    shared = [row for row in rows if row.residual_share > limits.NOTABLE_RESIDUAL]
     if shared:
         most = max(shared, key=lambda row: row.library_share)
         text += (
@@ -58,7 +58,7 @@ def _split(rows: list[CertificateRow]) -> str:
         "missing physics that correlates with a term still moves that term's coefficient, which "
         "orthogonality cannot undo"
     )
-    if overlap < NEGLIGIBLE_OVERLAP:
+    if overlap < limits.NEGLIGIBLE_OVERLAP:
         return (
             f"The network is orthogonal to every term on these data (overlap {number(overlap)}), "
             f"so it holds nothing that the terms in use could represent; {bias}."
@@ -97,7 +97,7 @@ def _forecasts(summary: Summary) -> str:
         "do not trust them over whole runs"
         if forecasts_fail(scores)
         else "good over the length of these runs; states outside them were not tested"
-        if scores.forecast_error <= GOOD_FORECAST and not scores.forecasts_failed
+        if scores.forecast_error <= limits.GOOD_FORECAST_ERROR and not scores.forecasts_failed
         else "rough over whole runs"
     )
     chaotic = any(one.code == "chaotic" for one in summary.advice)

@@ -2,19 +2,9 @@
 
 from collections.abc import Sequence
 
+from . import _limits as limits
 from ._held_out import beyond_noise
 from ._summary import EquationScore, Scores, TermRow, Verdict
-from ._thresholds import (
-    FAILED_FORECASTS,
-    FAIR_ERROR,
-    FEWEST_ROWS,
-    GOOD_ERROR,
-    GOOD_FORECAST,
-    LIKELY,
-    NOISE_MARGIN,
-    POOR_FORECAST,
-    SMALLEST_NOISE,
-)
 from ._words import counted, listed, percent, rates
 
 
@@ -28,10 +18,10 @@ def status_of(score: EquationScore) -> str:
 
 
 def _status(error: float, noise: float) -> str:
-    excess = beyond_noise(error, noise, NOISE_MARGIN)
-    if excess <= GOOD_ERROR:
-        return "explained" if error <= FAIR_ERROR else "noise-limited"
-    return "roughly-explained" if excess <= FAIR_ERROR else "not-explained"
+    excess = beyond_noise(error, noise, limits.NOISE_MARGIN)
+    if excess <= limits.GOOD_ERROR:
+        return "explained" if error <= limits.FAIR_ERROR else "noise-limited"
+    return "roughly-explained" if excess <= limits.FAIR_ERROR else "not-explained"
 
 
 def sentence_of(score: EquationScore, where: str) -> str:
@@ -86,7 +76,7 @@ def _left(found: Sequence[EquationScore]) -> str:
     )
     if noise != error:
         return f"{text}, and noise alone would leave {noise}"
-    is_noise = not worst.exceeds_noise and (worst.trajectory_error or 0.0) > SMALLEST_NOISE
+    is_noise = not worst.exceeds_noise and (worst.trajectory_error or 0.0) > limits.ROUNDING_MISFIT
     return f"{text}, which is noise" if is_noise else text
 
 
@@ -133,7 +123,7 @@ def _trajectory_verdict(scores: Scores, moving: Sequence[EquationScore]) -> tupl
 
 def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where: str) -> Verdict:
     """The sentence, and the code of the worst that it says."""
-    if rows is not None and rows < FEWEST_ROWS:
+    if rows is not None and rows < limits.MIN_ROWS:
         return Verdict(
             "undecided", f"{counted(rows, 'row')} are too few to judge these equations by."
         )
@@ -164,13 +154,13 @@ def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where
     worst = max(moving, key=judged_error)
     names = rates([one.equation for one in moving])
     text = f"{_who(moving)} explain {names} within {percent(judged_error(worst))} {where}"
-    if judged_error(worst) > GOOD_ERROR:
+    if judged_error(worst) > limits.GOOD_ERROR:
         text += f", where derivatives are uncertain by {percent(worst.noise or 0.0)}"
     text += _alone(moving)
     code = "needs-residual" if _with(moving, "needs-residual") else "explained"
     if forecasts_fail(scores):
         code = "forecasts-fail"
-    elif scores.forecast_error is not None and scores.forecast_error > GOOD_FORECAST:
+    elif scores.forecast_error is not None and scores.forecast_error > limits.GOOD_FORECAST_ERROR:
         code = "roughly-explained"
     return Verdict(code, _ended(text, scores, terms, joint="; " if "; " in text else ", "))
 
@@ -179,8 +169,10 @@ def forecasts_fail(scores: Scores) -> bool:
     """Whether too many forecasts end early, or those that do not are far off."""
     if not scores.forecasts:
         return False
-    early = scores.forecasts_failed / scores.forecasts >= FAILED_FORECASTS
-    return early or scores.forecast_error is None or scores.forecast_error > POOR_FORECAST
+    early = scores.forecasts_failed / scores.forecasts >= limits.FAILED_FORECAST_SHARE
+    return (
+        early or scores.forecast_error is None or scores.forecast_error > limits.POOR_FORECAST_ERROR
+    )
 
 
 def uncertain_terms(terms: Sequence[TermRow]) -> list[TermRow]:
@@ -188,7 +180,9 @@ def uncertain_terms(terms: Sequence[TermRow]) -> list[TermRow]:
     return [
         one
         for one in terms
-        if one.coefficient and one.probability is not None and one.probability < LIKELY
+        if one.coefficient
+        and one.probability is not None
+        and one.probability < limits.MIN_TERM_PROBABILITY
     ]
 
 

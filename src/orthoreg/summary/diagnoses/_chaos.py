@@ -6,14 +6,8 @@ import numpy as np
 from jaxtyping import Float
 
 from ...data import Dataset
+from .. import _limits as limits
 from .._summary import Advice
-from .._thresholds import GROWTH, LOST, SUSTAINED
-
-_MOST_RUNS = 3
-_MOST_ROWS = 800  # of each run
-_FEWEST_STATES = 3  # by Poincare and Bendixson, a plane without inputs has no chaos
-_STEP = 1e-5  # of a state's standard deviation, for slopes of the field
-_LEAST_ERROR = 1e-6  # of a start and of a field, relative, however good they look
 
 Field = Callable[[Float[np.ndarray, "N V"]], Float[np.ndarray, "N n"]]
 
@@ -26,14 +20,15 @@ def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
     measured runs, less the growth of the motion itself.
     """
     moving = int(np.count_nonzero(np.ptp(data.states, axis=0)))
-    if moving < _FEWEST_STATES and not data.input_names:
+    if moving < limits.MIN_STATES_CHAOS and not data.input_names:
         return None
     exponent = lyapunov_exponent(field, data)
     first, last = data.offsets[:-1], data.offsets[1:] - 1
     span = float((data.times[last] - data.times[first]).max())
-    if exponent is None or exponent * span < GROWTH:
+    if exponent is None or exponent * span < limits.MIN_CHAOS_GROWTH:
         return None
-    lasts = float(np.log(LOST / min(max(error, _LEAST_ERROR), LOST / 2)) / exponent)
+    lost = limits.LOST_FORECAST_ERROR
+    lasts = float(np.log(lost / min(max(error, limits.MIN_INITIAL_ERROR), lost / 2)) / exponent)
     if lasts >= span:
         return None
     unit = data.units.get(data.time_name, "time units")
@@ -55,12 +50,12 @@ def lyapunov_exponent(field: Field, data: Dataset) -> float | None:
     rates = []
     spread = data.states.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
-    longest = np.argsort(-data.run_lengths, kind="stable")[:_MOST_RUNS]
+    longest = np.argsort(-data.run_lengths, kind="stable")[: limits.MAX_RUNS_CHAOS]
     for run in longest:
         one = data[int(run)]
         if one.n_samples < 20:
             continue
-        rows = slice(0, _MOST_ROWS)
+        rows = slice(0, limits.MAX_ROWS_CHAOS)
         times, variables = one.times[rows], one.variables[rows]
         jacobians = _jacobians(field, variables, spread)
         if jacobians is None:
@@ -78,7 +73,7 @@ def lyapunov_exponent(field: Field, data: Dataset) -> float | None:
     spans = np.array([span for span, _, _ in rates])
     mean = float(spans @ np.array([rate for _, rate, _ in rates]) / spans.sum())
     halves = spans @ np.array([parts for _, _, parts in rates]) / spans.sum()
-    return mean if mean > 0 and (halves > SUSTAINED * mean).all() else None
+    return mean if mean > 0 and (halves > limits.MIN_SUSTAINED_GROWTH * mean).all() else None
 
 
 def _rate(
@@ -103,7 +98,7 @@ def _jacobians(
     columns = []
     for state in range(len(spread)):
         step = np.zeros(variables.shape[1])
-        step[state] = _STEP * spread[state]
+        step[state] = limits.JACOBIAN_STEP * spread[state]
         with np.errstate(all="ignore"):  # terms need not be defined beside the data
             change = (field(variables + step) - field(variables - step)) / (2 * step[state])
         columns.append(change / spread * spread[state])

@@ -4,8 +4,8 @@ import numpy as np
 from jaxtyping import Float
 
 from ...data import Dataset
+from .. import _limits as limits
 from .._summary import Advice
-from .._thresholds import ROWS_PER_RUN, ROWS_PER_TERM, SAMPLES_PER_PERIOD
 from .._words import counted, listed
 
 
@@ -16,22 +16,22 @@ def few_rows(
     `period` (in rows, of each state), or than six in most runs."""
     reasons = []
     are = "is" if data.n_samples == 1 else "are"
-    if data.n_samples < ROWS_PER_TERM * n_terms:
+    if data.n_samples < limits.MIN_ROWS_PER_TERM * n_terms:
         reasons.append(
             f"{counted(data.n_samples, 'row')} {are} few for {counted(n_terms, 'candidate term')}: "
-            f"measure at least {ROWS_PER_TERM * n_terms}, or choose a smaller library"
+            f"measure at least {limits.MIN_ROWS_PER_TERM * n_terms}, or choose a smaller library"
         )
     coarse = [] if period is None else [
         f"{name} (about {rows:.0f})"
         for name, rows in zip(data.state_names, period, strict=True)
-        if rows < SAMPLES_PER_PERIOD and name not in data.estimated
+        if rows < limits.MIN_SAMPLES_PER_PERIOD and name not in data.estimated
     ]  # fmt: skip
     if coarse:
         reasons.append(
             f"rows per period are few for derivatives to be seen: {listed(coarse)}; sample at "
-            f"least {SAMPLES_PER_PERIOD} times a period, better 20 times"
+            f"least {limits.MIN_SAMPLES_PER_PERIOD} times a period, better 20 times"
         )
-    if np.median(data.run_lengths) < ROWS_PER_RUN:
+    if np.median(data.run_lengths) < limits.MIN_ROWS_PER_RUN:
         reasons.append(
             f"runs of {int(np.median(data.run_lengths))} rows show little of how the states "
             f"change: longer runs, or measured derivatives, would"

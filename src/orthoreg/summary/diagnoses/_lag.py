@@ -9,14 +9,8 @@ from jaxtyping import Float
 from ...data import Dataset
 from ...losses import Weak
 from ...smoothing import bump_windows
+from .. import _limits as limits
 from .._summary import Advice
-
-_FEWEST = 20
-_RELATED = 0.99  # of a velocity's variance that its position explains
-_SAME = 0.03  # of one, by which the factor between both may differ
-_SURE = 4.0  # standard errors
-_LEAST = 0.02  # of a step
-_GROUPS = 10
 
 
 @final
@@ -44,14 +38,16 @@ def lags(data: Dataset) -> list[Lag]:
     order = Weak().order
     widest = max(data.plan.half_widths(order))
     windows = bump_windows(data.times, data.offsets, widest, order)
-    if len(windows) < _FEWEST:
+    if len(windows) < limits.MIN_LAG_WINDOWS:
         return []
     slope, bend = windows.slope @ data.states, windows.curvature @ data.states
     mean = windows.mean @ data.states
     found = []
     for q, v in permutations(measured, 2):
         one = _lag(slope[:, q], bend[:, q], mean[:, v])
-        if one is not None and abs(one[0]) > max(_SURE * one[1], _LEAST * step):
+        if one is not None and abs(one[0]) > max(
+            limits.LAG_STANDARD_ERRORS * one[1], limits.MIN_LAG * step
+        ):
             found.append(Lag(data.state_names[q], data.state_names[v], *one))
     return found
 
@@ -64,11 +60,11 @@ def _lag(
     (factor, minus), *_ = np.linalg.lstsq(design, velocity, rcond=None)
     left = velocity - design @ [factor, minus]
     variance = float(np.var(velocity))
-    if variance == 0 or left @ left / len(left) > (1 - _RELATED) * variance:
+    if variance == 0 or left @ left / len(left) > (1 - limits.LAG_EXPLAINED_SHARE) * variance:
         return None
-    if abs(factor - 1) > _SAME:
+    if abs(factor - 1) > limits.LAG_FACTOR_TOLERANCE:
         return None
-    parts = np.array_split(np.arange(len(slope)), min(_GROUPS, len(slope) // 4))
+    parts = np.array_split(np.arange(len(slope)), min(limits.LAG_GROUPS, len(slope) // 4))
     each = [np.linalg.lstsq(design[rows], velocity[rows], rcond=None)[0] for rows in parts]
     own = np.array([-b / a for a, b in each if a != 0])
     return float(-minus / factor), float(own.std(ddof=1) / np.sqrt(len(own)))

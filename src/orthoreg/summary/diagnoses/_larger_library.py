@@ -17,14 +17,11 @@ from ...libraries import (
 )
 from ...moments import gather_partitioned
 from ...selection import CrossValidation
+from .. import _limits as limits
 from .._held_out import beyond_noise, held_out_errors
-from .._observations import FOLDS, Observations
+from .._observations import Observations
 from .._summary import Advice
-from .._thresholds import CLEARLY, NOISE_MARGIN, ROWS_PER_TERM, VISIBLY
 from .._words import number, percent
-
-_MOST_TERMS = 150  # of a library that is tried
-_MOST_CONFIRMED = 40  # of one whose terms are chosen as a fit would
 
 
 @final
@@ -46,7 +43,7 @@ def larger_library(
     """The candidate that lowers the error of some equation among `failing` most, if it does so
     clearly: by least squares on all its terms first, then by a choice of terms."""
     samples = seen.samples
-    fold = folds(samples, FOLDS)
+    fold = folds(samples, limits.FOLDS)
     noise = np.sqrt(seen.noise / np.maximum(seen.size, 1e-300))
     present = _terms(library, seen)
     if present is None:
@@ -56,22 +53,24 @@ def larger_library(
     best: tuple[float, str, AbstractLibrary, int] | None = None
     for text, candidate in candidates(library):
         terms = _terms(candidate, seen)
-        if terms is None or len(samples.targets) < ROWS_PER_TERM * terms.shape[1]:
+        if terms is None or len(samples.targets) < limits.MIN_ROWS_PER_TERM * terms.shape[1]:
             continue
         after = held_out_errors(terms, targets, fold)
         for c, old, new in zip(failing, before, after, strict=True):
-            start = beyond_noise(old, noise[c], NOISE_MARGIN)
-            left = beyond_noise(new, noise[c], NOISE_MARGIN) / start if start > 0 else np.inf
+            start = beyond_noise(old, noise[c], limits.NOISE_MARGIN)
+            left = beyond_noise(new, noise[c], limits.NOISE_MARGIN) / start if start > 0 else np.inf
             # a later candidate, which is larger, must be clearly better than an earlier one
-            if left <= CLEARLY and (best is None or left < CLEARLY * best[0]):
+            if left <= limits.MAX_REMAINING_ERROR and (
+                best is None or left < limits.MAX_REMAINING_ERROR * best[0]
+            ):
                 best = (left, text, candidate, c)
     if best is None:
         return None
     left, text, candidate, c = best
     old, new = _chosen_errors(seen, library, candidate, c)
-    lowered = beyond_noise(new, noise[c], NOISE_MARGIN)
-    clear = lowered <= CLEARLY * beyond_noise(old, noise[c], NOISE_MARGIN)
-    if not clear or new > VISIBLY * old:
+    lowered = beyond_noise(new, noise[c], limits.NOISE_MARGIN)
+    clear = lowered <= limits.MAX_REMAINING_ERROR * beyond_noise(old, noise[c], limits.NOISE_MARGIN)
+    if not clear or new > limits.MAX_REMAINING_ERROR_WITH_NOISE * old:
         return None
     name = seen.labels[c]
     errors = percent(new), percent(old)
@@ -135,7 +134,7 @@ def _parts(library: AbstractLibrary) -> list[AbstractLibrary]:
 def _terms(library: AbstractLibrary, seen: Observations) -> np.ndarray | None:
     """The values of the terms; None where they are too many or not finite."""
     samples = seen.samples
-    if len(library.terms(samples.names)) > _MOST_TERMS:
+    if len(library.terms(samples.names)) > limits.MAX_TERMS_TRIED:
         return None
     features = seen.bind(library, samples.names, samples.outputs, samples.given)
     values = features(samples.variables)
@@ -157,9 +156,11 @@ def _chosen_errors(
     errors = []
     for library in (present, larger):
         features = seen.bind(library, alone.names, alone.outputs)
-        if len(features.terms) > _MOST_CONFIRMED:
+        if len(features.terms) > limits.MAX_TERMS_SELECTED:
             terms = features(alone.variables)
-            errors.append(float(held_out_errors(terms, alone.targets, folds(alone, FOLDS))[0]))
+            errors.append(
+                float(held_out_errors(terms, alone.targets, folds(alone, limits.FOLDS))[0])
+            )
             continue
         rule = CrossValidation()
         cells = gather_partitioned(features, alone, rule.divide(alone))

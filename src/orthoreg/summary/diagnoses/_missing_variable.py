@@ -5,14 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import _limits as limits
 from .._held_out import held_out_values
 from .._neighbours import Determination
 from .._observations import Observations
 from .._summary import Advice
-from .._thresholds import CLEARLY, NOISE_BLUR, ROWS_PER_TERM, UNDETERMINED
 from .._words import listed, percent, rates
-
-_STRETCHES = 5  # of each run, each predicted from the others
 
 
 def missing_variable(
@@ -25,7 +23,8 @@ def missing_variable(
     if first is None or not first.enough:
         return None
     level = 0.0 if seen.motion is None else float(seen.motion.noise_level.max(initial=0.0))
-    found = [c for c in failing if first.share[c] > max(UNDETERMINED, NOISE_BLUR * level)]
+    least = max(limits.UNDETERMINED_SHARE, limits.MISSING_VARIABLE_NOISE_FACTOR * level)
+    found = [c for c in failing if first.share[c] > least]
     if not found:
         return None
     names = seen.labels
@@ -56,15 +55,17 @@ def _differs_by_run(seen: Observations, features: Any, equation: int) -> bool:
         return False
     terms = features(samples.variables)
     place = np.arange(len(run)) - (np.cumsum(length) - length)[run]
-    stretch = place * _STRETCHES // length[run]
+    stretch = place * limits.STRETCHES_PER_RUN // length[run]
     target = samples.targets[:, [equation]]
     pooled = target - held_out_values(terms, target, stretch)
     own = np.zeros_like(target)
-    long = length >= ROWS_PER_TERM * terms.shape[1]
+    long = length >= limits.MIN_ROWS_PER_TERM * terms.shape[1]
     for r in np.flatnonzero(long):
         rows = run == r
         own[rows] = target[rows] - held_out_values(terms[rows], target[rows], stretch[rows])
     rows = long[run]
-    if rows.mean() < CLEARLY:
+    if rows.mean() < limits.MIN_SHARE_IN_LONG_RUNS:
         return False
-    return bool(np.mean(own[rows] ** 2) < CLEARLY**2 * np.mean(pooled[rows] ** 2))
+    return bool(
+        np.mean(own[rows] ** 2) < limits.MAX_REMAINING_ERROR**2 * np.mean(pooled[rows] ** 2)
+    )

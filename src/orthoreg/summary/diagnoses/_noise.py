@@ -3,8 +3,8 @@
 import numpy as np
 from jaxtyping import Float
 
+from .. import _limits as limits
 from .._summary import Advice
-from .._thresholds import LEAST_NOISE, NOISE_LEVEL, SLOPE_NOISE, UNRELATED
 from .._words import listed, percent
 
 
@@ -21,7 +21,7 @@ def noise(
     of, where that is not the state. A state with more noise than motion in its differences is not
     called noisy: its consecutive values are unrelated at this step, as in a discrete map.
     """
-    unrelated = np.flatnonzero(level > UNRELATED)
+    unrelated = np.flatnonzero(level > limits.UNRELATED_NOISE)
     if unrelated.size:
         states = listed([names[i] for i in unrelated])
         return Advice(
@@ -31,7 +31,8 @@ def noise(
             f"a discrete map. Sample more often.",
         )
     loud = np.flatnonzero(
-        (level > NOISE_LEVEL) | ((slope_noise > SLOPE_NOISE) & (level > LEAST_NOISE))
+        (level > limits.LARGE_NOISE)
+        | ((slope_noise > limits.LARGE_SLOPE_NOISE) & (level > limits.MIN_NOISE))
     )
     if not loud.size:
         return None

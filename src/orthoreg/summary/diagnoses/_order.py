@@ -7,11 +7,11 @@ from jaxtyping import Float
 
 from ...data import folds
 from ...libraries import AbstractLibrary
+from .. import _limits as limits
 from .._held_out import held_out_errors
 from .._neighbours import Determination
-from .._observations import FOLDS, Observations
+from .._observations import Observations
 from .._summary import Advice
-from .._thresholds import DETERMINED, DETERMINED_BLINDLY, FREE, NOISE_MARGIN, ROWS_PER_TERM
 from .._words import listed, rates
 from ._order_trial import forecasts_better
 
@@ -35,14 +35,15 @@ def second_order(
     known = first is not None and first.enough
     rate_share = first.share if first is not None and known else _rate_share(seen, library)
     velocities = seen.samples.given.values()  # of which there is a second order already
-    free = [c for c in failing if rate_share[c] > FREE and c not in velocities]
+    free = [c for c in failing if rate_share[c] > limits.FREE_RATE_SHARE and c not in velocities]
     if not free:
         return None, []
     share = _curvature_share(seen, library)
     second = seen.second_order()
     if second is not None and second.enough:
         share = np.fmin(share, second.share)
-    found = [c for c in free if share[c] < (DETERMINED if known else DETERMINED_BLINDLY)]
+    most = limits.DETERMINED_SHARE if known else limits.DETERMINED_SHARE_LIBRARY
+    found = [c for c in free if share[c] < most]
     if not found or not forecasts_better(seen, library, found, _rate_names(seen)):
         return None, []
     states = [seen.labels[c] for c in found]
@@ -92,12 +93,12 @@ def _share(
 ) -> Float[np.ndarray, " c"]:
     """NaN where there are too few rows for the library's terms, or these are not finite."""
     unknown = np.full(targets.shape[1], np.nan)
-    if len(targets) < ROWS_PER_TERM * len(library.terms(names)):
+    if len(targets) < limits.MIN_ROWS_PER_TERM * len(library.terms(names)):
         return unknown
     terms = seen.bind(library, names, seen.samples.outputs, seen.samples.given)(points)
     if not np.isfinite(terms).all():
         return unknown
     size = np.mean(targets**2, axis=0)
-    error = held_out_errors(terms, targets, folds(seen.samples, FOLDS)) ** 2 * size
+    error = held_out_errors(terms, targets, folds(seen.samples, limits.FOLDS)) ** 2 * size
     variance = np.maximum(targets.var(axis=0), 1e-300)
-    return np.maximum(error - NOISE_MARGIN**2 * noise, 0.0) / variance
+    return np.maximum(error - limits.NOISE_MARGIN**2 * noise, 0.0) / variance

@@ -6,14 +6,9 @@ import numpy as np
 from jaxtyping import Float
 
 from ...libraries import AbstractLibrary, FeatureMap
+from .. import _limits as limits
 from .._motion import Motion
 from .._observations import Observations
-from .._thresholds import CLEARLY
-
-_MOST_SEGMENTS = 200
-_MOST_ROWS = 2000  # that the equations are fitted to
-_HORIZON = (3, 20)  # rows of a segment, a quarter of a period within these limits
-_DIVERGED = 10.0  # standard deviations from the mean at which a forecast counts as lost
 
 
 def forecasts_better(
@@ -45,21 +40,23 @@ def forecasts_better(
 
     one = _errors(first_order, both, motion, starts, horizon, places, places)
     two = _errors(second_order, both, motion, starts, horizon, np.r_[places, rates], places)
-    return bool((two < CLEARLY * one).all())
+    return bool((two < limits.MAX_REMAINING_ERROR * one).all())
 
 
 def _split(motion: Motion) -> tuple[np.ndarray, np.ndarray, int]:
     """Return rows of the first half of each run, first rows of segments of the second half, and
     the rows of a segment."""
     period = float(np.min(motion.period))
-    horizon = int(np.clip(period / 4 if np.isfinite(period) else _HORIZON[1], *_HORIZON))
+    horizon = int(
+        np.clip(period / 4 if np.isfinite(period) else limits.SEGMENT_ROWS[1], *limits.SEGMENT_ROWS)
+    )
     data = motion.data
     position = np.arange(data.n_samples) - data.offsets[data.run_of_row]
     length = data.run_lengths[data.run_of_row]
     fitted = np.flatnonzero(motion.inner & (position < length / 2))
     starts = (position >= length / 2) & (position + horizon < length) & motion.inner
     starts = np.flatnonzero(starts & (position % horizon == 0))
-    return _thin(fitted, _MOST_ROWS), _thin(starts, _MOST_SEGMENTS), horizon
+    return _thin(fitted, limits.MAX_ROWS_ORDER_FIT), _thin(starts, limits.MAX_SEGMENTS), horizon
 
 
 def _thin(rows: np.ndarray, most: int) -> np.ndarray:
@@ -88,7 +85,8 @@ def _errors(
     standard deviation. `moved` columns are integrated by the rule, by Runge-Kutta steps between
     samples."""
     times, spread = motion.data.times, np.maximum(both.std(axis=0), 1e-300)
-    low, high = both.mean(axis=0) - _DIVERGED * spread, both.mean(axis=0) + _DIVERGED * spread
+    reach = limits.DIVERGED_DISTANCE * spread
+    low, high = both.mean(axis=0) - reach, both.mean(axis=0) + reach
     state = both[starts][:, moved]
     for step in range(horizon):
         here, there = both[starts + step], both[starts + step + 1]

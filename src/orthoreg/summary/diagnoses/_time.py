@@ -8,23 +8,12 @@ import numpy as np
 from jaxtyping import Float
 
 from ...data import folds
+from .. import _limits as limits
 from .._held_out import beyond_noise, held_out_errors, held_out_values
 from .._neighbours import Determination
-from .._observations import FOLDS, Observations
+from .._observations import Observations
 from .._summary import Advice
-from .._thresholds import CLEARLY, FEWEST_PERIODS, MUCH, NOISE_MARGIN, SHARE_BLUR
 from .._words import listed, percent
-
-_MOST_WAVES = 3
-_WORTH = 0.9  # of the error, which one more wave must be below
-_ENOUGH = 0.1  # of the error beyond noise: with less left, the forcing is found
-_MOST_FREQUENCIES = 500
-_SAMPLES_PER_PERIOD = 5  # of the fastest forcing that is looked for
-_FINER = np.linspace(-1.0, 1.0, 9)  # of a step between frequencies
-_REFINEMENTS = 3
-_COLLINEAR = 1e-6  # of the squared number of rows: the columns hold such a wave already
-_RUNS = 3  # that share their times: what they have in common is a forcing
-_BINS = 40
 
 
 @final
@@ -58,19 +47,24 @@ def time_dependence(
     best: TimeDependence | None = None
     for c in failing:
         found = _waves(seen, features, c) or _shared(seen, features, c)
-        if found is None or found.left > min(CLEARLY, CLEARLY * rival):
+        if found is None or found.left > min(
+            limits.MAX_REMAINING_ERROR, limits.MAX_REMAINING_ERROR * rival
+        ):
             continue
         if first is None or not first.enough:
             # the motion of one run is a function of time as well as of its own states
-            if found.left > _ENOUGH or int(seen.samples.run_of_row.max()) + 1 < _RUNS:
+            if (
+                found.left > limits.FORCING_REMAINING_ERROR
+                or int(seen.samples.run_of_row.max()) + 1 < limits.MIN_FORCED_RUNS
+            ):
                 continue
         else:
             assert seen.motion is not None
-            if first.share[c] < SHARE_BLUR * float(seen.motion.noise_level.max()):
+            if first.share[c] < limits.FORCING_NOISE_FACTOR * float(seen.motion.noise_level.max()):
                 continue
             unexplained = float(first.share[c]) * float(seen.samples.targets[:, c].var())
-            error = beyond_noise(found.after, _noise(seen, c), NOISE_MARGIN)
-            if error**2 * float(seen.size[c]) >= MUCH * unexplained:
+            error = beyond_noise(found.after, _noise(seen, c), limits.NOISE_MARGIN)
+            if error**2 * float(seen.size[c]) >= limits.MAX_REMAINING_VARIANCE * unexplained:
                 continue
         if best is None or found.left < best.left:
             best = found
@@ -83,28 +77,29 @@ def _waves(seen: Observations, features: Any, equation: int) -> TimeDependence |
     assert samples.times is not None
     target, times = samples.targets[:, equation], samples.times
     design = features(samples.variables)
-    fold = folds(samples, FOLDS)
+    fold = folds(samples, limits.FOLDS)
     before = float(held_out_errors(design, target[:, None], fold)[0])
     after, found = before, []
-    for _ in range(_MOST_WAVES):
+    for _ in range(limits.MAX_WAVES):
         frequency = _strongest(seen, design, target)
         # waves side by side are the envelope of a motion of its own that dies out
         if frequency is None or any(abs(frequency - w) < 2 * _resolution(seen) for w in found):
             break
         larger = np.column_stack([design, *_wave(frequency, times)])
         error = float(held_out_errors(larger, target[:, None], fold)[0])
-        if error > _WORTH * after:
+        if error > limits.MAX_WAVE_ERROR_RATIO * after:
             break
         design, after = larger, error
         found.append(frequency)
-        if _left(seen, equation, before, after) < _ENOUGH:
+        if _left(seen, equation, before, after) < limits.FORCING_REMAINING_ERROR:
             break
     left = _left(seen, equation, before, after)
-    if not found or left > CLEARLY:
+    if not found or left > limits.MAX_REMAINING_ERROR:
         return None
     name, time = seen.labels[equation], _time_name(seen)
     columns = listed(
-        [f"{wave}({w:.4g}*{time})" for w in found for wave in ("cos", "sin")], most=2 * _MOST_WAVES
+        [f"{wave}({w:.4g}*{time})" for w in found for wave in ("cos", "sin")],
+        most=2 * limits.MAX_WAVES,
     )
     periods = listed([f"{2 * np.pi / w:.3g}" for w in found])
     return TimeDependence(equation, before, after, left, Advice(
@@ -120,12 +115,14 @@ def _shared(seen: Observations, features: Any, equation: int) -> TimeDependence 
     samples = seen.samples
     assert samples.times is not None
     run, times = samples.run_of_row, samples.times
-    if int(run.max()) + 1 < _RUNS:
+    if int(run.max()) + 1 < limits.MIN_FORCED_RUNS:
         return None
     target = samples.targets[:, equation]
-    fold = run % FOLDS
+    fold = run % limits.FOLDS
     error = target - held_out_values(features(samples.variables), target[:, None], fold)[:, 0]
-    bins = ((times - times.min()) / max(float(np.ptp(times)), 1e-300) * (_BINS - 1e-9)).astype(int)
+    bins = (
+        (times - times.min()) / max(float(np.ptp(times)), 1e-300) * (limits.FORCING_BINS - 1e-9)
+    ).astype(int)
     total, count = np.bincount(bins, error), np.bincount(bins)
     guess = np.zeros_like(error)
     for r in np.unique(run):
@@ -137,7 +134,7 @@ def _shared(seen: Observations, features: Any, equation: int) -> TimeDependence 
     before = float(np.sqrt(np.mean(error**2)) / size)
     after = float(np.sqrt(np.mean((error - guess) ** 2)) / size)
     left = _left(seen, equation, before, after)
-    if left > CLEARLY:
+    if left > limits.MAX_REMAINING_ERROR:
         return None
     name = seen.labels[equation]
     return TimeDependence(equation, before, after, left, Advice(
@@ -156,17 +153,17 @@ def _strongest(
     times, data = samples.times, seen.motion.data
     span = float(np.ptp(times))
     step = float(np.median(data.step_of_run()))
-    slowest = FEWEST_PERIODS * _resolution(seen)
-    fastest = 2 * np.pi / (_SAMPLES_PER_PERIOD * step)
+    slowest = limits.MIN_FORCING_PERIODS * _resolution(seen)
+    fastest = 2 * np.pi / (limits.FORCING_SAMPLES_PER_PERIOD * step)
     if not slowest < fastest:
         return None
-    spacing = max(2 * np.pi / (4 * span), (fastest - slowest) / _MOST_FREQUENCIES)
+    spacing = max(2 * np.pi / (4 * span), (fastest - slowest) / limits.MAX_FREQUENCIES)
     grid = np.arange(slowest, fastest, spacing)
     basis = np.linalg.qr(design)[0]
     left = target - basis @ (basis.T @ target)
     frequency = float(grid[np.argmax(_explained(basis, left, grid, times))])
-    for _ in range(_REFINEMENTS):
-        near = np.maximum(frequency + spacing * _FINER, slowest / 2)
+    for _ in range(limits.FREQUENCY_REFINEMENTS):
+        near = np.maximum(frequency + spacing * limits.FREQUENCY_OFFSETS, slowest / 2)
         frequency = float(near[np.argmax(_explained(basis, left, near, times))])
         spacing /= 4
     return frequency
@@ -191,7 +188,7 @@ def _explained(
     cs = (cosine * sine).sum(axis=0) - (in_cosine * in_sine).sum(axis=0)
     a, b = left @ cosine, left @ sine
     determinant = cc * ss - cs**2
-    known = determinant > _COLLINEAR * len(times) ** 2
+    known = determinant > limits.WAVE_COLLINEARITY * len(times) ** 2
     square = (a**2 * ss - 2 * a * b * cs + b**2 * cc) / np.where(known, determinant, 1.0)
     return np.where(known, square, 0.0)
 
@@ -215,8 +212,8 @@ def _noise(seen: Observations, equation: int) -> float:
 def _left(seen: Observations, equation: int, before: float, after: float) -> float:
     """The part of an error beyond noise that is left."""
     noise = _noise(seen, equation)
-    start = beyond_noise(before, noise, NOISE_MARGIN)
-    return beyond_noise(after, noise, NOISE_MARGIN) / start if start > 0 else np.inf
+    start = beyond_noise(before, noise, limits.NOISE_MARGIN)
+    return beyond_noise(after, noise, limits.NOISE_MARGIN) / start if start > 0 else np.inf
 
 
 def _time_name(seen: Observations) -> str:
