@@ -66,15 +66,14 @@ def pushed(dry, *, noise, seed=0):
 
 
 @pytest.mark.slow
-def test_the_summary_says_why_constants_of_dry_friction_are_not_matched():
+def test_constants_of_dry_friction_are_matched_to_trajectories():
     data = pushed(8.0, noise=2e-3)
     model = og.OrthoReg("poly(1) + sign(x_dot)", augmentation=og.Zero()).fit(data)
-    assert "sign(x_dot)" in model.equations()[0]
-    notes = model.summary(data).notes
-    (note,) = [note for note in notes if note.startswith("Constants on trajectories")]
-    assert "not matched, because sign(x_dot) jumps" in note and "model.refine(data)" in note
-    ends = og.bootstrap(model, resamples=20).interval[1][model.support_[1]]
-    assert np.isfinite(ends).all() and (ends[:, 0] < ends[:, 1]).all()
+    assert model.refinement_ is not None and model.refinement_.kept
+    ends = og.bootstrap(model, resamples=20).interval[1]
+    for name, truth in {"x_dot": -3.0, "u": 20.0, "sign(x_dot)": -8.0}.items():
+        low, high = ends[model.feature_names_.index(name)]
+        assert low < truth < high and high - low < 0.1 * abs(truth)
 
 
 @pytest.mark.slow

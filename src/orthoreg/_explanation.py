@@ -210,7 +210,7 @@ def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
         if abs(after - before) > 0.01 * max(abs(before), abs(after))
     ]
     lines += [
-        f"    cannot be told apart from {other.formula} ({other.gap:+.1f} nats); they differ most "
+        f"    a rival is {other.formula} ({other.gap:+.1f} nats); they differ most "
         f"at {', '.join(f'{name} = {value:.3g}' for name, value in other.where.items())}"
         for other in one.alternatives
     ]

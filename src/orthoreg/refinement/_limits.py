@@ -75,8 +75,6 @@ RIVAL = 10.0
 rows, terms that explain short segments equally well differ by less than this."""
 MAX_RIVALS = 3
 """Sets that are tried again."""
-HOT = 5.0
-"""Dimensionless. A second, smaller set is proposed at this multiple of the temperature."""
 SEARCH_EFFORT = Effort(
     8, 2.5, rounds=1, tolerance=0.05, evaluations=15, substeps=4, longest=200, jump=4.0
 )

@@ -223,10 +223,8 @@ class _Search:
             others = place.always | (own & (place.rows != c))
             searches.append((others, candidates & (place.rows == c), others))
         for start, free, kept in searches:
-            for heat in (temperature, limits.HOT * temperature):
-                _, support, near = descend(quadratic, start, free, kept, price, heat)
-                score = near.rss / (2 * temperature) + float(price[support].sum())
-                found.setdefault(support.tobytes(), (score, support))
+            score, support, _ = descend(quadratic, start, free, kept, price, temperature)
+            found.setdefault(support.tobytes(), (score, support))
         near = neighbours(quadratic, own, candidates, place.always)
         score, added, removed, exchanged = scores_nearby(near, own, price, temperature)
         close = [

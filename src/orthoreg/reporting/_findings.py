@@ -34,7 +34,7 @@ def proposals_section(data: ReportData) -> str:
             for word, items in (
                 ("Constants:", one.constants),
                 ("What it would change:", one.changes),
-                ("Cannot be told apart from:", one.alternatives),
+                ("Rivals:", one.alternatives),
             )
             if items
         )

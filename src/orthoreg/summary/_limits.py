@@ -186,6 +186,8 @@ UNRELATED_NOISE = 0.71
 # -- lag between a position and its velocity -----------------------------------------------
 MIN_LAG_WINDOWS = 20
 """Windows. With fewer, no lag is estimated."""
+CLEARLY_BETTER = 0.5
+"""Share of the squared error that a lag leaves. An equation that leaves less is no lag."""
 LAG_EXPLAINED_SHARE = 0.99
 """Share of a velocity's variance that the position explains, at least."""
 LAG_FACTOR_TOLERANCE = 0.03

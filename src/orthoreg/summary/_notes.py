@@ -42,8 +42,8 @@ def certificate_notes(
 
 
 NO_EVIDENCE = (
-    "No intervals or probabilities: the terms were not selected by the fit, or the model file was "
-    "written by a version that did not store them."
+    "No intervals or probabilities: the terms of this model were given or accepted instead of "
+    "selected by its fit, or its file comes from a version that did not store them."
 )
 NO_DATA = (
     "This summary is of the fit alone. Forecasts and advice need data: call model.summary(data) "

@@ -99,8 +99,9 @@ def _hidden(found: Sequence[EquationScore]) -> str:
     """That a wrong model could not have been seen in these data."""
     worst = max(found, key=lambda one: one.trajectory_noise or 0.0)
     return (
-        f"Noise is {percent(worst.trajectory_noise or 0.0)} of the motion of {_measured(worst)}: "
-        f"these data could not show that the equations are wrong"
+        f"{percent(worst.trajectory_noise or 0.0)} of the motion of {_measured(worst)} varies at "
+        f"random from row to row, from noise or because samples are too far apart: these data "
+        f"could not show that the equations are wrong"
     )
 
 

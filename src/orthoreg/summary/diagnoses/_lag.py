@@ -45,9 +45,9 @@ def lags(data: Dataset) -> list[Lag]:
     found = []
     for q, v in permutations(measured, 2):
         one = _lag(slope[:, q], bend[:, q], mean[:, v])
-        if one is not None and abs(one[0]) > max(
-            limits.LAG_STANDARD_ERRORS * one[1], limits.MIN_LAG * step
-        ):
+        if one is None or _is_equation(slope[:, q], bend[:, q], mean[:, [q, v]]):
+            continue
+        if abs(one[0]) > max(limits.LAG_STANDARD_ERRORS * one[1], limits.MIN_LAG * step):
             found.append(Lag(data.state_names[q], data.state_names[v], *one))
     return found
 
@@ -68,6 +68,20 @@ def _lag(
     each = [np.linalg.lstsq(design[rows], velocity[rows], rcond=None)[0] for rows in parts]
     own = np.array([-b / a for a, b in each if a != 0])
     return float(-minus / factor), float(own.std(ddof=1) / np.sqrt(len(own)))
+
+
+def _is_equation(
+    slope: Float[np.ndarray, " R"], bend: Float[np.ndarray, " R"], pair: Float[np.ndarray, "R 2"]
+) -> bool:
+    """Whether q' = a v + b q, with the two columns of `pair`, says clearly more than a lag does. Of
+    a harmonic oscillation both say the same."""
+
+    def rest(design: Float[np.ndarray, "R 2"], target: Float[np.ndarray, " R"]) -> float:
+        left = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
+        return float(left @ left)
+
+    late = rest(np.column_stack([slope, bend]), pair[:, 1])
+    return rest(np.column_stack([slope, pair[:, 0]]), pair[:, 1]) < limits.CLEARLY_BETTER * late
 
 
 def lag(data: Dataset) -> Advice | None:
