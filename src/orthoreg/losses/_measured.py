@@ -8,15 +8,10 @@ import numpy as np
 from .._registry import part
 from ..data import AnyRows, Dataset, Rows
 from ..simulation import Interpolation, input_interpolation
+from . import _limits as limits
 from ._loss import AbstractLoss, Segments
 from ._vector_field import VectorField
 from ._weak import Weak
-
-COARSE = 2e-3
-"""Of the root mean square of a derivative. Smaller errors, where samples are too far apart for an
-estimate, do no harm."""
-_MOST_ROWS = 20_000  # on which that is looked at
-_LONG = 40  # rows of a run, below which windows are too few to replace derivatives of clean data
 
 
 @part
@@ -39,7 +34,7 @@ class Measured(AbstractLoss):
     """
 
     def rule(self, data: Dataset) -> AbstractLoss:
-        long = data.n_runs and np.median(data.run_lengths) >= _LONG
+        long = data.n_runs and np.median(data.run_lengths) >= limits.MIN_ROWS_WEAK_FORM
         weak = data.plan.is_noisy or (long and is_coarse(data))
         return Weak().rule(data) if weak else VectorField()
 
@@ -78,7 +73,10 @@ def _is_coarse(data: Dataset) -> bool:
     if data.derivatives is not None:
         return False
     kinds = input_interpolation(data.input_names, data).values()
-    return Interpolation.hold in kinds or derivative_error(data.some_runs(_MOST_ROWS)) > COARSE
+    if Interpolation.hold in kinds:
+        return True
+    some = data.some_runs(limits.MAX_ROWS_DERIVATIVE_ERROR)
+    return derivative_error(some) > limits.COARSE_DERIVATIVE_ERROR
 
 
 def derivative_error(data: Dataset) -> float:

@@ -8,12 +8,7 @@ from jaxtyping import Bool, Float
 
 from ..data import Dataset
 from ..smoothing import Windows, bump_windows
-
-_AT_REST = 0.01  # of a velocity's root mean square
-_FEWEST_AT_REST = 5  # rows
-_LONG = 3.0  # times that it takes to turn round: a rest
-_RESTS = (0.002, 0.02, 0.1)  # of a window, the first that leaves enough of them
-_ENOUGH = 0.2  # of the windows
+from . import _limits as limits
 
 
 @final
@@ -36,12 +31,14 @@ class Rest:
         inside = np.diff(data.run_of_row) == 0
         steps = np.diff(data.times)[inside]
         rate = np.diff(data.states[:, place], axis=0)[inside] / steps[:, None]
-        turning = 2 * _AT_REST * size / np.maximum(np.sqrt(np.mean(rate**2, axis=0)), 1e-300)
-        return cls(size, np.maximum(_FEWEST_AT_REST, _LONG * turning / np.median(steps)))
+        typical = np.maximum(np.sqrt(np.mean(rate**2, axis=0)), 1e-300)
+        turning = 2 * limits.REST_SPEED * size / typical
+        rows = limits.REST_TURNING_TIMES * turning / np.median(steps)
+        return cls(size, np.maximum(limits.MIN_ROWS_AT_REST, rows))
 
     def rows(self, data: Dataset) -> Bool[np.ndarray, "N k"]:
         """Which rows of runs these velocities rest in."""
-        slow = np.abs(data.states[:, _places(data)]) < _AT_REST * self.size
+        slow = np.abs(data.states[:, _places(data)]) < limits.REST_SPEED * self.size
         for c, fewest in enumerate(self.fewest):
             edges = np.diff(slow[:, c].astype(int), prepend=0, append=0)
             begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
@@ -58,7 +55,8 @@ class Rest:
         """How much of a window may be at rest: the least that leaves enough windows; None where
         that is anything."""
         share = self.share(data, windows)
-        enough = (most for most in _RESTS if (share < most).sum() >= _ENOUGH * len(windows))
+        fewest = limits.MIN_MOVING_WINDOWS * len(windows)
+        enough = (most for most in limits.REST_SHARES if (share < most).sum() >= fewest)
         return next(enough, None)
 
     def most_of_width(self, data: Dataset, half_width: float, order: int) -> float | None:

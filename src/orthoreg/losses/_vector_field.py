@@ -11,9 +11,8 @@ from .._errors import DataError
 from .._registry import part
 from ..data import AnyRows, Dataset, Rows
 from ..differentiation import AbstractDifferentiator, Automatic, Settled, check_lengths
+from . import _limits as limits
 from ._loss import AbstractLoss, Segments
-
-_ROUNDING = 1e-10  # of a state's size: what changes by less over the longest run does not change
 
 
 @part
@@ -98,4 +97,4 @@ def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.nda
     """The states whose derivatives, over the longest run, add up to no more than rounding."""
     longest = np.max(data.step_of_run() * (data.run_lengths - 1))
     change, size = (np.sqrt(np.vecdot(one.T, one.T)) for one in (slopes, data.states))
-    return (change * longest <= _ROUNDING * size) & (longest > 0)
+    return (change * longest <= limits.CONSTANT_STATE_CHANGE * size) & (longest > 0)
