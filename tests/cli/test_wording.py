@@ -173,3 +173,8 @@ def test_a_file_that_cannot_be_written_is_refused_first(
 ):
     arguments = [part.format(folder=tables) for part in (*command, "--out", out)]
     assert words in refused(arguments, capsys, monkeypatch)
+
+
+def test_an_option_whose_name_begins_with_another_is_named_in_full():
+    found = in_options("time_unit must be one of 's', 'h'; got 'w'.", options_of("fit"))
+    assert found == "--time-unit must be one of 's', 'h'; got 'w'."

@@ -110,7 +110,10 @@ def test_sets_that_were_matched_count_by_their_own_score(monkeypatch):
     with_constant, without_friction = best.support.copy(), best.support.copy()
     with_constant[0, 0], without_friction[1, 2] = True, False
     for gap in (-2.0, 0.0, np.inf):
-        search._tried = [(with_constant, best.score + gap), (without_friction, best.score + gap)]
+        search._tried = [
+            (with_constant, best.score + gap, best.field),
+            (without_friction, best.score + gap, best.field),
+        ]
         found = weigh(search, best, *linearized)
         weight = np.exp(-gap)
         assert found[0, 0] == pytest.approx(weight / (1 + 2 * weight), abs=0.02)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import orthoreg as og
 from orthoreg.summary.diagnoses._lag import lag, lags
@@ -42,3 +43,18 @@ def test_the_advice_names_the_way_out():
     assert "--positions q" in advice.text and "positions=['q']" in advice.text
     model = og.OrthoReg("poly(1)", og.Zero()).fit(columns(0.05))
     assert "lag" in [one.code for one in model.summary(columns(0.05)).advice]
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_an_equation_with_a_damping_term_is_no_lag(noise):
+    def rate(t, s):
+        return [-s[1] - s[2], s[0] + 0.22 * s[1], 0.25 + s[2] * (s[0] - 7.5)]
+
+    times = 0.12 * np.arange(1000)
+    start = [-5.5, -6.2, 0.02]
+    found = solve_ivp(rate, times[[0, -1]], start, t_eval=times, rtol=1e-9, atol=1e-11)
+    states = found.y.T
+    states = states + noise * states.std(axis=0) * np.random.default_rng(0).standard_normal(
+        states.shape
+    )
+    assert lags(og.Dataset.from_arrays(states, times, names=list("xyz"))) == []

@@ -55,7 +55,8 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
 
 
 def _with_options(text: str, options: Mapping[str, str]) -> str:
-    name = rf"(?<![\w.-])({'|'.join(map(re.escape, options))})"
+    longest_first = sorted(options, key=len, reverse=True)  # 'time_unit' before 'time'
+    name = rf"(?<![\w.-])({'|'.join(map(re.escape, longest_first))})"
     text = re.sub(  # a list of names, inputs=['u']
         rf"{name}=\[(\0\d+\0)\]", lambda found: f"{options[found[1]]} {found[2]}", text
     )
