@@ -268,9 +268,10 @@ def _paths(data: ReportData) -> str:
 
 def _coefficients(data: ReportData) -> str:
     if not data.coefficients:
-        return ""
+        pairs = _correlations(data)
+        return f"<h2>Coefficients</h2>{pairs}" if pairs else ""
     if not data.has_network:  # the intervals stand below the terms of the equations
-        return f"<h2>Coefficients</h2>{_term_table(data)}"
+        return f"<h2>Coefficients</h2>{_term_table(data)}{_correlations(data)}"
     known = any(low is not None for one in data.coefficients for low in one.low)
     words = "with their 95 % intervals" if known else "without intervals, which are not known"
     hollow = "; a hollow dot is a less probable term that the model does not use"

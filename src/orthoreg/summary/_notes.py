@@ -115,13 +115,10 @@ def estimated_constants(
     return text
 
 
-def correlated_estimates(pairs: Sequence[tuple[str, str, float]]) -> str:
-    """That the data determine combinations of constants better than each alone."""
-    shown = [f"{first} and {second} ({value:.4f})" for first, second, value in pairs]
-    return (
-        f"Correlated estimates: {listed(shown, most=6)}. The data determine a combination of such "
-        f"constants better than each alone; intervals are joint, with all constants free."
-    )
+CORRELATED_ESTIMATES = (
+    "Correlated estimates: the data determine a combination of such constants better than each "
+    "alone. Intervals are joint, with all constants free."
+)
 
 
 def constants_at_bounds(names: Sequence[str]) -> str:

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _limits as limits
-from ._summary import Advice, CertificateRow, PathRow, Scores, Summary, TermRow, Verdict
+from ._summary import (
+    Advice,
+    CertificateRow,
+    CorrelatedEstimates,
+    PathRow,
+    Scores,
+    Summary,
+    TermRow,
+    Verdict,
+)
 from ._tables import table
 from ._words import NOT_A_PROBABILITY, counted, interval, number, whole_percent
 
@@ -25,6 +34,7 @@ def renderables(summary: Summary, truth: Sequence[str] | None = None) -> list[An
         verdict_lines(summary.verdict),
         advice_lines(summary.advice),
         term_table(summary),
+        correlation_table(summary.correlations),
         path_table(summary.paths),
         certificate_table(summary.certificate, summary.orthogonality),
         note_lines(summary.notes),
@@ -125,6 +135,14 @@ def term_table(summary: Summary) -> Any:
     if any(one.probability is None for one in shown):
         below.append(NOT_A_PROBABILITY)
     return Group(found, *(Text(f"  {line}") for line in below))
+
+
+def correlation_table(pairs: Sequence[CorrelatedEstimates]) -> Any:
+    """Estimates that depend on each other; None where there are none."""
+    if not pairs:
+        return None
+    rows = [(one.first, one.second, f"{one.correlation:.4f}") for one in pairs]
+    return table("Correlated estimates", ("estimate", "estimate", "correlation"), rows, words=2)
 
 
 def path_table(paths: Sequence[PathRow]) -> Any:

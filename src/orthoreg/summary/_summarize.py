@@ -19,6 +19,7 @@ from ._advise import advise
 from ._assess import assess
 from ._motion import motion_of
 from ._notes import (
+    CORRELATED_ESTIMATES,
     INTERVALS_KNOW_NOISE,
     INTERVALS_NOT_KNOWN,
     NO_DATA,
@@ -26,7 +27,6 @@ from ._notes import (
     NOISE_NOT_IN_INTERVALS,
     certificate_notes,
     constants_at_bounds,
-    correlated_estimates,
     estimated_constants,
     given_rates,
     held_by_a_bound,
@@ -153,7 +153,7 @@ def summarize(
         scale = [name for one in subject.systems for name in one.scale]
         notes.append(estimated_constants(subject.parameters, scale))
     if subject.correlations:
-        notes.append(correlated_estimates(subject.correlations))
+        notes.append(CORRELATED_ESTIMATES)
     notes += _bound_notes(subject)
     if subject.left_out:
         notes.append(no_candidates(subject.left_out))
