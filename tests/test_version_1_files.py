@@ -130,4 +130,4 @@ def test_a_summary_says_what_the_file_did_not_keep(name):
     summary = model.summary()
     assert summary.equations == tuple(model.equations())
     assert all(one.probability is None for one in summary.terms)
-    assert any("written by a version that did not store them" in note for note in summary.notes)
+    assert any("version that did not store them" in note for note in summary.notes)

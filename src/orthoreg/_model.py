@@ -214,8 +214,8 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         >>> t = np.linspace(0, 6, 200)
         >>> x = np.exp(-t) + 0.02 * np.random.default_rng(0).standard_normal(200)
         >>> model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(np.exp(-1.1 * t)[:, None], t=t)
-        >>> model.equations(), model.refine(x[:, None], t=t).equations()
-        (["x0' = -1.100 x0"], ["x0' = -0.9887 x0"])
+        >>> model.equations(3), model.refine(x[:, None], t=t).equations(3)
+        (["x0' = -1.10 x0"], ["x0' = -0.989 x0"])
         """
         check_is_fitted(self)
         self._check_equations()
