@@ -49,7 +49,7 @@ def finish_implicitly(
                 return t, x, _stopped(x, bound)
             if solver.status == "failed" or not np.isfinite(solver.y).all():
                 return t, x, _stopped(x, bound)
-            t, x, size = float(solver.t), solver.y, float(solver.step_size)
+            t, x, size = float(solver.t), solver.y, float(solver.t) - t
             if (np.abs(x) > bound).any():
                 return t, x, DIVERGED
             if t == times[place]:
