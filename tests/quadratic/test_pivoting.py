@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from orthoreg.quadratic import Bounds, Equalities, QuadraticProblem
-from orthoreg.quadratic._active_set import _step_by_step
+from orthoreg.quadratic._active_set import by_daqp
 from orthoreg.quadratic._pivoting import pivot
 
 
@@ -96,7 +96,7 @@ def test_both_ways_lead_to_the_same_minimum(seed, K, l1):
     E, e = problem.equalities.matrix, problem.equalities.values
     fast = pivot(problem.Q, problem.r, l1, E, e, low, high)
     if fast is not None and not (low == high).any():
-        slow = _step_by_step(problem.Q, problem.r, l1, E, e, low, high)
+        slow = by_daqp(problem.Q, problem.r, l1, E, e, low, high)
         assert_allclose(fast, slow, atol=1e-6 * max(1.0, float(np.abs(slow).max())))
 
 
