@@ -41,9 +41,9 @@ guard: .venv/ready
 
 # an hour or two on two cores; a run that was stopped goes on where it was
 reproduction: .venv/ready
-	$(BIN)/orthoreg reproduce --out reproduction
+	$(BIN)/python -m paper --out reproduction
 	$(BIN)/python docs/update_reproduction.py reproduction
-	$(BIN)/orthoreg reproduce extrapolation --out reproduction
+	$(BIN)/python -m paper extrapolation --out reproduction
 	$(BIN)/python docs/update_reproduction.py reproduction
 
 readme: .venv/ready

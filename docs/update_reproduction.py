@@ -1,16 +1,16 @@
 """Writes the pages of results and their figures from the records beside them.
 
-With a folder that `orthoreg reproduce` has filled, its records are taken over first: those of the
-recommended default if it was `orthoreg reproduce extrapolation`, of the search if it was
-`orthoreg reproduce discovery`, otherwise the paper's.
+With a folder that `python -m paper` has filled, its records are taken over first: those of the
+recommended default if it was `python -m paper extrapolation`, of the search if it was
+`python -m paper discovery`, otherwise the paper's.
 """
 
 import shutil
 import sys
 from pathlib import Path
 
-from orthoreg.experiments import read
-from orthoreg.experiments.figures import beyond, draw, save
+from paper import read
+from paper.figures import beyond, draw, save
 
 DOCS = Path(__file__).parent
 PAPER, BEYOND, FOUND = DOCS / "reproduction", DOCS / "extrapolation", DOCS / "discovery"
@@ -26,7 +26,7 @@ def main(folder: str | None = None) -> None:
         *save(beyond(recommended.records), BEYOND, "errors"),
     ]
     for path in pictures:
-        if path.suffix == ".svg":  # the pages show the pictures; `orthoreg reproduce` writes both
+        if path.suffix == ".svg":  # the pages show the pictures; `python -m paper` writes both
             path.unlink()
     (DOCS / "reproduction.md").write_text(paper.page("reproduction"))
     (DOCS / "extrapolation.md").write_text(recommended.beyond_page("extrapolation/errors.png"))

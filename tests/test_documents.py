@@ -11,7 +11,7 @@ import pytest
 
 import orthoreg
 from orthoreg.cli import run
-from orthoreg.experiments import read
+from paper import read
 
 ROOT = Path(__file__).parents[1]
 
