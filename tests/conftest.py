@@ -13,7 +13,9 @@ CHECKED = [
         "libraries", "losses", "moments", "penalties", "quadratic", "refinement", "selection",
         "simulation", "smoothing", "solvers", "summary", "systems",
     )
-] + ["paper"]  # fmt: skip
+] + [
+    f"paper.{name}" for name in ("_peers", "_portraits", "_settings", "_statements", "sweeps")
+]  # fmt: skip
 
 # stays in place: orthoreg imports its parts when they are first used
 watch(CHECKED, "beartype.beartype")

@@ -74,7 +74,7 @@ def decode(value: Any, kinds: Iterable[type] = ()) -> Any:
     if named not in known:
         raise InputError(
             f"The spec is of the kind '{named}'; decode(kinds=...) has "
-            f"{', '.join(known) or 'none'}. Add the class of that name."
+            f"{', '.join(map(repr, known)) or 'none'}. Add the class of that name."
         )
     fields = {field: decode(item, kinds) for field, item in value.items() if field != _KIND}
     return known[named](**fields)
