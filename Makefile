@@ -42,9 +42,9 @@ guard: .venv/ready
 # an hour or two on two cores; a run that was stopped goes on where it was
 reproduction: .venv/ready
 	$(BIN)/python -m paper --out reproduction
-	$(BIN)/python docs/update_reproduction.py reproduction
+	$(BIN)/python -m paper.update_pages reproduction
 	$(BIN)/python -m paper extrapolation --out reproduction
-	$(BIN)/python docs/update_reproduction.py reproduction
+	$(BIN)/python -m paper.update_pages reproduction
 
 readme: .venv/ready
 	$(BIN)/python docs/update_readme.py

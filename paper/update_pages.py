@@ -1,4 +1,4 @@
-"""Writes the pages of results and their figures from the records beside them.
+"""`python -m paper.update_pages [FOLDER]` writes the pages of results and their figures in `docs/`.
 
 With a folder that `python -m paper` has filled, its records are taken over first: those of the
 recommended default if it was `python -m paper extrapolation`, of the search if it was
@@ -9,10 +9,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from paper import read
-from paper.figures import beyond, draw, save
+from ._reproduce import read
+from .figures import beyond, draw, save
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).parents[1] / "docs"
 PAPER, BEYOND, FOUND = DOCS / "reproduction", DOCS / "extrapolation", DOCS / "discovery"
 
 
