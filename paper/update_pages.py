@@ -1,8 +1,9 @@
-"""`python -m paper.update_pages [FOLDER]` writes the pages of results and their figures in `docs/`.
+"""Writes the pages of results in `docs/` and their figures from the records beside them.
 
-With a folder that `python -m paper` has filled, its records are taken over first: those of the
-recommended default if it was `python -m paper extrapolation`, of the search if it was
-`python -m paper discovery`, otherwise the paper's.
+`python -m paper.update_pages FOLDER` first takes over the records in a folder that
+`python -m paper` has filled: those of the recommended default if it was
+`python -m paper extrapolation`, of the search if it was `python -m paper discovery`, otherwise the
+paper's.
 """
 
 import shutil
