@@ -6,13 +6,17 @@ TEST_ENV := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XL
 
 .PHONY: demo test slow lint format bench guard reproduction readme pictures docs pages notebooks dist clean
 
-.venv/ready: pyproject.toml
+# what users have, and what developers have
+.venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	touch .venv/installed
+
+.venv/ready: .venv/installed
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch .venv/ready
 
-demo: .venv/ready
+demo: .venv/installed
 	$(BIN)/orthoreg demo --out demo
 
 test: .venv/ready

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib.util import find_spec
 
 
 class OrthoregError(Exception):
@@ -50,6 +51,12 @@ def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
         f"{purpose} needs {package}, which is not installed. "
         f"Install it with: pip install 'orthoreg[{extra}]'."
     )
+
+
+def require(package: str, extra: str, purpose: str) -> None:
+    """Raise the error for an optional package if it is not installed; do not import it."""
+    if find_spec(package) is None:
+        raise missing_extra(package, extra, purpose)
 
 
 def suggestion(given: str, known: Iterable[str]) -> str:

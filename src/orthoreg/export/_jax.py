@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from .._arrays import register_pytrees
-from .._errors import InputError
+from .._errors import InputError, require
 from .._field import HybridField
 from ..augmentations import AbstractBasis, TanhLayers
 from ..physics import SymmetricBasis
@@ -101,6 +101,7 @@ class JaxField:
 
 def to_jax(fitted: HybridField, n_states: int, clock: str = "") -> JaxField:
     """The field as a function of (t, x, parameters, u); `clock` is the input that is the time."""
+    require("jax", "train", "to_jax()")
     fitted = fitted.without_idle_terms().without_idle_basis()
     features = fitted.features
     parameters = {

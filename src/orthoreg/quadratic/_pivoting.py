@@ -77,7 +77,8 @@ def pivot(
             if not _is_met(E, e, w, room):
                 return None
             w = np.minimum(np.maximum(w, a), b)
-            return np.where(np.abs(w) <= room, 0.0, w) if l1 else w
+            # one that an equality ties to a coefficient at zero is there but for rounding
+            return np.where(np.abs(w) <= room, 0.0, w) if l1 or len(e) else w
         if wrong < fewest:
             fewest, patience = wrong, _PATIENCE
         elif patience == 0:

@@ -1,4 +1,4 @@
-"""Rollouts of a vector field from given starts. JAX and diffrax are loaded only by long ones."""
+"""Rollouts of a vector field from given starts. JAX, if it is installed, speeds up long ones."""
 
 from ._given import chosen_interpolation as chosen_interpolation
 from ._given import input_interpolation as input_interpolation

@@ -1,5 +1,6 @@
 """Vector field + starts + times + inputs -> states, for many starts at once."""
 
+from importlib.util import find_spec
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -51,9 +52,8 @@ def integrate(
     compiling would save, projected from how far the steps so far have come, exceeds what it
     costs; from there on compiled by JAX. Savings add up over calls with the same owner of
     `in_numpy`, so that a loop of short simulations is compiled in the end, and what was compiled
-    once is used from then on. Where stability and
-    not accuracy keeps the steps short, with very many still to go, and where they run out, an
-    implicit method takes over.
+    once is used from then on. Without JAX, NumPy goes all the way. Where stability and not
+    accuracy keeps the steps short, with very many still to go, an implicit method takes over.
 
     A field that jumps where functions change their signs is an `AbstractSwitchedField`, and
     `in_numpy` then holds the same as `Switched`. Each step ends where a sign changes, and a rollout
@@ -71,6 +71,7 @@ def integrate(
     run, column = np.nonzero(times <= times[:, :1])
     states[run, column] = starts[run]
     missed = 0.0 if owner is None else _missed.get(owner, 0.0)
+    compiles = field is not None and find_spec("jax") is not None
     ends: list[Now] = []
     with progress("Simulating", len(starts)) as show:
         for rows in np.split(np.arange(len(starts)), np.arange(width, len(starts), width)):
@@ -80,11 +81,11 @@ def integrate(
             now = begin(slope, starts[rows], times[rows, 0], task.limits, own)
             if in_numpy is not None:
                 share = len(rows) / (len(starts) - rows[0])
-                price = np.inf if field is None else share * (COMPILATION - missed)
+                price = share * (COMPILATION - missed) if compiles else np.inf
                 now, more = by_numpy(in_numpy, task, now, price)
                 missed += more
             if field is not None and (now.status == RUNNING).any():
-                now, missed = by_jax(field, task, now), max(missed, COMPILATION)
+                now, missed = by_jax(field, slope, task, now), max(missed, COMPILATION)
             ends.append(now)
     if owner is not None:
         _missed[owner] = missed

@@ -1,4 +1,5 @@
-"""The explicit method by NumPy, then compiled by JAX, then an implicit one: who goes how far."""
+"""The explicit method by NumPy, then compiled by JAX if that is installed; an implicit one for what
+is stiff: which of them takes a rollout how far."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float, Int
 
+from ._implicit import finish_implicitly
 from ._inputs import Inputs
 from ._stepping import Grid, is_held_by_stability, numpy_block, read_out
 from ._switching import AbstractSwitchedField, Switched
@@ -20,12 +22,14 @@ _SWITCHING = 5  # times what a step costs in NumPy where signs may change in it
 _LONGEST = 256  # steps by NumPy between two looks at how far it is
 _ROOM = 2**19  # states of these steps that are held in memory
 _MOST_STEPS, _MOST_EACH = 1_000_000, 100  # of a rollout; more for each time that is asked for
-_STIFF = 200_000  # steps still to go whose size stability dictates: worth an implicit method
+_STIFF = 10_000  # steps of NumPy still to go for each rollout whose steps are as long as stability
+# allows: an implicit step takes the time of ten, and about a thousand of them are enough
+_STIFF_COMPILED = 200_000  # the same, of compiled steps
 _LONG = 20_000  # steps still to go for a few rollouts of many: worth another compilation
 
 Field = Callable[[Any, Any, Any], Any] | AbstractSwitchedField
-"""(time, state, input) -> derivative of one rollout, in JAX; a pytree, such as an
-`equinox.Module`, so that other numbers in it do not compile anew."""
+"""(time, state, input) -> derivative of one rollout, in JAX; a pytree, so that other numbers in it
+do not compile anew."""
 
 
 @final
@@ -70,7 +74,8 @@ def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now
     """Where the rollouts stand when they have ended, or when it turned out that compiling them
     saves more than this price; and what it would have saved so far.
 
-    To go on takes as many steps as the speed so far says.
+    To go on takes as many steps as the speed so far says. Those that are stiff are finished by the
+    implicit method, unless the field jumps.
     """
     missed, steps = 0.0, 0
     stages = _STAGES * (_SWITCHING if isinstance(field.slope, Switched) else 1)
@@ -88,6 +93,11 @@ def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now
         steps += len(step.t)
         missed += max(saved, 0.0) * len(step.t)
         runs = current.status == RUNNING
+        ahead = _ahead(len(step.t), step.t[0], current.t, part.limits.last)
+        if not isinstance(field.slope, Switched):
+            stiff = runs & is_held_by_stability(step, part.limits)
+            if ahead[stiff].max(initial=0.0) > _STIFF * np.count_nonzero(stiff):
+                now, runs = _implicitly(field.slope, task, now, running[stiff]), runs & ~stiff
         ahead = _ahead(steps, part.first, current.t, part.limits.last)[runs]
         if runs.any() and saved > 0 and missed + saved * ahead.mean() > price:
             break
@@ -97,15 +107,15 @@ def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now
     return now, missed
 
 
-def by_jax(field: Field, task: Task, now: Now) -> Now:
+def by_jax(field: Field, slope: Slope | Switched, task: Task, now: Now) -> Now:
     """Where the rollouts stand in the end. Those that are stiff, or out of steps, are handed to
-    the implicit method, unless the field jumps."""
+    the implicit method, which takes `slope`, unless the field jumps."""
     running = np.flatnonzero(now.status == RUNNING)
     if not running.size:
         return now
     from ._compiled import SIZES, compiled_block
 
-    left_over, jumps = [running[:0]], isinstance(field, AbstractSwitchedField)
+    left_over, jumps = [running[:0]], isinstance(slope, Switched)
     for rows in np.split(running, np.arange(SIZES[-1], len(running), SIZES[-1])):
         steps, far, size = 0, np.inf, SIZES[-1]
         while rows.size:
@@ -118,19 +128,28 @@ def by_jax(field: Field, task: Task, now: Now) -> Now:
             steps += len(step.t)
             ahead = _ahead(len(step.t), step.t[0], current.t, part.limits.last)
             held = is_held_by_stability(step, part.limits) & (not jumps)
-            hopeless = (held & (ahead > _STIFF)) | (steps > task.most_steps)
+            hopeless = (held & (ahead > _STIFF_COMPILED)) | (steps > task.most_steps)
             runs = current.status == RUNNING
             left_over.append(rows[runs & hopeless])
             rows, far = rows[runs & ~hopeless], ahead[runs].max(initial=0.0)
     stiff = np.concatenate(left_over)
-    if not stiff.size:
-        return now
-    if jumps:  # an implicit method would have to know of the jumps
+    if isinstance(slope, Switched):  # an implicit method would have to know of the jumps
         now.status[stiff] = STALLED
         return now
-    from ._implicit import finish_implicitly
+    return _implicitly(slope, task, now, stiff)
 
-    return _updated(now, stiff, finish_implicitly(field, task.only(stiff), rows_of(now, stiff)))
+
+def _implicitly(slope: Slope, task: Task, now: Now, rows: Int[np.ndarray, " r"]) -> Now:
+    """Where the rollouts stand when the implicit method has finished some of them."""
+    now = Now(*(np.array(array) for array in now))
+    for row in rows.tolist():
+        one = task.only([row])
+        where = one.rows[0]
+        now.t[row], now.x[row], now.status[row] = finish_implicitly(
+            slope, float(now.t[row]), now.x[row], one.limits, one.inputs,
+            task.grid.times[where], task.grid.states[where],
+        )  # fmt: skip
+    return now
 
 
 def _ahead(steps: int, begun: Any, t: Any, last: Any) -> Float[np.ndarray, " B"]:

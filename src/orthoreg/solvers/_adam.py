@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._arrays import register_pytrees
-from .._errors import DataError, InputError, TrainingError, TrainingWarning, quoted
+from .._errors import DataError, InputError, TrainingError, TrainingWarning, quoted, require
 from .._field import HybridField
 from .._objective import PARTS, Objective, Parameters, Weights
 from .._progress import step
@@ -117,6 +117,8 @@ class Adam(AbstractSolver):
     @step("Fitting coefficients and residual")
     def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
         """Tasks that differ in strengths, seed and starting values alone train in one batch."""
+        for package in ("jax", "optax"):
+            require(package, "train", "Training by Adam")
         tasks = [with_known_terms(task) for task in tasks]
         solutions: dict[int, Solution] = {}
         # all checks come before the first training
