@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import orthoreg
+from orthoreg._errors import require
 from orthoreg.cli import exit_code
 from orthoreg.cli._arguments import check_folder
 from orthoreg.cli._output import print_error, print_files, print_json, terminal
@@ -59,6 +60,7 @@ def main(
 
     Finished jobs stay in the folder: a run that was stopped continues where it was.
     """
+    require("jax", "train", "The reproduction trains networks and")
     folder = out or Path("reproduction-quick" if quick else "reproduction")
     check_folder(folder)
     if quick:

@@ -4,12 +4,10 @@ import time
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
-import jax
 import numpy as np
 
 from orthoreg import Dataset, SmoothedFiniteDifference, VectorField, presets
 from orthoreg.fitting import prepare
-from orthoreg.solvers._training import stretch
 from orthoreg.systems import Pendulum, Split, generate
 
 from ._paper import OVERHEAD
@@ -96,6 +94,10 @@ class Epochs:
 
     def window(self, index: int, epochs: int) -> float:
         """The seconds that the epochs of this window take."""
+        import jax
+
+        from orthoreg.solvers._training import stretch
+
         bounds = np.array([index * epochs, (index + 1) * epochs], np.int32)
         start = time.perf_counter()
         self._state = jax.block_until_ready(stretch(self._state, self._loop, bounds))
@@ -103,6 +105,8 @@ class Epochs:
 
     def memory(self) -> int:
         """Bytes that the compiled training needs beside its arguments and results."""
+        from orthoreg.solvers._training import stretch
+
         lowered = stretch.lower(self._state, self._loop, np.array([0, 1], np.int32))
         analysis: Any = lowered.compile().memory_analysis()
         return int(analysis.temp_size_in_bytes)

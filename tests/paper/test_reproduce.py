@@ -129,6 +129,13 @@ def test_unknown_experiments_and_seeds_are_refused(tmp_path, capsys):
     assert "no experiment 'tables'" in capsys.readouterr().err
 
 
+def test_without_jax_the_extra_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("orthoreg._errors.find_spec", lambda name: None)
+    assert _command.run(["timing", "--out", str(tmp_path / "out")]) == 2
+    assert "needs jax, which is not installed. Install it with: pip" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.slow
 def test_everything_is_run_and_written(tmp_path):
     result = reproduce((), tmp_path, seeds=1, scale=TINY, workers=2)
