@@ -45,10 +45,10 @@ guard: .venv/ready
 
 # an hour or two on two cores; a run that was stopped goes on where it was
 reproduction: .venv/ready
-	$(BIN)/orthoreg reproduce --out reproduction
-	$(BIN)/python docs/update_reproduction.py reproduction
-	$(BIN)/orthoreg reproduce extrapolation --out reproduction
-	$(BIN)/python docs/update_reproduction.py reproduction
+	$(BIN)/python -m paper --out reproduction
+	$(BIN)/python -m paper.update_pages reproduction
+	$(BIN)/python -m paper extrapolation --out reproduction
+	$(BIN)/python -m paper.update_pages reproduction
 
 readme: .venv/ready
 	$(BIN)/python docs/update_readme.py

@@ -11,8 +11,10 @@ CHECKED = [
         "differentiation", "explanation", "export",
         "fitting._adapt", "fitting._parameters", "fitting._route",
         "libraries", "losses", "moments", "penalties", "quadratic", "refinement", "selection",
-        "simulation", "smoothing", "solvers", "summary", "sweeps", "systems",
+        "simulation", "smoothing", "solvers", "summary", "systems",
     )
+] + [
+    f"paper.{name}" for name in ("_peers", "_portraits", "_settings", "_statements", "sweeps")
 ]  # fmt: skip
 
 # stays in place: orthoreg imports its parts when they are first used

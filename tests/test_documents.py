@@ -11,7 +11,7 @@ import pytest
 
 import orthoreg
 from orthoreg.cli import run
-from orthoreg.experiments import read
+from paper import read
 
 ROOT = Path(__file__).parents[1]
 
@@ -81,7 +81,7 @@ def test_readme_names_only_targets_of_make_that_exist():
     targets = set(re.findall(r"\bmake ([a-z]+)", CODE))
     assert {"demo", "test", "readme"} <= targets
     makefile = (ROOT / "Makefile").read_text()
-    assert [name for name in targets if f"\n{name}: .venv/ready" not in makefile] == []
+    assert [name for name in targets if f"\n{name}: .venv/" not in makefile] == []
 
 
 COMMANDS = re.findall(r"\borthoreg ([a-z]+)((?:(?! #|`).)*)", CODE)

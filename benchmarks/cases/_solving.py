@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 import orthoreg as og
-from orthoreg.experiments.timing import Epochs, batch
 from orthoreg.libraries import bind
 from orthoreg.moments import Moments, gather
 from orthoreg.solvers import exact_path
+from paper.timing import Epochs, batch
 
 from ..flows import chain, chain_support, dataset, incomplete, pendulum
 from ._case import Case, Peer, Work

@@ -3,7 +3,7 @@
 import numpy as np
 
 import orthoreg as og
-from orthoreg.experiments._odebench import forecast_r2, odebench_runs
+from paper._odebench import forecast_r2, odebench_runs
 
 from ._line import Line, data_file
 

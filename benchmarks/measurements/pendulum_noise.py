@@ -4,8 +4,8 @@ import numpy as np
 
 import orthoreg as og
 from orthoreg.diagnostics import relative_error
-from orthoreg.experiments._settings import Scale, Setting, problem
 from orthoreg.systems import Split, generate, true_derivatives
+from paper._settings import Scale, Setting, problem
 
 from ._line import Line
 

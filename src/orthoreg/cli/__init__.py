@@ -2,8 +2,9 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import Any
 
 from .._errors import InputError, MissingExtraError, TrainingError
 
@@ -27,13 +28,24 @@ def run(arguments: Sequence[str]) -> int:
     from ._wording import in_options
 
     ARGUMENTS.set(tuple(arguments))
+    return exit_code(
+        app,
+        list(arguments) or ["--help"],
+        "orthoreg",
+        lambda message: in_options(message, options_of(arguments[0])),
+    )
+
+
+def exit_code(
+    app: Any, arguments: Sequence[str], program: str, reword: Callable[[str], str] = str
+) -> int:
+    """Run a Typer application and return its exit code, with one sentence on standard error when
+    it is not 0. `reword` is applied to our own messages."""
     try:
-        result = app(
-            args=list(arguments) or ["--help"], prog_name="orthoreg", standalone_mode=False
-        )
+        result = app(args=list(arguments), prog_name=program, standalone_mode=False)
         return result if isinstance(result, int) else 0
     except (InputError, MissingExtraError, TrainingError) as error:
-        return _refuse(in_options(str(error), options_of(arguments[0])))
+        return _refuse(reword(str(error)))
     except MemoryError as error:
         return _refuse(
             f"There is not enough memory: {error}. Use fewer rows, terms or random features."
@@ -47,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if hasattr(error, "format_message"):  # a usage error of the command line itself
             sentence = str(getattr(error, "format_message")()).rstrip(".")  # noqa: B009
-            command = getattr(getattr(error, "ctx", None), "command_path", "orthoreg")
+            command = getattr(getattr(error, "ctx", None), "command_path", program)
             return _refuse(f"{sentence}. See '{command} --help'.")
         if type(error).__name__ in ("Abort", "Exit"):
             return int(getattr(error, "exit_code", 1))

@@ -1,109 +1,44 @@
-"""The command that runs the paper's experiments."""
+"""The command that runs the paper's experiments, which are not part of the installed package."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
-from typing import Annotated, Any
 
 import typer
 
-from ._app import Cluster, Json, app
-from ._arguments import check_folder, on_cluster
-from ._output import collected_warnings, print_error, print_files, print_json, terminal
+from .._errors import InputError
+from ._app import app
 
-_QUICK_NOTE = "Quick look: one seed and reduced sizes. These are not the paper's experiments."
+_SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 
-@app.command()
-def reproduce(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(help="Experiments such as table_pendulum; all if none is named."),
-    ] = None,
-    seeds: Annotated[
-        int | None, typer.Option(min=1, help="Random repetitions: 5, or 1 with --quick.")
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Reduced sizes: a look at how it works, in minutes.")
-    ] = False,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; as many as there are cores.")
-    ] = None,
-    cluster: Cluster = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for results; 'reproduction', or 'reproduction-quick'."),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Run the paper's experiments: tables, figures and a verdict on each claim.
+@app.command(context_settings=_SETTINGS, options_metavar="[NAME ...] [OPTIONS]")
+def reproduce(context: typer.Context) -> int:
+    """Run the paper's experiments, from a clone of the repository.
 
-    What has been computed stays in the folder: a run that was stopped goes on where it was.
+    The same as `python -m paper` in the clone, with the same arguments.
     """
-    from ..experiments import QUICK, Scale, write
-    from ..experiments import reproduce as run
-
-    folder = out or Path("reproduction-quick" if quick else "reproduction")
-    check_folder(folder)
-    if quick:
-        print_error(f"note: {_QUICK_NOTE}")
-    with collected_warnings(), on_cluster(None, cluster):
-        result = run(
-            names or (),
-            folder,
-            seeds=seeds or (1 if quick else 5),
-            scale=QUICK if quick else Scale(),
-            workers=workers or _cores(),
+    repository = _repository()
+    if repository is None and context.args == ["--help"]:
+        typer.echo(context.get_help())
+        return 0
+    if repository is None:
+        raise InputError(
+            "The reproduction of the paper is part of the repository, not of the installed "
+            "package: clone the repository and run 'orthoreg reproduce' in its folder."
         )
-        files = write(result, folder)
-    if as_json:
-        return print_json(_as_json(result, files))
-    _print(result, quick)
-    print_files(
-        terminal(), [path for path in files if path.suffix in (".md", ".png", ".csv", ".html")]
-    )
+    paths = [str(repository / "src"), str(repository), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    # -P: another folder `paper` in the current directory is not imported
+    command = [sys.executable, "-P", "-m", "paper", *context.args]
+    code = subprocess.call(command, env=environment)
+    return code if code >= 0 else 1
 
 
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _as_json(result: Any, files: list[Path]) -> dict[str, Any]:
-    """metric -> method -> values for one table; everything by name for several."""
-    from ..experiments import to_json
-
-    tables = {name: to_json(one) for name, one in result.tables.items()}
-    if len(tables) == 1 and not result.targets:
-        return next(iter(tables.values()))
-    return {
-        "tables": tables,
-        "verdicts": [verdict.as_dict() for verdict in result.verdicts],
-        "targets": [{"target": one.text, "reached": one.holds} for one in result.targets],
-        "full_size": result.scale.is_full,
-        "files": [str(path) for path in files],
-    }
-
-
-def _print(result: Any, quick: bool) -> None:
-    from ..experiments import to_terminal
-    from ..summary import table
-
-    console = terminal()
-    for one in result.tables.values():
-        console.print(to_terminal(one))
-        console.print()
-    if result.verdicts:
-        rows = [
-            (f"{verdict.number}. {verdict.claim}", reading.name, reading.verdict)
-            for verdict in result.verdicts
-            for reading in verdict.readings
-        ]
-        console.print(table("Claims of the paper", ("claim", "reading", "verdict"), rows))
-        console.print()
-    if result.targets:
-        rows = [(one.text, "yes" if one.holds else "no") for one in result.targets]
-        console.print(table("Targets of the recommended default", ("target", "reached"), rows))
-        console.print()
-    if quick:
-        console.print(_QUICK_NOTE, style="bold", markup=False)
+def _repository() -> Path | None:
+    """The clone that this package runs from, or that the current directory is."""
+    for folder in (Path(__file__).parents[3], Path.cwd()):
+        if (folder / "paper" / "__main__.py").is_file() and (folder / "src/orthoreg").is_dir():
+            return folder
+    return None

@@ -1,0 +1,123 @@
+"""The command line of the reproduction: `python -m paper`."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import orthoreg
+from orthoreg._errors import require
+from orthoreg.cli import exit_code
+from orthoreg.cli._arguments import check_folder
+from orthoreg.cli._output import print_error, print_files, print_json, terminal
+from orthoreg.summary import table
+
+from ._registry import NAMES
+from ._render import to_json, to_terminal
+from ._reproduce import Reproduction, reproduce, write
+from ._settings import QUICK, Scale
+
+_QUICK_NOTE = "Quick look: one seed and reduced sizes. These are not the paper's experiments."
+
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command and return its exit code."""
+    return exit_code(app, arguments, "python -m paper")
+
+
+@app.command(epilog=f"Experiments: {', '.join(NAMES)}.")
+def main(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Experiments such as table_pendulum; all of the paper by default."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Random repetitions: 5, or 1 with --quick.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Reduced sizes: a look at how it works, in minutes.")
+    ] = False,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; as many as there are cores.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="Address of a Dask scheduler that has workers: tcp://host:8786."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for results; 'reproduction', or 'reproduction-quick'."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object and nothing else.")
+    ] = False,
+) -> None:
+    """Run the paper's experiments: tables, figures and a verdict on each claim.
+
+    Finished jobs stay in the folder: a run that was stopped continues where it was.
+    """
+    require("jax", "train", "The reproduction trains networks and")
+    folder = out or Path("reproduction-quick" if quick else "reproduction")
+    check_folder(folder)
+    if quick:
+        print_error(f"note: {_QUICK_NOTE}")
+    with orthoreg.cluster(cluster):
+        result = reproduce(
+            names or (),
+            folder,
+            seeds=seeds or (1 if quick else 5),
+            scale=QUICK if quick else Scale(),
+            workers=workers or _cores(),
+        )
+    files = write(result, folder)
+    if as_json:
+        return print_json(as_dict(result, files))
+    _print(result, quick)
+    print_files(
+        terminal(), [path for path in files if path.suffix in (".md", ".png", ".csv", ".html")]
+    )
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def as_dict(result: Reproduction, files: Sequence[Path]) -> dict[str, Any]:
+    """metric -> method -> values for one table; everything by name for several."""
+    tables = {name: to_json(one) for name, one in result.tables.items()}
+    if len(tables) == 1 and not result.targets:
+        return next(iter(tables.values()))
+    return {
+        "tables": tables,
+        "verdicts": [verdict.as_dict() for verdict in result.verdicts],
+        "targets": [{"target": one.text, "reached": one.holds} for one in result.targets],
+        "full_size": result.scale.is_full,
+        "files": [str(path) for path in files],
+    }
+
+
+def _print(result: Reproduction, quick: bool) -> None:
+    console = terminal()
+    for one in result.tables.values():
+        console.print(to_terminal(one))
+        console.print()
+    if result.verdicts:
+        rows = [
+            (f"{verdict.number}. {verdict.claim}", reading.name, reading.verdict)
+            for verdict in result.verdicts
+            for reading in verdict.readings
+        ]
+        console.print(table("Claims of the paper", ("claim", "reading", "verdict"), rows))
+        console.print()
+    if result.targets:
+        rows = [(one.text, "yes" if one.holds else "no") for one in result.targets]
+        console.print(table("Targets of the recommended default", ("target", "reached"), rows))
+        console.print()
+    if quick:
+        console.print(_QUICK_NOTE, style="bold", markup=False)

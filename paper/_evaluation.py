@@ -1,0 +1,85 @@
+"""A fitted model's scores on the test splits."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from orthoreg.diagnostics import (
+    normalized_mse,
+    residual_cosine,
+    rollout_scores,
+    support_scores,
+    symbolic_share,
+)
+from orthoreg.systems import AbstractSystem, Split
+
+from ._settings import Problem, Rows, Test
+
+THRESHOLDS = (0.001, 0.045)
+_TOLERANCE = 1e-6  # of simulations: far below the errors that they show
+Scores = dict[str, float | None]
+
+
+def evaluated(model: Any, problem: Problem) -> Scores:
+    """Every metric of one model, by name; None where it is not defined."""
+    scores: Scores = {}
+    for split, test in problem.tests.items():
+        predicted = model.predict(test.data.states)
+        scores[f"derivative.{split}"] = normalized_mse(predicted, test.truth)
+        scores |= _rollouts(model, split, test)
+    test = problem.tests[Split.t3]
+    adapted = _adapted(model, problem.adapting).predict(test.data.states)
+    scores["derivative.t3-adapted"] = normalized_mse(adapted, test.truth)
+    return scores | _support(model, problem.system) | _parts(model, problem.few)
+
+
+def _rollouts(model: Any, split: Split, test: Test) -> Scores:
+    """Forecasts from the true starts; those that do not complete are counted, not averaged."""
+    rollouts = model.simulate(test.starts, test.times, rtol=_TOLERANCE).runs()
+    found = rollout_scores(rollouts, [run.states for run in test.data])
+    return {
+        f"rollout.{split}": found.normalized_mse,
+        f"diverged.{split}": len(rollouts) - found.n_completed,
+        f"rollouts.{split}": len(rollouts),
+    }
+
+
+def _adapted(model: Any, rows: Rows) -> Any:
+    """The model with its coefficients refitted to these rows; the same if it has none."""
+    return model.adapt(rows.dataset) if model.coefficients_.any() else model
+
+
+def _support(model: Any, system: AbstractSystem) -> Scores:
+    """F1, precision, recall and number of terms at both thresholds."""
+    truth = np.array(
+        [
+            [term in system.true_support[state] for term in model.feature_names_]
+            for state in system.state_names
+        ]
+    )
+    scores: Scores = {}
+    for threshold in THRESHOLDS:
+        values: tuple[float | None, ...] = (None,) * 4
+        if truth.size:
+            found = support_scores(np.asarray(model.coefficients_), truth, threshold)
+            values = (found.f1, found.precision, found.recall, found.n_terms)
+        names = ("f1", "precision", "recall", "terms")
+        scores |= {
+            f"{name}@{threshold:g}": value for name, value in zip(names, values, strict=True)
+        }
+    return scores
+
+
+def _parts(model: Any, rows: Rows) -> Scores:
+    """How the two parts share the work on the training rows, and the strengths in use."""
+    symbolic, neural = model.decompose(rows.states)
+    cosine = residual_cosine(symbolic, neural)
+    certificate = model.certificate_
+    return {
+        "overlap": max(one.overlap for one in certificate.equations),
+        "cosine": cosine if math.isfinite(cosine) else None,
+        "symbolic_share": symbolic_share(symbolic, neural),
+        "lambda": certificate.orthogonality,
+        "mu": certificate.sparsity,
+    }

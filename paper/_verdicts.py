@@ -1,0 +1,342 @@
+"""Verdicts on the paper's fifteen claims, each by a rule that is stated beside it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from orthoreg.diagnostics import effective_threshold
+
+from ._evidence import (
+    LABELS,
+    Evidence,
+    MissingRecordsError,
+    Part,
+    Reading,
+    Row,
+    Spread,
+    Verdict,
+    best,
+    is_ahead,
+)
+from ._labels import metric_label
+from ._rules import F1, HIGHER, best_other, cost, f1_gain, gain, lead, readings, shown, verdict
+from ._statements import statements
+
+PURE = ("pure@0.001", "pure@0.003")
+OURS = {"paper's strengths": "orthoreg", "validated strengths": "validated"}
+LAMBDAS = ("0.0005", "0.005", "0.05", "0.5", "5", "50")
+NOISES = ("0.1", "0.2", "0.5")
+TERMS = "terms@0.001"
+_MARGIN = 0.1
+_AHEAD = "better than that of every other method by more than the larger of the two deviations"
+
+
+def verdicts(
+    records: Iterable[Row], extras: Mapping[str, Any] | None = None
+) -> tuple[Verdict, ...]:
+    """One verdict for each claim, in the order of their numbers.
+
+    `records` are rows with setting, method, seed, metric and value. Claims on theory are computed
+    here, on `extras["instances"]` random problems each (20 if it is not given).
+    """
+    evidence = Evidence.from_records(records)
+    measured = (_pendulum, _difficulty, _strength, _noise, _duffing, _lotka_volterra, _sir,
+                _overhead, _stlsq)  # fmt: skip
+    theory = statements((extras or {}).get("instances", 20))
+    return (*theory, *(claim(evidence) for claim in measured))
+
+
+def _pendulum(evidence: Evidence) -> Verdict:
+    setting = "pendulum/medium"
+
+    def reading(name: str, ours: str) -> Reading:
+        rivals = (*PURE, "l2")
+        evidence.require([setting], (ours, *rivals), F1, TERMS, "derivative.id", "derivative.t3")
+        evidence.require([setting], ["stlsq"], F1, TERMS)
+        parts = [
+            lead(evidence, setting, ours, (*rivals, "stlsq"), F1),
+            lead(evidence, setting, ours, (*rivals, "stlsq"), TERMS),
+            lead(evidence, setting, ours, rivals, "derivative.t3"),
+            cost(evidence, setting, ours, rivals),
+        ]
+        numbers = shown(evidence, setting, (ours, *rivals, "stlsq", "pinn", "universal-ode"),
+                       "f1@0.045", "derivative.t3-adapted")  # fmt: skip
+        strengths = shown(evidence, setting, [ours], "lambda", "mu")
+        return Reading.from_parts(name, parts, "; ".join(filter(None, (numbers, strengths))))
+
+    threshold = effective_threshold(0.003, 0.005)
+    return verdict(
+        7,
+        "On the pendulum OrthoReg has the best F1, the fewest terms and the lowest T3 error, at a "
+        "cost in ID error.",
+        ("tab:sweet_spot_results", "tab:baseline", "tab:stlsq_comparison"),
+        f"Holds if its mean F1 and number of terms (threshold 0.001) are {_AHEAD} (Pure at both "
+        "mu, L2, STLSQ), its zero-shot T3 derivative error likewise (Pure, L2), and its ID "
+        "derivative error is larger than the lowest of these by more than that deviation.",
+        "F1 0.43 / 0.61 / 0.93, terms 11.4 / 6.8 / 3.6, T3 34.00e2 / 7.90e2 / 0.02e2, "
+        "ID 1.27e-2 / 1.41e-2 / 1.89e-2 (Pure / L2 / OrthoReg)",
+        readings(OURS, reading),
+        "With lam = 0.005 and mu = 0.003 a unit-size coefficient survives only above "
+        f"mu (1 + lam) / (2 lam) = {threshold:.2f}, if the network can express the term, while the "
+        "damping to be found is 0.2. Strengths chosen on held-out runs, as the text describes, "
+        "are free to leave that region, and that fit is made at the exact minimum instead of by "
+        "2000 epochs.",
+    )
+
+
+def _difficulty(evidence: Evidence) -> Verdict:
+    levels = ("low", "medium", "high")
+    rivals = (*PURE, "l2")
+
+    def reading(name: str, ours: str) -> Reading:
+        settings = [f"pendulum/{level}" for level in levels]
+        evidence.require(settings, (ours, *rivals), "derivative.t3", F1)
+        gains = {s: gain(evidence, f"pendulum/{s}", ours, rivals) for s in levels}
+        medium = gains["medium"]
+        parts = [
+            Part(
+                f"gain {medium} at medium against {gains[level]} at {level} difficulty",
+                is_ahead(medium, gains[level], lower=False),
+            )
+            for level in ("low", "high")
+        ]
+        parts.append(Part(f"T3 error 10^{medium.mean:.2g} times lower at medium", medium.mean > 0))
+        f1 = ", ".join(
+            f"{f1_gain(evidence, f'pendulum/{level}', ours, rivals):+.2f} at {level}"
+            for level in levels
+        )
+        return Reading.from_parts(name, parts, f"gain in F1 {f1}")
+
+    return verdict(
+        8,
+        "OrthoReg's advantage in T3 error is largest at medium difficulty.",
+        ("fig:ablations", "tab:difficulty_ablation_streamlined"),
+        "The gain is the decimal logarithm of the T3 derivative error of the best of Pure (both "
+        "mu) and L2 over OrthoReg's, seed by seed. Holds if its mean at medium difficulty is "
+        "positive and exceeds those at low and high by more than the larger of the two deviations.",
+        "L2 over OrthoReg: 10 at low (rollouts), 89 at medium (derivatives), 1.5 at high "
+        "(rollouts)",
+        readings(OURS, reading),
+        "The paper's strengths fix one threshold for coefficients whatever the size of the missing "
+        "terms. Validated strengths follow each difficulty, so that the gains need not peak at "
+        "the same one.",
+    )
+
+
+def _strength(evidence: Evidence) -> Verdict:
+    setting, metrics = "pendulum/medium", (F1, "derivative.t3")
+
+    def reading(name: str, _: str) -> Reading:
+        methods = {lam: f"orthoreg@lam={lam}" for lam in LAMBDAS}
+        evidence.require([setting], list(methods.values()), *metrics)
+        found = {
+            lam: [evidence.of(setting, method, metric) for metric in metrics]
+            for lam, method in methods.items()
+        }
+
+        def beats(inner: str, end: str) -> bool:
+            pairs = list(zip(found[inner], found[end], (False, True), strict=True))
+            wins = any(is_ahead(a, b, lower=lower) for a, b, lower in pairs)
+            return wins and not any(is_ahead(b, a, lower=lower) for a, b, lower in pairs)
+
+        ends = (LAMBDAS[0], LAMBDAS[-1])
+        better = [lam for lam in LAMBDAS[1:-1] if all(beats(lam, end) for end in ends)]
+        part = Part(
+            f"better than both ends: lam = {', '.join(better) or 'none between them'}", bool(better)
+        )
+        table = "; ".join(f"lam = {lam}: F1 {f1}, T3 {error}" for lam, (f1, error) in found.items())
+        return Reading.from_parts(name, [part], table)
+
+    return verdict(
+        9,
+        "An intermediate lam gives the best trade-off between F1 and out-of-distribution error.",
+        ("fig:ablations", "subsec:ablations"),
+        "Over lam from 0.0005 to 50 on the pendulum, holds if some lam between the ends is better "
+        "than each end in F1 or in T3 derivative error by more than the larger of the two "
+        "deviations, and in neither of them worse by more than that.",
+        "a figure without numbers",
+        readings({"paper's sparsity": "orthoreg"}, reading),
+    )
+
+
+def _noise(evidence: Evidence) -> Verdict:
+    metrics, rivals = ("derivative.t2", "derivative.t3", F1), (*PURE, "l2")
+    cases = {
+        f"{name}, {targets} targets": f"{ours}|{targets}"
+        for targets in ("smoothed", "analytic")
+        for name, ours in OURS.items()
+    }
+
+    def reading(name: str, case: str) -> Reading:
+        ours, targets = case.split("|")
+        settings = [f"pendulum/medium/noise={noise}/{targets}" for noise in NOISES]
+        evidence.require(settings, (ours, *rivals), *metrics)
+        parts = []
+        for metric in metrics:
+            lower = metric not in HIGHER
+            texts, leads = [], False
+            for noise, setting in zip(NOISES, settings, strict=True):
+                own = evidence.of(setting, ours, metric)
+                other = best_other(evidence, setting, rivals, metric)
+                leads |= is_ahead(own, other[1], lower=lower, share=_MARGIN)
+                texts.append(f"{noise}: {own} against {other[1]} ({LABELS[other[0]]})")
+            parts.append(Part(f"no lead in {metric_label(metric)} ({'; '.join(texts)})", not leads))
+        return Reading.from_parts(name, parts)
+
+    return verdict(
+        10,
+        "OrthoReg has no special robustness to noise: from a standard deviation of 0.1 on it is "
+        "no better than the other methods.",
+        ("fig:noise_robustness", "app:noise_robustness"),
+        "Holds if at noise 0.1, 0.2 and 0.5 it leads the best of Pure (both mu) and L2 in none of "
+        "T2 error, T3 error and F1; a lead is more than the larger of the two deviations and more "
+        "than 10 %.",
+        "at high noise T2 error about 0.6 and F1 0.2 to 0.4 for all methods; targets by smoothed "
+        "differences only",
+        readings(cases, reading),
+        "Smoothed differences amplify the noise, and the validated fit, which is solved from all "
+        "rows, averages it over many more of them than training by gradients sees: hence its lead "
+        "in T3 error. With analytic derivatives that common cause is gone, the methods are closer "
+        "to each other, and a small lead in T2 error at one noise level decides.",
+    )
+
+
+def _duffing(evidence: Evidence) -> Verdict:
+    setting, rivals = "duffing", (*PURE, "l2")
+
+    def reading(name: str, ours: str) -> Reading:
+        evidence.require([setting], (ours, *rivals), "rollout.t2", "diverged.t2", "rollouts.t2")
+        lost = {m: evidence.of(setting, m, "diverged.t2").mean for m in (ours, *rivals)}
+        fewest = min(lost[m] for m in rivals)
+        parts = [
+            lead(evidence, setting, ours, rivals, "rollout.t2"),
+            Part(f"diverged rollouts {lost[ours]:.3g} a seed, others at least {fewest:.3g}",
+                 lost[ours] <= fewest),
+        ]  # fmt: skip
+        numbers = shown(evidence, setting, (ours, *rivals), "derivative.t2", F1)
+        return Reading.from_parts(name, parts, numbers)
+
+    return verdict(
+        11,
+        "On the Duffing oscillator, trained in one well, OrthoReg has the lowest rollout error in "
+        "the other (T2).",
+        ("tab:duffing_results_streamlined", "fig:duffing"),
+        f"Holds if its mean error over completed rollouts is {_AHEAD} (Pure at both mu, L2), and "
+        "no more of its rollouts diverge than of any of these.",
+        "11.03 +- 6.09 / 7.46 +- 6.20 / 4.93 +- 0.35 (Pure / L2 / OrthoReg): by this rule the "
+        "paper's own lead is within the spread",
+        readings(OURS, reading),
+        "The other well lies outside the training states, so that there the symbolic part alone "
+        "carries the model and the network adds an arbitrary value. Which terms are kept depends "
+        "on the strengths, and validation on the first well does not see the second.",
+    )
+
+
+def _lotka_volterra(evidence: Evidence) -> Verdict:
+    setting, metrics = "lotka-volterra", ("derivative.id", "derivative.t2", "derivative.t3")
+
+    def reading(name: str, ours: str) -> Reading:
+        methods = (*PURE, "l2", ours)
+        evidence.require([setting], methods, *metrics)
+        parts = []
+        for metric in metrics:
+            found = {method: evidence.of(setting, method, metric) for method in methods}
+            first, last = best(found, lower=True), best(found, lower=False)
+            differs = is_ahead(found[first], found[last], lower=True, share=_MARGIN)
+            parts.append(Part(
+                f"{metric_label(metric)} from {found[first]} ({LABELS[first]}) to {found[last]} "
+                f"({LABELS[last]})", not differs,
+            ))  # fmt: skip
+        return Reading.from_parts(name, parts, shown(evidence, setting, methods, F1, TERMS))
+
+    return verdict(
+        12,
+        "On Lotka-Volterra the methods do not differ in their errors.",
+        ("tab:lv_results_streamlined",),
+        "Holds if for each of the ID, T2 and T3 derivative errors the best and the worst of Pure "
+        "(both mu), L2 and OrthoReg differ by at most 10 % or by at most the larger of their "
+        "deviations.",
+        "ID 1.64e-2 for all, T2 1.21e-2 / 1.22e-2 / 1.22e-2, T3 1.74e-1 / 1.73e-1 / 1.71e-1",
+        readings(OURS, reading),
+        "The missing terms oscillate in time, which no model of the states can say, so that what "
+        "remains to be fitted depends on how hard each method tries. The paper's strengths are "
+        "fixed and trained by gradients; validated ones belong to an exact minimum over all rows.",
+    )
+
+
+def _sir(evidence: Evidence) -> Verdict:
+    setting, rivals = "sir", (*PURE, "l2")
+
+    def reading(name: str, ours: str) -> Reading:
+        evidence.require([setting], (ours, *rivals), "derivative.t3", TERMS)
+        parts = [lead(evidence, setting, ours, rivals, m) for m in ("derivative.t3", TERMS)]
+        numbers = shown(evidence, setting, (ours, *rivals), F1, "derivative.id")
+        return Reading.from_parts(name, parts, numbers)
+
+    return verdict(
+        13,
+        "On SIR OrthoReg has the lowest T3 error and the fewest terms.",
+        ("tab:sir_results_streamlined",),
+        f"Holds if its mean T3 derivative error and its mean number of terms (threshold 0.001) are "
+        f"{_AHEAD} (Pure at both mu, L2).",
+        "T3 72.68e-4 / 15.33e-4 / 8.76e-4, terms 40.2 / 20.4 / 6.8 (Pure / L2 / OrthoReg)",
+        readings(OURS, reading),
+        "The paper's mu of 0.003 for OrthoReg is three times that of its L2 hybrid and removes "
+        "more terms by itself. Validated strengths look for the best prediction of held-out runs, "
+        "which need not be the shortest equations.",
+    )
+
+
+def _overhead(evidence: Evidence) -> Verdict:
+    def reading(name: str, ours: str) -> Reading:
+        evidence.require(["timing"], ("l2", ours), "epoch_ms")
+        base, own = (evidence.seeds("timing", method, "epoch_ms") for method in ("l2", ours))
+        ratios = Spread.of(100 * (own[seed] / base[seed] - 1) for seed in own if seed in base)
+        if not ratios.count:
+            raise MissingRecordsError("missing records: timing of l2 and orthoreg at the same seed")
+        inside = 5 - ratios.std <= ratios.mean <= 15 + ratios.std
+        times = shown(evidence, "timing", ("l2", ours), "epoch_ms")
+        return Reading.from_parts(name, [Part(f"overhead {ratios} %", inside)], times)
+
+    return verdict(
+        14,
+        "The penalty makes an epoch 5 to 15 % slower than that of the L2 hybrid.",
+        ("app:complexity",),
+        "Holds if the mean over seeds of the relative increase of the median time per epoch lies "
+        "between 5 and 15 %, give or take its standard deviation. A smaller overhead is better "
+        "than claimed and still not what is claimed.",
+        "5 to 15 %",
+        readings({"paper's strengths": "orthoreg"}, reading),
+    )
+
+
+def _stlsq(evidence: Evidence) -> Verdict:
+    systems = ("pendulum/medium", "duffing")
+    rollouts = (("pendulum/medium", "t2"), ("duffing", "id"), ("duffing", "t2"))
+
+    def reading(name: str, metric: str) -> Reading:
+        evidence.require(systems, ("stlsq", *PURE), metric)
+        parts = []
+        for setting in systems:
+            found = lead(evidence, setting, "stlsq", PURE, metric)
+            parts.append(Part(f"{setting}: {found.text}", found.holds))
+        for setting, split in rollouts:
+            evidence.require([setting], ["stlsq"], f"diverged.{split}", f"rollouts.{split}")
+            lost = evidence.of(setting, "stlsq", f"diverged.{split}").mean
+            total = evidence.of(setting, "stlsq", f"rollouts.{split}").mean
+            text = f"{setting} {split}: {lost:.3g} of {total:.3g} rollouts diverge"
+            parts.append(Part(text, lost > 0))
+        return Reading.from_parts(name, parts)
+
+    return verdict(
+        15,
+        "STLSQ finds the terms better than Adam with L1, and its rollouts are unstable.",
+        ("tab:stlsq_comparison", "app:stlsq_baseline"),
+        f"Holds if its mean F1 on the pendulum and on Duffing is {_AHEAD} (Pure at both mu), and "
+        "some of its rollouts diverge in each place where the paper marks them: pendulum T2, "
+        "Duffing ID and T2.",
+        "F1 0.70 against 0.43 on the pendulum, 0.62 against 0.40 on Duffing; all three marked as "
+        "divergent or clamped",
+        readings({"threshold 0.001": F1, "threshold 0.045": "f1@0.045"}, reading),
+        "Adam with L1 does not set coefficients to zero, so that at 0.001 its dust counts as "
+        "terms. At 0.045, the threshold that STLSQ works with, both are judged alike.",
+    )

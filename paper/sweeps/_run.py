@@ -1,0 +1,113 @@
+"""`run`: the records of jobs, from their files or from running them."""
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from orthoreg import InputError, OrthoregError
+from orthoreg._parallel import has_cluster
+
+from ._cluster import execute_on_cluster
+from ._display import display
+from ._encoding import Record
+from ._job import Failure, Job
+from ._pool import execute, execute_in_processes
+from ._results import read_result
+
+
+class SweepError(OrthoregError, RuntimeError):
+    """Jobs that failed, in `failures`; all others have finished and are kept."""
+
+    def __init__(self, message: str, failures: tuple[Failure, ...] = ()) -> None:
+        super().__init__(message)
+        self.failures = failures
+
+
+def run(
+    jobs: Iterable[Job], folder: str | os.PathLike[str], *, workers: int = 1
+) -> list[list[Record]]:
+    """For each job, in the order given, its rows.
+
+    A job with a whole file in the folder is read; the others run, each in one of `workers`
+    processes of one thread, and leave a file the moment they end. So a sweep that was stopped
+    continues, and neither the number of workers nor the order of completion changes a digit.
+    Within `og.cluster(...)` they run there. With `workers=0` jobs run in this process, for a
+    debugger: with all threads of its libraries, which may change the last digits.
+
+    When jobs fail the others still finish; then `SweepError` names the failed ones.
+    """
+    jobs = _checked(jobs)
+    if workers < 0:
+        raise InputError(f"run(workers=...) must be at least 0; got {workers}.")
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(
+            f"run(folder='{folder}') is a file or within one; name a folder."
+        ) from None
+    distinct = {job.digest: job for job in jobs}
+    left = [job for job in distinct.values() if read_result(job, folder) is None]
+    failures = _execute(left, folder, workers, len(distinct)) if left else []
+    if failures:
+        raise _error(failures, len(distinct), folder)
+    return load_records(folder, jobs)
+
+
+def load_records(folder: str | os.PathLike[str], jobs: Iterable[Job]) -> list[list[Record]]:
+    """For each job, in the order given, its rows; all must have run."""
+    found = [(job, read_result(job, Path(folder))) for job in _checked(jobs)]
+    missing = [job for job, rows in found if rows is None]
+    if missing:
+        raise InputError(
+            f"'{folder}' lacks the results of {len(missing)} of {len(found)} jobs, among them "
+            f"{missing[0].name}. Run them first."
+        )
+    return [rows for _, rows in found if rows is not None]
+
+
+def _execute(jobs: Sequence[Job], folder: Path, workers: int, total: int) -> list[Failure]:
+    folder = folder.absolute()  # a process may start in another one
+    if workers == 0:
+        outcomes = [execute(job, folder, quiet=False) for job in jobs]
+        return [failure for failure in outcomes if failure]
+    before = total - len(jobs)
+    if has_cluster():
+        with display(total) as show:
+            return execute_on_cluster(
+                jobs, folder, show=lambda done, running: show(before + done, running)
+            )
+    with display(total) as show:
+        return execute_in_processes(
+            jobs,
+            folder,
+            workers=workers,
+            show=lambda done, running: show(before + done, running),
+            quiet=sys.stderr.isatty(),
+        )
+
+
+def _error(failures: Sequence[Failure], total: int, folder: Path) -> SweepError:
+    """One sentence for each of the first failures, and where they happened as notes."""
+    most = 3
+    lines = [f"{one.job.name} ({one.job.digest[:12]}): {one.cause}" for one in failures[:most]]
+    if len(failures) > most:
+        lines.append(f"and {len(failures) - most} more.")
+    kept = f"the results of the others are kept in '{folder}'."
+    error = SweepError(
+        f"{len(failures)} of {total} jobs failed; {kept}\n  " + "\n  ".join(lines),
+        tuple(failures),
+    )
+    for one in failures[:most]:
+        if one.details:
+            error.add_note(f"{one.job.name}:\n{one.details.rstrip()}")
+    return error
+
+
+def _checked(jobs: Iterable[Job]) -> list[Job]:
+    jobs = list(jobs)
+    for job in jobs:
+        if not isinstance(job, Job):
+            raise InputError(f"Each of the jobs must be a Job; got {type(job).__name__}.")
+    return jobs

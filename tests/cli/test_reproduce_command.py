@@ -1,0 +1,50 @@
+"""`orthoreg reproduce` runs the experiments of a clone and says where they are otherwise."""
+
+from pathlib import Path
+
+import pytest
+
+from orthoreg.cli import _reproduce, run
+
+PRINTS_ITS_ARGUMENTS = "import sys; print(*sys.argv[1:]); sys.exit(3)\n"
+
+
+@pytest.fixture
+def installed(monkeypatch, tmp_path) -> Path:
+    """The package as if it were installed in a folder of libraries; another one is current."""
+    monkeypatch.setattr(_reproduce, "__file__", str(tmp_path / "lib/orthoreg/cli/_reproduce.py"))
+    current = tmp_path / "current"
+    current.mkdir()
+    monkeypatch.chdir(current)
+    return current
+
+
+def add_package(folder: Path, main: str) -> None:
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "__main__.py").write_text(main)
+
+
+def test_the_installed_package_says_where_the_experiments_are(installed, capsys):
+    add_package(installed / "paper", PRINTS_ITS_ARGUMENTS)  # of some other project
+    assert run(["reproduce", "table_pendulum", "--quick", "--json"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert "is part of the repository, not of the installed package: clone" in printed.err
+    assert run(["reproduce", "--help"]) == 0
+    assert "python -m paper" in capsys.readouterr().out
+
+
+def test_a_clone_that_is_the_current_folder_is_run_with_all_arguments(installed, capfd):
+    add_package(installed / "paper", PRINTS_ITS_ARGUMENTS)
+    (installed / "src" / "orthoreg").mkdir(parents=True)
+    assert run(["reproduce", "figures", "--seeds", "2", "--json", "--help"]) == 3
+    assert capfd.readouterr().out == "figures --seeds 2 --json --help\n"
+
+
+def test_the_package_of_a_clone_runs_its_own_experiments(monkeypatch, tmp_path, capfd):
+    add_package(tmp_path / "paper", PRINTS_ITS_ARGUMENTS)  # not this one
+    monkeypatch.chdir(tmp_path)
+    assert run(["reproduce", "tables"]) == 2
+    assert "There is no experiment 'tables'" in capfd.readouterr().err
