@@ -1,32 +1,20 @@
 """The scikit-learn contract: every check of `parametrize_with_checks`, and its tools at work."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
+from scikit import checks_of
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import orthoreg as og
 from orthoreg._errors import DataWarning
 
 FEW = og.RandomFeatures(40)  # a smaller default: the checks fit it two hundred times
 MODELS = [og.OrthoReg(augmentation=FEW), og.OrthoReg(augmentation=og.Zero()), og.STLSQ()]
-NOT_INHERITED = "Estimator .* does not inherit from `sklearn.base.BaseEstimator`"
-
-
-def checks_of(models):
-    """scikit-learn warns of estimators that keep its contract without its base class."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", NOT_INHERITED)
-        return parametrize_with_checks(models)
-
-
 TRAINED = og.UniversalODE(8, 1, solver=og.Adam(epochs=30, normalize=True))
 
 
