@@ -107,14 +107,14 @@ def _judged_by_trajectories(
 ) -> list[Judgement]:
     """The search of `discover`, beginning with the terms of the model."""
     recipe, features = model.recipe(), model.field_.features
-    rows, names = run_rows(data, recipe.loss)
+    rows, columns = run_rows(data, recipe.loss)
     search = ModelSearch(
         SearchInput(
             data,
             features,
             model.knowledge(),
             partial(_bound, model, data),
-            names["input_interpolation_"] | model.input_interpolation_,
+            dict(columns.interpolation) | model.input_interpolation_,
             recipe.loss,
             rows.point_extent.sample,
             recipe.physics,

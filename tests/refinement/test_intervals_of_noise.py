@@ -50,7 +50,7 @@ def test_intervals_of_every_loss_know_noise(model):
 def test_runs_are_kept_only_where_intervals_ask_for_them(tmp_path):
     noisy, clean = runs(0.05), runs(0.0)
     model = og.OrthoReg("poly(1)", og.Zero(), loss=og.VectorField())
-    assert model.fit(clean)._runs is None
+    assert model.fit(clean).fit_.runs is None
     assert model.fit(noisy)._runs is not None
     evidence = model._term_evidence()
     assert evidence is not None
