@@ -166,7 +166,7 @@ class AbstractReading(AbstractExports):
         chose them, and runs are not noisy."""
         if self._evidence is None and self.selection_ is not None:
             self._evidence = term_evidence(
-                self.selection_, self.field_.features, probability=self._inclusion
+                self.selection_, self.field_.features, self.support_, probability=self._inclusion
             )
         if self._evidence is None:
             return evidence_of_trajectories(self, self._trajectories())
