@@ -99,6 +99,11 @@ def judge(
             result = Judgement(_misfits(problem, segments, solution), segments.length + 1, time)
             if result.exceeds_noise:
                 break
+        else:
+            whole = cut(some, int(some.run_lengths.max()), 10 * limits.SEARCH_ROWS)
+            growth = problem.growth_along(p, states, whole)
+            if result is not None and growth > limits.HORIZON_GROWTH:
+                result = replace(result, errors_grow=True)
     return result
 
 

@@ -129,7 +129,7 @@ def summarize(
     terms = term_rows(subject, scores.equations)
     certificate = certificate_rows(subject)
     notes = certificate_notes(
-        certificate, subject.certificate.dependences, is_selected=subject.is_selected
+        certificate, _dependences_of_candidates(subject), is_selected=subject.is_selected
     )
     if subject.units:
         notes.insert(0, in_units(subject.units))
@@ -145,7 +145,7 @@ def summarize(
     elif subject.evidence is not None and not subject.is_stuck:
         if np.isnan(subject.evidence.interval).any():
             notes.append(INTERVALS_NOT_KNOWN)
-        elif subject.widths:
+        elif subject.widths and np.any(np.asarray(subject.field.coefficients)[subject.learned]):
             notes.append(NOISE_NOT_IN_INTERVALS)
     if subject.velocity_of:
         notes.append(given_rates(subject.velocity_of, subject.estimated))
@@ -155,7 +155,7 @@ def summarize(
     if subject.correlations:
         notes.append(CORRELATED_ESTIMATES)
     notes += _bound_notes(subject)
-    if subject.left_out:
+    if subject.left_out and set(subject.learned) - set(subject.complete):
         notes.append(no_candidates(subject.left_out))
     if subject.evidence is None:
         notes.append(NO_EVIDENCE)
@@ -169,7 +169,14 @@ def summarize(
         equations=subject.equations,
         verdict=verdict_of(scores, terms, rows, where),
         advice=advise(
-            subject.field, subject.library, data, seen, scores, subject.learned, subject.complete
+            subject.field,
+            subject.library,
+            data,
+            seen,
+            scores,
+            subject.learned,
+            subject.complete,
+            subject.at_bounds,
         ),
         scores=scores,
         terms=terms,
@@ -184,6 +191,12 @@ def summarize(
         runs=None if data is None else data.n_runs,
         samples=rows,
     )
+
+
+def _dependences_of_candidates(subject: Subject) -> list[str]:
+    """Which terms others span on the data, but for those that were no candidates."""
+    left_out = tuple(f"{term} = " for term in subject.left_out)
+    return [one for one in subject.certificate.dependences if not one.startswith(left_out)]
 
 
 def _bound_notes(subject: Subject) -> list[str]:

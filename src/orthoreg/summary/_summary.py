@@ -63,6 +63,11 @@ class TermRow:
             object.__setattr__(self, "stability", self.probability)
 
     @property
+    def is_given(self) -> bool:
+        """Whether the coefficient was not estimated, so that its interval is one number."""
+        return bool(self.coefficient) and self.low is not None and self.low == self.high
+
+    @property
     def share(self) -> str:
         """The probability, or in brackets the stability where that is not one."""
         if self.stability is None:
@@ -142,6 +147,16 @@ class Scores:
     forecasts: int = 0
     forecasts_failed: int = 0
     first_failure: str | None = None
+
+    @property
+    def of_forecasts(self) -> dict[str, Any]:
+        """What `forecast_scores` gives."""
+        return {
+            "forecast_error": self.forecast_error,
+            "forecasts": self.forecasts,
+            "forecasts_failed": self.forecasts_failed,
+            "first_failure": self.first_failure,
+        }
 
 
 @final
