@@ -56,6 +56,13 @@ class Judgement:
     time: float
     errors_grow: bool = False
 
+    def of_equations(self, data: Dataset) -> tuple[Misfit | None, ...]:
+        """The misfit that judges each equation: of a velocity that was not measured, the one of
+        its position."""
+        place = {name: c for c, name in enumerate(data.state_names)}
+        shown_by = {place[v]: place[q] for q, v in data.velocity_of.items() if v in data.estimated}
+        return tuple(self.states[shown_by.get(c, c)] for c in range(len(place)))
+
     @property
     def exceeds_noise(self) -> bool:
         return any(one is not None and one.exceeds_noise for one in self.states)
