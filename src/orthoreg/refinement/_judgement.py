@@ -25,13 +25,19 @@ class Misfit:
     """What trajectories leave of one measured state, in its standard deviation: `error` in all,
     `noise` what varies at random from row to row, `systematic` what does not. Noise alone makes a
     systematic misfit of up to `chance`; one smaller than `detectable` is also what integrators and
-    files leave."""
+    files leave. `motion` is how far the state moves along the segments."""
 
     error: float
     noise: float
     systematic: float
     chance: float
     detectable: float
+    motion: float = 1.0
+
+    @property
+    def share_of_motion(self) -> float:
+        """The systematic misfit, of the motion along the segments that it was seen on."""
+        return self.systematic / max(self.motion, self.systematic, 1e-300)
 
     @property
     def exceeds_noise(self) -> bool:
@@ -188,19 +194,34 @@ def _misfits(problem: Problem, segments: Segments, solution: Solution) -> tuple[
     normal = solution.normal
     relative = problem.relative(segments)
     residuals = (problem.states_of(segments) - normal.states) / relative
+    motion = _motion(normal.states / problem.sizes[:, None], segments.weight > 0)
     counted = (segments.weight > 0) & normal.sound
     floor = _floor(problem.field)
     every = np.broadcast_to(np.isfinite(relative), residuals.shape)
     return tuple(
-        _misfit(residuals[:, c], counted & every[:, c], problem.sizes[c], floor)
+        _misfit(residuals[:, c], counted & every[:, c], problem.sizes[c], floor, motion[c])
         if measured
         else None
         for c, measured in enumerate(problem.measured)
     )
 
 
+def _motion(
+    states: Float[np.ndarray, "T n B"], counted: Bool[np.ndarray, "T B"]
+) -> Float[np.ndarray, " n"]:
+    """The standard deviation of each state about its mean along a segment, over all segments."""
+    weight = counted[:, None] / np.maximum(counted.sum(axis=0), 1)
+    means = np.nansum(weight * states, axis=0)
+    square = np.nansum(weight * (states - means) ** 2, axis=0)
+    return np.sqrt(np.nanmean(square, axis=1))
+
+
 def _misfit(
-    residuals: Float[np.ndarray, "T B"], counted: Bool[np.ndarray, "T B"], size: float, floor: float
+    residuals: Float[np.ndarray, "T B"],
+    counted: Bool[np.ndarray, "T B"],
+    size: float,
+    floor: float,
+    motion: float,
 ) -> Misfit:
     """The misfit of one state, from residuals of which those beyond four times their median size
     count as that."""
@@ -219,4 +240,5 @@ def _misfit(
         systematic=float(np.sqrt(max(together, 0.0))),
         chance=float(np.sqrt(chance)),
         detectable=float(np.sqrt(chance + floor**2)),
+        motion=float(motion),
     )

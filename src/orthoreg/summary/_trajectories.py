@@ -60,9 +60,8 @@ def _with_misfit(
             is_lost or (without is not None and without.is_explained_by(own))
         ):
             status = "needs-residual"
-    elif score.status in ("explained", "needs-residual", "noise-limited"):
-        status = "roughly-explained"
     else:
-        status = score.status
+        is_rough = own.share_of_motion <= limits.FAIR_ERROR
+        status = "roughly-explained" if is_rough else "not-explained"
     score = replace(score, status=status)
     return replace(score, sentence=sentence_of(score, ""))

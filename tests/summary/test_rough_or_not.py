@@ -1,0 +1,47 @@
+"""Whether an equation that leaves more than noise is rough or wrong, by trajectories."""
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+import orthoreg as og
+from orthoreg.refinement import Misfit
+
+
+def tank(levels, t, start):
+    """h' = u - 0.5 sqrt(h), the inflow u held at each row."""
+    h = [start]
+    for u, begin, end in zip(levels, t[:-1], t[1:], strict=False):
+        found = solve_ivp(lambda _, h, u=u: u - 0.5 * np.sqrt(h), (begin, end), h[-1:], rtol=1e-9)
+        h.append(found.y[0, -1])
+    return np.array(h)
+
+
+def test_a_small_misfit_beyond_noise_is_roughly_explained():
+    """Derivatives are unknown where the inflow is switched; trajectories are followed closely."""
+    rng, t = np.random.default_rng(0), np.linspace(0, 40, 240)
+    runs, inputs = [], []
+    for start in (1.0, 2.0, 3.0):
+        u = np.repeat(rng.uniform(0.4, 1.2, 40), 6)
+        h = tank(u, t, start)
+        runs.append((h + 0.003 * h.std() * rng.standard_normal(len(t)))[:, None])
+        inputs.append(u[:, None])
+    data = og.Dataset.from_arrays(runs, t, inputs, names=["h"], input_names=["u"])
+    summary = og.OrthoReg("poly(2)").fit(data).summary(data)
+    (one,) = summary.scores.equations
+    assert one.exceeds_noise and one.trajectory_error < 0.01
+    assert one.derivative_error > 0.3  # which says nothing: the inflow is switched
+    assert summary.verdict.code == "roughly-explained"
+
+
+def test_equations_that_stand_still_explain_nothing():
+    t = np.linspace(0, 20, 400)
+    rng = np.random.default_rng(1)
+    data = og.Dataset.from_arrays((np.sin(t) + 0.01 * rng.standard_normal(400))[:, None], t)
+    assert og.OrthoReg().fit(data).summary(data).verdict.code == "not-explained"
+
+
+def test_the_share_of_the_motion_is_at_most_one():
+    still = Misfit(0.2, 0.05, 0.19, 0.01, 0.02, motion=0.0)
+    assert still.share_of_motion == 1.0
+    assert Misfit(0.2, 0.05, 0.1, 0.01, 0.02, motion=0.5).share_of_motion == 0.2
+    assert Misfit(0.0, 0.0, 0.0, 0.0, 0.0, motion=0.0).share_of_motion == 0.0
