@@ -45,3 +45,21 @@ def test_the_share_of_the_motion_is_at_most_one():
     assert still.share_of_motion == 1.0
     assert Misfit(0.2, 0.05, 0.1, 0.01, 0.02, motion=0.5).share_of_motion == 0.2
     assert Misfit(0.0, 0.0, 0.0, 0.0, 0.0, motion=0.0).share_of_motion == 0.0
+
+
+def test_what_trajectories_leave_is_of_the_motion_where_noise_grows_too():
+    """Weights decide whether the misfit is noise; its size is said without them."""
+    rng, t = np.random.default_rng(3), np.linspace(0, 20, 21)
+    clean = solve_ivp(
+        lambda _, x: [x[0] * (0.55 - 0.028 * x[1]), x[1] * (0.026 * x[0] - 0.84)],
+        (0, 20), [30, 4], t_eval=t, rtol=1e-10,
+    ).y.T  # fmt: skip
+    noise = 0.05 * clean.std(axis=0) * rng.standard_normal(clean.shape)
+    data = og.Dataset.from_arrays(clean + noise, t)
+    assert data.plan.growth.any()
+    model = og.OrthoReg("poly(2)").fit(data)
+    left = np.sqrt(np.mean((data.states - model.forecast(data)[0].x) ** 2, axis=0))
+    share = left / data.states.std(axis=0)
+    for one, expected in zip(model.summary(data).scores.equations, share, strict=True):
+        assert one.trajectory_rows == 21
+        assert one.trajectory_error == np.clip(one.trajectory_error, 0.7 * expected, 1.3 * expected)

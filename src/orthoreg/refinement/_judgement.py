@@ -197,9 +197,16 @@ def _misfits(problem: Problem, segments: Segments, solution: Solution) -> tuple[
     motion = _motion(normal.states / problem.sizes[:, None], segments.weight > 0)
     counted = (segments.weight > 0) & normal.sound
     floor = _floor(problem.field)
-    every = np.broadcast_to(np.isfinite(relative), residuals.shape)
+    spread = np.broadcast_to(relative, residuals.shape)
+    every = np.isfinite(spread)
     return tuple(
-        _misfit(residuals[:, c], counted & every[:, c], problem.sizes[c], floor, motion[c])
+        _misfit(
+            residuals[:, c] / problem.sizes[c],
+            spread[:, c],
+            counted & every[:, c],
+            floor,
+            motion[c],
+        )
         if measured
         else None
         for c, measured in enumerate(problem.measured)
@@ -218,14 +225,15 @@ def _motion(
 
 def _misfit(
     residuals: Float[np.ndarray, "T B"],
+    relative: Float[np.ndarray, "T B"],
     counted: Bool[np.ndarray, "T B"],
-    size: float,
     floor: float,
     motion: float,
 ) -> Misfit:
     """The misfit of one state, from residuals of which those beyond four times their median size
-    count as that."""
-    r = np.where(counted, residuals, 0.0) / size
+    count as that. Where noise grows with the state they are in units of it, `relative`; `error` and
+    `noise` are not."""
+    r = np.where(counted, residuals, 0.0)
     scale = float(np.median(np.abs(r[counted]))) / 0.6745 if counted.any() else 0.0
     r = np.clip(r, -4 * scale, 4 * scale) if scale > 0 else r
     pairs = counted[1:] & counted[:-1]
@@ -233,10 +241,12 @@ def _misfit(
     together = float((r[1:] * r[:-1] * pairs).sum()) / count
     steps = float(((r[1:] - r[:-1]) ** 2 * pairs).sum()) / (2 * count)
     square = float((r**2).sum()) / max(int(counted.sum()), 1)
+    plain = float(((r * np.where(counted, relative, 0.0)) ** 2).sum()) / max(int(counted.sum()), 1)
+    error = float(np.sqrt(plain))
     chance = limits.MISFIT_QUANTILE * steps / np.sqrt(count)
     return Misfit(
-        error=float(np.sqrt(square)),
-        noise=float(np.sqrt(steps)),
+        error=error,
+        noise=error * float(np.sqrt(steps / square)) if square > 0 else 0.0,
         systematic=float(np.sqrt(max(together, 0.0))),
         chance=float(np.sqrt(chance)),
         detectable=float(np.sqrt(chance + floor**2)),
