@@ -63,3 +63,29 @@ def test_what_trajectories_leave_is_of_the_motion_where_noise_grows_too():
     for one, expected in zip(model.summary(data).scores.equations, share, strict=True):
         assert one.trajectory_rows == 21
         assert one.trajectory_error == np.clip(one.trajectory_error, 0.7 * expected, 1.3 * expected)
+
+
+def test_a_match_that_fails_on_short_segments_says_nothing_if_longer_ones_leave_noise():
+    """At ignition a trajectory from a noisy start runs away."""
+    rng, t = np.random.default_rng(1), np.arange(0, 12, 0.02)
+
+    def reactor(_, x):
+        rate = 7.2e10 * np.exp(-8750 / x[1]) * x[0]
+        return [1 - x[0] - rate, 350 - x[1] + 209.2 * rate - 2.09 * (x[1] - 310)]
+
+    runs = []
+    for start in ([0.4, 345.0], [0.9, 355.0]):
+        x = solve_ivp(reactor, (0, 12), start, "LSODA", t, rtol=1e-10, atol=1e-12).y.T
+        runs.append(x + 0.005 * x.std(axis=0) * rng.standard_normal(x.shape))
+    data = og.Dataset.from_arrays(runs, t, names=["c", "T"])
+    physics = og.Physics(
+        equations={
+            "c": "1 - c - k*exp(-E/T)*c",
+            "T": "350 - T + h*k*exp(-E/T)*c - w*(T - 310)",
+        },
+        values={"k": 7.2e10, "h": 209.2},
+        bounds={"E": (8000, 9500)},
+    )
+    summary = og.OrthoReg(physics=physics).fit(data).summary(data)
+    assert summary.verdict.code == "explained"
+    assert not summary.advice

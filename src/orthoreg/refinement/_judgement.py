@@ -84,7 +84,8 @@ def judge(
     the question is whether the equations are right. Residuals of a right model are as random as
     the noise. Those of a wrong one are alike from row to row: their covariance at a lag of one row
     is the systematic part of their variance, and under white noise it is normal with standard
-    deviation noise^2 / sqrt(rows). Segments grow until small errors of the initial state grow
+    deviation noise^2 / sqrt(rows). A misfit where no match was found says nothing if a match to
+    longer segments leaves noise only. Segments grow until small errors of the initial state grow
     more than `HORIZON_GROWTH` times along them. None where trajectories cannot be followed.
     """
     rows = limits.JUDGED_ROWS_RESIDUAL if np.any(field.weights) else limits.SEARCH_ROWS
@@ -92,32 +93,35 @@ def judge(
     problem = _problem(field, some, interpolation)
     if problem is None:
         return None
-    states, result = some.plan.smoothed, None
+    states, result, failed = some.plan.smoothed, None, None
     p, sigma = problem.old, _first_sigma(problem)
     with np.errstate(all="ignore"):
         for length in lengths(problem, limits.JUDGED):
             segments = cut(some, length, 10 * limits.SEARCH_ROWS)
             growth = problem.growth_along(p, states, segments)
-            if result is not None and growth > limits.HORIZON_GROWTH:
-                result = replace(result, errors_grow=True)
+            if growth > limits.HORIZON_GROWTH and (result or failed) is not None:
+                result = None if result is None else replace(result, errors_grow=True)
                 break
             found = _matched(problem, segments, p, states, sigma)
             if found is None:
                 break
-            solution, sigma = found
-            p = solution.p
-            states = np.array(states)
-            states[segments.rows] = np.moveaxis(solution.normal.states, 1, 2)
+            solution = found[0]
             time = float(np.median(segments.steps.sum(axis=0)))
-            result = Judgement(_misfits(problem, segments, solution), segments.length + 1, time)
+            judged = Judgement(_misfits(problem, segments, solution), segments.length + 1, time)
+            if judged.exceeds_noise and not solution.converged:
+                failed = failed or judged
+                continue
+            result, failed, p, sigma = judged, None, solution.p, found[1]
             if result.exceeds_noise:
                 break
+            states = np.array(states)
+            states[segments.rows] = np.moveaxis(solution.normal.states, 1, 2)
         else:
             whole = cut(some, int(some.run_lengths.max()), 10 * limits.SEARCH_ROWS)
             growth = problem.growth_along(p, states, whole)
             if result is not None and growth > limits.HORIZON_GROWTH:
                 result = replace(result, errors_grow=True)
-    return result
+    return failed or result
 
 
 def _problem(
@@ -194,7 +198,7 @@ def _misfits(problem: Problem, segments: Segments, solution: Solution) -> tuple[
     normal = solution.normal
     relative = problem.relative(segments)
     residuals = (problem.states_of(segments) - normal.states) / relative
-    motion = _motion(normal.states / problem.sizes[:, None], segments.weight > 0)
+    motion = _motion(problem.states_of(segments) / problem.sizes[:, None], segments.weight > 0)
     counted = (segments.weight > 0) & normal.sound
     floor = _floor(problem.field)
     spread = np.broadcast_to(relative, residuals.shape)
@@ -218,9 +222,8 @@ def _motion(
 ) -> Float[np.ndarray, " n"]:
     """The standard deviation of each state about its mean along a segment, over all segments."""
     weight = counted[:, None] / np.maximum(counted.sum(axis=0), 1)
-    means = np.nansum(weight * states, axis=0)
-    square = np.nansum(weight * (states - means) ** 2, axis=0)
-    return np.sqrt(np.nanmean(square, axis=1))
+    means = (weight * states).sum(axis=0)
+    return np.sqrt((weight * (states - means) ** 2).sum(axis=0).mean(axis=1))
 
 
 def _misfit(
@@ -250,5 +253,7 @@ def _misfit(
         systematic=float(np.sqrt(max(together, 0.0))),
         chance=float(np.sqrt(chance)),
         detectable=float(np.sqrt(chance + floor**2)),
-        motion=float(motion),
+        motion=float(np.sqrt(max(motion**2 - error**2 * steps / square, 0.0)))
+        if square > 0
+        else motion,
     )
