@@ -1,10 +1,13 @@
 """Whether an equation that leaves more than noise is rough or wrong, by trajectories."""
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
-from orthoreg.refinement import Misfit
+from orthoreg.refinement import Misfit, _judgement, judge
 
 
 def tank(levels, t, start):
@@ -65,8 +68,9 @@ def test_what_trajectories_leave_is_of_the_motion_where_noise_grows_too():
         assert one.trajectory_error == np.clip(one.trajectory_error, 0.7 * expected, 1.3 * expected)
 
 
-def test_a_match_that_fails_on_short_segments_says_nothing_if_longer_ones_leave_noise():
-    """At ignition a trajectory from a noisy start runs away."""
+@pytest.mark.slow
+def test_trajectories_that_run_away_in_a_search_are_no_warning():
+    """At ignition a trajectory from a noisy start leaves the range of numbers."""
     rng, t = np.random.default_rng(1), np.arange(0, 12, 0.02)
 
     def reactor(_, x):
@@ -89,3 +93,25 @@ def test_a_match_that_fails_on_short_segments_says_nothing_if_longer_ones_leave_
     summary = og.OrthoReg(physics=physics).fit(data).summary(data)
     assert summary.verdict.code == "explained"
     assert not summary.advice
+
+
+@pytest.mark.parametrize("all_fail", [False, True])
+def test_a_failed_match_says_nothing_if_longer_segments_leave_noise(monkeypatch, all_fail):
+    rng, t = np.random.default_rng(2), np.linspace(0, 20, 401)
+    x = np.column_stack([np.cos(t), -np.sin(t)]) * np.exp(-0.05 * t)[:, None]
+    data = og.Dataset.from_arrays(x + 0.01 * rng.standard_normal(x.shape), t)
+    model = og.OrthoReg("poly(1)").fit(data)
+    matched, lengths = _judgement._matched, []
+
+    def failing(problem, segments, *rest):
+        solution, sigma = matched(problem, segments, *rest)
+        lengths.append(segments.length)
+        if segments.length > lengths[0] and not all_fail:
+            return solution, sigma
+        lost = replace(solution.normal, states=solution.normal.states + 0.2)
+        return solution._replace(normal=lost, converged=False), sigma
+
+    monkeypatch.setattr(_judgement, "_matched", failing)
+    found = judge(model.field_, data, model.input_interpolation_)
+    assert found.exceeds_noise is all_fail
+    assert found.rows == (lengths[0] if all_fail else lengths[-1]) + 1
