@@ -80,6 +80,7 @@ def _described(
     field: HybridField, coefficients: Float[np.ndarray, "c K"], total: Moments
 ) -> FitResult:
     sizes = scales(total, True)
+    scaled = total.scaled(*sizes)
     equations = []
     for c, row in enumerate(coefficients):
         used = np.flatnonzero(row)
@@ -92,11 +93,11 @@ def _described(
                 sparsity=0.0,
                 ridge=0.0,
                 duality_gap=np.nan,
-                dependences=dependences(total, used),
+                dependences=dependences(scaled, used),
             )
         )
     return FitResult(
-        total.scaled(*sizes), field.features.mask, Regularization(0.0, 0.0, 0.0), *sizes,
+        scaled, field.features.mask, Regularization(0.0, 0.0, 0.0), *sizes,
         tuple(equations), objectives=None,
     )  # fmt: skip
 
