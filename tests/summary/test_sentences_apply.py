@@ -140,3 +140,18 @@ def test_the_table_of_forecasts_is_that_of_the_verdict(tmp_path, capsys):
     error = found["training"]["forecast_error"]
     assert error < 0.01
     assert error == found["summary"]["scores"]["forecast_error"]
+
+
+def test_given_terms_are_told_from_one_that_is_estimated():
+    """A heat loss to the surroundings is a constant and a term in T, both of which are given."""
+    rng, t = np.random.default_rng(7), np.linspace(0, 6, 121)
+    runs = []
+    for start in (330.0, 380.0, 420.0):  # T' = 350 - T - 2 (T - 310)
+        rest = (350 + 620) / 3
+        runs.append((rest + (start - rest) * np.exp(-3 * t))[:, None])
+        runs[-1] = runs[-1] + 0.3 * rng.standard_normal(runs[-1].shape)
+    data = og.Dataset.from_arrays(runs, t, names=["T"])
+    physics = og.Physics(equations={"T": "350 - T - w*(T - 310)"})
+    summary = og.OrthoReg(physics=physics).fit(data).summary(data)
+    assert summary.verdict.code == "explained"
+    assert not any("cannot distinguish" in note for note in summary.notes)
