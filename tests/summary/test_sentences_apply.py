@@ -11,7 +11,6 @@ from scipy.integrate import solve_ivp
 
 import orthoreg as og
 from orthoreg.cli import run
-from orthoreg.summary import TermRow
 from orthoreg.summary.diagnoses import chaotic
 
 
@@ -58,10 +57,10 @@ def test_a_bound_that_holds_an_estimate_may_be_what_is_wrong(chemostat):
     assert "or a given value is wrong" in free
 
 
-def test_an_estimated_coefficient_is_not_given():
-    assert not TermRow("x", "y", 1.0, 0.9, 1.1).is_given
-    assert not TermRow("x", "y", 1.0).is_given
-    assert not TermRow("x", "y", 0.0, 0.0, 0.0).is_given  # left out
+def test_an_exact_coefficient_is_not_given():
+    x = np.random.default_rng(0).uniform(-1, 1, (100, 2))
+    rows = og.OrthoReg("poly(1)", og.Zero()).fit(x, np.column_stack([x[:, 1], -x[:, 0]]))
+    assert not any(one.is_given for one in rows.summary().terms)
 
 
 def test_terms_that_were_no_candidates_are_not_said_to_depend_on_others():

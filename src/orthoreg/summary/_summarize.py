@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from jaxtyping import Bool
 
 from ..data import Dataset, Rows
 from ..diagnostics import Certificate
@@ -67,8 +68,9 @@ class Subject:
     measured. `widths` are half-widths of the weak form, if that was fitted, and `refined` says
     what matching trajectories gave; `is_stuck` that the match found no minimum, `knows_noise` that
     the intervals are from there. `units` are those of the columns, where they are known.
-    `complete` are the equations to which nothing is added, `systems` those that hold several
-    derivatives, `paths` how the terms of each were chosen.
+    `fixed` are the coefficients that are given, (equations x terms). `complete` are the equations
+    to which nothing is added, `systems` those that hold several derivatives, `paths` how the terms
+    of each were chosen.
     `accepted` are terms that the library lacked at first, by equation. `correlations` are those of
     estimates that depend on each other, `at_bounds` the estimates that a bound holds.
     """
@@ -94,6 +96,7 @@ class Subject:
     is_stuck: bool = False
     knows_noise: bool = False
     units: Mapping[str, str] | None = None
+    fixed: Bool[np.ndarray, "c K"] | None = None
     complete: tuple[int, ...] = ()
     systems: tuple[Implicit, ...] = ()
     interpolation: Mapping[str, str] | None = None
@@ -272,6 +275,7 @@ def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRo
             shown = shown | (evidence.probability[c] > 0)
         for k in np.flatnonzero(shown):
             value = float(coefficients[c, k])
+            is_given = bool(value) and subject.fixed is not None and bool(subject.fixed[c, k])
             sure: dict[str, float] = {}
             if evidence is not None:
                 sure["stability"] = float(evidence.probability[c, k])
@@ -279,7 +283,11 @@ def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRo
                     sure["probability"] = sure["stability"]
                 low, high = evidence.interval[c, k].tolist()
                 sure |= {} if np.isnan(low) else {"low": low, "high": high}
-            rows.append(TermRow(subject.labels[c], field.features.names[k], value, **sure))
+            rows.append(
+                TermRow(
+                    subject.labels[c], field.features.names[k], value, **sure, is_given=is_given
+                )
+            )
     return tuple(rows)
 
 

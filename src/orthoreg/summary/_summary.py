@@ -47,7 +47,8 @@ class TermRow:
     `stability` is the share of resamples that choose the term, or the weight of the sets of terms
     that have it by their score on trajectories. It is the `probability` of the term if the
     equation explains the data. Otherwise something is missing, and which of the wrong terms stand
-    in for it says nothing about their truth. None where there is no such evidence.
+    in for it says nothing about their truth. None where there is no such evidence. `is_given` says
+    that the coefficient is known and was not estimated.
     """
 
     equation: str
@@ -57,15 +58,11 @@ class TermRow:
     high: float | None = None
     probability: float | None = None
     stability: float | None = None
+    is_given: bool = False
 
     def __post_init__(self):
         if self.stability is None:
             object.__setattr__(self, "stability", self.probability)
-
-    @property
-    def is_given(self) -> bool:
-        """Whether the coefficient was not estimated, so that its interval is one number."""
-        return bool(self.coefficient) and self.low is not None and self.low == self.high
 
     @property
     def share(self) -> str:
