@@ -104,7 +104,9 @@ def test_a_failed_match_says_nothing_if_longer_segments_leave_noise(monkeypatch,
     matched, lengths = _judgement._matched, []
 
     def failing(problem, segments, *rest):
-        solution, sigma = matched(problem, segments, *rest)
+        found = matched(problem, segments, *rest)
+        assert found is not None
+        solution, sigma = found
         lengths.append(segments.length)
         if segments.length > lengths[0] and not all_fail:
             return solution, sigma
