@@ -186,8 +186,8 @@ def _evidence(model: AbstractModel, resamples: int, seed: int) -> TermEvidence:
             "none, and a model file does not keep them. Take the model that fit returned."
         )
     found = term_evidence(
-        selected, model.field_.features, probability=model._inclusion, resamples=resamples,
-        seed=seed,
+        selected, model.field_.features, model.support_, probability=model._inclusion,
+        resamples=resamples, seed=seed,
     )  # fmt: skip
     assert found is not None
     return model._with_noise(found)

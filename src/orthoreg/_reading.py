@@ -155,6 +155,7 @@ class AbstractReading(AbstractExports):
             knows_noise=estimates is not None and estimates is not self._of_rows,
             units=self.units_,
             paths=() if self.selection_ is None else self.selection_.paths,
+            fixed=known.given,
             complete=known.complete,
             systems=known.systems,
             interpolation=self.input_interpolation_
@@ -166,8 +167,9 @@ class AbstractReading(AbstractExports):
         """What resamples and trajectories say about the terms, found once; None where no selection
         chose them, and runs are not noisy."""
         if self._evidence is None and self.selection_ is not None:
+            used = np.asarray(self.coefficients_) != 0
             self._evidence = term_evidence(
-                self.selection_, self.field_.features, probability=self._inclusion
+                self.selection_, self.field_.features, used, probability=self._inclusion
             )
         if self._evidence is None:
             return evidence_of_trajectories(self, self._trajectories())
