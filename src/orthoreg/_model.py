@@ -718,6 +718,7 @@ def fit_together(
             for recipe, fit in zip(recipes, fits, strict=True)
         ]
     n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
-    warn_of_few_rows(len(rows), len(columns.schema.state_names), n_terms)
+    count = len(rows) if data is None else data.n_samples
+    warn_of_few_rows(count, len(columns.schema.state_names), n_terms)
     runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs
     return [model._learn(fit, columns, runs) for model, fit in zip(models, fits, strict=True)]

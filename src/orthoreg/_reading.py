@@ -167,6 +167,7 @@ class AbstractReading(AbstractExports):
             knows_noise=estimates is not None and estimates is not self.fit_.uncertainty,
             units=self.units_,
             paths=() if self.selection_ is None else self.selection_.paths,
+            fixed=known.given,
             complete=known.complete,
             systems=known.systems,
             interpolation=self.input_interpolation_

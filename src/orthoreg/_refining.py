@@ -29,7 +29,7 @@ def refinement_of(model: Any, X: Any, t: Any, u: Any) -> tuple[Refinement, Certi
         return found, model.certificate_
     rows = recipe.loss.observe(data)
     targets = recipe.loss.targets(rows, found.field.values)
-    result = describe(found.field, replace(rows, targets=targets))
+    result = describe(found.field, replace(rows, targets=targets), known)
     names = found.field.features.names
     return found, certify(result, model.output_names_, names, normalized=recipe.solver.normalize)
 

@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from .._field import HybridField
 from .._switched import switching_terms
+from .._typing import Mask
 from ..data import CLEAN, Dataset, Schema
 from ..diagnostics import Certificate
 from ..losses import AbstractLoss
@@ -99,6 +100,11 @@ class Fit:
             accepted=self.accepted,
         )  # fmt: skip
 
+    @property
+    def support(self) -> Mask:
+        """The terms in use."""
+        return np.asarray(self.field.coefficients) != 0
+
     @cached_property
     def matched(self) -> Refinement | None:
         """What trajectories say about the constants: where the fit was refined, and else, of noisy
@@ -138,8 +144,8 @@ class Fit:
         if self.selection is None:
             return None
         found = term_evidence(
-            self.selection, self.field.features, probability=self.inclusion, resamples=resamples,
-            seed=seed,
+            self.selection, self.field.features, self.support, probability=self.inclusion,
+            resamples=resamples, seed=seed,
         )  # fmt: skip
         return None if found is None else self.with_intervals(found)
 
@@ -154,7 +160,9 @@ class Fit:
     def _selection_evidence(self) -> TermEvidence | None:
         if self.filed_evidence is not None or self.selection is None:
             return self.filed_evidence
-        return term_evidence(self.selection, self.field.features, probability=self.inclusion)
+        return term_evidence(
+            self.selection, self.field.features, self.support, probability=self.inclusion
+        )
 
     @property
     def _has_few_rows(self) -> bool:
@@ -185,7 +193,7 @@ class Fit:
         ends = matched.coefficient_intervals()
         errors, values = matched.standard_errors, matched.values
         assert ends is not None and values is not None and errors is not None
-        support = np.asarray(self.field.coefficients) != 0
+        support = self.support
         probability = support.astype(float)
         count = len(matched.places)
         z = values[:count] / np.maximum(errors[:count], 1e-300)

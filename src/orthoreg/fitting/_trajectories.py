@@ -97,8 +97,9 @@ def _with_field(recipe: Recipe, fit: Fit, field: HybridField, rows: AnyRows) -> 
     """The fit with another field, and the certificate of that."""
     if field is fit.field:
         return fit
+    known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
     certificate = certify(
-        describe(field, rows), rows.outputs, field.features.names,
+        describe(field, rows, known), rows.outputs, field.features.names,
         normalized=recipe.solver.normalize,
     )  # fmt: skip
     return replace(fit, field=field, certificate=certificate)
