@@ -24,6 +24,7 @@ from benchmarks import (
     measurements,
     residuals,
     scale,
+    shape,
     speed,
     strengths,
     suite,
@@ -47,6 +48,7 @@ BENCHMARKS = {
     "truth": truth,
     "ablations": ablations,
     "sweeps": sweeps,
+    "shape": shape,
 }
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -89,7 +91,7 @@ def write_pages() -> None:
     write_tables("residuals", residuals.residuals_table)
     write_tables("defaults", defaults.defaults_tables)
     write_tables("beyond", beyond.beyond_table)
-    for name in ("scale", "dysts", "truth", "ablations"):
+    for name in ("scale", "dysts", "truth", "ablations", "shape"):
         record = RECORDS / f"{name}.json"
         if record.exists():
             text = BENCHMARKS[name].page(json.loads(record.read_text()))
