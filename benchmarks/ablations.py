@@ -218,7 +218,7 @@ def page(record: dict[str, Any]) -> str:
         "- **right**: models with the true terms and constants, or equivalent ones;\n"
         "- **called right**: share of these whose verdict is `explained`;\n"
         "- **wrong called right**: wrong models whose verdict is `explained`;\n"
-        "- **coverage**: share of 95 % intervals that hold the truth;\n"
+        "- **coverage**: share of 95% intervals that hold the truth;\n"
         "- **CPU**: median over the cases of the time relative to that with everything on.\n\n"
         "So few cases show which mechanisms decide a lot. One that changes nothing here may still "
         "decide rare cases.\n\n"
@@ -251,7 +251,7 @@ def _table(rows: list[dict[str, Any]]) -> str:
         text += (
             f"| {name} | {words} | {len(right)} of {len(own)} | "
             f"{sum(row['explained'] for row in right)} | {sum(row['explained'] for row in wrong)} "
-            f"of {len(wrong)} | {f'{100 * held / count:.0f} %' if count else '-'} | "
+            f"of {len(wrong)} | {f'{100 * held / count:.0f}%' if count else '-'} | "
             f"{median(ratios) if ratios else 1:.2f} |\n"
         )
     return text

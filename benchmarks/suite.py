@@ -62,7 +62,7 @@ def render(record: dict[str, Any]) -> str:
         "One thread, CPU seconds (user and system, waiting does not count), the least of several "
         "calls. Peers do the same work in the same process. The limit is what the work that cannot "
         "be avoided takes at the rates of this machine, measured beside each case: a share of "
-        "100 % would leave nothing to gain.\n",
+        "100% would leave nothing to gain.\n",
         "| limit of this machine | in a second |\n|---|---|",
         *(f"| {words} | {_amount(limits[name])} |" for name, (words, _) in LIMITS.items()),
         f"| bytes written to the disk (by the clock) | {_amount(limits['disk_write'])} |",
@@ -88,7 +88,7 @@ def render(record: dict[str, Any]) -> str:
 
 def _line(row: dict[str, Any]) -> str:
     each = f"{_time(row['seconds'] / row['count'])} / {row['unit']}" if row["unit"] else ""
-    share = f"{100 / row['times_limit']:.0f} %" if row["is_limit"] else ""
+    share = f"{100 / row['times_limit']:.0f}%" if row["is_limit"] else ""
     peers = "<br>".join(f"{name}: {_time(one['seconds'])}" for name, one in row["peers"].items())
     ratios = "<br>".join(f"{one['ratio']:.2g}" for one in row["peers"].values())
     return f"| {row['case']} | {_time(row['seconds'])} | {each} | {share} | {peers} | {ratios} |"

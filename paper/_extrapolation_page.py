@@ -41,7 +41,7 @@ _NOTES = """\
   function of the state follows them, and the methods differ by what they make of the rest. On
   Lotka-Volterra the terms are chosen among sets that the training data hardly tell apart, and some
   of these sets run away from the starts of T2.
-- **Cells that are behind** count every difference above 5 %, also between errors that are both
+- **Cells that are behind** count every difference above 5%, also between errors that are both
   negligible, as on ID of Duffing and of the pendulum at low difficulty.
 - **ID,ext of SIR** is an epidemic that is over: derivatives are all but zero, so that relative
   errors are large for every method.
