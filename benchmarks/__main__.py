@@ -81,7 +81,7 @@ def main(names: list[str]) -> None:
 def write_pages() -> None:
     """What is made of the records."""
     page = "# Benchmarks\n\nWritten by `python -m benchmarks` from `benchmarks/records/`. "
-    page += "Ratios were measured side by side in one run; seconds are those of a shared machine.\n"
+    page += "Ratios were measured side by side in one run; seconds are from a shared machine.\n"
     for name, benchmark in BENCHMARKS.items():
         file = RECORDS / f"{name}.json"
         if file.exists():
