@@ -212,8 +212,8 @@ def measure() -> dict[str, Any]:
 
 def render(record: dict[str, Any]) -> str:
     page = (
-        "## What is known\n\nEquations, constants, signs, relations and symmetries that are stated "
-        "(`Physics`): what they leave open is found, what they say holds. One thread.\n"
+        "## Known physics\n\nEquations, constants, signs, relations and symmetries are given "
+        "(`Physics`). The fits must satisfy them and find what they leave open. One thread.\n"
     )
     for name, case in record["cases"].items():
         page += (

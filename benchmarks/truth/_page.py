@@ -19,7 +19,7 @@ TARGETS = "Targets: 97% of the correct and at most 2% of the wrong models are ca
 def render(record: dict[str, Any]) -> str:
     """The section of the page of benchmarks."""
     text = (
-        "## What is said, and what is true\n\nSystems whose equations are known: whether the "
+        "## Are verdicts true?\n\nSystems whose equations are known: whether the "
         f"verdict is true ([details](truth.md)). {TARGETS} Revision {record['revision']}.\n\n"
     )
     return text + _verdicts(record["rows"], _halves)
@@ -37,14 +37,14 @@ def page(record: dict[str, Any]) -> str:
             _verdicts(rows, lambda row: [row["group"]], "group"),
             _verdicts(rows, lambda row: [f"{100 * row['noise']:g}%"], "noise"),
             "## Probabilities of terms\n",
-            "Share of true terms among those that a summary shows with a probability, where the "
-            "library has all terms. Target: within 5 points of the mean probability in the bin "
-            "from 90 to 99%.\n",
+            "Share of true terms among those that a summary shows with a probability, for libraries "
+            "with all terms. Target: within 5 points of the mean probability in the bin from 90 "
+            "to 99%.\n",
             _calibration(rows),
             "## Intervals\n",
-            "Share of 95% intervals that hold the truth, of models with the true terms. "
+            "Share of 95% intervals that contain the true value, for models with the true terms. "
             "Correlated constants have a correlation of at least 0.9 with another one at the "
-            "Cramer-Rao bound; chaotic systems are left out there. Target: 90 to 98%.\n",
+            "Cramer-Rao bound; this column excludes chaotic systems. Target: 90 to 98%.\n",
             _intervals(rows),
             "## Advice\n",
             _advice(rows),
@@ -69,12 +69,12 @@ def _about(record: dict[str, Any]) -> str:
     rows = record["rows"]
     systems = len({row["system"] for row in rows})
     return (
-        "# What is said, and what is true\n\n"
+        "# Are verdicts true?\n\n"
         f"Written by `python -m benchmarks truth`; revision {record['revision']} of the source. "
         f"{len(rows)} cases of {systems} systems with constants and starts drawn from a seed, "
         "fitted with `og.OrthoReg(library=...)`, in the group *physics* also with `physics=...`, "
         "and otherwise with defaults. *lacking*: the library lacks a term. *wrong physics*: an "
-        "equation that is given lacks one. *positions*: velocities are not measured.\n\n"
+        "given equation lacks one. *positions*: velocities are not measured.\n\n"
         "- **correct**: the terms are the true ones, and every constant is within 3% or within "
         "three standard errors of the Cramer-Rao bound;\n"
         "- **equivalent**: otherwise, if the equations (without a residual) give the derivatives "
@@ -82,8 +82,8 @@ def _about(record: dict[str, Any]) -> str:
         "each equation; these count neither as correct nor as wrong;\n"
         "- **wrong**: all others.\n\n"
         "A model is *called correct* if the verdict is `explained`. Settings were chosen on the "
-        "development half; systems that were known to be misjudged when this benchmark was made "
-        "belong to it, and all others are assigned by a hash of their name.\n"
+        "development half. Systems that were known to be misjudged when this benchmark was made "
+        "belong to this half; all others are assigned by a hash of their name.\n"
     )
 
 
