@@ -37,7 +37,7 @@ def page(record: dict[str, Any]) -> str:
             _verdicts(rows, lambda row: [row["group"]], "group"),
             _verdicts(rows, lambda row: [f"{100 * row['noise']:g}%"], "noise"),
             "## Probabilities of terms\n",
-            "Share of true terms among those that a summary shows with a probability, for libraries "
+            "Share of true terms among terms with a probability in the summary, for libraries "
             "with all terms. Target: within 5 points of the mean probability in the bin from 90 "
             "to 99%.\n",
             _calibration(rows),
