@@ -2,8 +2,8 @@
 # # A pendulum whose library lacks two terms
 #
 # A pendulum with friction and a force that depends on the angle, 0.3 cos(3 theta). The library has
-# polynomials and sines of the angle itself. The residual represents the missing force, and `explain`
-# names it.
+# polynomials and sines of the angle itself. The residual represents the missing force, and
+# `explain` names it.
 
 # %%
 import numpy as np

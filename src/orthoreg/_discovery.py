@@ -165,8 +165,8 @@ class DiscoveredModel(AbstractModel):
         part = "" if self.difference is None else html_sentences([str(self.difference)])
         return f"gap {self.gap:.1f} nats{base}{html_lines(self.to_mathml())}{part}"
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return self._plain().__repr__(N_CHAR_MAX)
+    def __repr__(self) -> str:
+        return repr(self._plain())
 
     def __str__(self) -> str:
         """The gap, the equations, and where they differ most from those of the best model."""

@@ -19,7 +19,7 @@ from ._refining import (
     refinement_of,
 )
 from ._rollouts import rollouts
-from ._scikit import BaseEstimator, RegressorMixin, check_is_fitted
+from ._scikit import AbstractEstimator, check_is_fitted
 from ._threads import one_thread
 from ._validation import (
     given_runs,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:  # imported by `explain`, which few fits are followed by
     from .explanation import Atom
 
 
-class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
+class AbstractModel(AbstractReading, AbstractEstimator):
     """What every model can do once it knows its parts: the scikit-learn contract, derivatives,
     simulations, equations and files. A final class adds its constructor and `recipe`."""
 
@@ -675,11 +675,6 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         restore(model, manifest, arrays)
         model._publish()
         return model
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 Model = TypeVar("Model", bound=AbstractModel)

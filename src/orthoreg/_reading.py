@@ -8,7 +8,7 @@ import numpy as np
 
 from . import export
 from ._exporting import AbstractExports
-from ._html import html_lines
+from ._html import escape, html_lines
 from ._refining import evidence_of_trajectories, matched_for_intervals, shows_noise
 from ._scikit import check_is_fitted
 from .fitting import Recipe, Runs
@@ -94,11 +94,12 @@ class AbstractReading(AbstractExports):
         return "\n".join([repr(self), *(self.equations() if hasattr(self, "field_") else [])])
 
     def _html_repr(self) -> str:
-        """What scikit-learn shows in a notebook, under the equations once there are some."""
-        from sklearn.utils import estimator_html_repr
-
+        """What a notebook shows: the equations once there are some, and the constructor's call."""
         lines = self.to_mathml() if hasattr(self, "field_") else []
-        return html_lines(lines) + estimator_html_repr(self)
+        return f"{html_lines(lines)}<pre>{escape(repr(self))}</pre>"
+
+    def _repr_html_(self) -> str:
+        return self._html_repr()
 
     def learned_equations(self) -> list[int]:
         """The places of the equations that were not given; of those that were, if all were.

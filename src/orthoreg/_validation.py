@@ -10,7 +10,7 @@ import numpy as np
 
 from ._errors import DataWarning, InputError, quoted
 from ._progress import step
-from ._scikit import BaseEstimator, validate_data
+from ._scikit import AbstractEstimator, validate_data
 from .data import (
     AnyRows,
     ChunkedDataset,
@@ -177,7 +177,7 @@ def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRow
 
 
 def training_rows(
-    model: BaseEstimator, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
+    model: AbstractEstimator, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
 ) -> tuple[Rows, dict[str, Any]]:
     """Every kind of input becomes rows here, with the names that they bring to the model; of data
     in chunks the rows of the sample."""
