@@ -13,6 +13,7 @@ from ._scikit import check_is_fitted
 from .diagnostics import Certificate
 from .fitting import Recipe
 from .libraries import quote_name
+from .losses import AbstractLoss
 from .physics import Knowledge, constant_functions
 from .refinement import Correlation, Refinement, Uncertainty
 from .selection import SelectionResult
@@ -42,6 +43,12 @@ class AbstractReading(AbstractExports):
     def accepted_(self) -> tuple[Mapping[str, Any], ...]:
         """The proposals of `explain` that were accepted."""
         return self.fit_.accepted
+
+    @property
+    def loss_(self) -> AbstractLoss | None:
+        """The loss that made rows of the data, with what it decided on them; None in a model from
+        a file."""
+        return self._columns.loss
 
     @property
     def input_interpolation_(self) -> dict[str, str]:
@@ -158,7 +165,7 @@ class AbstractReading(AbstractExports):
             evidence=self.fit_.evidence,
             is_selected=recipe.selection is not None and not recipe.regularization.sparsity,
             left_out=() if self.selection_ is None else self.selection_.left_out,
-            widths=getattr(self._columns.loss, "widths", None) or (),
+            widths=getattr(self.loss_, "widths", None) or (),
             correlations=self.correlations(),
             at_bounds=self._at_bounds(),
             accepted=tuple(f"{one['equation']}': {one['formula']}" for one in self.accepted_),
