@@ -169,10 +169,7 @@ def step_maps(
     """All steps from row to row, each from the state at its first row; with no derivatives in the
     constants where `size` is 0."""
     length, (n, count) = segments.length, states.shape[1:]
-    at = np.moveaxis(states[:-1], 1, 0).reshape(n, -1)
-    steps = segments.steps.reshape(-1) / substeps
-    if nodes is not None:
-        nodes = np.moveaxis(nodes, 0, -2).reshape(*nodes.shape[1:4], -1)
+    at, steps, nodes = _flat(states, segments, nodes, substeps)
     ends = np.empty((at.shape[1], n))
     by = np.empty((at.shape[1], n, size + n))
     wide = slope.width if size else 0
@@ -189,6 +186,47 @@ def step_maps(
     return Maps(by_segment(ends), by_segment(by))
 
 
+def step_ends(
+    slope: SlopeAt,
+    states: Float[np.ndarray, "T n B"],
+    segments: Segments,
+    nodes: np.ndarray | None,
+    substeps: int,
+) -> Float[np.ndarray, "n L B"]:
+    """Where each step from row to row ends, from the state at its first row."""
+    at, steps, nodes = _flat(states, segments, nodes, substeps)
+    return _path(slope, at, steps, nodes, substeps)[-1].reshape(at.shape[0], segments.length, -1)
+
+
+def _flat(
+    states: Float[np.ndarray, "T n B"],
+    segments: Segments,
+    nodes: np.ndarray | None,
+    substeps: int,
+) -> tuple[Float[np.ndarray, "n M"], Float[np.ndarray, " M"], np.ndarray | None]:
+    """The states at which steps begin, the lengths of substeps and the inputs, all steps in one
+    axis."""
+    at = np.moveaxis(states[:-1], 1, 0).reshape(states.shape[1], -1)
+    if nodes is not None:
+        nodes = np.moveaxis(nodes, 0, -2).reshape(*nodes.shape[1:4], -1)
+    return at, segments.steps.reshape(-1) / substeps, nodes
+
+
+def _path(
+    slope: SlopeAt,
+    x: Float[np.ndarray, "n M"],
+    step: Float[np.ndarray, " M"],
+    nodes: np.ndarray | None,
+    substeps: int,
+) -> list[Float[np.ndarray, "n M"]]:
+    """The states before and after each substep."""
+    path = [x]
+    for part in range(substeps):
+        u = None if nodes is None else nodes[part]
+        path.append(step_once(slope, path[-1], step, u))
+    return path
+
+
 def _integrated(
     slope: SlopeAt,
     size: int,
@@ -198,10 +236,7 @@ def _integrated(
     substeps: int,
 ) -> tuple[Float[np.ndarray, "M n"], Float[np.ndarray, "M n Q"]]:
     """phi over all substeps of length `step`, and [G, F]."""
-    path = [x]
-    for part in range(substeps):
-        u = None if nodes is None else nodes[part]
-        path.append(step_once(slope, path[-1], step, u))
+    path = _path(slope, x, step, nodes, substeps)
     first = slope.linearised(_with_inputs(x, nodes, 0, 0))
     rate = np.zeros(x.shape[1])
     for _, _, value in first.jacobian:
@@ -280,14 +315,21 @@ def _one_step(
         out *= h
         return out
 
-    k1 = times_jacobian(0, one)
+    def jacobian(place: int) -> np.ndarray:
+        """A_place"""
+        out = np.zeros_like(one)
+        for c, j, value in at[place].jacobian:
+            out[c, j] = value * h
+        return out
+
+    k1 = jacobian(0)
     k2 = times_jacobian(1, one + k1 / 2)
     k3 = times_jacobian(1, one + k2 / 2)
     k4 = times_jacobian(2, one + k3)
     by = np.empty((n, size + n, count))
     by[:, size:] = one + (k1 + 2 * (k2 + k3) + k4) / 6
     if size:
-        A1, A2 = times_jacobian(1, one), times_jacobian(2, one)
+        A1, A2 = jacobian(1), jacobian(2)
         squared = times_jacobian(1, A1)
         responses = (
             h / 6 * (one + A1 + squared / 2 + times_jacobian(2, squared) / 4),
