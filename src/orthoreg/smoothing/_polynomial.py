@@ -66,12 +66,13 @@ def mean_steps(
 
 
 def polynomial_weights(
-    points: Float[np.ndarray, "B W"],
+    points: Float[np.ndarray, "#B W"],
     at: Float[np.ndarray, " B"],
     degree: int,
     derivative: int,
 ) -> Float[np.ndarray, "B W"]:
-    """Row by row, the weights that give a least-squares polynomial's value or slope at `at`.
+    """Row by row, the weights that give a least-squares polynomial's value or slope at `at`; one row
+    of points may serve all.
 
     b(at)' (V'V)^-1 V' = b(at)' R^-1 Q' with V = QR the Legendre values at the points, which lie in
     [-1, 1].
@@ -100,7 +101,7 @@ def equal_step_weights(
     places = np.arange(window, dtype=np.float64)
     scale = (window - 1) / 2
     at = (places - scale) / scale
-    weights = polynomial_weights(np.broadcast_to(at, (window, window)), at, degree, derivative)
+    weights = polynomial_weights(at[None], at, degree, derivative)
     return weights / scale**derivative
 
 
