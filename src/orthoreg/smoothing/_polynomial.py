@@ -71,8 +71,8 @@ def polynomial_weights(
     degree: int,
     derivative: int,
 ) -> Float[np.ndarray, "B W"]:
-    """Row by row, the weights that give a least-squares polynomial's value or slope at `at`; one row
-    of points may serve all.
+    """Row by row, the weights that give a least-squares polynomial's value or slope at `at`;
+    one row of points may serve all.
 
     b(at)' (V'V)^-1 V' = b(at)' R^-1 Q' with V = QR the Legendre values at the points, which lie in
     [-1, 1].
