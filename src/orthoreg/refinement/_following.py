@@ -178,12 +178,7 @@ def step_maps(
         few = slice(i, i + each)
         u = None if nodes is None else nodes[..., few]
         ends[few], by[few] = _integrated(slope, size, at[:, few], steps[few], u, substeps)
-
-    def by_segment(array: np.ndarray) -> np.ndarray:
-        shaped = array.reshape(length, count, *array.shape[1:])
-        return np.ascontiguousarray(np.swapaxes(shaped, 0, 1))
-
-    return Maps(by_segment(ends), by_segment(by))
+    return Maps(ends.reshape(count, length, n), by.reshape(count, length, n, size + n))
 
 
 def step_ends(
@@ -192,10 +187,10 @@ def step_ends(
     segments: Segments,
     nodes: np.ndarray | None,
     substeps: int,
-) -> Float[np.ndarray, "n L B"]:
+) -> Float[np.ndarray, "n B L"]:
     """Where each step from row to row ends, from the state at its first row."""
     at, steps, nodes = _flat(states, segments, nodes, substeps)
-    return _path(slope, at, steps, nodes, substeps)[-1].reshape(at.shape[0], segments.length, -1)
+    return _path(slope, at, steps, nodes, substeps)[-1].reshape(len(at), -1, segments.length)
 
 
 def _flat(
@@ -205,11 +200,11 @@ def _flat(
     substeps: int,
 ) -> tuple[Float[np.ndarray, "n M"], Float[np.ndarray, " M"], np.ndarray | None]:
     """The states at which steps begin, the lengths of substeps and the inputs, all steps in one
-    axis."""
-    at = np.moveaxis(states[:-1], 1, 0).reshape(states.shape[1], -1)
+    axis, segment by segment."""
+    at = states[:-1].transpose(1, 2, 0).reshape(states.shape[1], -1)
     if nodes is not None:
-        nodes = np.moveaxis(nodes, 0, -2).reshape(*nodes.shape[1:4], -1)
-    return at, segments.steps.reshape(-1) / substeps, nodes
+        nodes = np.moveaxis(nodes, 0, -1).reshape(*nodes.shape[1:4], -1)
+    return at, segments.steps.T.reshape(-1) / substeps, nodes
 
 
 def _path(
@@ -280,7 +275,7 @@ def _derivatives(
         if by is None:
             by = then
         else:
-            by = then[..., size:] @ by
+            by = np.ascontiguousarray(then[..., size:]) @ by
             by[..., :size] += then[..., :size]
         begin = end
         if nodes is not None and k < len(path) - 1:
@@ -337,9 +332,14 @@ def _one_step(
             h / 6 * one,
         )
         by[:, :size] = 0.0
-        for found, response in zip(at, responses, strict=True):
-            for c, q, value in found.forcing:
-                by[:, q] += response[:, c] * value
+        part = np.empty((n, count))
+        for (c, q, first), (_, _, middle), (_, _, last) in zip(
+            *(one.forcing for one in at), strict=True
+        ):
+            for response, value in zip(responses, (first, middle), strict=False):
+                np.multiply(response[:, c], value, out=part)
+                by[:, q] += part
+            by[c, q] += h / 6 * last
         if slope.weighted:
             basis = np.stack([np.asarray(found.basis) for found in at], axis=1)  # M 3 H
             for i, c in enumerate(slope.weighted):
@@ -348,4 +348,4 @@ def _one_step(
                 by[:, first : first + slope.width] = np.moveaxis(
                     np.swapaxes(pulse, 0, 1) @ basis, 0, 2
                 )
-    return np.ascontiguousarray(np.moveaxis(by, 2, 0))
+    return np.moveaxis(by, 2, 0)

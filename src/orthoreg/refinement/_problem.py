@@ -142,7 +142,7 @@ class Problem:
         substeps, coarse = 1, ends(1)
         while substeps < most:
             fine = ends(2 * substeps)
-            apart = np.abs(fine - coarse).sum(axis=1)  # errors that add up along a segment
+            apart = np.abs(fine - coarse).sum(axis=2)  # errors that add up along a segment
             if np.all(np.sqrt((apart**2).mean(axis=1)) <= tolerance):
                 break
             coarse, substeps = fine, 2 * substeps

@@ -239,12 +239,14 @@ def left_out_errors(
         return np.full(values.shape[1], np.inf)
     if have_equal_steps(times, offsets, _EQUAL).all():
         start, place = windows(offsets, window, rows)
-        members = start[:, None] + np.arange(window)
         weights = equal_step_weights(window, degree, derivative=0)[place]
     else:
         weights, members = local_weights(times, offsets, rows, window, degree, derivative=0)
-        place = rows - members[:, 0]
-    fitted = np.einsum("bw,bwn->bn", weights, values[members])
+        start = members[:, 0]
+        place = rows - start
+    columns = np.ascontiguousarray(values.T)
+    inside = np.lib.stride_tricks.sliding_window_view(columns, window, axis=1)[:, start]
+    fitted = np.vecdot(inside, weights).T
     own = weights[np.arange(len(rows)), place]
     if (own > _ALONE).any():
         return np.full(values.shape[1], np.inf)
