@@ -27,7 +27,7 @@ def best_pairs(
         for k, temperature in enumerate(TEMPERATURES):
             total = nats / temperature + prices
             last = pools[k][-1, 0] if len(pools[k]) == POOL else np.inf
-            at = np.nonzero(total < last)
+            at = np.unravel_index(np.flatnonzero(total < last), total.shape)
             found = np.column_stack([total[at], at[0] + begin, at[1], rss[at], prices[at]])
             both = np.concatenate([pools[k], found])
             pools[k] = both[np.argsort(both[:, 0], kind="stable")[:POOL]]

@@ -301,12 +301,13 @@ def _one_step(
     n, count = len(at[0].f), len(h)
     one = np.zeros((n, n, count))
     one[np.arange(n), np.arange(n)] = 1.0
+    part = np.empty((n, count))  # for products, so that no memory is asked for again and again
 
     def times_jacobian(place: int, S: np.ndarray) -> np.ndarray:
         """A_place S"""
         out = np.zeros_like(S)
         for c, j, value in at[place].jacobian:
-            out[c] += value * S[j]
+            out[c] += np.multiply(value, S[j], out=part)
         out *= h
         return out
 
@@ -332,13 +333,11 @@ def _one_step(
             h / 6 * one,
         )
         by[:, :size] = 0.0
-        part = np.empty((n, count))
         for (c, q, first), (_, _, middle), (_, _, last) in zip(
             *(one.forcing for one in at), strict=True
         ):
             for response, value in zip(responses, (first, middle), strict=False):
-                np.multiply(response[:, c], value, out=part)
-                by[:, q] += part
+                by[:, q] += np.multiply(response[:, c], value, out=part)
             by[c, q] += h / 6 * last
         if slope.weighted:
             basis = np.stack([np.asarray(found.basis) for found in at], axis=1)  # M 3 H

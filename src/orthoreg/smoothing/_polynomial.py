@@ -74,23 +74,28 @@ def polynomial_weights(
     """Row by row, the weights that give a least-squares polynomial's value or slope at `at`;
     one row of points may serve all.
 
-    b(at)' (V'V)^-1 V' = b(at)' R^-1 Q' with V = QR the Legendre values at the points, which lie in
-    [-1, 1].
+    They are sum_k q_k(at) q_k(points), with q_k the Legendre polynomials made orthonormal on the
+    points, which lie in [-1, 1], by the modified Gram-Schmidt method.
     """
     legendre = np.polynomial.legendre
-    matrix = legendre.legvander(points, degree)
+    columns = np.ascontiguousarray(np.moveaxis(legendre.legvander(points, degree), 2, 0))
     if derivative == 0:
-        target = legendre.legvander(at, degree)
+        targets = legendre.legvander(at, degree).T.copy()
     else:
         slopes = [legendre.legder(row, derivative) for row in np.eye(degree + 1)]
-        target = np.stack([legendre.legval(at, slope) for slope in slopes], axis=-1)
-    Q, R = np.linalg.qr(matrix)
-    # points in two clusters make R all but singular; its smallest pivots are held up
-    pivots = np.einsum("bii->bi", R)
-    weak = np.abs(pivots) < _WEAK * np.abs(pivots).max(axis=1, keepdims=True)
-    pivots[weak] = _WEAK
-    solved = np.linalg.solve(np.swapaxes(R, 1, 2), target[..., None])
-    return (Q @ solved)[..., 0]
+        targets = np.stack([legendre.legval(at, slope) for slope in slopes])
+    weights = np.zeros((len(at), points.shape[1]))
+    least = _WEAK * np.sqrt(points.shape[1])  # of the norm of the first polynomial, a constant
+    for k, one in enumerate(columns):
+        # on points in two clusters polynomials are all but dependent: small norms are held up
+        norm = np.maximum(np.sqrt(np.vecdot(one, one)), least)
+        one /= norm[:, None]
+        targets[k] /= norm
+        weights += targets[k][:, None] * one
+        share = np.vecdot(columns[k + 1 :], one)
+        columns[k + 1 :] -= share[..., None] * one
+        targets[k + 1 :] -= share * targets[k]
+    return weights
 
 
 def equal_step_weights(
