@@ -213,12 +213,13 @@ def _path(
     step: Float[np.ndarray, " M"],
     nodes: np.ndarray | None,
     substeps: int,
+    first: Float[np.ndarray, "n M"] | None = None,
 ) -> list[Float[np.ndarray, "n M"]]:
-    """The states before and after each substep."""
+    """The states before and after each substep; `first` is the slope at x, if that is known."""
     path = [x]
     for part in range(substeps):
         u = None if nodes is None else nodes[part]
-        path.append(step_once(slope, path[-1], step, u))
+        path.append(step_once(slope, path[-1], step, u, None if part else first))
     return path
 
 
@@ -231,8 +232,8 @@ def _integrated(
     substeps: int,
 ) -> tuple[Float[np.ndarray, "M n"], Float[np.ndarray, "M n Q"]]:
     """phi over all substeps of length `step`, and [G, F]."""
-    path = _path(slope, x, step, nodes, substeps)
     first = slope.linearised(_with_inputs(x, nodes, 0, 0))
+    path = _path(slope, x, step, nodes, substeps, first.f)
     rate = np.zeros(x.shape[1])
     for _, _, value in first.jacobian:
         rate = rate + np.square(value)
