@@ -18,7 +18,8 @@ def best_pairs(
     places = np.flatnonzero(allowed)
     beside = _left_over(equation, support.columns, places)
     price = equation.price[places]
-    pools = [np.zeros((0, 5)) for _ in TEMPERATURES]  # total, first, second, rss, price
+    # total, first, second, rss, price
+    pools: list[np.ndarray] = [np.zeros((0, 5)) for _ in TEMPERATURES]
     for begin in range(0, len(places), _BLOCK):
         end = min(begin + _BLOCK, len(places))
         rss = np.maximum(support.rss - _gains(beside, slice(begin, end)), 0.0)
@@ -60,7 +61,7 @@ def _left_over(equation: Equation, columns: tuple[int, ...], places: np.ndarray)
     chosen = list(columns)
     inner = equation.gram[np.ix_(chosen, chosen)] + RIDGE * np.eye(len(chosen))
     inverse = np.linalg.inv(np.linalg.cholesky(inner))
-    across = inverse @ equation.gram[np.ix_(chosen, places)]
+    across = inverse @ equation.gram[chosen][:, places]
     moments = equation.moments[places] - across.T @ (inverse @ equation.moments[chosen])
     return _Beside(moments, np.diag(gram) - (across**2).sum(axis=0), gram, across)
 
