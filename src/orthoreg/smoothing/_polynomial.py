@@ -75,7 +75,7 @@ def polynomial_weights(
     one row of points may serve all.
 
     They are sum_k q_k(at) q_k(points), with q_k the Legendre polynomials made orthonormal on the
-    points, which lie in [-1, 1], by the modified Gram-Schmidt method.
+    points, which lie in [-1, 1], by the Gram-Schmidt method, twice: once loses what rounding takes.
     """
     legendre = np.polynomial.legendre
     columns = np.ascontiguousarray(np.moveaxis(legendre.legvander(points, degree), 2, 0))
@@ -87,14 +87,15 @@ def polynomial_weights(
     weights = np.zeros((len(at), points.shape[1]))
     least = _WEAK * np.sqrt(points.shape[1])  # of the norm of the first polynomial, a constant
     for k, one in enumerate(columns):
+        for _ in range(2):
+            share = np.vecdot(columns[:k], one)
+            one -= np.einsum("kb,kbw->bw", share, columns[:k])
+            targets[k] -= np.sum(share * targets[:k], axis=0)
         # on points in two clusters polynomials are all but dependent: small norms are held up
         norm = np.maximum(np.sqrt(np.vecdot(one, one)), least)
         one /= norm[:, None]
         targets[k] /= norm
         weights += targets[k][:, None] * one
-        share = np.vecdot(columns[k + 1 :], one)
-        columns[k + 1 :] -= share[..., None] * one
-        targets[k + 1 :] -= share * targets[k]
     return weights
 
 
