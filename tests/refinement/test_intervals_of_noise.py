@@ -55,7 +55,7 @@ def test_runs_are_kept_only_where_intervals_ask_for_them(tmp_path):
     evidence = model.fit_.evidence
     assert evidence is not None
     model.save(tmp_path / "m.orthoreg")
-    kept = og.load(tmp_path / "m.orthoreg")._term_evidence()
+    kept = og.load(tmp_path / "m.orthoreg").fit_.evidence
     np.testing.assert_array_equal(kept.interval, evidence.interval)
     assert model.adapt(clean).fit_.runs is None
 
