@@ -23,7 +23,7 @@ _TOLD_APART = 7.0  # nats
 @final
 @dataclass(frozen=True)
 class Constant:
-    """A number of a proposal with its 95 % interval; `is_snapped` says that a simple number was
+    """A number of a proposal with its 95% interval; `is_snapped` says that a simple number was
     put in the place of the estimate, whose interval this is."""
 
     name: str
