@@ -194,14 +194,14 @@ def _coefficients(model: Any, output: int) -> dict[str, float]:
     }
 
 
-def equation_text(label: str, found: Candidate, digits: int = 4) -> str:
+def equation_text(label: str, found: Candidate) -> str:
     """The candidate as a line: theta'' = -1.000 sin(theta) + 0.3000 cos(3*theta)."""
     text = ""
     for shape, values, w in zip(
         found.fit.shapes, found.fit.values, found.fit.coefficients, strict=True
     ):
-        name = to_text(shape.at([float(f"{v:.{digits}g}") for v in values]))
-        size = significant(abs(float(w)), digits)
+        name = to_text(shape.at([float(f"{v:.4g}") for v in values]))
+        size = significant(abs(float(w)), 4)
         name = f"({name})" if name[0].isdigit() else name  # 2 (1/(1 + x)), not 2 1/(1 + x)
         body = size if name == "(1)" else f"{size} {name}"
         sign = "-" if w < 0 else "+"

@@ -82,10 +82,10 @@ def progress(
                 sign.start()
 
 
-def track(items: Iterable[Item], description: str, *, after: float = 2.0) -> Iterator[Item]:
+def track(items: Iterable[Item], description: str) -> Iterator[Item]:
     """The items, one by one, with a progress bar."""
     total = len(items) if isinstance(items, Sized) else None
-    with progress(description, total, after=after) as show:
+    with progress(description, total) as show:
         for done, item in enumerate(items):
             show(done, "")
             yield item

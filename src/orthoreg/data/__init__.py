@@ -23,14 +23,12 @@ from ._splitting import FoldRule as FoldRule
 from ._splitting import Partition as Partition
 from ._splitting import PartitionRule as PartitionRule
 from ._splitting import extrapolation_rule as extrapolation_rule
-from ._splitting import extrapolations as extrapolations
 from ._splitting import fold_rule as fold_rule
 from ._splitting import folds as folds
 from ._splitting import grouping as grouping
 from ._splitting import grouping_rule as grouping_rule
 from ._splitting import held_out_rows as held_out_rows
 from ._splitting import outward_fold_rule as outward_fold_rule
-from ._splitting import outward_folds as outward_folds
 from ._windows import weak_targets as weak_targets
 from .tables import read_table as read_table
 from .tables import write_table as write_table

@@ -27,4 +27,3 @@ from ._text import parse_bound as parse_bound
 from ._text import parse_symmetry as parse_symmetry
 from ._text import physics_of as physics_of
 from ._text import read_fields as read_fields
-from ._text import read_physics as read_physics

@@ -131,17 +131,6 @@ class Knowledge:
             found[rows, columns] = moves.T @ found[rows, columns][lead]
         return found
 
-    def tied_to(self, place: tuple[int, int], support: Mask) -> Mask:
-        """The coefficients of these terms that relations tie to the one at this place."""
-        found = np.zeros_like(support)
-        found[place] = True
-        named = (self.relations != 0) & support
-        while True:
-            more = named[(named & found).any(axis=(1, 2))].any(axis=0) | found
-            if (more == found).all():
-                return found
-            found = more
-
     def coupled(self, equations: Iterable[int], mask: Mask) -> list[tuple[int, ...]]:
         """These equations in groups that relations or a conserved quantity couple."""
         groups = [{c} for c in equations]
