@@ -151,5 +151,3 @@ def test_observed_rows_name_their_variables_and_targets(pendulum_runs):
     rows = og.VectorField().observe(pendulum_runs)
     assert (rows.names, rows.outputs) == (("theta", "omega"), ("theta", "omega"))
     assert rows.n_runs == pendulum_runs.n_runs and len(rows) == pendulum_runs.n_samples
-    assert og.VectorField().linear_rows(rows) is rows
-    assert og.OneStep().linear_rows(rows) is None and og.MultiStep(3).linear_rows(rows) is None

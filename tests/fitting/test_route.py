@@ -124,7 +124,7 @@ def test_a_variable_that_does_not_vary_does_not_move_the_residual(rows):
 
 # -- a loss that is no linear problem --------------------------------------------------------------
 
-LOSSES = [og.OneStep(), og.MultiStep(2), Informed({"theta": "omega"})]
+LOSSES = [og.MultiStep(2), Informed({"theta": "omega"})]
 NEED_ROWS = {
     "Exact": {},
     "Exact on some rows": {"solver": og.Exact(normalize=True, most_rows=500)},
@@ -151,8 +151,8 @@ def test_a_loss_without_linear_rows_is_refused_in_one_sentence(kind, loss, pendu
 
 
 def test_a_default_selection_gives_way_to_sparsity_there(pendulum_runs):
-    recipe = plain(loss=og.OneStep(), selection=og.Extrapolation(), fallback_sparsity=0.25)
-    task = prepare(recipe, og.OneStep().observe(pendulum_runs))
+    recipe = plain(loss=og.MultiStep(1), selection=og.Extrapolation(), fallback_sparsity=0.25)
+    task = prepare(recipe, og.MultiStep(1).observe(pendulum_runs))
     chosen, selection = choose_terms(recipe, task)
     assert selection is None and chosen.regularization.sparsity == 0.25 and chosen.support.all()
     given = replace(recipe, regularization=Regularization(0.7, math.inf, 0.0))

@@ -94,7 +94,7 @@ WEIGHTS = Weights(mu=0.3, lam=0.7, lam2=0.2, rho=0.05)
     "case",
     [
         (og.VectorField(), {"projects": True}),
-        (og.OneStep(), {"inputs": 1}),
+        (og.MultiStep(1), {"inputs": 1}),
         (Informed({"x1": "x0**2"}, 0.5), {}),
     ],
     ids=["projected", "steps with an input", "a known equation"],

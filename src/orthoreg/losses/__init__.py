@@ -2,6 +2,8 @@
 
 from ._informed import Informed as Informed
 from ._loss import AbstractLoss as AbstractLoss
+from ._loss import AbstractRowLoss as AbstractRowLoss
+from ._loss import AbstractSegmentLoss as AbstractSegmentLoss
 from ._loss import Segments as Segments
 from ._measured import Measured as Measured
 from ._measured import is_coarse as is_coarse

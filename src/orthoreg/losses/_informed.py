@@ -8,17 +8,17 @@ import numpy as np
 
 from .._errors import InputError, quoted, suggestion
 from .._registry import part
-from ..data import AnyRows, Dataset, Rows
+from ..data import Dataset, Rows
 from ..differentiation import AbstractDifferentiator, Automatic
 from ..libraries import evaluate, parse
-from ._loss import AbstractLoss, Segments
+from ._loss import AbstractSegmentLoss, Segments
 from ._vector_field import VectorField
 
 
 @part
 @final
 @dataclass(frozen=True, init=False)
-class Informed(AbstractLoss):
+class Informed(AbstractSegmentLoss):
     """1/N sum_i |y_i - f(x_i)|^2 + weight/N sum_i |g(x_i) - f(x_i)|^2 with g the known equations.
 
     `known` gives g as formulas by state, numbers included: {"omega": "-sin(theta) - 0.2*omega"}.
@@ -45,14 +45,8 @@ class Informed(AbstractLoss):
         object.__setattr__(self, "weight", float(weight))
         object.__setattr__(self, "differentiation", differentiation or Automatic())
 
-    def rule(self, data: Dataset) -> AbstractLoss:
-        return self
-
     def observe(self, data: Dataset) -> Rows:
         return VectorField(self.differentiation).observe(data)
-
-    def linear_rows(self, observed) -> AnyRows | None:
-        return None  # two targets for each row
 
     def segments(self, observed) -> Segments:
         """Targets are the derivatives, then g, then the weight of g, equation by equation."""
@@ -89,6 +83,3 @@ class Informed(AbstractLoss):
 
     def targets(self, observed, field) -> np.ndarray:
         return observed.targets
-
-    def derivatives(self, data: Dataset, field) -> np.ndarray:
-        return self.targets(self.observe(data), field)

@@ -9,16 +9,16 @@ from jaxtyping import Bool, Float
 
 from .._errors import DataError
 from .._registry import part
-from ..data import AnyRows, Dataset, Rows
+from ..data import Dataset, Rows
 from ..differentiation import AbstractDifferentiator, Automatic, Settled, check_lengths
 from . import _limits as limits
-from ._loss import AbstractLoss, Segments
+from ._loss import AbstractRowLoss
 
 
 @part
 @final
 @dataclass(frozen=True)
-class VectorField(AbstractLoss):
+class VectorField(AbstractRowLoss):
     """1/N sum_i |y_i - f(x_i)|^2, with y the given derivatives or, without them, estimates.
 
     A state that changes by less than rounding over the longest run has derivative zero; that of a
@@ -39,9 +39,6 @@ class VectorField(AbstractLoss):
     """
 
     differentiation: AbstractDifferentiator = field(default_factory=Automatic)
-
-    def rule(self, data: Dataset) -> AbstractLoss:
-        return self
 
     def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
         if data.derivatives is not None:
@@ -71,26 +68,8 @@ class VectorField(AbstractLoss):
             clock=data.schema.clock_place,
         ).holding(data.given_rates)
 
-    def linear_rows(self, observed) -> AnyRows | None:
-        return observed
-
-    def segments(self, observed) -> Segments:
-        n, none = len(observed.targets), np.zeros((len(observed.targets), 0))
-        return Segments(
-            observed.variables[:, None], observed.targets[:, None], none, none.reshape(n, 0, 0)
-        )
-
-    def segment_rows(self, observed) -> np.ndarray:
-        return np.arange(len(observed.targets))
-
-    def errors(self, field, values, segments, scale):
-        return (((segments.targets - values) / scale) ** 2).sum((1, 2))
-
-    def targets(self, observed, field) -> np.ndarray:
-        return observed.targets
-
     def derivatives(self, data: Dataset, field) -> np.ndarray:
-        return self.targets(self.observe(data), field)
+        return self.observe(data).targets
 
 
 def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.ndarray, " n"]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NoReturn, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -12,7 +12,6 @@ from .._errors import DataError, InputError
 from .._registry import part
 from ..data import (
     NARROWEST,
-    AnyRows,
     Dataset,
     Rows,
     outliers_of,
@@ -20,7 +19,7 @@ from ..data import (
     weak_targets,
 )
 from ..smoothing import Smoother, Windows, bump_windows
-from ._loss import AbstractLoss, Segments
+from ._loss import AbstractRowLoss
 from ._rest import Rest
 from ._vector_field import VectorField
 
@@ -28,7 +27,7 @@ from ._vector_field import VectorField
 @part
 @final
 @dataclass(frozen=True)
-class Weak(AbstractLoss):
+class Weak(AbstractRowLoss):
     """1/R sum_r |int phi_r x' - int phi_r f(x)|^2 with bumps phi_r on windows along each run.
 
     By parts int phi x' = -int phi' x, and int phi q'' = int phi'' q for a velocity that was not
@@ -77,7 +76,7 @@ class Weak(AbstractLoss):
                 f"Weak(order=...) must be a whole number of at least 3; got {self.order!r}."
             )
 
-    def rule(self, data: Dataset) -> AbstractLoss:
+    def rule(self, data: Dataset) -> "Weak":
         if self.widths is not None:
             return self
         return replace(self, widths=data.plan.half_widths(self.order))
@@ -91,7 +90,6 @@ class Weak(AbstractLoss):
 
     def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
         loss = self.rule(data)
-        assert isinstance(loss, Weak)
         return partial(_observe_chunk, loss, WeakChoices.of(data, loss))
 
     def _observe(
@@ -137,29 +135,8 @@ class Weak(AbstractLoss):
             all_runs=data.n_runs,
         ).holding(data.given_rates)
 
-    def linear_rows(self, observed) -> AnyRows | None:
-        return observed
-
     def derivatives(self, data: Dataset, field) -> Float[np.ndarray, "N n"]:
         return VectorField().derivatives(data, field)
-
-    def segments(self, observed) -> Segments:
-        self._refuse()
-
-    def segment_rows(self, observed) -> np.ndarray:
-        return np.arange(len(observed.targets))
-
-    def errors(self, field, values, segments, scale) -> Any:
-        self._refuse()
-
-    def targets(self, observed, field) -> np.ndarray:
-        return observed.targets
-
-    def _refuse(self) -> NoReturn:
-        raise InputError(
-            "loss=Weak() is a linear problem without single points to train on; use "
-            "solver=Exact(), or a gradient solver with loss=VectorField() or MultiStep(10)."
-        )
 
 
 @final
