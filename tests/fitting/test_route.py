@@ -125,6 +125,8 @@ def test_a_variable_that_does_not_vary_does_not_move_the_residual(rows):
 # -- a loss that is no linear problem --------------------------------------------------------------
 
 LOSSES = [og.MultiStep(2), Informed({"theta": "omega"})]
+with pytest.deprecated_call():
+    DEPRECATED = og.StabilitySelection()
 NEED_ROWS = {
     "Exact": {},
     "Exact on some rows": {"solver": og.Exact(normalize=True, most_rows=500)},
@@ -132,7 +134,7 @@ NEED_ROWS = {
     "Extrapolation": {"selection": og.Extrapolation()},
     "CrossValidation": {"selection": og.CrossValidation()},
     "InformationCriterion": {"selection": og.InformationCriterion()},
-    "StabilitySelection": {"selection": og.StabilitySelection()},
+    "StabilitySelection": {"selection": DEPRECATED},
     "Thresholding": {"selection": Thresholding()},
     "Shrinkage": {"selection": Shrinkage()},
 }
