@@ -8,16 +8,17 @@ from ._chunked_rows import AnyRows as AnyRows
 from ._chunked_rows import ChunkedRows as ChunkedRows
 from ._dataset import Dataset as Dataset
 from ._dataset import concatenate as concatenate
-from ._extent import Extent as Extent
 from ._limits import CLEAN as CLEAN
 from ._limits import NARROWEST as NARROWEST
-from ._notes import Note as Note
 from ._plan import Plan as Plan
 from ._plan import outliers_of as outliers_of
 from ._plan import repaired as repaired
+from ._plan import weak_targets as weak_targets
+from ._rows import Extent as Extent
 from ._rows import Rows as Rows
 from ._rows import place_in_run as place_in_run
 from ._rows import thinned as thinned
+from ._schema import Note as Note
 from ._schema import Schema as Schema
 from ._splitting import FoldRule as FoldRule
 from ._splitting import Partition as Partition
@@ -29,6 +30,5 @@ from ._splitting import grouping as grouping
 from ._splitting import grouping_rule as grouping_rule
 from ._splitting import held_out_rows as held_out_rows
 from ._splitting import outward_fold_rule as outward_fold_rule
-from ._windows import weak_targets as weak_targets
 from .tables import read_table as read_table
 from .tables import write_table as write_table

@@ -13,8 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ._chunked_rows import AnyRows
-from ._extent import Extent
-from ._rows import Rows, place_in_run
+from ._rows import Extent, Rows, place_in_run
 
 MOST_GROUPS = 50
 _MOST_AXES = 6  # half-spaces along more states than these would hold too few rows each

@@ -9,6 +9,6 @@ from ._measured import Measured as Measured
 from ._measured import is_coarse as is_coarse
 from ._prediction import MultiStep as MultiStep
 from ._prediction import OneStep as OneStep
-from ._rest import moving as moving
 from ._vector_field import VectorField as VectorField
 from ._weak import Weak as Weak
+from ._weak import moving as moving

@@ -9,15 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from ..._errors import DataError
-from .._notes import Note
+from .._schema import Note
 from ._bytes import encoding_of, packing, unpacked
-from ._choice import Choice
+from ._choice import Choice, Format
 from ._clock import exact_clock
 from ._dialect import Dialect, find_dialect, is_comment, split
 from ._fast import LARGE, read_fast
-from ._format import Format
-from ._numbers import plain_numbers
-from ._table import Table
+from ._table import Table, plain_numbers
 
 _CHUNK = 50_000  # rows that are text in memory at a time
 _OPENING = 200  # lines that tell how a table is written
