@@ -30,7 +30,7 @@ from .explanation import (
 )
 from .export import equation_names, significant
 from .libraries import AbstractLibrary, to_text
-from .physics import Bound, Physics, bind_physics
+from .physics import Bound, bind_physics
 
 TRIED = 24
 """Combinations of candidates that are matched to trajectories."""
@@ -134,11 +134,9 @@ def _supports(model: Any) -> dict[int, list[int]]:
     return {c: np.flatnonzero(row).tolist() for c, row in enumerate(support)}
 
 
-def _bound(
-    model: Any, data: Dataset, library: AbstractLibrary, physics: Physics | None = None
-) -> Bound:
+def _bound(model: Any, data: Dataset, library: AbstractLibrary) -> Bound:
     return bind_physics(
-        physics or model.recipe().physics, library, data.variable_names, data.state_names,
+        model.recipe().physics, library, data.variable_names, data.state_names,
         dict(data.given_rates), data.schema.clock_place,
     )  # fmt: skip
 

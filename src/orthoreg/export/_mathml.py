@@ -7,7 +7,7 @@ and write beside each what is known of it. Names are escaped.
 
 import html
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -78,12 +78,9 @@ class MathEquation:
         return math(f"{self.left}<mo>=</mo>{right or '<mn>0</mn>'}{end}")
 
 
-def math(content: str, *, block: bool = False) -> str:
+def math(content: str) -> str:
     """The element that holds mathematics."""
-    display = ' display="block"' if block else ""
-    return (
-        f'<math xmlns="http://www.w3.org/1998/Math/MathML"{display}><mrow>{content}</mrow></math>'
-    )
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML"><mrow>{content}</mrow></math>'
 
 
 def to_mathml(
@@ -300,19 +297,19 @@ def _scientific(text: str) -> str:
     return f"<mn>{digits}</mn>{_TIMES}{raised}"
 
 
-def typeset_formula(text: str, variables: Sequence[str], parameters: Collection[str] = ()) -> str:
+def typeset_formula(text: str, variables: Sequence[str]) -> str:
     """A formula as MathML; text that is not a formula of these names is escaped.
 
     >>> typeset_formula("a < b", ["a"])
     'a &lt; b'
     """
     try:
-        return Markup(math(mathml_formula(parse(text, variables, parameters))))
+        return Markup(math(mathml_formula(parse(text, variables))))
     except FormulaError:
         return Markup(escape(text))
 
 
-def typeset_sentence(text: str, variables: Sequence[str], parameters: Collection[str] = ()) -> str:
+def typeset_sentence(text: str, variables: Sequence[str]) -> str:
     """A sentence as HTML in which formulas such as vx**2, and quoted ones such as 'x', are MathML;
     other names stay text.
 
@@ -324,7 +321,7 @@ def typeset_sentence(text: str, variables: Sequence[str], parameters: Collection
         found = ""
         if not place or not _in_word(text[place - 1]):
             found = _quoted_at(text, place) or _formula_at(text, place)
-        formula = _parsed(found.strip("'"), variables, parameters) if found else None
+        formula = _parsed(found.strip("'"), variables) if found else None
         if formula is None:
             # a list in brackets is code to copy, as read_table(positions=['x'])
             end = text.find("]", place) if text[place] == "[" else place
@@ -347,10 +344,10 @@ def unicode_formula(text: str) -> str:
     return raised if "**" in raised else raised.replace("*", "·")
 
 
-def _parsed(text: str, variables: Sequence[str], parameters: Collection[str]) -> Expression | None:
+def _parsed(text: str, variables: Sequence[str]) -> Expression | None:
     """The formula, None where the text is none or names no variable."""
     try:
-        found = parse(text, variables, parameters)
+        found = parse(text, variables)
     except FormulaError:
         return None
     return found if variables_of(found) or parameters_of(found) else None

@@ -91,7 +91,6 @@ Step = Scalar | Gathered | Vector | Affine | Reduced
 class Steps:
     """What to compute from the variables z, in order; the derivatives are in `f` at the end."""
 
-    n_variables: int
     n_outputs: int
     constants: list[Constant] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
@@ -119,7 +118,7 @@ def steps_of(fitted: HybridField) -> Steps:
     """The steps of f = C theta(z) + residual(z), terms and networks that do nothing left out."""
     fitted = fitted.resolved().without_idle_terms().without_idle_basis()
     n_outputs = len(fitted.coefficients)
-    found = Steps(len(fitted.features.variables), n_outputs)
+    found = Steps(n_outputs)
     places = _add_terms(found, fitted.features)
     found.steps.append(Gathered("f", tuple(_sums(fitted.coefficients, places))))
     parts = networks(fitted)

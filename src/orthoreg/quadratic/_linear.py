@@ -66,13 +66,11 @@ def independent_terms(
     for term in range(len(A)):
         size = len(kept)
         lower = factor[:size, :size]
-        row = (
-            solve_triangular(lower, C[kept, term], lower=True, check_finite=False)
-            if size
-            else np.zeros(0)
-        )
+        row = weights = np.zeros(0)
+        if size:
+            row = solve_triangular(lower, C[kept, term], lower=True, check_finite=False)
+            weights = solve_triangular(lower.T, row, check_finite=False)
         distance = C[term, term] - row @ row
-        weights = _solved(lower.T, row)
         hidden = _ROUNDING * (1 + np.abs(weights).sum()) ** 2
         if nonzero[term] and distance > max(_TOLERANCE, hidden):
             factor[size, :size] = row
@@ -88,9 +86,3 @@ def independent_terms(
             )
         )
     return np.array(kept, dtype=np.int64), dependences
-
-
-def _solved(triangle: np.ndarray, right: np.ndarray, *, lower: bool = False) -> np.ndarray:
-    return (
-        solve_triangular(triangle, right, lower=lower, check_finite=False) if len(right) else right
-    )
