@@ -6,5 +6,5 @@ them where that was asked for.
 """
 
 from ._choice import time_unit_in as time_unit_in
+from ._csv import write_table as write_table
 from ._read import read_table as read_table
-from ._write import write_table as write_table
