@@ -24,6 +24,7 @@ from benchmarks import (
     measurements,
     residuals,
     scale,
+    shape,
     speed,
     strengths,
     suite,
@@ -47,6 +48,7 @@ BENCHMARKS = {
     "truth": truth,
     "ablations": ablations,
     "sweeps": sweeps,
+    "shape": shape,
 }
 RECORDS = Path(__file__).parent / "records"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -79,7 +81,7 @@ def main(names: list[str]) -> None:
 def write_pages() -> None:
     """What is made of the records."""
     page = "# Benchmarks\n\nWritten by `python -m benchmarks` from `benchmarks/records/`. "
-    page += "Ratios were measured side by side in one run; seconds are those of a shared machine.\n"
+    page += "Ratios were measured side by side in one run; seconds are from a shared machine.\n"
     for name, benchmark in BENCHMARKS.items():
         file = RECORDS / f"{name}.json"
         if file.exists():
@@ -89,7 +91,7 @@ def write_pages() -> None:
     write_tables("residuals", residuals.residuals_table)
     write_tables("defaults", defaults.defaults_tables)
     write_tables("beyond", beyond.beyond_table)
-    for name in ("scale", "dysts", "truth", "ablations"):
+    for name in ("scale", "dysts", "truth", "ablations", "shape"):
         record = RECORDS / f"{name}.json"
         if record.exists():
             text = BENCHMARKS[name].page(json.loads(record.read_text()))

@@ -216,12 +216,12 @@ def page(record: dict[str, Any]) -> str:
         "those of [truth](truth.md) and [chaotic flows](dysts.md), fitted with defaults while one "
         "mechanism is switched off.\n\n"
         "- **right**: models with the true terms and constants, or equivalent ones;\n"
-        "- **called right**: share of these whose verdict is `explained`;\n"
+        "- **called right**: how many of these have the verdict `explained`;\n"
         "- **wrong called right**: wrong models whose verdict is `explained`;\n"
-        "- **coverage**: share of 95 % intervals that hold the truth;\n"
+        "- **coverage**: share of 95% intervals that contain the true value;\n"
         "- **CPU**: median over the cases of the time relative to that with everything on.\n\n"
-        "So few cases show which mechanisms decide a lot. One that changes nothing here may still "
-        "decide rare cases.\n\n"
+        "With so few cases, only large effects are visible. A mechanism that changes nothing here "
+        "may still matter in rare cases.\n\n"
     )
     text += _table(rows) + "\n## Cases that change\n\n"
     for name, (words, _) in MECHANISMS.items():
@@ -251,7 +251,7 @@ def _table(rows: list[dict[str, Any]]) -> str:
         text += (
             f"| {name} | {words} | {len(right)} of {len(own)} | "
             f"{sum(row['explained'] for row in right)} | {sum(row['explained'] for row in wrong)} "
-            f"of {len(wrong)} | {f'{100 * held / count:.0f} %' if count else '-'} | "
+            f"of {len(wrong)} | {f'{100 * held / count:.0f}%' if count else '-'} | "
             f"{median(ratios) if ratios else 1:.2f} |\n"
         )
     return text

@@ -66,11 +66,11 @@ def render(record: dict[str, Any]) -> str:
             )
     return (
         "## What adapting can do\n\n"
-        "A model that knows the field of the training pendulum exactly, on the pendulum of "
-        "split T3, whose parameters are all 1.2 times as large: derivative errors on "
+        "A model with the exact field of the training pendulum is applied to the pendulum of "
+        "split T3, whose parameters are all 1.2 times as large. Derivative errors on "
         f"{_RUNS} runs before and after its coefficients are refitted on {_ADAPTING} others, "
-        f"means over {_SEEDS} seeds. The residual stays as it is, so what it misses of the "
-        "change is left.\n\n"
+        f"means over {_SEEDS} seeds. The residual does not change, so its part of the error "
+        "remains.\n\n"
         "| difficulty | terms | zero-shot | adapted | ratio |\n|---|---|---|---|---|\n"
         + "".join(lines)
     )

@@ -35,7 +35,7 @@ _FOLDS = 5
 _DEFAULTS = "the defaults"
 _COLUMNS = (
     "", "far error", "far / default", "worst far", "near error", "near / default",
-    "F1", "F1, 1 % noise",
+    "F1", "F1, 1% noise",
 )  # fmt: skip
 _LACKING = tuple(name for name, system in SYSTEMS.items() if system.terms is None)
 _NETWORK_ON = ("dry friction", "spring with a bump", "growth that saturates")
@@ -314,7 +314,7 @@ def _line(rows: Sequence[dict[str, Any]], label: str) -> dict[str, str]:
     for name, values in logs.items():
         ratio = values - np.log([max(base[key][name], _LEAST) for key in clean])
         line[f"{name} / default"] = "" if label == _DEFAULTS else _interval(clean, ratio)
-    for name, noise in (("F1", 0.0), ("F1, 1 % noise", _NOISE)):
+    for name, noise in (("F1", 0.0), ("F1, 1% noise", _NOISE)):
         f1 = [row["f1"] for key, row in mine.items() if "f1" in row and key[2] == noise]
         line[name] = f"{np.mean(f1):.2f}" if f1 else ""
     return line

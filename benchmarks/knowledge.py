@@ -35,7 +35,7 @@ _MASS_MATRIX = og.Physics(
 
 
 def length_of_a_pendulum() -> list[Line]:
-    """L where g is given, clean and with 2 % noise; whether the damping is among the terms."""
+    """L where g is given, clean and with 2% noise; whether the damping is among the terms."""
     clean = og.OrthoReg(physics=KNOWN_OF_PENDULUM).fit(swings(0.0, 0))
     covered, named = 0, 0
     for seed in range(_SEEDS):
@@ -45,8 +45,8 @@ def length_of_a_pendulum() -> list[Line]:
         named += "omega" in np.array(model.feature_names_)[model.support_[1]]
     return [
         Line("L, clean: error", [100 * abs(clean.parameters_["L"] / LENGTH - 1)], "%", 0.1),
-        Line(f"L, 2 % noise: intervals that cover, of {_SEEDS}", [covered], at_least=_SEEDS - 1),
-        Line(f"2 % noise: damping named, of {_SEEDS}", [named], at_least=_SEEDS),
+        Line(f"L, 2% noise: intervals that cover, of {_SEEDS}", [covered], at_least=_SEEDS - 1),
+        Line(f"2% noise: damping named, of {_SEEDS}", [named], at_least=_SEEDS),
     ]
 
 
@@ -212,8 +212,8 @@ def measure() -> dict[str, Any]:
 
 def render(record: dict[str, Any]) -> str:
     page = (
-        "## What is known\n\nEquations, constants, signs, relations and symmetries that are stated "
-        "(`Physics`): what they leave open is found, what they say holds. One thread.\n"
+        "## Known physics\n\nEquations, constants, signs, relations and symmetries are given "
+        "(`Physics`). The fits must satisfy them and find what they leave open. One thread.\n"
     )
     for name, case in record["cases"].items():
         page += (

@@ -226,13 +226,13 @@ def render(record: dict[str, Any]) -> str:
         cells = [target, "-" if old is None else f"{old['cpu']:.2f}", f"{now['cpu']:.2f}", ratio]
         cells += ["-" if old is None else f"{old['mb']:.0f}", f"{now['mb']:.0f}"]
         lines.append(f"| {row['case']} | {' | '.join(cells)} |")
-    before = f" beside revision {record['before']}, by turns" if record["before"] else ""
+    before = f" and, alternating, at revision {record['before']}" if record["before"] else ""
     return (
         "## Whole commands\n\n"
-        f"Fresh processes of `orthoreg fit` (model, report and JSON) at revision "
-        f"{record['revision']}{before}; CPU seconds with one thread, the least of two, of a "
-        "machine that others used too. Targets are seconds of an idle machine; the table of 1e6 "
-        f"rows may take {_MOST_PEAK} MB.\n\n"
+        "New processes of `orthoreg fit` (model, report and JSON) at revision "
+        f"{record['revision']}{before}. CPU seconds with one thread, the minimum of two, on a "
+        "shared machine. Targets are seconds of an idle machine; the table of 1e6 "
+        f"rows may use {_MOST_PEAK} MB.\n\n"
         "| case | target | before | now | before / now | MB before | MB now |\n"
         "|---|---|---|---|---|---|---|\n" + "\n".join(lines) + "\n"
     )

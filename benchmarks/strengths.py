@@ -67,7 +67,7 @@ def strengths_table(rows: Sequence[dict[str, Any]]) -> str:
     names = {"exact": "random features, exact", "adam": "128 x 3 network, Adam"}
     lines = [
         f"| {names[row['solver']]} | {row['orthogonality']} | {row['threshold']:.2g} | "
-        f"{row['overlap']:.1e} | {100 * row['symbolic_share']:.0f} % | "
+        f"{row['overlap']:.1e} | {100 * row['symbolic_share']:.0f}% | "
         f"{row['symbolic_error']:.2g} | {row['error']:.2g} | {row['terms']} |"
         for row in rows
     ]

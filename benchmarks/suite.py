@@ -59,10 +59,10 @@ def render(record: dict[str, Any]) -> str:
     limits = record["limits"]
     lines = [
         "## The suite\n",
-        "One thread, CPU seconds (user and system, waiting does not count), the least of several "
-        "calls. Peers do the same work in the same process. The limit is what the work that cannot "
-        "be avoided takes at the rates of this machine, measured beside each case: a share of "
-        "100 % would leave nothing to gain.\n",
+        "CPU seconds (user and system, without waiting) on one thread, the minimum of several "
+        "calls. Peers do the same work in the same process. The limit is the time of the "
+        "unavoidable work at the rates of this machine, which are measured beside each case. At a "
+        "share of 100%, the code could not be faster.\n",
         "| limit of this machine | in a second |\n|---|---|",
         *(f"| {words} | {_amount(limits[name])} |" for name, (words, _) in LIMITS.items()),
         f"| bytes written to the disk (by the clock) | {_amount(limits['disk_write'])} |",
@@ -73,12 +73,12 @@ def render(record: dict[str, Any]) -> str:
         lines.append("| case | CPU time | each | share of limit | peer | peer / orthoreg |")
         lines.append("|---|---|---|---|---|---|")
         lines += [_line(row) for row in record["rows"] if row["part"] == part]
-    lines.append("\n### Agreement with peers, and with what is true\n")
+    lines.append("\n### Agreement with peers and with the truth\n")
     for row in record["rows"]:
         for what, value in row["checked"].items():
             lines.append(f"- {row['case']}: {what} {value:.2g}")
     lines.append("\n### Where the time goes\n")
-    lines.append("The functions with the largest share of their own (a profile of one call).\n")
+    lines.append("The functions that use the largest shares of the time (a profile of one call).\n")
     for row in record["rows"]:
         if row["hot_spots"]:
             spots = ", ".join(f"`{spot}`" for spot in row["hot_spots"])
@@ -88,7 +88,7 @@ def render(record: dict[str, Any]) -> str:
 
 def _line(row: dict[str, Any]) -> str:
     each = f"{_time(row['seconds'] / row['count'])} / {row['unit']}" if row["unit"] else ""
-    share = f"{100 / row['times_limit']:.0f} %" if row["is_limit"] else ""
+    share = f"{100 / row['times_limit']:.0f}%" if row["is_limit"] else ""
     peers = "<br>".join(f"{name}: {_time(one['seconds'])}" for name, one in row["peers"].items())
     ratios = "<br>".join(f"{one['ratio']:.2g}" for one in row["peers"].values())
     return f"| {row['case']} | {_time(row['seconds'])} | {each} | {share} | {peers} | {ratios} |"

@@ -118,7 +118,7 @@ def _table_rows(record: dict[str, Any]) -> list[tuple[str, float, str]]:
             words = changes(own, usual)
             held, before = _coverage(own), _coverage(usual)
             if held != before:
-                words.append(f"coverage {before:.0f} → {held:.0f} %")
+                words.append(f"coverage {before:.0f} → {held:.0f}%")
             result.append((name, factor, "; ".join(words) or "-"))
     return result
 

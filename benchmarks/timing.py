@@ -48,7 +48,7 @@ def hot_spots(run: Callable[[], Any], count: int = 3) -> list[str]:
     total = max(found.total_tt, 1e-9)
     by_own = sorted(found.stats.items(), key=lambda item: item[1][2], reverse=True)
     return [
-        f"{_place(file, name)} {100 * times[2] / total:.0f} %"
+        f"{_place(file, name)} {100 * times[2] / total:.0f}%"
         for (file, _, name), times in by_own[:count]
     ]
 

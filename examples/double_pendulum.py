@@ -3,7 +3,7 @@
 #
 # Free swings of a double pendulum in a laboratory, angles from encoders, thinned to 200 Hz (the
 # multi-arm pendulum of dynamicslab, MIT licence). The table is not part of this package: set
-# `ORTHOREG_DATA` to the folder that holds `double_pendulum.csv`.
+# `ORTHOREG_DATA` to the folder that contains `double_pendulum.csv`.
 
 # %%
 import os
@@ -29,19 +29,19 @@ train, test = (
 print(f"{train.n_runs} runs to learn from, {test.n_runs} to forecast")
 
 # %% [markdown]
-# ## Nothing told
+# ## Nothing is given
 #
-# Only the angles, no velocities, no library, no structure. Solved for one acceleration each, the
-# equations of motion are fractions that nobody would read. As they are derived, with both
-# accelerations in each, they are short, and that is how they are found: inertia that depends on
-# the angle between the arms, gravity, the pull of the turning arms, friction.
+# Only the angles: no velocities, no library, no structure. Solved for one acceleration each, the
+# equations of motion are long fractions. With both accelerations in each, as they are derived,
+# they are short. `discover` finds them in that form: inertia that depends on the angle between
+# the arms, gravity, the centrifugal force of the arms, friction.
 
 # %%
 found = og.discover(train)
 print(found.models[0])
 
 # %% [markdown]
-# ## Forecasts of swings that were not used
+# ## Forecasts of unseen swings
 #
 # From their first rows, over one second.
 

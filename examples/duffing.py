@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Duffing across wells
 #
-# x'' = x - x^3 - 0.15 x' has two wells. The runs stay in the right-hand one. What holds in the
-# other, which was never measured? Terms that are right say it by themselves; that the physics is
-# odd under (x, v) -> (-x, -v) can be told as well, and then binds the residual too.
+# x'' = x - x^3 - 0.15 x' has two wells. The runs stay in the right-hand one. Does the model hold
+# in the other, which was never measured? Correct terms do. The physics is odd under
+# (x, v) -> (-x, -v); if this is given, it applies to the residual too.
 
 # %%
 import numpy as np

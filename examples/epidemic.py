@@ -1,9 +1,9 @@
 # %% [markdown]
-# # An epidemic, with a state that nobody counted
+# # An epidemic with an unmeasured state
 #
 # Influenza in a boarding school of 763 boys in 1978 (*British Medical Journal*, 4 March 1978, page
 # 587): how many were in bed on each of 14 days. The susceptible were not counted. They can be
-# written away: S' = -beta S I / N means S = S(0) exp(-beta J / N) with J' = I, and J is the sum of
+# eliminated: S' = -beta S I / N means S = S(0) exp(-beta J / N) with J' = I, and J is the sum of
 # the days in bed.
 
 # %%

@@ -2,8 +2,8 @@
 # # Dry friction
 #
 # A mass on a spring with dry friction: v' = -4 x - 0.1 v - 0.8 sign(v). The sign is a library term.
-# Simulations go through v = 0 by events, and end at rest, exactly, where the spring cannot overcome
-# the friction.
+# Simulations cross v = 0 by events, and end exactly at rest if the spring cannot overcome the
+# friction.
 
 # %%
 import numpy as np

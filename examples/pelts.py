@@ -3,8 +3,8 @@
 #
 # Lynx and hare pelts that the Hudson's Bay Company collected in 1900 to 1920, in thousands. The
 # numbers are those of Howard, *Modeling Basics* (2009), as used in Carpenter's case study
-# *Predator-Prey Population Dynamics* of the Stan project (2018). 21 rows, one a year, with much
-# noise: about the hardest data that one can give to such a method.
+# *Predator-Prey Population Dynamics* of the Stan project (2018). 21 rows, one a year, with a lot
+# of noise: very hard data for such a method.
 
 # %%
 import numpy as np
@@ -34,7 +34,7 @@ print("Stan's posterior means: 0.55 hare - 0.028 hare*lynx, -0.80 lynx + 0.024 h
 # %% [markdown]
 # ## And if it is not
 #
-# All terms up to degree two compete, and the summary says what 21 rows can carry.
+# All terms up to degree two compete, and the summary says what 21 rows can show.
 
 # %%
 free = og.OrthoReg(og.Polynomial(2)).fit(data)

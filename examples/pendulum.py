@@ -2,8 +2,8 @@
 # # A pendulum whose library lacks two terms
 #
 # A pendulum with friction and a force that depends on the angle, 0.3 cos(3 theta). The library has
-# polynomials and sines of the angle itself. The residual carries what it lacks, and `explain` names
-# it.
+# polynomials and sines of the angle itself. The residual represents the missing force, and
+# `explain` names it.
 
 # %%
 import numpy as np
@@ -35,7 +35,7 @@ print(model.summary(data).verdict.text)
 # ## What is missing
 #
 # Each proposal has its evidence. The first one is accepted: its term joins the library, and all
-# coefficients are found anew.
+# coefficients are fitted again.
 
 # %%
 found = model.explain(data)
@@ -47,7 +47,7 @@ print("\n".join(better.equations()))
 # %% [markdown]
 # ## Beyond the data
 #
-# Both models forecast a start that is farther out than all runs.
+# Both models forecast from a start that is farther out than all runs.
 
 # %%
 later = np.linspace(0, 20, 401)
@@ -59,7 +59,7 @@ for name, one in (("with a residual", model), ("with the term", better)):
 assert error < 1e-3
 
 # %% [markdown]
-# ## A report to show
+# ## A report
 #
 # One file that opens in any browser, without a network.
 

@@ -16,54 +16,51 @@ _OPENING = f"""\
 Written by `python -m paper discovery` from its records: no number is typed by hand. Data are
 clean or noisy runs, never analytic derivatives; noise is relative (ODEBench: to each value;
 withheld and complete libraries: to each state's standard deviation). Seconds are of CPU, on a
-machine that was shared with other work. "Cases" are systems times seeds that have been run; one
-seed has {{all_cases}}. Where there are fewer, the others have not been run yet. Of the page in the
-repository, `docs/discovery/made-with.txt` says with which revisions its records were made.
+shared machine. "Cases" are systems times seeds; one seed has {{all_cases}}. Smaller numbers mean
+that some have not been run yet. `docs/discovery/made-with.txt` names the revisions of the records.
 
 - *Pendulum, Duffing*: `explain` on a fit with `poly(2) + fourier(1)`, its first proposal accepted;
   T2 is the relative squared error of derivatives from other starts.
-- *One term withheld*: 25 systems whose library is polynomials of degree two and the true terms but
-  one; named counts first proposals with this term, or with one that the data cannot tell from it
-  (correlation above 0.999, or the same right-hand side to 1e-4).
-- *Complete libraries*: the same systems with all of their terms; spurious counts equations for
-  which something is proposed.
+- *One term withheld*: 25 systems whose library contains polynomials of degree two and all true
+  terms except one. "Named" counts first proposals with this term, or with one that the data cannot
+  distinguish from it (correlation above 0.999, or the same right-hand side to 1e-4).
+- *Complete libraries*: the same systems with all of their terms. "Spurious" counts equations with a
+  proposal.
 - *ODEBench, odd half*: the share of systems whose other start is forecast with R^2 > 0.9, by the
-  model on top of the list, and by any model in it. The true equations are integrated like all
-  others: where they miss, the published run is not that accurate. In the first seed, from the same
-  derivatives, PySINDy, by any of nine models (two degrees, or sines, with three thresholds), and
-  Operon with {EVALUATIONS:,} evaluations for each equation. Targets in whole per cents
-  are compared with rounded shares: 30 of 32 systems are 94 %. Clean runs are the same for every
-  seed.
+  first model of the list, and by any model in it. The true equations are integrated like all
+  others: if they fail, the published run is not accurate enough. In the first seed, the same
+  derivatives are given to PySINDy (any of nine models: two degrees, or sines, with three
+  thresholds) and to Operon with {EVALUATIONS:,} evaluations for each equation. Targets in whole
+  percent are compared with rounded shares: 30 of 32 systems are 94%. Clean runs are the same for
+  every seed.
 
-What machines lack, dry friction of a stage, the saturating inductance of a circuit and the
-structure of a real double pendulum, is measured with them (`docs/benchmarks.md`, "What machines
-lack, named").
+The missing terms of real machines (dry friction of a stage, the saturating inductance of a circuit,
+the structure of a double pendulum) are in `docs/benchmarks.md`, "What machines lack, named".
 """
 
 _NOTES = """\
 Why they are missed:
 
 - *Withheld terms under noise*: over the range of these runs the library's polynomials of degree two
-  are as good within 2 % noise: the true term is ahead by less than the 10 nats that a proposal
-  needs, and nothing is proposed (looked into at an earlier revision, in one seed each of michaelis,
-  tanks, gompertz and phases).
-- *ODEBench 55*: chaos; the true equations miss the published run too.
-- *ODEBench 53*: two of its three states have a constant sum in the one run there is, so that terms
-  of one stand in for terms of the other; its equations have four terms with two denominators.
-- *ODEBench 7 and 15 under noise*: the forecast begins far from the run. It goes from 9.5 to 30
-  where the run has 1.7 to 2.9, and from 4.5 to 47 where the run has 44 to 90 and the fraction
-  x^2/(1 + x^2) is one but for 0.05 %.
-- *ODEBench 47 under noise*: the forecast begins at (3.2, 10.3), the run stays below 0.65, where
-  many short formulas are within a few nats of each other.
-- *ODEBench 57 under noise*: a stiff equation, whose state follows the others within two samples but
-  for a short first transient. Offered the true terms, trajectories prefer them (seen in two seeds);
-  rows do not propose them, since they cancel but for little.
-- *Other misses of ODEBench under noise* were not looked into one by one.
+  fit as well at 2% noise: the true term is better by less than the 10 nats that a proposal needs
+  (examined at an earlier revision, in one seed each of michaelis, tanks, gompertz and phases).
+- *ODEBench 55*: chaos; the true equations do not forecast the published run either.
+- *ODEBench 53*: two of its three states have a constant sum in the only run, so that terms of one
+  stand in for terms of the other; its equations have four terms with two denominators.
+- *ODEBench 7 and 15 under noise*: the forecast starts far from the run. It goes from 9.5 to 30,
+  the run from 1.7 to 2.9; and from 4.5 to 47, the run from 44 to 90, where the fraction
+  x^2/(1 + x^2) differs from one by 0.05%.
+- *ODEBench 47 under noise*: the forecast starts at (3.2, 10.3), but the run stays below 0.65, where
+  the scores of many short formulas differ by a few nats.
+- *ODEBench 57 under noise*: a stiff equation, whose state follows the others within two samples
+  except for a short first transient. Trajectories prefer the true terms if they are offered (seen
+  in two seeds); rows do not propose them, because they nearly cancel.
+- *Other misses of ODEBench under noise* were not examined one by one.
 
 **What was in view.** Prices, temperatures and widths of the search were set with the odd half of
-ODEBench in view, equations came to share their structure because of its system 47, and the second
-search came to use integrals, and powers their price, because of its systems 29 and 35 at 2 % noise
-(two seeds), so that its figures here are not those of unseen systems.
+ODEBench in view. Equations share their structure because of its system 47. The second search uses
+integrals, and powers have their price, because of its systems 29 and 35 at 2% noise (two seeds). So
+the numbers here are not those of unseen systems.
 """
 
 
@@ -85,7 +82,7 @@ def _pendulum(difficulty: str, most: float) -> tuple[Count, ...]:
     setting = f"discovery/pendulum/{difficulty}"
     return (
         Count(
-            setting, "discovery", "named_percent", "cos(3 theta) and exp(-theta^2) named", " %", 80
+            setting, "discovery", "named_percent", "cos(3 theta) and exp(-theta^2) named", "%", 80
         ),
         Count(setting, "base", "derivative.t2", "T2 error before"),
         Count(setting, "discovery", "derivative.t2", "T2 error after", most=most),
@@ -98,13 +95,13 @@ def _pendulum(difficulty: str, most: float) -> tuple[Count, ...]:
 def _odebench(noise: int, top: float, somewhere: float) -> tuple[Count, ...]:
     setting = f"discovery/odebench/{noise}%"
     return (
-        Count(setting, "base", "top_percent", "base library alone", " %"),
-        Count(setting, "discovery", "top_percent", "on top of the list", " %", top),
-        Count(setting, "discovery", "list_percent", "somewhere in it", " %", somewhere),
+        Count(setting, "base", "top_percent", "base library alone", "%"),
+        Count(setting, "discovery", "top_percent", "on top of the list", "%", top),
+        Count(setting, "discovery", "list_percent", "somewhere in it", "%", somewhere),
         Count(setting, "discovery", "seconds", "median time", " s", most=10, of=np.median),
-        Count(setting, "truth", "top_percent", "true equations", " %"),
-        Count(setting, "pysindy", "list_percent", "PySINDy, any of nine", " %"),
-        Count(setting, "operon", "top_percent", "Operon", " %"),
+        Count(setting, "truth", "top_percent", "true equations", "%"),
+        Count(setting, "pysindy", "list_percent", "PySINDy, any of nine", "%"),
+        Count(setting, "operon", "top_percent", "Operon", "%"),
         Count(setting, "operon", "seconds", "Operon, median time", " s", of=np.median),
     )
 
@@ -113,10 +110,10 @@ COUNTS = (
     *_pendulum("low", 0.01),
     *_pendulum("medium", 0.02),
     *_pendulum("high", 0.05),
-    Count("discovery/duffing", "discovery", "named_percent", "x^3 within 2 %", " %", 80),
+    Count("discovery/duffing", "discovery", "named_percent", "x^3 within 2%", "%", 80),
     Count("discovery/duffing", "discovery", "derivative.t2", "T2 error after", most=1e-3),
-    Count("discovery/withheld/0%", "discovery", "named_percent", "named", " %", 85),
-    Count("discovery/withheld/2%", "discovery", "named_percent", "named", " %", 70),
+    Count("discovery/withheld/0%", "discovery", "named_percent", "named", "%", 85),
+    Count("discovery/withheld/2%", "discovery", "named_percent", "named", "%", 70),
     Count(
         "discovery/complete/1%", "discovery", "spurious", "spurious, in 25 libraries", most=2,
         of=lambda values: 25 * np.mean(values),
@@ -178,7 +175,7 @@ def _line(one: Count, records: Sequence[Mapping[str, Any]], whole: int) -> str |
     value = float(one.of(values))
     target, said = "", ""
     if one.least is not None:
-        reached = round(value) if one.unit == " %" else value
+        reached = round(value) if one.unit == "%" else value
         target, said = f"at least {one.least:g}{one.unit}", _yes(reached >= one.least)
     elif one.most is not None:
         target, said = f"at most {one.most:g}{one.unit}", _yes(value <= one.most)

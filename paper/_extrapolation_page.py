@@ -18,47 +18,45 @@ Written by `python -m paper extrapolation` from the records of {size}: no number
 hand. Seeds: {seeds}. Each method has {train_runs} training runs, and {test_runs} runs of each test
 split that it has not seen: ID like the training runs, ID,ext their continuation to 1.3 times
 their duration, T2 other starts, T3 other parameters, and "T3 adapted" after `adapt` on
-{adapt_runs} further T3 runs. Errors are the squared error over the squared norm of the truth, so
-that 1 is the error of the answer 0. Methods and systems are those of `docs/reproduction.md`.
+{adapt_runs} further T3 runs. Errors are squared errors divided by the squared norm of the truth:
+predicting zero has the error 1. Methods and systems are those of `docs/reproduction.md`.
 """
 
 _NOTES = """\
 ## What is missed, and why
 
-- **Pendulum, high difficulty.** The terms that the library lacks are twice as large as those it
-  has, so that a network alone, whose units are trained, has the lowest errors on ID, T2 and T3.
-  Four hundred random units follow cos(3 theta) over many turns less closely.
-- **T3 adapted, high difficulty.** There the terms that the library lacks are larger than those it
-  has, and T3 makes every parameter 1.2 times as large. `adapt` refits coefficients and keeps the
-  residual, so that the change of the missing terms remains. A model that knows the training
-  pendulum exactly would not gain a factor of ten either: `docs/benchmarks.md` has its numbers
-  under "What adapting can do".
-- **Duffing, T2 and T3.** Training runs see one of two wells. In it x^3 is hidden behind the terms
-  of the library, and every choice among them is a guess about the other well: errors above 1, for
-  all methods, say that no model would have been better. A few forecasts run away there. With x^3
-  in the library there would be nothing to guess.
-- **Lotka-Volterra and SIR.** Their missing terms oscillate in time, faster than the sampling; no
-  function of the state follows them, and the methods differ by what they make of the rest. On
-  Lotka-Volterra the terms are chosen among sets that the training data hardly tell apart, and some
-  of these sets run away from the starts of T2.
-- **Cells that are behind** count every difference above 5 %, also between errors that are both
+- **Pendulum, high difficulty.** The missing terms are twice as large as those in the library, so a
+  network alone, whose units are trained, has the lowest errors on ID, T2 and T3. Four hundred
+  random units approximate cos(3 theta) over many turns less accurately.
+- **T3 adapted, high difficulty.** The missing terms are larger than those in the library, and T3
+  makes every parameter 1.2 times as large. `adapt` refits coefficients and keeps the residual, so
+  the change of the missing terms remains. A model with the exact training pendulum would not
+  gain a factor of ten either: `docs/benchmarks.md` has its numbers under "What adapting can do".
+- **Duffing, T2 and T3.** Training runs see one of two wells. There the terms of the library can
+  replace x^3, and every choice among them is a guess about the other well: with errors above 1, for
+  all methods, no model at all would have been better. A few forecasts diverge there. With x^3 in
+  the library there would be nothing to guess.
+- **Lotka-Volterra and SIR.** Their missing terms oscillate in time, faster than the sampling. No
+  function of the state can represent them, and the methods differ in what they fit instead. On
+  Lotka-Volterra the training data hardly distinguish the candidate sets of terms, and some of
+  these sets diverge from the starts of T2.
+- **Cells that are behind** count every difference above 5%, also between errors that are both
   negligible, as on ID of Duffing and of the pendulum at low difficulty.
-- **ID,ext of SIR** is an epidemic that is over: derivatives are all but zero, so that relative
-  errors are large for every method.
+- **ID,ext of SIR** is an epidemic that is over: derivatives are nearly zero, so relative errors are
+  large for every method.
 
-**What the records were made with.** The rows of the recommended default were made again when
-residuals were held beyond the data, sets of terms that cancel were refused, a residual was shaped
-on at most 32,768 rows and had to forecast no worse than the equations alone, and noisy runs were
-fitted in the weak form, their terms chosen and their constants refined on trajectories; and once
-more, at version 0.2.0, when clean samples that are too far apart for derivatives were followed by
-trajectories too. The other methods are as they were first run.
+**Revisions of the records.** The runs of the recommended default were repeated when the gate
+started to hold residuals beyond the data, sets of terms that cancel were rejected, a residual was
+fitted on at most 32,768 rows and had to forecast no worse than the equations alone, and noisy runs
+were fitted in the weak form, with terms and constants from trajectories. They were repeated
+again at version 0.2.0, when clean samples that are too sparse for derivatives were matched to
+trajectories too. The runs of the other methods were not repeated.
 
-**What was in view.** Everything is chosen from training runs, and a test sees the same model when
-the test splits are taken away. But the design was not made blindly: the T2 splits had been seen
-when the defaults of selection and gate were first set (they were then chosen again on other
-systems), and when the residual's units were spread over many weight scales (on the evidence of
-other systems and of validation runs). `docs/choosing.md` has the details, and what was tried and
-dropped.
+**What was in view.** Everything is chosen from training runs, and a test checks that the model is
+the same without the test splits. But the design was not blind: the T2 splits had been seen when
+the defaults of selection and gate were first set (they were then chosen again on other systems),
+and when the residual's units got many weight scales (based on other systems and validation runs).
+`docs/choosing.md` has the details, and what was tried and dropped.
 """
 
 

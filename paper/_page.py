@@ -21,7 +21,7 @@ paper's, where it has one.
 Methods: Pure is Adam with L1 and no network, at two sparsities because the paper does not say
 which it used. "{l2}" and "{orthoreg}" are trained by Adam with the strengths the paper lists.
 "{validated}" has strengths chosen by the error on held-out runs, and "{projection}" is the limit
-of a large orthogonality; both are solved exactly, with random features in the place of the
+of a large orthogonality; both are solved exactly, with random features instead of the
 network.
 """
 

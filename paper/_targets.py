@@ -82,7 +82,7 @@ def _mostly_best(evidence: Evidence, settings: list[str]) -> Part:
         > 1.05 * _best_other(evidence, setting, split)[1].mean
     ]
     text = (
-        f"best or within 5 % in {len(cells) - len(behind)} of {len(cells)} cells of system and "
+        f"best or within 5% in {len(cells) - len(behind)} of {len(cells)} cells of system and "
         "split, at least three quarters"
     )
     names = "; ".join(f"{extrapolation.LABELS[setting]} {split}" for setting, split in behind)

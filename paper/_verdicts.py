@@ -189,7 +189,7 @@ def _noise(evidence: Evidence) -> Verdict:
         ("fig:noise_robustness", "app:noise_robustness"),
         "Holds if at noise 0.1, 0.2 and 0.5 it leads the best of Pure (both mu) and L2 in none of "
         "T2 error, T3 error and F1; a lead is more than the larger of the two deviations and more "
-        "than 10 %.",
+        "than 10%.",
         "at high noise T2 error about 0.6 and F1 0.2 to 0.4 for all methods; targets by smoothed "
         "differences only",
         readings(cases, reading),
@@ -253,7 +253,7 @@ def _lotka_volterra(evidence: Evidence) -> Verdict:
         "On Lotka-Volterra the methods do not differ in their errors.",
         ("tab:lv_results_streamlined",),
         "Holds if for each of the ID, T2 and T3 derivative errors the best and the worst of Pure "
-        "(both mu), L2 and OrthoReg differ by at most 10 % or by at most the larger of their "
+        "(both mu), L2 and OrthoReg differ by at most 10% or by at most the larger of their "
         "deviations.",
         "ID 1.64e-2 for all, T2 1.21e-2 / 1.22e-2 / 1.22e-2, T3 1.74e-1 / 1.73e-1 / 1.71e-1",
         readings(OURS, reading),
@@ -295,16 +295,16 @@ def _overhead(evidence: Evidence) -> Verdict:
             raise MissingRecordsError("missing records: timing of l2 and orthoreg at the same seed")
         inside = 5 - ratios.std <= ratios.mean <= 15 + ratios.std
         times = shown(evidence, "timing", ("l2", ours), "epoch_ms")
-        return Reading.from_parts(name, [Part(f"overhead {ratios} %", inside)], times)
+        return Reading.from_parts(name, [Part(f"overhead {ratios}%", inside)], times)
 
     return verdict(
         14,
-        "The penalty makes an epoch 5 to 15 % slower than that of the L2 hybrid.",
+        "The penalty makes an epoch 5 to 15% slower than that of the L2 hybrid.",
         ("app:complexity",),
         "Holds if the mean over seeds of the relative increase of the median time per epoch lies "
-        "between 5 and 15 %, give or take its standard deviation. A smaller overhead is better "
+        "between 5 and 15%, give or take its standard deviation. A smaller overhead is better "
         "than claimed and still not what is claimed.",
-        "5 to 15 %",
+        "5 to 15%",
         readings({"paper's strengths": "orthoreg"}, reading),
     )
 

@@ -6,7 +6,7 @@ NAME = "complete_library"
 TITLE = "Systems that the library can say"
 CAPTION = (
     "The systems without the terms that the library lacks, SIR with one total population; without "
-    "noise, and with noise of 1 % of the standard deviation of each state."
+    "noise, and with noise of 1% of the standard deviation of each state."
 )
 PAPER = "none: beyond the paper"
 _SYSTEMS = {
@@ -15,7 +15,7 @@ _SYSTEMS = {
     "lotka-volterra/complete": "Lotka-Volterra",
     "sir/complete": "SIR",
 }
-LABELS = _SYSTEMS | {f"{name}/noise=1%": f"{label}, noise 1 %" for name, label in _SYSTEMS.items()}
+LABELS = _SYSTEMS | {f"{name}/noise=1%": f"{label}, noise 1%" for name, label in _SYSTEMS.items()}
 SETTINGS = tuple(LABELS)
 METHODS = ("recommended",)
 METRICS = (

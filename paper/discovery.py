@@ -36,11 +36,11 @@ LABELS = {
     "discovery/pendulum/high": "Pendulum, high difficulty",
     "discovery/duffing": "Duffing oscillator, one well",
     "discovery/withheld/0%": "One term withheld, clean",
-    "discovery/withheld/2%": "One term withheld, noise 2 %",
-    "discovery/complete/1%": "Complete libraries, noise 1 %",
+    "discovery/withheld/2%": "One term withheld, noise 2%",
+    "discovery/complete/1%": "Complete libraries, noise 1%",
     "discovery/odebench/0%": "ODEBench, clean",
-    "discovery/odebench/2%": "ODEBench, noise 2 %",
-    "discovery/odebench/5%": "ODEBench, noise 5 %",
+    "discovery/odebench/2%": "ODEBench, noise 2%",
+    "discovery/odebench/5%": "ODEBench, noise 5%",
 }
 SETTINGS = tuple(LABELS)
 METHODS = ("base", "discovery", "truth", "pysindy", "operon")

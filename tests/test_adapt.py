@@ -204,3 +204,9 @@ def test_the_command_writes_the_adapted_model(pendulum_model, other, tmp_path, c
     expected = pendulum_model.adapt(runs).equations()
     assert og.load(new).equations() == printed["equations"] == expected != printed["before"]
     assert run(asked) == 0 and expected[0] in capsys.readouterr().out
+
+
+def test_terms_that_depend_on_each_other_are_said_in_units_of_the_data(model):
+    x = np.random.default_rng(0).uniform(1, 2, 50)
+    found = model.adapt(np.column_stack([x, 20 * x]), 3 * x)
+    assert found.certificate_.dependences == ("x1 = 20 x0",)

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 import warnings
 from operator import attrgetter
 from pathlib import Path
@@ -101,3 +102,24 @@ def test_readme_names_only_what_the_package_has():
     assert len(names) > 10
     for name in names:
         attrgetter(name)(orthoreg)
+
+
+def test_contributing_lists_the_layers_of_the_import_contract():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    contract = project["tool"]["importlinter"]["contracts"][0]
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    table = text.split("| module | responsibility |")[1].split("\n\n")[0]
+    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    listed = [set(re.findall(r"`(\w+)/?`", row)) for row in rows]
+    assert listed == [set(layer.split(" | ")) for layer in contract["layers"]]
+    package = ROOT / "src" / "orthoreg"
+    for name in re.findall(r"`(\w+)(?=/`)", table):
+        assert (package / name / "__init__.py").exists()
+
+
+def test_contributing_names_only_files_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    places = [ROOT / "src" / "orthoreg", ROOT]
+    named = set(re.findall(r"`([\w.]+/[\w/.]*\w\.(?:py|md))`", text))
+    assert len(named) > 10
+    assert [n for n in named if not any((place / n).exists() for place in places)] == []

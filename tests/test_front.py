@@ -170,19 +170,15 @@ def test_a_fitted_model_prints_its_equations_below_its_constructor():
     assert eval(repr(model), vars(og)).get_params() == model.get_params()
 
 
-@pytest.mark.parametrize("view", ["_repr_html_", "_repr_mimebundle_"])
-def test_a_notebook_shows_the_equations_with_names_that_run_no_code(view):
+def test_a_notebook_shows_the_equations_with_names_that_run_no_code():
     names = ["<script>alert(1)</script>", "a&b"]
     data = og.Dataset.from_arrays(X, 1.0, names=names, derivatives=X[:, ::-1])
     model = og.OrthoReg(og.Polynomial(1), og.Zero())
-    unfitted = getattr(model, view)()
-    shown = getattr(model.fit(data), view)()
-    if isinstance(shown, dict):
-        unfitted, shown = unfitted["text/html"], shown["text/html"]
+    unfitted, shown = model._repr_html_(), model.fit(data)._repr_html_()
     name = "<mi>&lt;script&gt;alert(1)&lt;/script&gt;</mi>"  # typeset
     assert name in shown and name not in unfitted
     assert "<script>alert" not in shown
-    assert "sk-container" in shown  # scikit-learn's own view is still there
+    assert "OrthoReg(augmentation=Zero(), library=Polynomial(degree=1" in shown
 
 
 def test_a_bootstrap_prints_terms_intervals_probabilities_and_confounded_pairs():

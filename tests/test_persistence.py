@@ -127,7 +127,7 @@ def test_the_file_keeps_evidence_and_summary(summarized, tmp_path):
     second = og.load(tmp_path / "model.orthoreg")
     assert second.summary() == made and (made.source == "x") is summarized
     assert made.confounded and any(one.probability == 1 for one in made.terms)
-    sure, kept = og.bootstrap(first), second._term_evidence()
+    sure, kept = og.bootstrap(first), second.fit_.evidence
     assert_array_equal(kept.probability, sure.probability)
     assert_array_equal(kept.interval, sure.interval)
     assert_array_equal(kept.support, sure.support)

@@ -133,7 +133,7 @@ def field_error(predicted: np.ndarray, truth: np.ndarray) -> float:
 def valid_forecasts(
     flow: Flow, forecast: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> dict[str, float]:
-    """Return how long forecasts of the test runs stay within 20 % of the spread, in Lyapunov times
+    """Return how long forecasts of the test runs stay within 20% of the spread, in Lyapunov times
     and as a share of what could be reached (the mean of all test runs)."""
     lengths, shares = [], []
     for run in flow.test:

@@ -28,19 +28,19 @@ def page(record: dict[str, Any]) -> str:
         'is `og.OrthoReg(library=f"poly({degree})")` with all other settings at their '
         "defaults, followed by `model.summary(data)`.\n\n"
         "- exact: the terms of all equations are the true ones;\n"
-        "- coefficient error: median over the true terms, median over the models that are exact; "
-        '"same flows" takes only those that all methods have exact;\n'
+        "- coefficient error: median over the true terms, then over the exact models; "
+        '"same flows" uses only flows for which all methods are exact;\n'
         "- field error: relative RMS error of the derivatives at clean test states, worst "
         "equation, median over all fits;\n"
-        "- forecast: Lyapunov times until a forecast of a clean test run errs by 20 % of the "
+        "- forecast: Lyapunov times until a forecast of a clean test run errs by 20% of the "
         "standard deviation, median over all fits;\n"
-        "- called correct: of exact models, those with the verdict `explained`.\n\n"
+        "- called correct: exact models with the verdict `explained`.\n\n"
         "PySINDy's strong form uses `SmoothedFiniteDifference`, its weak form `WeakPDELibrary` "
         "with 200 test functions a run; both use `STLSQ` with 13 thresholds from 0.005 to 5. The "
         "threshold is the one with the fewest terms among those whose error on the fifth run is "
-        "within 5 % of the least, and is then used with all five runs. CPU seconds include this "
-        f"choice. A fit of ours with its summary may take {record['cpu_limit']:g} s of CPU and "
-        "counts as not exact beyond that.\n\n"
+        "within 5% of the minimum, and is then used with all five runs. CPU seconds include this "
+        f"choice. A fit of orthoreg with its summary counts as not exact if it takes more than "
+        f"{record['cpu_limit']:g} s of CPU.\n\n"
     )
     text += _summary_table(record) + "\n## Every flow\n\n" + _flow_table(record)
     return text + "\n## Exact, but not called correct\n\n" + _misjudged(record)
@@ -83,7 +83,7 @@ def _summary_table(record: dict[str, Any]) -> str:
             for key in rows
             if all(g.get(key, {}).get("exact") for (n, _), g in groups.items() if n == noise)
         ]
-        lines.append([f"{100 * noise:g} %", _METHODS[method], *_cells(rows, common)])
+        lines.append([f"{100 * noise:g}%", _METHODS[method], *_cells(rows, common)])
     return _table(lines)
 
 
@@ -97,9 +97,9 @@ def _cells(rows: dict[str, dict[str, Any]], common: Sequence[str]) -> list[str]:
         str(len(rows)),
         f"{_percent(len(exact), len(rows))} ({len(exact)})",
         _number([row.get("f1", 0.0) for row in rows.values()], "{:.2f}"),
-        _number([100 * row["coefficient_error"] for row in exact], "{:.2g} %"),
-        _number([100 * rows[key]["coefficient_error"] for key in common], "{:.2g} %"),
-        _number([100 * row.get("field_error", float("inf")) for row in rows.values()], "{:.2g} %"),
+        _number([100 * row["coefficient_error"] for row in exact], "{:.2g}%"),
+        _number([100 * rows[key]["coefficient_error"] for key in common], "{:.2g}%"),
+        _number([100 * row.get("field_error", float("inf")) for row in rows.values()], "{:.2g}%"),
         _number([row.get("lyapunov_times", 0.0) for row in rows.values()], "{:.2g}"),
         _number(fits, "{:.1f} s"),
         f"{max(fits):.0f} s",
@@ -113,7 +113,7 @@ def _flow_table(record: dict[str, Any]) -> str:
     groups = _groups(record)
     flows = sorted({row["flow"] for row in record["rows"].values()})
     columns = list(groups)
-    lines = [["flow", *(f"{100 * noise:g} %, {method}" for noise, method in columns)]]
+    lines = [["flow", *(f"{100 * noise:g}%, {method}" for noise, method in columns)]]
     lines.append(["---"] * len(lines[0]))
     for name in flows:
         cells = []
@@ -146,7 +146,7 @@ def _misjudged(record: dict[str, Any]) -> str:
 
 
 def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f} %" if whole else "-"
+    return f"{100 * part / whole:.0f}%" if whole else "-"
 
 
 def _number(values: Sequence[float], form: str) -> str:

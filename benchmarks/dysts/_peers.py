@@ -2,7 +2,7 @@
 
 The threshold of STLSQ is chosen by validation: models are fitted to the first four runs and
 compared on the fifth, in the form in which they are fitted; among those whose error there is
-within 5 % of the least, the one with the fewest terms is taken and fitted again to all runs.
+within 5% of the least, the one with the fewest terms is taken and fitted again to all runs.
 """
 
 from importlib import import_module

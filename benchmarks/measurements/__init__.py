@@ -71,9 +71,9 @@ def measure() -> dict[str, Any]:
 def render(record: dict[str, Any]) -> str:
     page = (
         "## Measurements\n\nPositions without velocities, inputs, noise, dry friction, and data "
-        "that others measured: what is reached, and what should be. Of several seeds the median "
-        'and the worst; a target is met if the worst meets it. "So far" '
-        "stands where fewer seeds were run than the target asks for.\n"
+        "measured by others: results and targets. For several seeds, the median and the worst "
+        'are shown; a target is met if the worst value meets it. "So far" means that '
+        "fewer seeds were run than the target requires.\n"
     )
     for name, case in record["cases"].items():
         asked = CASES[name].SEEDS
@@ -105,7 +105,7 @@ def _reached(line: dict[str, Any]) -> str:
 
 
 def _number(value: float, unit: str) -> str:
-    return f"{value:.3g}{' ' * bool(unit)}{unit}"
+    return f"{value:.3g}{'' if unit in ('', '%') else ' '}{unit}"
 
 
 def _target(line: dict[str, Any]) -> str:

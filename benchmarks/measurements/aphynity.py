@@ -44,7 +44,7 @@ def measure(seeds: int) -> list[Line] | None:
         Line("omega withheld, refined, default units", [_score(default, test)]),
         Line(
             "forecast error of held-out training runs, seed 0",
-            text="gentle units {:.2g} %, default ones {:.2g} %".format(*held_out),
+            text="gentle units {:.2g}%, default ones {:.2g}%".format(*held_out),
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""Whether intervals of 95 % hold the truth for constants whose estimates depend on each other."""
+"""Whether intervals of 95% hold the truth for constants whose estimates depend on each other."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ NOISE = (0.01, 0.02)
 TITLE = "Intervals of correlated constants."
 ABOUT = (
     "Known equations with constants in exponentials, fractions and products, 80 rows a run: how "
-    "often the 95 % interval of `parameter_intervals_` holds the true constant. Correlations "
+    "often the 95% interval of `parameter_intervals_` holds the true constant. Correlations "
     "of the estimates reach 0.9999."
 )
 
@@ -71,7 +71,7 @@ def measure(seeds: int) -> list[Line]:
             for constant in system.truth:
                 hits = [one[constant] for one in found]
                 every += hits
-                shares[f"{name}, {constant}, {100 * noise:g} % noise"] = 100 * float(np.mean(hits))
+                shares[f"{name}, {constant}, {100 * noise:g}% noise"] = 100 * float(np.mean(hits))
     worst = sorted(shares, key=lambda name: shares[name])[:3]
     return [
         Line("all constants", [100 * float(np.mean(every))], "%", 98, 90),

@@ -1,4 +1,4 @@
-"""Whether intervals of 95 % hold the truth in 95 of 100 cases."""
+"""Whether intervals of 95% hold the truth in 95 of 100 cases."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ SEEDS = 40
 NOISE = (0.01, 0.02, 0.05)
 TITLE = "Intervals."
 ABOUT = (
-    "Six systems, six runs of 300 rows, default settings: how often the 95 % interval of "
+    "Six systems, six runs of 300 rows, default settings: how often the 95% interval of "
     "`og.bootstrap` holds the true coefficient. A term that was not found does not hold it."
 )
 
@@ -82,13 +82,13 @@ def lines(found: Mapping[tuple[float, str], Sequence[Sequence[bool]]]) -> list[L
             here.append(every.ravel())
             labels = [f"{e + 1}: {term}" for e, row in enumerate(system.truth) for term in row]
             for label, share in zip(labels, every.mean(axis=0), strict=True):
-                shares[f"{name}, equation {label}, {100 * noise:g} % noise"] = 100 * share
+                shares[f"{name}, equation {label}, {100 * noise:g}% noise"] = 100 * share
         levels.append(np.concatenate(here))
     worst = sorted(shares, key=lambda name: shares[name])[:3]
     return [
         Line("all coefficients", [100 * float(np.concatenate(levels).mean())], "%", 98, 90),
         *(
-            Line(f"{100 * noise:g} % noise, all coefficients", [100 * float(level.mean())], "%",
+            Line(f"{100 * noise:g}% noise, all coefficients", [100 * float(level.mean())], "%",
                  98, 90)
             for noise, level in zip(NOISE, levels, strict=True)
         ),

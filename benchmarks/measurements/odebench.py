@@ -24,7 +24,7 @@ def measure(seeds: int) -> list[Line] | None:
         return None
     lines = []
     for noise, least in _LEAST.items():
-        label = f"{100 * noise:g} % noise"
+        label = f"{100 * noise:g}% noise"
         number = seeds if noise else 1
         full = [_share(systems, noise, seed, False) for seed in range(number)]
         half = [_share(systems, noise, seed, True) for seed in range(seeds)]

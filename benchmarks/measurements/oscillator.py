@@ -23,7 +23,7 @@ def measure(seeds: int) -> list[Line]:
     lines = []
     for noise, most in ((0.01, 2.0), (0.03, 5.0)):
         fits = np.array([_fit(noise, seed) for seed in range(seeds)])
-        label = f"{100 * noise:g} % noise: "
+        label = f"{100 * noise:g}% noise: "
         lines += [
             Line(label + "exactly the true terms, share of fits", [fits[:, 0].mean()], at_least=1),
             Line(label + "largest error of a constant", fits[:, 1].tolist(), "%", most),

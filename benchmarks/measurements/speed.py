@@ -14,7 +14,7 @@ SEEDS = 1
 TITLE = "Speed."
 ABOUT = (
     "theta'' = 0.1 - 0.5 theta - 1.2 sin(theta) - 0.2 theta' + 0.9 u, 65,000 rows of position and "
-    "input, 1 % noise, default library and residual."
+    "input, 1% noise, default library and residual."
 )
 _TRUTH = {"1": 0.1, "theta": -0.5, "sin(theta)": -1.2, "theta_dot": -0.2, "u": 0.9}
 _ROWS, _STEP = 65_000, 0.1

@@ -63,7 +63,7 @@ def _fits(pieces: dict[str, Any]) -> str:
         off = max(abs(fixed + each * one["rows"] - one["cpu"]) / one["cpu"] for one in fits)
         text += (
             f"\nTime is linear in rows: {fixed:.1f} s and {1e6 * each:.2f} us a row, off by at "
-            f"most {100 * off:.0f} %.\n"
+            f"most {100 * off:.0f}%.\n"
         )
     return text
 
@@ -77,9 +77,9 @@ def _workers(piece: dict[str, Any] | None) -> str:
     return (
         f"## Two workers\n\nOn {piece['rows']:.0e} rows one worker takes {one['wall']:.1f} s of "
         f"wall time, two {two['wall']:.1f} s: {one['wall'] / two['wall']:.2f} times. Of the CPU "
-        f"seconds workers do {100 * share:.0f} %, and no process holds more than {memory:.0f} MB. "
+        f"seconds workers do {100 * share:.0f}%, and no process holds more than {memory:.0f} MB. "
         f"Coefficients differ from those of one process by at most {piece['difference']:.1g}; with "
-        f"one of two workers killed after 40 % of the time, by {piece['killed_difference']:.1g} "
+        f"one of two workers killed after 40% of the time, by {piece['killed_difference']:.1g} "
         f"({killed['wall']:.1f} s). Revision {piece['revision']}.\n"
     )
 
@@ -96,7 +96,7 @@ def _moments(piece: dict[str, Any] | None) -> str:
     )
     for one in piece["moments"]:
         each = 1e9 * one["seconds"] / one["rows"]
-        text += f"| {one['words']} | {one['columns']} | {each:.0f} | {100 * one['share']:.0f} % |\n"
+        text += f"| {one['words']} | {one['columns']} | {each:.0f} | {100 * one['share']:.0f}% |\n"
     return text
 
 

@@ -96,10 +96,10 @@ def _judged(
 ) -> dict[str, Any]:
     """Return the class of the model ("correct", "equivalent", "wrong") and what it follows from.
 
-    Correct: the terms are the true ones, and every constant is within 3 % or within three standard
+    Correct: the terms are the true ones, and every constant is within 3% or within three standard
     errors of the Cramer-Rao bound. Otherwise the field of the equations, without a residual, at
     states of other runs decides: equivalent if no equation errs by more than a limit, which is
-    0.2 % and twice the noise, 5 % at most.
+    0.2% and twice the noise, 5% at most.
     """
     states, inputs = np.concatenate(test.states), np.concatenate(test.inputs)
     truth = drawn.derivatives(states, inputs)

@@ -13,13 +13,13 @@ CHANGES = ("second-order", "larger-library", "missing-variable", "time-dependent
 HELPFUL = ("larger-library", "explain")
 """Codes of advice that fit a library or an equation that lacks a term."""
 _EXPLAIN = re.compile(r"model\.explain|orthoreg explain|`explain`|explain\(")
-TARGETS = "Targets: 97 % of the correct and at most 2 % of the wrong models are called correct."
+TARGETS = "Targets: 97% of the correct and at most 2% of the wrong models are called correct."
 
 
 def render(record: dict[str, Any]) -> str:
     """The section of the page of benchmarks."""
     text = (
-        "## What is said, and what is true\n\nSystems whose equations are known: whether the "
+        "## Are verdicts true?\n\nSystems whose equations are known: whether the "
         f"verdict is true ([details](truth.md)). {TARGETS} Revision {record['revision']}.\n\n"
     )
     return text + _verdicts(record["rows"], _halves)
@@ -35,16 +35,16 @@ def page(record: dict[str, Any]) -> str:
             f"{TARGETS}\n",
             _verdicts(rows, _halves),
             _verdicts(rows, lambda row: [row["group"]], "group"),
-            _verdicts(rows, lambda row: [f"{100 * row['noise']:g} %"], "noise"),
+            _verdicts(rows, lambda row: [f"{100 * row['noise']:g}%"], "noise"),
             "## Probabilities of terms\n",
-            "Share of true terms among those that a summary shows with a probability, where the "
-            "library has all terms. Target: within 5 points of the mean probability in the bin "
-            "from 90 to 99 %.\n",
+            "Share of true terms among terms with a probability in the summary, for libraries "
+            "with all terms. Target: within 5 points of the mean probability in the bin from 90 "
+            "to 99%.\n",
             _calibration(rows),
             "## Intervals\n",
-            "Share of 95 % intervals that hold the truth, of models with the true terms. "
+            "Share of 95% intervals that contain the true value, for models with the true terms. "
             "Correlated constants have a correlation of at least 0.9 with another one at the "
-            "Cramer-Rao bound; chaotic systems are left out there. Target: 90 to 98 %.\n",
+            "Cramer-Rao bound; this column excludes chaotic systems. Target: 90 to 98%.\n",
             _intervals(rows),
             "## Advice\n",
             _advice(rows),
@@ -69,21 +69,21 @@ def _about(record: dict[str, Any]) -> str:
     rows = record["rows"]
     systems = len({row["system"] for row in rows})
     return (
-        "# What is said, and what is true\n\n"
+        "# Are verdicts true?\n\n"
         f"Written by `python -m benchmarks truth`; revision {record['revision']} of the source. "
         f"{len(rows)} cases of {systems} systems with constants and starts drawn from a seed, "
         "fitted with `og.OrthoReg(library=...)`, in the group *physics* also with `physics=...`, "
         "and otherwise with defaults. *lacking*: the library lacks a term. *wrong physics*: an "
-        "equation that is given lacks one. *positions*: velocities are not measured.\n\n"
-        "- **correct**: the terms are the true ones, and every constant is within 3 % or within "
+        "given equation lacks one. *positions*: velocities are not measured.\n\n"
+        "- **correct**: the terms are the true ones, and every constant is within 3% or within "
         "three standard errors of the Cramer-Rao bound;\n"
         "- **equivalent**: otherwise, if the equations (without a residual) give the derivatives "
-        "of runs from other starts within 0.2 % plus twice the relative noise, at most 5 %, in "
+        "of runs from other starts within 0.2% plus twice the relative noise, at most 5%, in "
         "each equation; these count neither as correct nor as wrong;\n"
         "- **wrong**: all others.\n\n"
         "A model is *called correct* if the verdict is `explained`. Settings were chosen on the "
-        "development half; systems that were known to be misjudged when this benchmark was made "
-        "belong to it, and all others are assigned by a hash of their name.\n"
+        "development half. Systems that were known to be misjudged when this benchmark was made "
+        "belong to this half; all others are assigned by a hash of their name.\n"
     )
 
 
@@ -125,8 +125,8 @@ def _calibration(rows: Sequence[Row]) -> str:
             ]
             mean = sum(p for p, _ in terms) / len(terms) if terms else 0.0
             lines.append(
-                [f"{100 * low:g} to {100 * high:g} %", label, str(len(terms)),
-                 f"{100 * mean:.1f} %" if terms else "-",
+                [f"{100 * low:g} to {100 * high:g}%", label, str(len(terms)),
+                 f"{100 * mean:.1f}%" if terms else "-",
                  _share(sum(true for _, true in terms), len(terms), 1)]
             )  # fmt: skip
     return _table(lines)
@@ -135,7 +135,7 @@ def _calibration(rows: Sequence[Row]) -> str:
 def _intervals(rows: Sequence[Row]) -> str:
     lines = [["noise", "all", "held-out half", "correlated", "with physics"], ["---"] * 5]
     noises = sorted({row["noise"] for row in rows})
-    groups = [("with noise", [n for n in noises if n]), *((f"{100 * n:g} %", [n]) for n in noises)]
+    groups = [("with noise", [n for n in noises if n]), *((f"{100 * n:g}%", [n]) for n in noises)]
     for label, chosen in groups:
         here = [row for row in rows if row["noise"] in chosen]
         lines.append(
@@ -198,7 +198,7 @@ def _misjudged(rows: Sequence[Row]) -> str:
             said = "called correct" if called else row["verdict"]
             lines.append(
                 f"- **{row['id']}** ({row['half']}): {row['class']}, {said}; field error "
-                f"{100 * row['field_error']:.2g} %. {'; '.join(row['equations'])}. Verdict: "
+                f"{100 * row['field_error']:.2g}%. {'; '.join(row['equations'])}. Verdict: "
                 f"{row['text']}"
             )
     return "\n".join(lines or ["None."]) + "\n"
@@ -222,7 +222,7 @@ def _count(rows: Sequence[Row], test: Callable[[Row], bool]) -> str:
 
 
 def _share(part: int, whole: int, digits: int = 0) -> str:
-    return f"{100 * part / whole:.{digits}f} %" if whole else "-"
+    return f"{100 * part / whole:.{digits}f}%" if whole else "-"
 
 
 def _table(lines: Sequence[Sequence[str]]) -> str:

@@ -1,7 +1,7 @@
 """A fitted model with the terms of proposals that were accepted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self, final
 
 from ._scikit import clone
@@ -75,5 +75,5 @@ def extended(model: Any, additions: Sequence[Addition], data: Any) -> Any:
     fitted = larger.fit(*data[:2], u=data[2]) if isinstance(data, tuple) else larger.fit(data)
     log = tuple({"equation": one.equation, "formula": one.formula, "gain": one.gain}
                 for one in additions)  # fmt: skip
-    fitted.accepted_ = (*model.accepted_, *log)
+    fitted.fit_ = replace(fitted.fit_, accepted=(*model.accepted_, *log))
     return fitted

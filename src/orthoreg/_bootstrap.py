@@ -18,7 +18,7 @@ from .export import (
     typeset_formula,
     typeset_sentence,
 )
-from .selection import ConfoundedPair, TermEvidence, term_evidence
+from .selection import ConfoundedPair, TermEvidence
 from .summary._words import whole_percent
 
 _COLUMNS = ("equation", "term", "95 % interval", "probability")
@@ -171,8 +171,8 @@ def _evidence(model: AbstractModel, resamples: int, seed: int) -> TermEvidence:
     """What resamples and trajectories say; refuses a model that has neither."""
     selected = model.selection_
     if selected is None:
-        is_matched = model._runs is not None or model.refinement_ is not None
-        found = model._term_evidence() if is_matched else None
+        is_matched = model.fit_.runs is not None or model.refinement_ is not None
+        found = model.fit_.evidence if is_matched else None
         if found is None:
             raise InputError(
                 "bootstrap chooses terms again on each resample and needs a model whose fit chose "
@@ -185,9 +185,6 @@ def _evidence(model: AbstractModel, resamples: int, seed: int) -> TermEvidence:
             "bootstrap needs the moments that the terms were chosen from; an adapted model has "
             "none, and a model file does not keep them. Take the model that fit returned."
         )
-    found = term_evidence(
-        selected, model.field_.features, probability=model._inclusion, resamples=resamples,
-        seed=seed,
-    )  # fmt: skip
+    found = model.fit_.resampled(resamples, seed)
     assert found is not None
-    return model._with_noise(found)
+    return found

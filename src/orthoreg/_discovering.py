@@ -117,7 +117,7 @@ class _Models:
     ):
         self._data, self._physics, self._goes_on = data, physics, goes_on
         probe = OrthoReg(augmentation=Zero())
-        self._rows, self._names = training_rows(probe, Measured(), data, None, None, None)
+        self._rows, self._columns = training_rows(probe, Measured(), data, None, None, None)
         bound = self._bind(base)
         if bound.features.parameters:
             raise InputError(
@@ -130,7 +130,7 @@ class _Models:
             bound.features,
             bound.knowledge,
             self._bind,
-            self._names["input_interpolation_"],
+            self._columns.interpolation,
             Measured(),
             self._rows.point_extent.sample,
             physics,
@@ -185,7 +185,7 @@ class _Models:
         model = DiscoveredModel(
             one.library, Zero(), selection=Chosen(one.library_terms), physics=one.physics
         )
-        return model._learn(fit, self._names)
+        return model._learn(fit, self._columns)
 
     def _difference(
         self, points: Float[np.ndarray, "P V"], best: HybridField, other: HybridField

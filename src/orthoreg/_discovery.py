@@ -18,6 +18,7 @@ from .libraries import AbstractLibrary
 from .physics import Physics
 from .selection import AbstractSelection
 
+_SAME = 1e-6  # relative difference, at the place where it is largest, of two forms of one formula
 _LEAST_WEIGHT = 1e-3  # of a model that counts in averages
 _MOST_SHOWN, _FAR_BEHIND = 10, 15.0  # models that are printed, and nats that these may be behind
 
@@ -37,6 +38,8 @@ class Difference:
 
     def __str__(self) -> str:
         place = ", ".join(f"{name} = {value:.3g}" for name, value in self.where.items())
+        if abs(self.other - self.best) <= _SAME * max(abs(self.other), abs(self.best)):
+            return "another form of the best: it has the same values there"
         pairs = [(f"{self.other:.{n}g}", f"{self.best:.{n}g}") for n in range(3, 17)]
         other, best = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
         return f"differs most from the best at {place}: {self.derivative} = {other}, not {best}"
@@ -165,8 +168,8 @@ class DiscoveredModel(AbstractModel):
         part = "" if self.difference is None else html_sentences([str(self.difference)])
         return f"gap {self.gap:.1f} nats{base}{html_lines(self.to_mathml())}{part}"
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return self._plain().__repr__(N_CHAR_MAX)
+    def __repr__(self) -> str:
+        return repr(self._plain())
 
     def __str__(self) -> str:
         """The gap, the equations, and where they differ most from those of the best model."""

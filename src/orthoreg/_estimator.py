@@ -29,8 +29,8 @@ class OrthoReg(AbstractModel):
     ----------
     library
         candidate terms, as a library or as text such as "poly(2) + fourier(1) + exp(-x)";
-        `Polynomial(2) + Fourier(1)` if None, of which `selection` takes no sine or cosine of a
-        column that covers less than a quarter of a period.
+        `Polynomial(2) + Fourier(1)` if None, whose sines and cosines are candidates only for
+        angles, and for other columns if the data clearly prefer them.
     augmentation
         the residual; `RandomFeatures(400)` if None, `Zero()` for equations alone.
     sparsity

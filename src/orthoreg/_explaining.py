@@ -31,6 +31,7 @@ from .explanation import (
 from .export import equation_names, significant
 from .libraries import AbstractLibrary, to_text
 from .physics import Bound, bind_physics
+from .refinement import judge
 
 TRIED = 24
 """Combinations of candidates that are matched to trajectories."""
@@ -107,26 +108,28 @@ def _judged_by_trajectories(
 ) -> list[Judgement]:
     """The search of `discover`, beginning with the terms of the model."""
     recipe, features = model.recipe(), model.field_.features
-    rows, names = run_rows(data, recipe.loss)
-    search = ModelSearch(
-        SearchInput(
-            data,
-            features,
-            model.knowledge(),
-            partial(_bound, model, data),
-            names["input_interpolation_"] | model.input_interpolation_,
-            recipe.loss,
-            rows.point_extent.sample,
-            recipe.physics,
-            atoms,
-            is_expected=not recipe.library_is_default,
-            supports=_supports(model),
-            values=dict(zip(features.parameters, features.values, strict=True)),
-        ),
-        goes_on,
+    rows, columns = run_rows(data, recipe.loss)
+    given = SearchInput(
+        data,
+        features,
+        model.knowledge(),
+        partial(_bound, model, data),
+        dict(columns.interpolation) | model.input_interpolation_,
+        recipe.loss,
+        rows.point_extent.sample,
+        recipe.physics,
+        atoms,
+        is_expected=not recipe.library_is_default,
+        supports=_supports(model),
+        values=dict(zip(features.parameters, features.values, strict=True)),
     )
+    search = ModelSearch(given, goes_on)
     ranked = search.run(TRIED)
-    return [judged_by_trajectories(gap, ranked) for gap in search.gaps]
+    found = judge(ranked[0].field, data.plan.clean, given.interpolation)
+    misfits = {} if found is None else dict(enumerate(found.of_equations(data)))
+    return [
+        judged_by_trajectories(gap, ranked, misfits.get(gap.equation.output)) for gap in search.gaps
+    ]
 
 
 def _supports(model: Any) -> dict[int, list[int]]:

@@ -14,17 +14,60 @@ from ._files import atomic_write
 from ._scikit import check_is_fitted
 from .data import Schema
 from .export import JaxField
-from .physics import Knowledge
+from .fitting import Columns, Fit
+from .libraries import parameters_of
+from .physics import Knowledge, constant_values
 
 
 class AbstractExports(abc.ABC):
     """The methods that write a fitted model for other programs."""
 
-    field_: HybridField
-    schema_: Schema
-    output_names_: tuple[str, ...]
-    state_range_: np.ndarray
-    parameters_: dict[str, float]
+    fit_: Fit
+
+    @property
+    def field_(self) -> HybridField:
+        return self.fit_.field
+
+    @property
+    def _columns(self) -> Columns:
+        assert self.fit_.columns is not None
+        return self.fit_.columns
+
+    @property
+    def schema_(self) -> Schema:
+        return self._columns.schema
+
+    @property
+    def output_names_(self) -> tuple[str, ...]:
+        return self._columns.outputs
+
+    @property
+    def state_range_(self) -> np.ndarray:
+        """The least and largest value of each state in the training data."""
+        return self.fit_.range[:, : len(self.state_names_)]
+
+    @property
+    def coefficients_(self) -> np.ndarray:
+        return np.asarray(self.field_.coefficients)
+
+    @property
+    def feature_names_(self) -> list[str]:
+        return list(self.field_.features.names)
+
+    @property
+    def support_(self) -> np.ndarray:
+        return self.coefficients_ != 0
+
+    @property
+    def parameters_(self) -> dict[str, float]:
+        """Constants inside the terms in use, and those of known equations, by name."""
+        used = self.field_.features.only(np.flatnonzero(self.support_.any(axis=0)).tolist())
+        in_use = frozenset().union(*(parameters_of(term) for term in used.terms))
+        return {
+            name: value
+            for name, value in zip(used.parameters, used.values, strict=True)
+            if name in in_use
+        } | constant_values(self.knowledge().constants, self.coefficients_)
 
     @property
     def state_names_(self) -> tuple[str, ...]:

@@ -10,16 +10,13 @@ import numpy as np
 
 from . import export
 from ._errors import InputError
-from ._model_parts import model_params, model_parts, restore
+from ._model_parts import model_params, model_parts, restored, restored_summary
 from ._persistence import write_model
 from ._progress import step
 from ._reading import AbstractReading
-from ._refining import (
-    keeps_runs,
-    refinement_of,
-)
+from ._refining import refinement_of
 from ._rollouts import rollouts
-from ._scikit import BaseEstimator, RegressorMixin, check_is_fitted
+from ._scikit import AbstractEstimator, check_is_fitted
 from ._threads import one_thread
 from ._validation import (
     given_runs,
@@ -35,6 +32,7 @@ from ._validation import (
 from .data import ChunkedDataset, Dataset
 from .diagnostics import certify
 from .fitting import (
+    Columns,
     Fit,
     Runs,
     adapt,
@@ -44,11 +42,10 @@ from .fitting import (
     needs_rows,
     with_row_uncertainty,
 )
-from .libraries import parameters_of
-from .physics import Knowledge, constant_values, with_rates
+from .libraries import FeatureMap, parameter_bounds
+from .physics import Knowledge, with_rates
 from .refinement import starting_states
 from .simulation import Inputs, Rollout, chosen_interpolation, run_inputs, simulation_inputs
-from .solvers import Training
 from .summary import Summary
 
 if TYPE_CHECKING:  # imported by `explain`, which few fits are followed by
@@ -56,16 +53,14 @@ if TYPE_CHECKING:  # imported by `explain`, which few fits are followed by
     from .explanation import Atom
 
 
-class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
+class AbstractModel(AbstractReading, AbstractEstimator):
     """What every model can do once it knows its parts: the scikit-learn contract, derivatives,
     simulations, equations and files. A final class adds its constructor and `recipe`."""
 
     seed: Any
     feature_names_in_: Any  # scikit-learn's: set when a frame with column names was fitted
-    input_interpolation_: dict[str, str]
-    target_is_flat_: bool
-    training_: Training | None
-    _summary: Summary | None
+    n_features_in_: int
+    _summary: Summary | None = None  # the last one that was made, which a model file keeps
 
     # -- learning ------------------------------------------------------------------------
 
@@ -98,25 +93,22 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         """
         return fit_together([self], X, y, t=t, u=u)[0]
 
-    def _learn(self, fit: Fit, names: dict[str, Any], runs: Runs | None = None) -> Self:
+    def _learn(self, fit: Fit, columns: Columns, runs: Runs | None = None) -> Self:
         """Takes over what was found; `runs` are those of a fit that did not follow them."""
-        for name, value in names.items():
-            if value is not None:
-                setattr(self, name, value)
-            elif hasattr(self, name):
-                delattr(self, name)
-        self.field_ = fit.field
-        self.certificate_ = fit.certificate
-        self.training_ = fit.training
-        self.selection_ = fit.selection
-        self.state_range_ = fit.range[:, : len(self.state_names_)]
-        self.refinement_ = fit.refinement
-        self.accepted_ = ()
-        self._of_rows = fit.uncertainty
-        self._evidence = self._summary = self._matched = None
-        self._inclusion = fit.inclusion
-        self._runs = runs if runs is not None and keeps_runs(fit, runs) else None
-        self._publish()
+        recipe, known = self.recipe(), self._knowledge(fit.field.features, columns)
+        bounds = parameter_bounds(recipe.library) | known.parameter_bounds
+        return self._hold(fit.of(columns, known, bounds, runs))
+
+    def _hold(self, fit: Fit) -> Self:
+        """This model with a fit."""
+        assert fit.columns is not None
+        self.fit_ = fit
+        self._summary = None
+        self.n_features_in_ = len(fit.columns.schema.state_names)
+        if fit.columns.feature_names is not None:
+            self.feature_names_in_ = fit.columns.feature_names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         return self
 
     def adapt(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
@@ -159,9 +151,9 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         if t is None:
             self._variables(X, u)  # refuses other names
         for what, known, found in (
-            ("states", self.state_names_, given["schema_"].state_names),
-            ("inputs", self.input_names_, given["schema_"].input_names),
-            ("targets", self.output_names_, given["output_names_"]),
+            ("states", self.state_names_, given.schema.state_names),
+            ("inputs", self.input_names_, given.schema.input_names),
+            ("targets", self.output_names_, given.outputs),
         ):
             if len(known) != len(found):
                 raise InputError(
@@ -170,22 +162,14 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         targets = recipe.loss.targets(rows, self.field_.values)
         known = self.knowledge()
         result = adapt(self.field_, replace(rows, targets=targets), known)
-        model = copy(self)
-        coefficients = np.array(result.coefficients)
         # what is known, which scaling would round
-        coefficients = known.rounded(coefficients)
-        model.field_ = replace(self.field_, coefficients=coefficients)
-        model.certificate_ = certify(
+        coefficients = known.rounded(np.array(result.coefficients))
+        certificate = certify(
             result, self.output_names_, self.field_.features.names,
             normalized=recipe.solver.normalize,
         )  # fmt: skip
-        model.training_ = model.refinement_ = model._evidence = model._summary = None
-        model._runs = model._matched = model._inclusion = None
-        model._of_rows = None
-        if self.selection_ is not None:  # its evidence is about the old system
-            model.selection_ = replace(self.selection_, evidence=None)
-        model._publish()
-        return model
+        field = replace(self.field_, coefficients=coefficients)
+        return copy(self)._hold(self.fit_.changed(field, certificate))
 
     def refine(self, X: Any, *, t: Any = None, u: Any = None) -> Self:
         """A new model with the same terms whose constants match whole trajectories: a `Dataset`,
@@ -219,13 +203,12 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         self._check_equations()
-        model = copy(self)
-        model.refinement_, model.certificate_ = refinement_of(self, X, t, u)
-        model.field_ = model.refinement_.field
-        model._evidence = self._term_evidence()
-        model._summary = None
-        model._publish()
-        return model
+        refinement, certificate = refinement_of(self, X, t, u)
+        fit = replace(
+            self.fit_, field=refinement.field, certificate=certificate, refinement=refinement,
+            filed_evidence=self.fit_.evidence,
+        )  # fmt: skip
+        return copy(self)._hold(fit)
 
     def explain(
         self,
@@ -275,20 +258,6 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
 
         return explanation_of(self, X, y, t, u, atoms, minutes, functions_of_time)
 
-    def _publish(self) -> None:
-        """The learned values that users read, from the fitted field."""
-        self.coefficients_ = np.asarray(self.field_.coefficients)
-        self.feature_names_ = list(self.field_.features.names)
-        self.support_ = self.coefficients_ != 0
-        used = self.field_.features.only(np.flatnonzero(self.support_.any(axis=0)).tolist())
-        in_use = frozenset().union(*(parameters_of(term) for term in used.terms))
-        self.parameters_ = {
-            name: value
-            for name, value in zip(used.parameters, used.values, strict=True)
-            if name in in_use
-        } | constant_values(self.knowledge().constants, self.coefficients_)
-        self.n_features_in_ = len(self.state_names_)
-
     def knowledge(self) -> Knowledge:
         """What is known of the coefficients beside the data, as constraints.
 
@@ -305,15 +274,22 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         >>> bool(model.knowledge().fixed.any())
         False
         """
+        check_is_fitted(self)
+        assert self.fit_.knowledge is not None
+        return self.fit_.knowledge
+
+    def _knowledge(self, features: FeatureMap, columns: Columns) -> Knowledge:
+        """The same, for terms and data."""
+        schema, outputs = columns.schema, columns.outputs
         given = {
-            self.output_names_.index(position): self.state_names_.index(velocity)
-            for position, velocity in self.velocity_of_.items()
+            outputs.index(position): schema.state_names.index(velocity)
+            for position, velocity in dict(schema.velocity_of).items()
         }
-        recipe, features = self.recipe(), self.field_.features
+        recipe = self.recipe()
         if recipe.physics is None:
             return with_rates(Knowledge.none(features.mask.shape), features, given)
-        clock = features.variables.index(self.clock_) if self.clock_ else None
-        return knowledge_of(recipe, features.variables, self.output_names_, given, clock)
+        clock = features.variables.index(schema.clock) if schema.clock else None
+        return knowledge_of(recipe, features.variables, outputs, given, clock)
 
     # -- using ---------------------------------------------------------------------------
 
@@ -400,7 +376,7 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         return self.field_.region.distance(self._variables(X, u))
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
-        return values[:, 0] if self.target_is_flat_ else values
+        return values[:, 0] if self._columns.target_is_flat else values
 
     def _variables(self, X: Any, u: Any) -> np.ndarray:
         return known_variables(self, X, u)
@@ -667,19 +643,16 @@ class AbstractModel(AbstractReading, RegressorMixin, BaseEstimator):
         ["x0' = -1.000 x0"]
         """
         check_is_fitted(self)
-        write_model(path, *model_parts(self, self._term_evidence()))
+        write_model(path, *model_parts(self, self.fit_, self._summary))
 
     @classmethod
     def _loaded(cls, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
         model = cls(**model_params(manifest, cls._get_param_names()))
-        restore(model, manifest, arrays)
-        model._publish()
+        fit, columns, accepted = restored(manifest, arrays)
+        model._learn(fit, columns)
+        model.fit_ = replace(model.fit_, accepted=accepted)
+        model._summary = restored_summary(manifest)
         return model
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
 
 Model = TypeVar("Model", bound=AbstractModel)
@@ -725,15 +698,16 @@ def fit_together(
     if isinstance(data, ChunkedDataset) and any(needs_rows(recipe) for recipe in recipes):
         data = data.sample  # networks are trained on so many rows as can be held
     if data is None:
-        rows, names = training_rows(models[0], recipes[0].loss, X, y, t, u)
+        rows, columns = training_rows(models[0], recipes[0].loss, X, y, t, u)
     else:
         recipes = [replace(recipe, units=data.units) for recipe in recipes]
-        rows, names = run_rows(data, recipes[0].loss)
+        rows, columns = run_rows(data, recipes[0].loss)
     # models change only when all fits are done: one that fails leaves earlier ones whole
     data = data.sample if isinstance(data, ChunkedDataset) else data
     runs: Runs | None = None
     if data is not None and data.derivatives is None:
-        runs = Runs(data, names["loss_"], names["input_interpolation_"])
+        assert columns.loss is not None
+        runs = Runs(data, columns.loss, columns.interpolation)
     with step("Choosing terms"), one_thread(len(rows)):
         if runs is not None and all(recipe.follows_trajectories for recipe in recipes):
             fits = [fit_runs(recipe, rows, runs) for recipe in recipes]
@@ -744,6 +718,7 @@ def fit_together(
             for recipe, fit in zip(recipes, fits, strict=True)
         ]
     n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
-    warn_of_few_rows(len(rows), len(names["schema_"].state_names), n_terms)
+    count = len(rows) if data is None else data.n_samples
+    warn_of_few_rows(count, len(columns.schema.state_names), n_terms)
     runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs
-    return [model._learn(fit, names, runs) for model, fit in zip(models, fits, strict=True)]
+    return [model._learn(fit, columns, runs) for model, fit in zip(models, fits, strict=True)]

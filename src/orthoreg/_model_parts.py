@@ -24,21 +24,23 @@ from ._persistence import (
 )
 from .data import Schema
 from .diagnostics import Certificate
-from .selection import TermEvidence
+from .fitting import Columns, Fit
 from .simulation import chosen_interpolation
 from .summary import Summary
 
 Arrays = dict[str, np.ndarray]
+Accepted = tuple[dict[str, Any], ...]
 
 
-def model_parts(model: Any, evidence: TermEvidence | None) -> tuple[dict[str, Any], Arrays]:
-    """Plain data and arrays that the model is made of."""
-    entries, arrays = field_parts(model.field_)
-    about_terms, evidence_arrays = evidence_parts(evidence)
-    refinement, refinement_arrays = refinement_parts(model.refinement_)
-    about_rows, row_arrays = uncertainty_parts(model._estimates(), "uncertainty")
+def model_parts(model: Any, fit: Fit, summary: Summary | None) -> tuple[dict[str, Any], Arrays]:
+    """Plain data and arrays that a fitted model is made of."""
+    assert fit.columns is not None
+    entries, arrays = field_parts(fit.field)
+    about_terms, evidence_arrays = evidence_parts(fit.evidence)
+    refinement, refinement_arrays = refinement_parts(fit.refinement)
+    about_rows, row_arrays = uncertainty_parts(fit.estimates, "uncertainty")
     params = {
-        name: encode_library(value, model.field_.features.variables)
+        name: encode_library(value, fit.field.features.variables)
         if name == "library"
         else encode(value)
         for name, value in model.get_params(deep=False).items()
@@ -47,18 +49,18 @@ def model_parts(model: Any, evidence: TermEvidence | None) -> tuple[dict[str, An
         "estimator": type(model).__name__,
         "params": params,
         "field": entries,
-        **model.schema_.to_dict(),
-        "interpolation": model.input_interpolation_,
-        "outputs": list(model.output_names_),
-        "target_is_flat": model.target_is_flat_,
-        "has_feature_names": hasattr(model, "feature_names_in_"),
-        "certificate": encode(model.certificate_.as_dict()),
+        **fit.columns.schema.to_dict(),
+        "interpolation": dict(fit.columns.interpolation),
+        "outputs": list(fit.columns.outputs),
+        "target_is_flat": fit.columns.target_is_flat,
+        "has_feature_names": fit.columns.feature_names is not None,
+        "certificate": encode(fit.certificate.as_dict()),
         "evidence": about_terms,
-        "selection": path_parts(model.selection_),
+        "selection": path_parts(fit.selection),
         "refinement": refinement,
-        "accepted": encode(model.accepted_),
+        "accepted": encode(fit.accepted),
         "uncertainty": about_rows,
-        "summary": None if model._summary is None else encode(model._summary.to_dict()),
+        "summary": None if summary is None else encode(summary.to_dict()),
     }
     return manifest, {
         **arrays, **evidence_arrays, **refinement_arrays, **row_arrays,
@@ -76,36 +78,44 @@ def model_params(manifest: dict[str, Any], known: Sequence[str]) -> dict[str, An
     return params
 
 
-def restore(model: Any, manifest: dict[str, Any], arrays: Arrays) -> None:
+def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Accepted]:
     """Everything learned, from the parts of a file; refuses parts that do not fit together."""
-    model.field_ = field_from_parts(manifest["field"], arrays)
-    model.schema_ = Schema.from_dict(manifest)
-    linear = dict.fromkeys(model.input_names_, "linear")  # files from before there was a choice
-    model.input_interpolation_ = chosen_interpolation(linear, manifest.get("interpolation"))
-    model.output_names_ = tuple(manifest["outputs"])
-    model.target_is_flat_ = bool(manifest["target_is_flat"])
-    model.certificate_ = Certificate.from_dict(decode(manifest["certificate"]))
-    model.state_range_ = arrays["state_range"]
-    check_array("state_range", model.state_range_, (2, len(model.state_names_)))
-    names = (model.state_names_ + model.input_names_, len(model.output_names_))
-    states = set(model.state_names_)
-    known = states.issuperset({*model.velocity_of_, *model.velocity_of_.values()})
-    known &= states.issuperset(model.estimated_)
-    fit_together = (model.field_.features.variables, len(model.field_.features.allowed))
-    if names != fit_together or not known:
-        raise ModelFileError("The model file is inconsistent: its names do not fit together.")
-    model.training_ = None
-    shape = model.field_.coefficients.shape
-    model.selection_ = paths_from_parts(manifest.get("selection"), shape)
-    model._evidence = evidence_from_parts(manifest["evidence"], arrays, shape)
-    model.refinement_ = refinement_from_parts(
-        manifest.get("refinement"), arrays, model.field_
-    )  # files from before there were any have none
-    model._of_rows = uncertainty_from_parts(
-        manifest.get("uncertainty"), arrays, model.field_, "uncertainty"
+    field = field_from_parts(manifest["field"], arrays)
+    schema = Schema.from_dict(manifest)
+    linear = dict.fromkeys(schema.input_names, "linear")  # files from before there was a choice
+    names, outputs = schema.state_names, tuple(manifest["outputs"])
+    columns = Columns(
+        schema,
+        outputs,
+        chosen_interpolation(linear, manifest.get("interpolation")),
+        target_is_flat=bool(manifest["target_is_flat"]),
+        feature_names=np.array(names, dtype=object) if manifest["has_feature_names"] else None,
     )
-    model.accepted_ = tuple(decode(manifest.get("accepted", [])))
+    check_array("state_range", arrays["state_range"], (2, len(names)))
+    states, velocity_of = set(names), dict(schema.velocity_of)
+    known = states.issuperset({*velocity_of, *velocity_of.values(), *schema.estimated})
+    fits = (names + schema.input_names, len(outputs)) == (
+        field.features.variables, len(field.features.allowed)
+    )  # fmt: skip
+    if not fits or not known:
+        raise ModelFileError("The model file is inconsistent: its names do not fit together.")
+    shape = field.coefficients.shape
+    fit = Fit(
+        field,
+        Certificate.from_dict(decode(manifest["certificate"])),
+        paths_from_parts(manifest.get("selection"), shape),
+        None,
+        arrays["state_range"],
+        # files from before there were any have none
+        refinement=refinement_from_parts(manifest.get("refinement"), arrays, field),
+        uncertainty=uncertainty_from_parts(
+            manifest.get("uncertainty"), arrays, field, "uncertainty"
+        ),
+        filed_evidence=evidence_from_parts(manifest["evidence"], arrays, shape),
+    )
+    return fit, columns, tuple(decode(manifest.get("accepted", [])))
+
+
+def restored_summary(manifest: dict[str, Any]) -> Summary | None:
     kept = decode(manifest["summary"])
-    model._summary = None if kept is None else Summary.from_dict(kept)
-    if manifest["has_feature_names"]:
-        model.feature_names_in_ = np.array(model.state_names_, dtype=object)
+    return None if kept is None else Summary.from_dict(kept)

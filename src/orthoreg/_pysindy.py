@@ -12,7 +12,7 @@ from .augmentations import TanhLayers, Zero
 from .data import Schema
 from .diagnostics import Certificate, EquationCertificate, ErrorSplit, PenaltyBound
 from .export import import_pysindy
-from .fitting import Fit
+from .fitting import Columns, Fit
 from .libraries import Expression, FeatureMap, Terms, evaluate, parse, rename, to_text
 from .simulation import input_interpolation
 
@@ -150,9 +150,8 @@ def _model(
     library = Terms([to_text(term) for term in terms])
     return OrthoReg(library, Zero(), gate=None)._learn(
         Fit(field, certificate, None, None, state_range),
-        {
-            "schema_": Schema(state_names=tuple(states), input_names=tuple(inputs)),
-            "output_names_": states, "input_interpolation_": input_interpolation(inputs),
-            "target_is_flat_": False, "feature_names_in_": None, "loss_": None,
-        },
+        Columns(
+            Schema(state_names=tuple(states), input_names=tuple(inputs)), states,
+            input_interpolation(inputs),
+        ),
     )  # fmt: skip

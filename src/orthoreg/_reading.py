@@ -1,39 +1,58 @@
 """`AbstractReading`: what a fitted model says of itself, as text and as plain data."""
 
 import abc
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from . import export
 from ._exporting import AbstractExports
-from ._html import html_lines
-from ._refining import evidence_of_trajectories, matched_for_intervals, shows_noise
+from ._html import escape, html_lines
 from ._scikit import check_is_fitted
-from .fitting import Recipe, Runs
+from .diagnostics import Certificate
+from .fitting import Recipe
 from .libraries import quote_name
+from .losses import AbstractLoss
 from .physics import Knowledge, constant_functions
 from .refinement import Correlation, Refinement, Uncertainty
-from .selection import SelectionResult, TermEvidence, term_evidence
+from .selection import SelectionResult
+from .solvers import Training
 
 
 class AbstractReading(AbstractExports):
     """Equations, and what is known of their terms and constants: intervals, probabilities."""
 
-    coefficients_: np.ndarray
-    feature_names_: list[str]
-    parameters_: dict[str, float]
-    certificate_: Any
-    selection_: SelectionResult | None
-    refinement_: Refinement | None
-    accepted_: tuple[dict[str, Any], ...]
-    input_interpolation_: dict[str, str]
-    _of_rows: Uncertainty | None
-    _evidence: TermEvidence | None
-    _runs: Runs | None = None  # noisy ones, for intervals of a fit that did not follow them
-    _matched: Refinement | None = None  # what these say
-    _inclusion: Any = None  # how probable trajectories make each term
+    @property
+    def certificate_(self) -> Certificate:
+        return self.fit_.certificate
+
+    @property
+    def training_(self) -> Training | None:
+        return self.fit_.training
+
+    @property
+    def selection_(self) -> SelectionResult | None:
+        return self.fit_.selection
+
+    @property
+    def refinement_(self) -> Refinement | None:
+        return self.fit_.refinement
+
+    @property
+    def accepted_(self) -> tuple[Mapping[str, Any], ...]:
+        """The proposals of `explain` that were accepted."""
+        return self.fit_.accepted
+
+    @property
+    def loss_(self) -> AbstractLoss | None:
+        """The loss that made rows of the data, with what it decided on them; None in a model from
+        a file."""
+        return self._columns.loss
+
+    @property
+    def input_interpolation_(self) -> dict[str, str]:
+        return dict(self._columns.interpolation)
 
     @abc.abstractmethod
     def recipe(self) -> Recipe:
@@ -94,11 +113,12 @@ class AbstractReading(AbstractExports):
         return "\n".join([repr(self), *(self.equations() if hasattr(self, "field_") else [])])
 
     def _html_repr(self) -> str:
-        """What scikit-learn shows in a notebook, under the equations once there are some."""
-        from sklearn.utils import estimator_html_repr
-
+        """What a notebook shows: the equations once there are some, and the constructor's call."""
         lines = self.to_mathml() if hasattr(self, "field_") else []
-        return html_lines(lines) + estimator_html_repr(self)
+        return f"{html_lines(lines)}<pre>{escape(repr(self))}</pre>"
+
+    def _repr_html_(self) -> str:
+        return self._html_repr()
 
     def learned_equations(self) -> list[int]:
         """The places of the equations that were not given; of those that were, if all were.
@@ -127,7 +147,7 @@ class AbstractReading(AbstractExports):
         from .summary._summarize import Subject
 
         recipe, known = self.recipe(), self.knowledge()
-        found, estimates = self._trajectories(), self._estimates()
+        found, estimates = self.fit_.matched, self.fit_.estimates
         return Subject(
             equations=tuple(self.equations()),
             outputs=self.output_names_,
@@ -142,68 +162,25 @@ class AbstractReading(AbstractExports):
             library=recipe.library,
             differentiation=getattr(recipe.loss, "differentiation", Automatic()),
             certificate=self.certificate_,
-            evidence=self._term_evidence(),
+            evidence=self.fit_.evidence,
             is_selected=recipe.selection is not None and not recipe.regularization.sparsity,
             left_out=() if self.selection_ is None else self.selection_.left_out,
-            widths=getattr(getattr(self, "loss_", None), "widths", None) or (),
+            widths=getattr(self.loss_, "widths", None) or (),
             correlations=self.correlations(),
             at_bounds=self._at_bounds(),
             accepted=tuple(f"{one['equation']}': {one['formula']}" for one in self.accepted_),
             refined="" if self.refinement_ is None else self.refinement_.status,
             is_stuck=found is not None and found.kept and found.uncertainty is None,
-            knows_noise=estimates is not None and estimates is not self._of_rows,
+            knows_noise=estimates is not None and estimates is not self.fit_.uncertainty,
             units=self.units_,
             paths=() if self.selection_ is None else self.selection_.paths,
+            fixed=known.given,
             complete=known.complete,
             systems=known.systems,
             interpolation=self.input_interpolation_
             if self.output_names_ == self.state_names_
             else None,
         )
-
-    def _term_evidence(self) -> TermEvidence | None:
-        """What resamples and trajectories say about the terms, found once; None where no selection
-        chose them, and runs are not noisy."""
-        if self._evidence is None and self.selection_ is not None:
-            self._evidence = term_evidence(
-                self.selection_, self.field_.features, probability=self._inclusion
-            )
-        if self._evidence is None:
-            return evidence_of_trajectories(self, self._trajectories())
-        return self._with_noise(self._evidence)
-
-    def _with_noise(self, found: TermEvidence) -> TermEvidence:
-        """The evidence with the intervals of the estimates."""
-        estimates = self._estimates()
-        interval = found.interval
-        if estimates is not None:
-            interval = estimates.coefficient_intervals(self.coefficients_)
-        return replace(found, interval=interval)
-
-    def _estimates(self) -> Uncertainty | None:
-        """The constants with their joint covariance, which all intervals are read from: by matched
-        trajectories, else by the rows of the fit. None where rows are too few to show noise."""
-        matched = self._trajectories()
-        if matched is None or matched.uncertainty is None:
-            return self._of_rows
-        if self._has_few_rows() and not shows_noise(matched, self.state_range_):
-            return None  # so few exact rows show neither noise nor differences between runs
-        return matched.uncertainty
-
-    def _has_few_rows(self) -> bool:
-        selected = self.selection_
-        if selected is not None and selected.evidence is not None:
-            return not selected.evidence.can_be_resampled
-        return self._evidence is not None and bool(np.isnan(self._evidence.interval).any())
-
-    def _trajectories(self) -> Refinement | None:
-        """What trajectories say about the constants: where the fit was refined, and else, of noisy
-        runs that were kept for it, found once."""
-        if self.refinement_ is not None and self.refinement_.kept:
-            return self.refinement_
-        if self._matched is None and self._runs is not None and self.refinement_ is None:
-            self._matched = matched_for_intervals(self, self._runs)
-        return self.refinement_ if self._matched is None else self._matched
 
     @property
     def given_(self) -> tuple[str, ...]:
@@ -217,7 +194,7 @@ class AbstractReading(AbstractExports):
         """The 95 % intervals of the constants in `parameters_`, as far as the fit knows them: joint
         intervals, in which all constants are estimated at once, within their bounds."""
         check_is_fitted(self)
-        estimates = self._estimates()
+        estimates = self.fit_.estimates
         if estimates is None:
             return {}
         found = estimates.parameter_intervals()
@@ -249,7 +226,7 @@ class AbstractReading(AbstractExports):
         [("x0': 1", "x0': x0", -1.0)]
         """
         check_is_fitted(self)
-        estimates = self._estimates()
+        estimates = self.fit_.estimates
         return () if estimates is None else estimates.correlations(self._gradients(estimates))
 
     def _gradients(self, estimates: Uncertainty) -> list[tuple[str, np.ndarray]]:
@@ -285,7 +262,7 @@ class AbstractReading(AbstractExports):
 
     def _at_bounds(self) -> tuple[str, ...]:
         """The names of the estimates that a bound holds."""
-        estimates = self._estimates()
+        estimates = self.fit_.estimates
         if estimates is None:
             return ()
         named = {(one.equation, one.term): one.text for one in self.knowledge().constants}

@@ -98,9 +98,9 @@ def tune(
     recipe = copy.recipe()
     runs = given_runs(X, y, t, u)
     if runs is None:
-        observed, names = training_rows(copy, recipe.loss, X, y, t, u)
+        observed, columns = training_rows(copy, recipe.loss, X, y, t, u)
     else:
-        observed, names = run_rows(runs, recipe.loss)
+        observed, columns = run_rows(runs, recipe.loss)
     task, _ = choose_terms(recipe, prepare(recipe, observed))
     rows = task.linear_rows("Exact()")
     if len(rows) < folds:
@@ -134,4 +134,4 @@ def tune(
     solution = Solution.of(solve(best.regularization), task.basis)
     warn_of_contradictions(task, solution)
     fit = finish(best, task, solution, None)
-    return Tuning(copy._learn(fit, names), path)
+    return Tuning(copy._learn(fit, columns), path)

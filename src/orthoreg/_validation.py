@@ -10,7 +10,7 @@ import numpy as np
 
 from ._errors import DataWarning, InputError, quoted
 from ._progress import step
-from ._scikit import BaseEstimator, validate_data
+from ._scikit import AbstractEstimator, validate_data
 from .data import (
     AnyRows,
     ChunkedDataset,
@@ -22,6 +22,7 @@ from .data import (
     concatenate,
     warn_constant,
 )
+from .fitting import Columns
 from .libraries import AbstractLibrary, names_variable
 from .losses import AbstractLoss
 from .physics import Physics
@@ -155,7 +156,7 @@ def _names(physics: Physics, name: str) -> bool:
 
 
 @step("Smoothing the measurements")
-def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRows, dict[str, Any]]:
+def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRows, Columns]:
     """The rows of runs, with the names that they bring to the model. What is chosen by the data is
     chosen on so many runs as are needed, the same ones whether data are in memory or in chunks."""
     some = data.sample
@@ -166,19 +167,13 @@ def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRow
         warn_constant(ends, some.state_names, some.source)
     else:
         rows = used.observe(data)
-    return rows, {
-        "loss_": used,
-        "schema_": some.schema,
-        "input_interpolation_": input_interpolation(some.input_names, some),
-        "output_names_": some.state_names,
-        "target_is_flat_": False,
-        "feature_names_in_": None,
-    }
+    kinds = input_interpolation(some.input_names, some)
+    return rows, Columns(some.schema, some.state_names, kinds, used)
 
 
 def training_rows(
-    model: BaseEstimator, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
-) -> tuple[Rows, dict[str, Any]]:
+    model: AbstractEstimator, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
+) -> tuple[Rows, Columns]:
     """Every kind of input becomes rows here, with the names that they bring to the model; of data
     in chunks the rows of the sample."""
     data = as_dataset(X, y, t, u)
@@ -210,14 +205,9 @@ def training_rows(
     if outputs == states:
         _warn_of_a_scaler(X)
     rows = Rows(variables, targets, runs, np.zeros(targets.shape[1]), states + input_names, outputs)
-    return rows, {
-        "loss_": loss,
-        "schema_": Schema(state_names=states, input_names=input_names),
-        "input_interpolation_": input_interpolation(input_names),
-        "output_names_": outputs,
-        "target_is_flat_": y.ndim == 1,
-        "feature_names_in_": given_names,
-    }
+    schema = Schema(state_names=states, input_names=input_names)
+    kinds = input_interpolation(input_names)
+    return rows, Columns(schema, outputs, kinds, loss, y.ndim == 1, given_names)
 
 
 def warn_of_few_rows(rows: int, n_states: int, n_terms: int) -> None:

@@ -39,5 +39,5 @@ def test_every_package_that_is_imported_is_declared():
 
 def test_the_version_stands_in_one_place_and_has_a_section_of_changes():
     assert PROJECT["dynamic"] == ["version"]
-    assert f"## {orthoreg.__version__} (" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"## [{orthoreg.__version__}] - " in (ROOT / "CHANGELOG.md").read_text()
     assert f'version: "{orthoreg.__version__}"' in (ROOT / "CITATION.cff").read_text()

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scikit import checks_of
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import orthoreg as og
 from orthoreg._errors import DataWarning
@@ -20,7 +20,7 @@ TRAINED = og.UniversalODE(8, 1, solver=og.Adam(epochs=30, normalize=True))
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:The data hold:orthoreg._errors.DataWarning")
-@parametrize_with_checks(MODELS)
+@checks_of(MODELS)
 def test_every_scikit_learn_check(estimator, check):
     check(estimator)
 
@@ -28,7 +28,7 @@ def test_every_scikit_learn_check(estimator, check):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:The data hold:orthoreg._errors.DataWarning")
-@parametrize_with_checks([TRAINED])
+@checks_of([TRAINED])
 def test_every_scikit_learn_check_of_a_trained_network(estimator, check):
     check(estimator)
 

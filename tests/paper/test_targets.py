@@ -56,7 +56,7 @@ def test_all_targets_can_be_reached():
         (("pendulum/low", OURS, "derivative.t3-adapted"), 2e-5, "ten times lower"),
         (("duffing", "pure@0.001", "derivative.t2"), 5e-5, "at most 1.1 times"),
         (("sir", OURS, "diverged.ext"), 1, "no diverged rollout"),
-        (("sir/complete/noise=1%", OURS, "f1@0.001"), 0.9, "SIR, noise 1 %: F1"),
+        (("sir/complete/noise=1%", OURS, "f1@0.001"), 0.9, "SIR, noise 1%: F1"),
     ],
 )
 def test_each_target_can_be_missed(place, value, words):

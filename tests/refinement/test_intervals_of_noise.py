@@ -50,14 +50,14 @@ def test_intervals_of_every_loss_know_noise(model):
 def test_runs_are_kept_only_where_intervals_ask_for_them(tmp_path):
     noisy, clean = runs(0.05), runs(0.0)
     model = og.OrthoReg("poly(1)", og.Zero(), loss=og.VectorField())
-    assert model.fit(clean)._runs is None
-    assert model.fit(noisy)._runs is not None
+    assert model.fit(clean).fit_.runs is None
+    assert model.fit(noisy).fit_.runs is not None
     evidence = model._term_evidence()
     assert evidence is not None
     model.save(tmp_path / "m.orthoreg")
     kept = og.load(tmp_path / "m.orthoreg")._term_evidence()
     np.testing.assert_array_equal(kept.interval, evidence.interval)
-    assert model.adapt(clean)._runs is None
+    assert model.adapt(clean).fit_.runs is None
 
 
 def test_a_short_run_has_no_interval():

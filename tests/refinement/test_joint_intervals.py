@@ -54,7 +54,7 @@ def rate_model(**options):
 def test_rows_have_the_joint_covariance_of_least_squares():
     x, y = arrhenius_rows()
     model = rate_model().fit(x, y)
-    found = model._estimates()
+    found = model.fit_.estimates
     E, k = model.parameters_["E"], model.coefficients_[0, 0]
     rate = np.exp(-E / x[:, 1]) * x[:, 0]
     J = np.column_stack([rate, -k * rate / x[:, 1]])

@@ -6,9 +6,9 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scikit import checks_of
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import orthoreg as og
 from orthoreg._errors import InputError
@@ -33,7 +33,7 @@ def oscillator(rng) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.filterwarnings("ignore:The data hold:orthoreg._errors.DataWarning")
-@parametrize_with_checks([og.OrthoReg(og.Polynomial(1), og.Zero(), selection=og.Extrapolation())])
+@checks_of([og.OrthoReg(og.Polynomial(1), og.Zero(), selection=og.Extrapolation())])
 def test_every_scikit_learn_check_with_a_selection(estimator, check):
     check(estimator)
 

@@ -155,7 +155,7 @@ def fit(
             from ..presets import PRESETS
             from ..reporting import report_page
             from ..simulation import interpolation_words
-            from ..summary import forecast_sample, forecast_scores
+            from ..summary import forecast_sample
             from ._work import (
                 coefficient_dict,
                 discovered,
@@ -180,10 +180,9 @@ def fit(
             some = in_memory(runs)
             chosen = forecast_sample(some)
             forecasts = model.forecast(chosen)
-            states_of_runs = [run.states for run in chosen]
-            scores = forecast_scores(forecasts, states_of_runs, chosen.is_measured)
         with working("Comparing the model with the data"):
             summary = model.summary(runs, forecasts=forecasts)
+            scores = summary.scores.of_forecasts
         pictures: dict[str, bytes] = {}
         if plots:
             with working("Drawing the plots"):

@@ -68,7 +68,8 @@ def gather_evidence(judgement: Judgement, judged: Judged, before: Mapping[str, f
     equation, base, found = judgement.equation, judgement.base.candidate, judged.candidate
     distance = equation.rows.extent.distance(equation.rows.centres)
     inner = distance <= np.quantile(distance, _SHELL)
-    left = [residual(equation, one, inner) for one in (base, found)]
+    settled = [judgement.proposals[0].candidate] if judgement.is_settled else []
+    left = [residual(equation, one, inner) for one in (base, found, *settled)]
     return Evidence(
         _share(left, inner, equation.count),
         _share(left, ~inner, equation.count),
@@ -172,12 +173,14 @@ def _interval(name: str, value: float, error: float) -> Constant:
 
 
 def _share(left: Sequence[np.ndarray], rows: Bool[np.ndarray, " R"], count: float) -> float | None:
-    """Of what the first leaves in these rows beyond noise, the share that the second does not.
-    `count` is how many of all rows are independent of each other."""
-    base, found = (float(np.mean(one[rows] ** 2)) for one in left)
-    if base <= excess(count * float(rows.mean())):
+    """Of what the first leaves in these rows beyond noise, the share that the second does not. If
+    there is a third, it leaves noise only, of which there may be more than rows are expected to
+    have. `count` is how many of all rows are independent of each other."""
+    base, found, *settled = (float(np.mean(one[rows] ** 2)) for one in left)
+    noise = max([1.0, *settled])
+    if base <= noise * excess(count * float(rows.mean())):
         return None
-    return 1 - max(found - 1, 0.0) / (base - 1)
+    return 1 - max(found - noise, 0.0) / (base - noise)
 
 
 def _preferred(equation: Equation, base: Candidate, found: Candidate) -> float:

@@ -7,6 +7,7 @@ from typing import final
 
 import numpy as np
 
+from ..refinement import Misfit
 from ._candidates import Candidate, candidate
 from ._combinations import column_of
 from ._equation import Equation
@@ -41,11 +42,16 @@ class Judged:
 @final
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """One equation: the best that the library can do, and the proposals, best first."""
+    """One equation: the best that the library can do, and the proposals, best first.
+
+    `is_settled` says that trajectories of the best model, which has the first proposal, leave noise
+    only: what that proposal leaves in single rows is noise too.
+    """
 
     equation: Equation
     base: Judged
     proposals: tuple[Judged, ...]
+    is_settled: bool = False
 
 
 def judged_by_rows(gap: Gap) -> Judgement:
@@ -54,8 +60,11 @@ def judged_by_rows(gap: Gap) -> Judgement:
     return _judgement(gap.equation, Judged(gap.base, gap.base.score), judged, judged[0].score)
 
 
-def judged_by_trajectories(gap: Gap, ranked: Sequence[Ranked]) -> Judgement:
-    """The judgement by the scores of ranked models: that of the best model with each candidate."""
+def judged_by_trajectories(
+    gap: Gap, ranked: Sequence[Ranked], misfit: Misfit | None = None
+) -> Judgement:
+    """The judgement by the scores of ranked models: that of the best model with each candidate.
+    `misfit` is what trajectories of the best model leave of the equation's state."""
     equation, candidates = gap.equation, list[Judged]()
     base: Judged | None = None
     for one in ranked:
@@ -67,7 +76,10 @@ def judged_by_trajectories(gap: Gap, ranked: Sequence[Ranked]) -> Judgement:
         elif base is None:
             base = judged
     base = base or Judged(gap.base, np.inf)
-    return _judgement(equation, base, candidates, ranked[0].score)
+    found = _judgement(equation, base, candidates, ranked[0].score)
+    is_first = bool(found.proposals) and found.proposals[0].score == ranked[0].score
+    is_settled = is_first and misfit is not None and not misfit.exceeds_noise
+    return replace(found, is_settled=is_settled)
 
 
 def _judgement(

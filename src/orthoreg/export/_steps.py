@@ -1,5 +1,5 @@
-"""A fitted field as a list of steps on numbers and vectors, which every language can write; its residual
-as plain networks of tanh layers.
+"""A fitted field as a list of steps on numbers and vectors, which every language can write; its
+residual as plain networks of tanh layers.
 
 Formulas are text that C, Julia, MATLAB and Modelica share but for small things, which a `Dialect`
 changes: `{h}` is a vector, of which the formula makes another one element by element, `{z:0}` its

@@ -38,7 +38,7 @@ def adapt(field: HybridField, rows: AnyRows, knowledge: Knowledge | None = None)
         if c in rows.given or not len(used):
             continue
         new[c, used] *= 1 + _relative_changes(*_normal_equations(parts, row, used, c), total.count)
-    return _described(field, _meeting(known, new, total), total)
+    return _described(field, _meeting(known, new, total), total, known)
 
 
 def _meeting(
@@ -61,11 +61,13 @@ def _meeting(
     return new
 
 
-def describe(field: HybridField, rows: AnyRows) -> FitResult:
+def describe(field: HybridField, rows: AnyRows, knowledge: Knowledge | None = None) -> FitResult:
     """The field as it is on these rows, with its residual's values there as the only basis
     functions; it is the minimum of no objective."""
     parts = _moments(field, rows)
-    return _described(field, np.asarray(field.coefficients), sum(parts[1:], start=parts[0]))
+    coefficients = np.asarray(field.coefficients)
+    known = knowledge or Knowledge.none(coefficients.shape)
+    return _described(field, coefficients, sum(parts[1:], start=parts[0]), known)
 
 
 def _moments(field: HybridField, rows: AnyRows) -> list[Moments]:
@@ -77,12 +79,14 @@ def _moments(field: HybridField, rows: AnyRows) -> list[Moments]:
 
 
 def _described(
-    field: HybridField, coefficients: Float[np.ndarray, "c K"], total: Moments
+    field: HybridField, coefficients: Float[np.ndarray, "c K"], total: Moments, known: Knowledge
 ) -> FitResult:
     sizes = scales(total, True)
+    scaled = total.scaled(*sizes)
     equations = []
     for c, row in enumerate(coefficients):
         used = np.flatnonzero(row)
+        free = used[~known.given[c, used]]  # only of these it matters which ones others span
         equations.append(
             EquationFit(
                 terms=used,
@@ -92,11 +96,11 @@ def _described(
                 sparsity=0.0,
                 ridge=0.0,
                 duality_gap=np.nan,
-                dependences=dependences(total, used),
+                dependences=dependences(scaled, free),
             )
         )
     return FitResult(
-        total.scaled(*sizes), field.features.mask, Regularization(0.0, 0.0, 0.0), *sizes,
+        scaled, field.features.mask, Regularization(0.0, 0.0, 0.0), *sizes,
         tuple(equations), objectives=None,
     )  # fmt: skip
 

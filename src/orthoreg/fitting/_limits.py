@@ -84,6 +84,9 @@ MIN_GROUPS = 3
 CURVATURE_ROUNDING = 1e-13
 """Share of the largest curvature. Less is rounding."""
 
+MAX_ROWS_KEPT = 20_000
+"""Rows. A fit keeps the noisy runs that its intervals will be read from up to this size."""
+
 # -- adaptation to new data ----------------------------------------------------------------
 ADAPT_STRETCHES = 5
 """Stretches of the rows, from whose differences the noise is estimated."""

@@ -1,9 +1,8 @@
 """The route of every fit: rows -> terms -> solution -> gate -> certificate -> `Fit`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import final
 
 import numpy as np
 from jaxtyping import Float
@@ -14,35 +13,17 @@ from .._gate import SEARCHED, Gate, Region
 from .._typing import Mask
 from ..augmentations import AbstractBasis
 from ..data import AnyRows, Extent, Rows, folds
-from ..diagnostics import Certificate, certify
+from ..diagnostics import certify
 from ..libraries import parameter_bounds
 from ..physics import Knowledge, Symmetries, basis_of, bind_physics, symmetric_basis
-from ..refinement import Refinement, Uncertainty
 from ..selection import SelectionResult
-from ..solvers import Solution, Task, Training, hold
+from ..solvers import Solution, Task, hold
 from . import _limits as limits
 from ._angles import choose_default_terms
 from ._contradictions import warn_of_contradictions
+from ._fit import Fit
 from ._parameters import estimate_parameters
 from ._recipe import Recipe
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """What a fit learned: the function, what can be proved of it, how its terms were chosen, how
-    training went, the least and largest value of each variable, what refining its constants on
-    trajectories gave, where that was done, and how probable these make each term given the noise;
-    how well rows determine the constants, where trajectories do not."""
-
-    field: HybridField
-    certificate: Certificate
-    selection: SelectionResult | None
-    training: Training | None
-    range: Float[np.ndarray, "2 V"]
-    refinement: Refinement | None = None
-    uncertainty: Uncertainty | None = None
-    inclusion: Float[np.ndarray, "c K"] | None = None
 
 
 def fit(recipe: Recipe, observed: AnyRows) -> Fit:

@@ -15,8 +15,9 @@ from ..physics import Knowledge
 from ..refinement import Constants, Uncertainty
 from ..selection import Evidence
 from . import _limits as limits
+from ._fit import Fit
 from ._recipe import Recipe
-from ._route import Fit, knowledge_of
+from ._route import knowledge_of
 
 
 def with_row_uncertainty(recipe: Recipe, fit: Fit, observed: AnyRows) -> Fit:

@@ -1,9 +1,7 @@
 """What runs in time say about a fit of their derivatives: does its residual forecast, and which
 constants follow the trajectories best."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import final
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +13,7 @@ from ..augmentations import Zero
 from ..data import AnyRows, Dataset, Rows, held_out_rows
 from ..diagnostics import certify
 from ..libraries import parameter_bounds
-from ..losses import AbstractLoss, is_coarse
+from ..losses import is_coarse
 from ..physics import Knowledge
 from ..refinement import (
     Match,
@@ -25,18 +23,9 @@ from ..refinement import (
 )
 from . import _limits as limits
 from ._adapt import describe
+from ._fit import Fit, Runs
 from ._recipe import Recipe
-from ._route import Fit, finish, fit, knowledge_of, prepare
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """The runs that rows were made of, by which loss, and how their inputs run between samples."""
-
-    data: Dataset
-    loss: AbstractLoss
-    interpolation: Mapping[str, str]
+from ._route import finish, fit, knowledge_of, prepare
 
 
 def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
@@ -108,8 +97,9 @@ def _with_field(recipe: Recipe, fit: Fit, field: HybridField, rows: AnyRows) -> 
     """The fit with another field, and the certificate of that."""
     if field is fit.field:
         return fit
+    known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
     certificate = certify(
-        describe(field, rows), rows.outputs, field.features.names,
+        describe(field, rows, known), rows.outputs, field.features.names,
         normalized=recipe.solver.normalize,
     )  # fmt: skip
     return replace(fit, field=field, certificate=certificate)

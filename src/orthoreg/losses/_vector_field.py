@@ -1,5 +1,5 @@
-"""Vector-field regression: the derivative of the states is the target, [eq:fit_loss_vf] alone or with
-partly known equations as a soft constraint, a PINN's loss.
+"""Vector-field regression: the derivative of the states is the target, [eq:fit_loss_vf] alone or
+with partly known equations as a soft constraint, a PINN's loss.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -19,6 +19,7 @@ from ._pivoting import pivot
 
 _PRIMAL_TOLERANCE = 1e-7  # of the constraints, in units in which all columns of Q are alike
 _MAX_ITERATIONS = 10_000
+_LEAST_CURVATURE = 1e-8  # of Q in units in which all columns are alike, which P makes larger
 _RANK = 1e-12  # singular values of the equalities below this share of the largest are zero
 _FEASIBLE = 1e-9  # of the equalities' size
 _PROXIMITY = 1e-7  # of each term's own square: far above rounding, far below what data determine
@@ -100,6 +101,9 @@ def by_daqp(
     unit = 1 / np.sqrt(np.where(np.diag(Q) > 0, np.diag(Q), 1.0))
     Q, r, E, lower, upper = Q * np.outer(unit, unit), r * unit, E * unit, low / unit, high / unit
     E, e = _independent(E, e)
+    values, axes = np.linalg.eigh(Q)
+    if values[0] < _LEAST_CURVATURE:  # rounding
+        Q = (axes * np.maximum(values, _LEAST_CURVATURE)) @ axes.T
     H, h = 2 * Q, -2 * r
     if l1:
         H, h, E = (
@@ -119,7 +123,8 @@ def by_daqp(
     if status == _INFEASIBLE:
         raise _excluded()
     pull = info["lam"][: len(h)]  # positive at an upper bound, negative at a lower one
-    z = np.clip(np.where(pull > 0, upper, np.where(pull < 0, lower, z)), lower, upper)
+    z = np.where((pull > 0) & np.isfinite(upper), upper, z)
+    z = np.clip(np.where((pull < 0) & np.isfinite(lower), lower, z), lower, upper)
     if l1:
         z, lower, upper = z[:size] - z[size:], low / unit, high / unit
     found = np.clip(z * unit, low, high)  # scaling rounds

@@ -25,13 +25,19 @@ class Misfit:
     """What trajectories leave of one measured state, in its standard deviation: `error` in all,
     `noise` what varies at random from row to row, `systematic` what does not. Noise alone makes a
     systematic misfit of up to `chance`; one smaller than `detectable` is also what integrators and
-    files leave."""
+    files leave. `motion` is how far the state moves along the segments."""
 
     error: float
     noise: float
     systematic: float
     chance: float
     detectable: float
+    motion: float = 1.0
+
+    @property
+    def share_of_motion(self) -> float:
+        """The systematic misfit, of the motion along the segments that it was seen on."""
+        return self.systematic / max(self.motion, self.systematic, 1e-300)
 
     @property
     def exceeds_noise(self) -> bool:
@@ -56,6 +62,13 @@ class Judgement:
     time: float
     errors_grow: bool = False
 
+    def of_equations(self, data: Dataset) -> tuple[Misfit | None, ...]:
+        """The misfit that judges each equation: of a velocity that was not measured, the one of
+        its position."""
+        place = {name: c for c, name in enumerate(data.state_names)}
+        shown_by = {place[v]: place[q] for q, v in data.velocity_of.items() if v in data.estimated}
+        return tuple(self.states[shown_by.get(c, c)] for c in range(len(place)))
+
     @property
     def exceeds_noise(self) -> bool:
         return any(one is not None and one.exceeds_noise for one in self.states)
@@ -71,7 +84,8 @@ def judge(
     the question is whether the equations are right. Residuals of a right model are as random as
     the noise. Those of a wrong one are alike from row to row: their covariance at a lag of one row
     is the systematic part of their variance, and under white noise it is normal with standard
-    deviation noise^2 / sqrt(rows). Segments grow until small errors of the initial state grow
+    deviation noise^2 / sqrt(rows). A misfit where no match was found says nothing if a match to
+    longer segments leaves noise only. Segments grow until small errors of the initial state grow
     more than `HORIZON_GROWTH` times along them. None where trajectories cannot be followed.
     """
     rows = limits.JUDGED_ROWS_RESIDUAL if np.any(field.weights) else limits.SEARCH_ROWS
@@ -79,27 +93,35 @@ def judge(
     problem = _problem(field, some, interpolation)
     if problem is None:
         return None
-    states, result = some.plan.smoothed, None
+    states, result, failed = some.plan.smoothed, None, None
     p, sigma = problem.old, _first_sigma(problem)
     with np.errstate(all="ignore"):
         for length in lengths(problem, limits.JUDGED):
             segments = cut(some, length, 10 * limits.SEARCH_ROWS)
             growth = problem.growth_along(p, states, segments)
-            if result is not None and growth > limits.HORIZON_GROWTH:
-                result = replace(result, errors_grow=True)
+            if growth > limits.HORIZON_GROWTH and (result or failed) is not None:
+                result = None if result is None else replace(result, errors_grow=True)
                 break
             found = _matched(problem, segments, p, states, sigma)
             if found is None:
                 break
-            solution, sigma = found
-            p = solution.p
-            states = np.array(states)
-            states[segments.rows] = np.moveaxis(solution.normal.states, 1, 2)
+            solution = found[0]
             time = float(np.median(segments.steps.sum(axis=0)))
-            result = Judgement(_misfits(problem, segments, solution), segments.length + 1, time)
+            judged = Judgement(_misfits(problem, segments, solution), segments.length + 1, time)
+            if judged.exceeds_noise and not solution.converged:
+                failed = failed or judged
+                continue
+            result, failed, p, sigma = judged, None, solution.p, found[1]
             if result.exceeds_noise:
                 break
-    return result
+            states = np.array(states)
+            states[segments.rows] = np.moveaxis(solution.normal.states, 1, 2)
+        else:
+            whole = cut(some, int(some.run_lengths.max()), 10 * limits.SEARCH_ROWS)
+            growth = problem.growth_along(p, states, whole)
+            if result is not None and growth > limits.HORIZON_GROWTH:
+                result = replace(result, errors_grow=True)
+    return failed or result
 
 
 def _problem(
@@ -176,23 +198,45 @@ def _misfits(problem: Problem, segments: Segments, solution: Solution) -> tuple[
     normal = solution.normal
     relative = problem.relative(segments)
     residuals = (problem.states_of(segments) - normal.states) / relative
+    motion = _motion(problem.states_of(segments) / problem.sizes[:, None], segments.weight > 0)
     counted = (segments.weight > 0) & normal.sound
     floor = _floor(problem.field)
-    every = np.broadcast_to(np.isfinite(relative), residuals.shape)
+    spread = np.broadcast_to(relative, residuals.shape)
+    every = np.isfinite(spread)
     return tuple(
-        _misfit(residuals[:, c], counted & every[:, c], problem.sizes[c], floor)
+        _misfit(
+            residuals[:, c] / problem.sizes[c],
+            spread[:, c],
+            counted & every[:, c],
+            floor,
+            motion[c],
+        )
         if measured
         else None
         for c, measured in enumerate(problem.measured)
     )
 
 
+def _motion(
+    states: Float[np.ndarray, "T n B"], counted: Bool[np.ndarray, "T B"]
+) -> Float[np.ndarray, " n"]:
+    """The standard deviation of each state about its mean along a segment, over all segments."""
+    weight = counted[:, None] / np.maximum(counted.sum(axis=0), 1)
+    means = (weight * states).sum(axis=0)
+    return np.sqrt((weight * (states - means) ** 2).sum(axis=0).mean(axis=1))
+
+
 def _misfit(
-    residuals: Float[np.ndarray, "T B"], counted: Bool[np.ndarray, "T B"], size: float, floor: float
+    residuals: Float[np.ndarray, "T B"],
+    relative: Float[np.ndarray, "T B"],
+    counted: Bool[np.ndarray, "T B"],
+    floor: float,
+    motion: float,
 ) -> Misfit:
     """The misfit of one state, from residuals of which those beyond four times their median size
-    count as that."""
-    r = np.where(counted, residuals, 0.0) / size
+    count as that. Where noise grows with the state they are in units of it, `relative`; `error` and
+    `noise` are not."""
+    r = np.where(counted, residuals, 0.0)
     scale = float(np.median(np.abs(r[counted]))) / 0.6745 if counted.any() else 0.0
     r = np.clip(r, -4 * scale, 4 * scale) if scale > 0 else r
     pairs = counted[1:] & counted[:-1]
@@ -200,11 +244,16 @@ def _misfit(
     together = float((r[1:] * r[:-1] * pairs).sum()) / count
     steps = float(((r[1:] - r[:-1]) ** 2 * pairs).sum()) / (2 * count)
     square = float((r**2).sum()) / max(int(counted.sum()), 1)
+    plain = float(((r * np.where(counted, relative, 0.0)) ** 2).sum()) / max(int(counted.sum()), 1)
+    error = float(np.sqrt(plain))
     chance = limits.MISFIT_QUANTILE * steps / np.sqrt(count)
     return Misfit(
-        error=float(np.sqrt(square)),
-        noise=float(np.sqrt(steps)),
+        error=error,
+        noise=error * float(np.sqrt(steps / square)) if square > 0 else 0.0,
         systematic=float(np.sqrt(max(together, 0.0))),
         chance=float(np.sqrt(chance)),
         detectable=float(np.sqrt(chance + floor**2)),
+        motion=float(np.sqrt(max(motion**2 - error**2 * steps / square, 0.0)))
+        if square > 0
+        else motion,
     )

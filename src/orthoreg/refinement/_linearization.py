@@ -49,9 +49,10 @@ def linearize(
     if not sound.any():
         return None
     each = sigma[:, None] * problem.relative(segments) * np.ones_like(near)
-    normal = normal_equations(
-        Shot(near, sound), by, problem.states_of(segments), segments.weight * sound, each
-    )
+    with np.errstate(all="ignore"):  # sums of large numbers may leave the range
+        normal = normal_equations(
+            Shot(near, sound), by, problem.states_of(segments), segments.weight * sound, each
+        )
     try:
         H, scores, solved = eliminated(normal, np.zeros(len(p)))
     except np.linalg.LinAlgError:

@@ -4,11 +4,9 @@ import base64
 import hashlib
 import json
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from .._errors import MissingExtraError
 from .._html import escape
 from ._data import ReportData
 from ._sections import sections
@@ -95,12 +93,6 @@ def _text(name: str) -> str:
 
 @cache
 def _plotly() -> str:
-    """The library that draws, from the installed package, which need not be imported for that."""
-    spec = find_spec("plotly")
-    places = [] if spec is None else list(spec.submodule_search_locations or [])
-    files = [Path(place) / "package_data" / "plotly.min.js" for place in places]
-    found = next((file for file in files if file.is_file()), None)
-    if found is None:
-        raise MissingExtraError("report needs plotly, whose charts it embeds: pip install plotly.")
+    """The charts' library: plotly.js with the Cartesian traces only, a third of the whole."""
     # no text of the library may end the element that it stands in
-    return found.read_text(encoding="utf-8").replace("</script", "<\\/script")
+    return _text("plotly/plotly-cartesian.min.js").replace("</script", "<\\/script")

@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float, Int
 
+from .._typing import Mask
 from ..moments import PartitionedMoments
 from . import _limits as limits
 from ._result import Evidence, SelectionResult
@@ -30,19 +31,30 @@ class ConfoundedPair:
 
 
 def confounded_pairs(
-    selected: SelectionResult, evidence: Evidence, features: Any
+    selected: SelectionResult,
+    evidence: Evidence,
+    features: Any,
+    *,
+    support: Mask,
+    probability: Float[np.ndarray, "c K"] | None = None,
 ) -> list[ConfoundedPair]:
-    """Swaps of one chosen term that change the outer error by less than its standard error, in
-    equations of which nothing is known."""
+    """Swaps of one term in use (`support`) by a similar one that does about as well, in equations
+    of which nothing is known: on trajectories, where these say how probable each term is, else on
+    the outer error, which changes by less than its standard error."""
     scaled, feature_scale, _ = evidence.cells.scaled()
     parts = splits(scaled, evidence.held_out, caution=evidence.caution)
     found = []
     known = {c for group, _ in selected.groups for c in group.equations}
-    for c, support in enumerate(selected.support):
+    for c, used in enumerate(support):
         if c in known:
             continue
-        chosen = np.flatnonzero(support)
-        for term, other, correlation in _swaps(scaled, parts, c, chosen, evidence.allowed[c]):
+        chosen = np.flatnonzero(used)
+        if probability is None:
+            swaps = _swaps(scaled, parts, c, chosen, evidence.allowed[c])
+        else:
+            probable = probability[c] >= limits.CONFOUNDED_PROBABILITY
+            swaps = _probable_swaps(parts.all[0], chosen, np.flatnonzero(probable & ~used))
+        for term, other, correlation in swaps:
             swapped = np.where(chosen == term, other, chosen)
             difference, error = np.zeros(len(feature_scale)), 0.0
             for sign, terms in ((1, chosen), (-1, swapped)):
@@ -50,9 +62,11 @@ def confounded_pairs(
                 error = max(error, squared_errors(parts.all, terms[None], parts.target(c), w)[0, 0])
                 difference[terms] += sign * w[0, 0] / feature_scale[terms]
             telling = max(limits.TELLING_DIFFERENCE, float(np.sqrt(error)))
-            place = _parting(features, difference, telling, evidence.span)
-            advice = _advice(features.names[term], features.names[other], place)
-            found.append(ConfoundedPair(c, int(term), int(other), float(correlation), advice))
+            where = (features, difference, telling, evidence.span)
+            advice = _advice(
+                features.names[term], features.names[other], _between(*where), _parting(*where)
+            )
+            found.append(ConfoundedPair(c, term, other, correlation, advice))
     return found
 
 
@@ -68,10 +82,10 @@ def _swaps(
     A = parts.all[0]
     _, own = parts.errors(chosen[None], equation)
     found = []
-    for term in chosen:
+    for term in chosen.tolist():
         rest = chosen[chosen != term]
-        for other in np.setdiff1d(candidate_terms(cells.all, allowed), chosen):
-            correlation = _partial_correlation(A, int(term), int(other), rest)
+        for other in np.setdiff1d(candidate_terms(cells.all, allowed), chosen).tolist():
+            correlation = _partial_correlation(A, term, other, rest)
             if abs(correlation) < limits.CONFOUNDED_CORRELATION:
                 continue
             swapped = np.sort(np.append(rest, other))
@@ -80,7 +94,21 @@ def _swaps(
             if (
                 one_standard_error_choice(logs)[0] == 0
             ):  # the one that came first, though not chosen
-                found.append((int(term), int(other), correlation))
+                found.append((term, other, correlation))
+    return found
+
+
+def _probable_swaps(
+    A: Float[np.ndarray, "P P"], chosen: Int[np.ndarray, " k"], others: Int[np.ndarray, " r"]
+) -> list[tuple[int, int, float]]:
+    """Chosen term, other term and their correlation, where trajectories leave the other probable
+    and it is similar to the chosen one."""
+    found = []
+    for term in chosen.tolist():
+        for other in others.tolist():
+            correlation = _partial_correlation(A, term, other, chosen[chosen != term])
+            if abs(correlation) >= limits.CONFOUNDED_CORRELATION:
+                found.append((term, other, correlation))
     return found
 
 
@@ -116,7 +144,8 @@ def _parting(
         points[:, v] += steps * extent[v]
         with np.errstate(all="ignore"):
             gap = np.abs(features(points) @ difference)
-        beyond = (points[:, v] < low[v]) | (points[:, v] > high[v])
+        margin = limits.BEYOND_MARGIN * extent[v]
+        beyond = (points[:, v] < low[v] - margin) | (points[:, v] > high[v] + margin)
         tells = np.flatnonzero(beyond & np.isfinite(gap) & (gap > telling))
         if len(tells) and np.abs(steps[tells]).min() < nearest:
             place = tells[np.argmin(np.abs(steps[tells]))]
@@ -125,11 +154,38 @@ def _parting(
     return best
 
 
-def _advice(term: str, other: str, place: tuple[str, float, float, float] | None) -> str:
+def _between(
+    features: Any,
+    difference: Float[np.ndarray, " K"],
+    telling: float,
+    span: Float[np.ndarray, "3 V"],
+) -> str | None:
+    """The variable between whose ends the two equations differ, though not at its ends: it takes
+    few values, and no other one where they differ."""
+    mean, low, high = span
+    for v, name in enumerate(features.variables):
+        points = np.tile(mean, (3, 1))
+        points[0, v], points[2, v] = low[v], high[v]
+        with np.errstate(all="ignore"):
+            gap = np.abs(features(points) @ difference)
+        if gap[1] > telling and max(gap[0], gap[2]) < limits.SAME_AT_ENDS * gap[1]:
+            return str(name)
+    return None
+
+
+def _advice(
+    term: str, other: str, between: str | None, place: tuple[str, float, float, float] | None
+) -> str:
     """What to measure, in one sentence."""
     both = f"'{term}' and '{other}' do about equally well on these data"
+    if between is not None:
+        return (
+            f"{both}, as {between} takes few values; they differ between these: a run with other "
+            f"values of {between} would tell them apart."
+        )
     if place is None:
-        return f"{both}, and far beyond them as well: either will do."
+        times = f"{limits.EXTRAPOLATION_STEPS[-1]:.0f}"
+        return f"{both}, and differ little up to {times} times as far from their mean."
     name, value, low, high = place
     return (
         f"{both}; they differ clearly at {name} = {value:.3g}, beyond the data ({low:.3g} to "

@@ -65,8 +65,16 @@ STABILITY_LASSO_STEPS = 30
 CONFOUNDED_CORRELATION = 0.99
 """Correlation of two terms, after the other terms of the equation are removed from both. With less,
 no swap is tried."""
+CONFOUNDED_PROBABILITY = 0.05
+"""Probability on trajectories. A term that is less probable is not named beside a similar one in
+use: it does worse."""
 EXTRAPOLATION_STEPS = np.linspace(-3.0, 3.0, 61)
 """Largest distances of a variable from its mean, at which two equations are compared."""
+BEYOND_MARGIN = 1e-6
+"""Extent of a variable. A place this close to the end of its data is not beyond them."""
+SAME_AT_ENDS = 0.01
+"""Share of the difference at the mean of a variable. Two equations that differ by less at both ends
+of its data are told apart by values between."""
 TELLING_DIFFERENCE = 0.1
 """Size of the target. A difference beyond this and beyond the error of the fit distinguishes two
 equations."""

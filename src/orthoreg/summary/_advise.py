@@ -16,7 +16,7 @@ from ._motion import Motion
 from ._observations import Observations
 from ._summary import Advice, EquationScore, Scores
 from ._verdict import judged_error
-from ._words import rates
+from ._words import listed, rates
 from .diagnoses import (
     chaotic,
     few_rows,
@@ -39,12 +39,13 @@ def advise(
     scores: Scores,
     places: Sequence[int] | None = None,
     complete: Sequence[int] = (),
+    at_bounds: Sequence[str] = (),
 ) -> tuple[Advice, ...]:
     """What to try next. Remedies that were tried on held-out rows come first, the one that leaves
     least at the head; then what is missing but unknown, then what to measure.
 
     `places` are those of the equations that the scores are about; by default all. To those that
-    are `complete` nothing can be added.
+    are `complete` nothing can be added. `at_bounds` are the estimates that a bound holds.
     """
     period = None if seen is None or seen.motion is None else seen.motion.period
     few = None if data is None else few_rows(data, len(field.features.terms), period)
@@ -82,7 +83,7 @@ def advise(
     if open_:
         found.append(explain_advice(open_))
     elif left:
-        found.append(given_advice(list(left.values())))
+        found.append(given_advice(list(left.values()), at_bounds))
     return tuple(found)
 
 
@@ -95,13 +96,15 @@ def explain_advice(equations: Sequence[str]) -> Advice:
     )
 
 
-def given_advice(equations: Sequence[str]) -> Advice:
+def given_advice(equations: Sequence[str], at_bounds: Sequence[str] = ()) -> Advice:
     """What to do about equations that were given completely and leave more than noise."""
+    bounds = "the bound of" if len(at_bounds) == 1 else "a bound of one of"
+    wrong = f"a given value or {bounds} {listed(at_bounds)}" if at_bounds else "a given value"
     are, it, leaves = ("was", "it", "leaves") if len(equations) == 1 else ("were", "them", "leave")
     return Advice(
         "explain",
         f"{rates(equations)} {are} given completely and {leaves} more than noise: a term is "
-        f"missing, or a given value is wrong. End {it} with '+ ...' so that terms can be added; "
+        f"missing, or {wrong} is wrong. End {it} with '+ ...' so that terms can be added; "
         f"then `orthoreg explain`, in Python model.explain(data), searches for what is missing.",
     )
 

@@ -10,8 +10,9 @@ import numpy as np
 GOOD_ERROR = 0.05
 """Relative error of a derivative beyond noise. Up to this value an equation explains it."""
 FAIR_ERROR = 0.2
-"""Relative error of a derivative beyond noise. Up to this value an equation explains it roughly,
-beyond it does not. A larger total error within noise is called noise-limited."""
+"""Relative error of a derivative beyond noise, or of the motion along segments of trajectories. Up
+to this value an equation explains it roughly, beyond it does not. A larger total error within noise
+is called noise-limited."""
 GOOD_FORECAST_ERROR = 0.1
 """Relative error of the states over whole runs. Up to this value forecasts are good."""
 POOR_FORECAST_ERROR = 0.3

@@ -185,6 +185,8 @@ def _names(row: TermRow) -> tuple[str, str]:
 def _numbers(row: TermRow) -> tuple[str, str, str]:
     if not row.coefficient:
         return "left out", "", row.share
+    if row.is_given:
+        return f"{row.coefficient:#.4g}", "given", ""
     return f"{row.coefficient:#.4g}", _interval(row), row.share
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from jaxtyping import Bool
 
 from ..data import Dataset, Rows
 from ..diagnostics import Certificate
@@ -67,8 +68,9 @@ class Subject:
     measured. `widths` are half-widths of the weak form, if that was fitted, and `refined` says
     what matching trajectories gave; `is_stuck` that the match found no minimum, `knows_noise` that
     the intervals are from there. `units` are those of the columns, where they are known.
-    `complete` are the equations to which nothing is added, `systems` those that hold several
-    derivatives, `paths` how the terms of each were chosen.
+    `fixed` are the coefficients that are given, (equations x terms). `complete` are the equations
+    to which nothing is added, `systems` those that hold several derivatives, `paths` how the terms
+    of each were chosen.
     `accepted` are terms that the library lacked at first, by equation. `correlations` are those of
     estimates that depend on each other, `at_bounds` the estimates that a bound holds.
     """
@@ -94,6 +96,7 @@ class Subject:
     is_stuck: bool = False
     knows_noise: bool = False
     units: Mapping[str, str] | None = None
+    fixed: Bool[np.ndarray, "c K"] | None = None
     complete: tuple[int, ...] = ()
     systems: tuple[Implicit, ...] = ()
     interpolation: Mapping[str, str] | None = None
@@ -129,7 +132,7 @@ def summarize(
     terms = term_rows(subject, scores.equations)
     certificate = certificate_rows(subject)
     notes = certificate_notes(
-        certificate, subject.certificate.dependences, is_selected=subject.is_selected
+        certificate, _dependences_of_candidates(subject), is_selected=subject.is_selected
     )
     if subject.units:
         notes.insert(0, in_units(subject.units))
@@ -145,7 +148,7 @@ def summarize(
     elif subject.evidence is not None and not subject.is_stuck:
         if np.isnan(subject.evidence.interval).any():
             notes.append(INTERVALS_NOT_KNOWN)
-        elif subject.widths:
+        elif subject.widths and np.any(np.asarray(subject.field.coefficients)[subject.learned]):
             notes.append(NOISE_NOT_IN_INTERVALS)
     if subject.velocity_of:
         notes.append(given_rates(subject.velocity_of, subject.estimated))
@@ -155,7 +158,7 @@ def summarize(
     if subject.correlations:
         notes.append(CORRELATED_ESTIMATES)
     notes += _bound_notes(subject)
-    if subject.left_out:
+    if subject.left_out and set(subject.learned) - set(subject.complete):
         notes.append(no_candidates(subject.left_out))
     if subject.evidence is None:
         notes.append(NO_EVIDENCE)
@@ -169,7 +172,14 @@ def summarize(
         equations=subject.equations,
         verdict=verdict_of(scores, terms, rows, where),
         advice=advise(
-            subject.field, subject.library, data, seen, scores, subject.learned, subject.complete
+            subject.field,
+            subject.library,
+            data,
+            seen,
+            scores,
+            subject.learned,
+            subject.complete,
+            subject.at_bounds,
         ),
         scores=scores,
         terms=terms,
@@ -184,6 +194,12 @@ def summarize(
         runs=None if data is None else data.n_runs,
         samples=rows,
     )
+
+
+def _dependences_of_candidates(subject: Subject) -> list[str]:
+    """Which terms others span on the data, but for those that were no candidates."""
+    left_out = tuple(f"{term} = " for term in subject.left_out)
+    return [one for one in subject.certificate.dependences if not one.startswith(left_out)]
 
 
 def _bound_notes(subject: Subject) -> list[str]:
@@ -259,6 +275,7 @@ def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRo
             shown = shown | (evidence.probability[c] > 0)
         for k in np.flatnonzero(shown):
             value = float(coefficients[c, k])
+            is_given = bool(value) and subject.fixed is not None and bool(subject.fixed[c, k])
             sure: dict[str, float] = {}
             if evidence is not None:
                 sure["stability"] = float(evidence.probability[c, k])
@@ -266,7 +283,11 @@ def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRo
                     sure["probability"] = sure["stability"]
                 low, high = evidence.interval[c, k].tolist()
                 sure |= {} if np.isnan(low) else {"low": low, "high": high}
-            rows.append(TermRow(subject.labels[c], field.features.names[k], value, **sure))
+            rows.append(
+                TermRow(
+                    subject.labels[c], field.features.names[k], value, **sure, is_given=is_given
+                )
+            )
     return tuple(rows)
 
 

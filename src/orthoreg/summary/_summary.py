@@ -47,7 +47,8 @@ class TermRow:
     `stability` is the share of resamples that choose the term, or the weight of the sets of terms
     that have it by their score on trajectories. It is the `probability` of the term if the
     equation explains the data. Otherwise something is missing, and which of the wrong terms stand
-    in for it says nothing about their truth. None where there is no such evidence.
+    in for it says nothing about their truth. None where there is no such evidence. `is_given` says
+    that the coefficient is known and was not estimated.
     """
 
     equation: str
@@ -57,6 +58,7 @@ class TermRow:
     high: float | None = None
     probability: float | None = None
     stability: float | None = None
+    is_given: bool = False
 
     def __post_init__(self):
         if self.stability is None:
@@ -142,6 +144,16 @@ class Scores:
     forecasts: int = 0
     forecasts_failed: int = 0
     first_failure: str | None = None
+
+    @property
+    def of_forecasts(self) -> dict[str, Any]:
+        """What `forecast_scores` gives."""
+        return {
+            "forecast_error": self.forecast_error,
+            "forecasts": self.forecasts,
+            "forecasts_failed": self.forecasts_failed,
+            "first_failure": self.first_failure,
+        }
 
 
 @final

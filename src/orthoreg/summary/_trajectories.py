@@ -27,15 +27,15 @@ def judged(
     alone = None
     if np.any(np.asarray(field.weights)):
         alone = judge(field.without_residual(), data, interpolation)
-    place = {name: c for c, name in enumerate(data.state_names)}
-    shown_by = {place[v]: place[q] for q, v in data.velocity_of.items() if v in data.estimated}
+    misfits = whole.of_equations(data)
+    alone_misfits = None if alone is None else alone.of_equations(data)
     result = []
     for c, score in enumerate(scores):
-        own = whole.states[shown_by.get(c, c)]
+        own = misfits[c]
         if own is None or score.status == "constant":
             result.append(score)
             continue
-        without = None if alone is None else alone.states[shown_by.get(c, c)]
+        without = None if alone_misfits is None else alone_misfits[c]
         result.append(_with_misfit(score, own, without, whole, is_lost=alone is None))
     return result
 
@@ -60,9 +60,8 @@ def _with_misfit(
             is_lost or (without is not None and without.is_explained_by(own))
         ):
             status = "needs-residual"
-    elif score.status in ("explained", "needs-residual", "noise-limited"):
-        status = "roughly-explained"
     else:
-        status = score.status
+        is_rough = own.share_of_motion <= limits.FAIR_ERROR
+        status = "roughly-explained" if is_rough else "not-explained"
     score = replace(score, status=status)
     return replace(score, sentence=sentence_of(score, ""))

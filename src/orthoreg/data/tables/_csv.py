@@ -1,5 +1,5 @@
-"""Text tables, read row by row with care: what cannot be read is named by its line. Columns of numbers
-written as CSV.
+"""Text tables, read row by row with care: what cannot be read is named by its line. Columns of
+numbers written as CSV.
 """
 
 import csv

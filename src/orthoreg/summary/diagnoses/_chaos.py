@@ -32,11 +32,15 @@ def chaotic(field: Field, data: Dataset, error: float) -> Advice | None:
     if lasts >= span:
         return None
     unit = data.units.get(data.time_name, "time units")
+    # under inputs a system may be unstable instead, as where they are there to hold it
+    is_, under = ("is chaotic or unstable", " under the same inputs") if data.input_names else (
+        "is chaotic", ""
+    )  # fmt: skip
     return Advice(
         "chaotic",
-        f"The system is chaotic: nearby states part by a factor of e in {1 / exponent:.2g} {unit} "
-        f"(largest Lyapunov exponent {exponent:.2g}). Forecasts cannot last longer than about "
-        f"{lasts:.2g} {unit}; forecast anew from recent measurements.",
+        f"The system {is_}: nearby states{under} part by a factor of e in {1 / exponent:.2g} "
+        f"{unit} (largest Lyapunov exponent {exponent:.2g}). Forecasts cannot last longer than "
+        f"about {lasts:.2g} {unit}; forecast anew from recent measurements.",
     )
 
 
