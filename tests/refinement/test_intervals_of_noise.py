@@ -52,10 +52,10 @@ def test_runs_are_kept_only_where_intervals_ask_for_them(tmp_path):
     model = og.OrthoReg("poly(1)", og.Zero(), loss=og.VectorField())
     assert model.fit(clean).fit_.runs is None
     assert model.fit(noisy).fit_.runs is not None
-    evidence = model._term_evidence()
+    evidence = model.fit_.evidence
     assert evidence is not None
     model.save(tmp_path / "m.orthoreg")
-    kept = og.load(tmp_path / "m.orthoreg")._term_evidence()
+    kept = og.load(tmp_path / "m.orthoreg").fit_.evidence
     np.testing.assert_array_equal(kept.interval, evidence.interval)
     assert model.adapt(clean).fit_.runs is None
 

@@ -16,7 +16,8 @@ _WIDTH = 10  # supports kept at each temperature
 _EXCHANGED = 4  # of these, whose columns are replaced
 _ROUNDS = 4
 _VARIANTS = 2  # of one structure, with other values of its parameters
-_POOL = 60
+POOL = 60
+"""Supports of a level among which the best are sought, one of a structure."""
 RIDGE = 1e-13
 DEPENDENT = 1e-9
 """Of a column's squared norm, that must be left beside the others."""
@@ -127,7 +128,7 @@ def take_best(
     kept: dict[frozenset[int], Support],
 ) -> None:
     """Adds to `kept` the supports `at` the lowest totals, at most two of one structure."""
-    count = min(_POOL, len(total))
+    count = min(POOL, len(total))
     pool = np.argpartition(total, count - 1)[:count] if count else np.zeros(0, dtype=int)
     taken, variants = 0, dict[tuple[int, ...], int]()
     for place in pool[np.argsort(total[pool])]:

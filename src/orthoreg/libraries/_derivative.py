@@ -1,5 +1,7 @@
 """Derivatives of formulas."""
 
+from functools import lru_cache
+
 from ._expression import (
     ONE,
     ZERO,
@@ -20,6 +22,7 @@ from ._expression import (
 _TWO, _MINUS = Number(2.0), Number(-1.0)
 
 
+@lru_cache(maxsize=4096)  # models of one search share most of their terms
 def derivative(item: Expression, by: int | str) -> Expression:
     """The partial derivative by a variable, given by its place, or by a parameter, given by its
     name; that of a sign or a step is zero."""

@@ -225,6 +225,11 @@ class Program:
 
 def compiled(items: Sequence[Expression]) -> Program:
     """The program that evaluates all these formulas."""
+    return _compiled(tuple(items))
+
+
+@lru_cache(maxsize=4096)  # models of one search share most of their terms
+def _compiled(items: tuple[Expression, ...]) -> Program:
     places: dict[Expression, int] = {}
     steps: list[tuple[str, tuple[Any, ...]]] = []
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from math import isfinite
 from typing import final
 
@@ -48,10 +49,17 @@ def parse(
     if len(text) > 10_000:
         raise FormulaError(f"A formula may have at most 10000 characters; got {len(text)}.")
     try:
-        return _Parser(text, tuple(variables), parameters, free).parse()
+        return _parsed(text, tuple(variables), tuple(parameters), free)
     except FormulaError as error:
         shown = text if len(text) <= 80 else text[:77] + "..."
         raise FormulaError(f"Formula '{shown}': {error}") from None
+
+
+@lru_cache(maxsize=1024)  # models of one search share most of their terms
+def _parsed(
+    text: str, variables: tuple[str, ...], parameters: tuple[str, ...], free: bool
+) -> Expression:
+    return _Parser(text, variables, parameters, free).parse()
 
 
 @final

@@ -169,10 +169,7 @@ def step_maps(
     """All steps from row to row, each from the state at its first row; with no derivatives in the
     constants where `size` is 0."""
     length, (n, count) = segments.length, states.shape[1:]
-    at = np.moveaxis(states[:-1], 1, 0).reshape(n, -1)
-    steps = segments.steps.reshape(-1) / substeps
-    if nodes is not None:
-        nodes = np.moveaxis(nodes, 0, -2).reshape(*nodes.shape[1:4], -1)
+    at, steps, nodes = _flat(states, segments, nodes, substeps)
     ends = np.empty((at.shape[1], n))
     by = np.empty((at.shape[1], n, size + n))
     wide = slope.width if size else 0
@@ -181,12 +178,49 @@ def step_maps(
         few = slice(i, i + each)
         u = None if nodes is None else nodes[..., few]
         ends[few], by[few] = _integrated(slope, size, at[:, few], steps[few], u, substeps)
+    return Maps(ends.reshape(count, length, n), by.reshape(count, length, n, size + n))
 
-    def by_segment(array: np.ndarray) -> np.ndarray:
-        shaped = array.reshape(length, count, *array.shape[1:])
-        return np.ascontiguousarray(np.swapaxes(shaped, 0, 1))
 
-    return Maps(by_segment(ends), by_segment(by))
+def step_ends(
+    slope: SlopeAt,
+    states: Float[np.ndarray, "T n B"],
+    segments: Segments,
+    nodes: np.ndarray | None,
+    substeps: int,
+) -> Float[np.ndarray, "n B L"]:
+    """Where each step from row to row ends, from the state at its first row."""
+    at, steps, nodes = _flat(states, segments, nodes, substeps)
+    return _path(slope, at, steps, nodes, substeps)[-1].reshape(len(at), -1, segments.length)
+
+
+def _flat(
+    states: Float[np.ndarray, "T n B"],
+    segments: Segments,
+    nodes: np.ndarray | None,
+    substeps: int,
+) -> tuple[Float[np.ndarray, "n M"], Float[np.ndarray, " M"], np.ndarray | None]:
+    """The states at which steps begin, the lengths of substeps and the inputs, all steps in one
+    axis, segment by segment."""
+    at = states[:-1].transpose(1, 2, 0).reshape(states.shape[1], -1)
+    if nodes is not None:
+        nodes = np.moveaxis(nodes, 0, -1).reshape(*nodes.shape[1:4], -1)
+    return at, segments.steps.T.reshape(-1) / substeps, nodes
+
+
+def _path(
+    slope: SlopeAt,
+    x: Float[np.ndarray, "n M"],
+    step: Float[np.ndarray, " M"],
+    nodes: np.ndarray | None,
+    substeps: int,
+    first: Float[np.ndarray, "n M"] | None = None,
+) -> list[Float[np.ndarray, "n M"]]:
+    """The states before and after each substep; `first` is the slope at x, if that is known."""
+    path = [x]
+    for part in range(substeps):
+        u = None if nodes is None else nodes[part]
+        path.append(step_once(slope, path[-1], step, u, None if part else first))
+    return path
 
 
 def _integrated(
@@ -198,11 +232,8 @@ def _integrated(
     substeps: int,
 ) -> tuple[Float[np.ndarray, "M n"], Float[np.ndarray, "M n Q"]]:
     """phi over all substeps of length `step`, and [G, F]."""
-    path = [x]
-    for part in range(substeps):
-        u = None if nodes is None else nodes[part]
-        path.append(step_once(slope, path[-1], step, u))
     first = slope.linearised(_with_inputs(x, nodes, 0, 0))
+    path = _path(slope, x, step, nodes, substeps, first.f)
     rate = np.zeros(x.shape[1])
     for _, _, value in first.jacobian:
         rate = rate + np.square(value)
@@ -245,7 +276,7 @@ def _derivatives(
         if by is None:
             by = then
         else:
-            by = then[..., size:] @ by
+            by = np.ascontiguousarray(then[..., size:]) @ by
             by[..., :size] += then[..., :size]
         begin = end
         if nodes is not None and k < len(path) - 1:
@@ -271,23 +302,31 @@ def _one_step(
     n, count = len(at[0].f), len(h)
     one = np.zeros((n, n, count))
     one[np.arange(n), np.arange(n)] = 1.0
+    part = np.empty((n, count))  # for products, so that no memory is asked for again and again
 
     def times_jacobian(place: int, S: np.ndarray) -> np.ndarray:
         """A_place S"""
         out = np.zeros_like(S)
         for c, j, value in at[place].jacobian:
-            out[c] += value * S[j]
+            out[c] += np.multiply(value, S[j], out=part)
         out *= h
         return out
 
-    k1 = times_jacobian(0, one)
+    def jacobian(place: int) -> np.ndarray:
+        """A_place"""
+        out = np.zeros_like(one)
+        for c, j, value in at[place].jacobian:
+            out[c, j] = value * h
+        return out
+
+    k1 = jacobian(0)
     k2 = times_jacobian(1, one + k1 / 2)
     k3 = times_jacobian(1, one + k2 / 2)
     k4 = times_jacobian(2, one + k3)
     by = np.empty((n, size + n, count))
     by[:, size:] = one + (k1 + 2 * (k2 + k3) + k4) / 6
     if size:
-        A1, A2 = times_jacobian(1, one), times_jacobian(2, one)
+        A1, A2 = jacobian(1), jacobian(2)
         squared = times_jacobian(1, A1)
         responses = (
             h / 6 * (one + A1 + squared / 2 + times_jacobian(2, squared) / 4),
@@ -295,9 +334,12 @@ def _one_step(
             h / 6 * one,
         )
         by[:, :size] = 0.0
-        for found, response in zip(at, responses, strict=True):
-            for c, q, value in found.forcing:
-                by[:, q] += response[:, c] * value
+        for (c, q, first), (_, _, middle), (_, _, last) in zip(
+            *(one.forcing for one in at), strict=True
+        ):
+            for response, value in zip(responses, (first, middle), strict=False):
+                by[:, q] += np.multiply(response[:, c], value, out=part)
+            by[c, q] += h / 6 * last
         if slope.weighted:
             basis = np.stack([np.asarray(found.basis) for found in at], axis=1)  # M 3 H
             for i, c in enumerate(slope.weighted):
@@ -306,4 +348,4 @@ def _one_step(
                 by[:, first : first + slope.width] = np.moveaxis(
                     np.swapaxes(pulse, 0, 1) @ basis, 0, 2
                 )
-    return np.ascontiguousarray(np.moveaxis(by, 2, 0))
+    return np.moveaxis(by, 2, 0)

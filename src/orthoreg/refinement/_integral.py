@@ -9,6 +9,8 @@ from jaxtyping import Bool, Float, Int
 from ..data import Dataset
 from . import _limits as limits
 
+_DEPENDENT = 1e-20  # of a squared norm: what rounding leaves of a function that others give
+
 
 @final
 class NormalEquations(NamedTuple):
@@ -115,10 +117,15 @@ def _without_offsets(
     values: Float[np.ndarray, "N k"], free: Float[np.ndarray, "N o"], stretch: Int[np.ndarray, " N"]
 ) -> tuple[Float[np.ndarray, "N k"], int]:
     """The part orthogonal to the `free` functions in every stretch, and how many these are."""
-    left, spent = np.array(values), 0
-    bounds = np.flatnonzero(np.diff(stretch, prepend=-1, append=stretch[-1] + 1))
-    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
-        basis = np.linalg.qr(free[begin:end])[0]
-        left[begin:end] -= basis @ (basis.T @ left[begin:end])
-        spent += basis.shape[1]
-    return left, spent
+    begins = np.flatnonzero(np.diff(stretch, prepend=-1))
+    rows = np.diff(begins, append=len(stretch))
+    count = free.shape[1]
+    left, spent = np.concatenate([free, values], axis=1), 0
+    for k in range(count):  # Gram and Schmidt, all stretches at once
+        one, others = left[:, [k]], left[:, k + 1 :]
+        square = np.add.reduceat(one**2, begins)
+        is_free = square > _DEPENDENT * np.add.reduceat(free[:, [k]] ** 2, begins)
+        share = np.add.reduceat(one * others, begins) / np.where(is_free, square, np.inf)
+        others -= one * np.repeat(share, rows, axis=0)
+        spent += int(is_free.sum())
+    return left[:, count:], spent

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -50,7 +50,9 @@ def normal_equations(
     """The normal equations of these segments; states with an infinite sigma do not count. Costs and
     the weights of outliers are those at the `reference` states, by default the trajectory itself.
     """
-    counted = np.flatnonzero(np.isfinite(sigma[0, :, 0]))
+    counted: Any = np.flatnonzero(np.isfinite(sigma[0, :, 0]))
+    if len(counted) == sigma.shape[1]:
+        counted = slice(None)  # a view
     sigma = sigma[:, counted]
     length, n, count = shot.states.shape
     sound = shot.sound & np.isfinite(sensitivities.sum(axis=(1, 2, 3)))
@@ -59,10 +61,11 @@ def normal_equations(
     if reference is not None:
         near = np.where(sound, measured - reference, 0.0)[:, counted] / sigma
     cost, down = huber(near)
-    lost = HUBER * _RUNAWAY * len(counted) * weight.sum(axis=0)
+    lost = HUBER * _RUNAWAY * sigma.shape[1] * weight.sum(axis=0)
     root = np.sqrt(down * weight[:, None])
     scale = np.moveaxis(root / sigma, 2, 0)[..., None]
-    J = np.where(sound[:, None, None, None], sensitivities[:, :, counted] * scale, 0.0)
+    J = sensitivities[:, :, counted] * scale
+    J[~sound] = 0.0
     r = np.moveaxis(r * root, 2, 0)
     parts = np.array_split(np.arange(length), stretches)
     scores = np.concatenate(
@@ -72,10 +75,10 @@ def normal_equations(
         ],
         axis=1,
     )
-    J = J.reshape(count, length * len(counted), -1)
+    J = J.reshape(count, -1, J.shape[3])
     size = J.shape[2] - n
-    p, s = np.ascontiguousarray(J[:, :, :size]), np.ascontiguousarray(J[:, :, size:])
-    flat = p.reshape(count * length * len(counted), size)
+    p, s = J[:, :, :size], J[:, :, size:]
+    flat = J.reshape(-1, J.shape[2])[:, :size]
     return Normal(
         costs=np.where(sound, (cost * weight[:, None]).sum(axis=(0, 1)), lost),
         pp=flat.T @ flat,

@@ -12,7 +12,7 @@ from .._field import HybridField
 from ..data import Dataset
 from ..simulation import Inputs, run_inputs
 from ._constants import Constants
-from ._following import follow, growth_of_errors, step_maps
+from ._following import follow, growth_of_errors, step_ends
 from ._levenberg import Evaluate
 from ._normal import HUBER, Normal, joined, normal_equations
 from ._segments import Segments, input_nodes
@@ -137,13 +137,13 @@ class Problem:
         def ends(substeps: int) -> np.ndarray:
             nodes = input_nodes(self.data, self.inputs, chosen, substeps)
             with np.errstate(all="ignore"):
-                return step_maps(slope, 0, states, chosen, nodes, substeps).ends
+                return step_ends(slope, states, chosen, nodes, substeps)
 
         substeps, coarse = 1, ends(1)
         while substeps < most:
             fine = ends(2 * substeps)
-            apart = np.abs(fine - coarse).sum(axis=1)  # errors that add up along a segment
-            if np.all(np.sqrt((apart**2).mean(axis=0)) <= tolerance):
+            apart = np.abs(fine - coarse).sum(axis=2)  # errors that add up along a segment
+            if np.all(np.sqrt((apart**2).mean(axis=1)) <= tolerance):
                 break
             coarse, substeps = fine, 2 * substeps
         return substeps
@@ -166,7 +166,9 @@ class Problem:
         sigma = np.sqrt((r**2 * weight).sum(axis=(0, 2)) / count)
         for _ in range(30):
             near = np.minimum(r, HUBER * sigma[:, None])
-            sigma = np.sqrt((near**2 * weight).sum(axis=(0, 2)) / count)
+            before, sigma = sigma, np.sqrt((near**2 * weight).sum(axis=(0, 2)) / count)
+            if np.array_equal(before, sigma):
+                break
         least = _LEAST_SIGMA_WEIGHTS if self.constants.weighted else _LEAST_SIGMA
         sigma = np.maximum(sigma / np.sqrt(free), least * self.sizes)
         return np.where(self.measured, sigma, np.inf)

@@ -71,8 +71,10 @@ def step_once(
     x: Float[np.ndarray, "n B"],
     step: Float[np.ndarray, " B"],
     u: np.ndarray | None,
+    first: Float[np.ndarray, "n B"] | None = None,
 ) -> Float[np.ndarray, "n B"]:
-    """One step of Tsitouras' method, with the inputs `u` at its stages."""
+    """One step of Tsitouras' method, with the inputs `u` at its stages, and the slope at the
+    `first` of these if that is known."""
     slopes = np.empty((STAGES, x.size))
     at = x
     for stage in range(STAGES):
@@ -80,6 +82,9 @@ def step_once(
             at = (WEIGHTS[stage - 1] @ slopes[:stage]).reshape(x.shape)
             at *= step
             at += x
+        elif first is not None:
+            slopes[0] = first.reshape(-1)
+            continue
         z = at if u is None else np.concatenate([at, u[stage]])
         slopes[stage] = slope(z).reshape(-1)
     return x + step * (WEIGHTS[-1] @ slopes).reshape(x.shape)

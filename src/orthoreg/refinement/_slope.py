@@ -59,7 +59,6 @@ class Slope:
         terms = field.features.terms
         names = field.features.parameters
         items: list[Expression] = []
-        self.parts: list[tuple[int, int, int]] = []  # equation, term, place of its value
         self.slopes: list[tuple[int, int, int, int]] = []  # ..., state, place
         self.inner: list[tuple[int, int, int, int]] = []  # ..., free number, place
 
@@ -72,7 +71,6 @@ class Slope:
             c, k = int(c), int(k)
             if k not in values:
                 values[k] = place_of(terms[k])
-            self.parts.append((c, k, values[k]))
             for j in range(len(coefficients)):
                 slope = derivative(terms[k], j)
                 if slope != Number(0.0):
@@ -81,7 +79,7 @@ class Slope:
                 slope = derivative(terms[k], names[i])
                 if slope != Number(0.0):
                     self.inner.append((c, k, len(constants.lead) + q, place_of(slope)))
-        in_use = dict(values)
+        self.in_use = (list(values), list(values.values()))  # terms, and places of their values
         for k in constants.columns.tolist():  # a candidate may have the coefficient zero
             if k not in values:
                 values[k] = place_of(terms[k])
@@ -91,9 +89,7 @@ class Slope:
             for i, (c, k) in enumerate(free)
             for q in np.flatnonzero(constants.mixing[i])
         ]
-        order = sorted(in_use, key=in_use.__getitem__)
-        simple = compiled([terms[k] for k in order])
-        self.simple = (simple, {in_use[k]: i for i, k in enumerate(order)})
+        self.simple = compiled([terms[k] for k in self.in_use[0]])
         self.program = compiled(items)
 
     def at(self, values: Values) -> "SlopeAt":
@@ -114,19 +110,13 @@ class SlopeAt:
         self.count = slope.constants.count
         self.weighted = slope.constants.weighted
         self.width = slope.constants.width if self.weighted else 0
-        program, place = slope.simple
-        self._program = program
-        self._simple = [(c, w[c][k], place[at]) for c, k, at in slope.parts]
-        self._parts = [(c, w[c][k], at) for c, k, at in slope.parts]
+        self._used = values.coefficients[:, slope.in_use[0]]
         self._slopes = [(c, j, w[c][k], at) for c, k, j, at in slope.slopes]
         self._inner = [(c, q, w[c][k], at) for c, k, q, at in slope.inner]
 
     def __call__(self, z: Float[np.ndarray, "V B"]) -> Float[np.ndarray, "n B"]:
         """f alone."""
-        f = np.zeros((self._n, z.shape[1]))
-        found = run(self._program, z, np, self._named)
-        for c, w, at in self._simple:
-            f[c] += w * found[at]
+        f = self._sum(run(self._slope.simple, z, np, self._named), z.shape[1])
         if self._slope.has_residual:
             f += self._residual(z)[0]
         return f
@@ -134,9 +124,7 @@ class SlopeAt:
     def linearised(self, z: Float[np.ndarray, "V B"]) -> Linearised:
         """f and all its derivatives."""
         found = run(self._slope.program, z, np, self._named)
-        f = np.zeros((self._n, z.shape[1]))
-        for c, w, at in self._parts:
-            f[c] += w * found[at]
+        f = self._sum([found[at] for at in self._slope.in_use[1]], z.shape[1])
         slopes: dict[tuple[int, int], Any] = {}
         for c, j, w, at in self._slopes:
             part = w * found[at]
@@ -151,6 +139,14 @@ class SlopeAt:
             residual, basis = self._add_residual(z, slopes)
             f += residual
         return Linearised(f, [(c, j, value) for (c, j), value in slopes.items()], forcing, basis)
+
+    def _sum(self, terms: list[Any], count: int) -> Float[np.ndarray, "n B"]:
+        """The equations, from the values of the terms in use. What is not finite somewhere spoils
+        all equations there: such trajectories are given up in any case."""
+        theta = np.empty((len(terms), count))
+        for row, values in zip(theta, terms, strict=True):
+            row[:] = values
+        return self._used @ theta
 
     def _add_residual(
         self, z: np.ndarray, slopes: dict[tuple[int, int], Any]

@@ -9,6 +9,7 @@ from ._linearization import Quadratic
 
 PIVOT = 1e-6
 """Share of a term's square that the terms of a set must leave, or it is taken as dependent."""
+_ROUNDING = 1e-12  # of the largest eigenvalue: directions that are rounding
 MAX_MOVES = 60
 """Of one search. Each move lowers the score, so the search ends without it as well."""
 
@@ -115,4 +116,6 @@ def _gains(slope: np.ndarray, pivot: np.ndarray) -> np.ndarray:
 
 def _inverse(H: np.ndarray) -> np.ndarray:
     """The inverse of a correlation matrix; directions that are rounding stay at zero."""
-    return np.linalg.pinv(H, rcond=1e-12, hermitian=True) if len(H) else H
+    values, axes = np.linalg.eigh(H)
+    usable = values > _ROUNDING * values.max(initial=0.0)
+    return (axes[:, usable] / values[usable]) @ axes[:, usable].T

@@ -28,14 +28,14 @@ def noise_growth(
         if len(groups) < 2 or not (found > 0).all():
             continue
         count = np.array([len(rows) for rows in groups])
-
-        def surprise(g: float, c: int = c, found=found, count=count, groups=groups) -> float:
-            each = relative_variance(smoothed[:, [c]], np.array([g]))[:, 0]
-            apart = 2 * np.log(found) - np.log([np.median(each[rows]) for rows in groups])
-            apart -= np.average(apart, weights=count)
-            return float((count * apart**2).sum() / _UNCERTAIN)
-
-        values = [surprise(float(g)) for g in _SHARES]
+        # rows of a group are in the order of their variance: its median is that of the middle ones
+        middle = [rows[k // 2] for rows in groups for k in (len(rows) - 1, len(rows))]
+        sizes = np.repeat(smoothed[middle, c][:, None], len(_SHARES), axis=1)
+        mean = np.full(len(_SHARES), np.mean(smoothed[:, c] ** 2))
+        each = relative_variance(sizes, _SHARES, mean).reshape(len(groups), 2, -1).mean(axis=1)
+        apart = 2 * np.log(found)[:, None] - np.log(each)
+        apart -= np.average(apart, axis=0, weights=count)
+        values = (count[:, None] * apart**2).sum(axis=0) / _UNCERTAIN
         best = int(np.argmin(values))
         if values[best] < values[0] - _EVIDENCE:
             result[c] = _SHARES[best]

@@ -83,30 +83,37 @@ def mean_steps(
 
 
 def polynomial_weights(
-    points: Float[np.ndarray, "B W"],
+    points: Float[np.ndarray, "#B W"],
     at: Float[np.ndarray, " B"],
     degree: int,
     derivative: int,
 ) -> Float[np.ndarray, "B W"]:
-    """Row by row, the weights that give a least-squares polynomial's value or slope at `at`.
+    """Row by row, the weights that give a least-squares polynomial's value or slope at `at`;
+    one row of points may serve all.
 
-    b(at)' (V'V)^-1 V' = b(at)' R^-1 Q' with V = QR the Legendre values at the points, which lie in
-    [-1, 1].
+    They are sum_k q_k(at) q_k(points), with q_k the Legendre polynomials made orthonormal on the
+    points, which lie in [-1, 1], by the Gram-Schmidt method, twice: once loses what rounding takes.
     """
     legendre = np.polynomial.legendre
-    matrix = legendre.legvander(points, degree)
+    columns = np.ascontiguousarray(np.moveaxis(legendre.legvander(points, degree), 2, 0))
     if derivative == 0:
-        target = legendre.legvander(at, degree)
+        targets = legendre.legvander(at, degree).T.copy()
     else:
         slopes = [legendre.legder(row, derivative) for row in np.eye(degree + 1)]
-        target = np.stack([legendre.legval(at, slope) for slope in slopes], axis=-1)
-    Q, R = np.linalg.qr(matrix)
-    # points in two clusters make R all but singular; its smallest pivots are held up
-    pivots = np.einsum("bii->bi", R)
-    weak = np.abs(pivots) < _WEAK * np.abs(pivots).max(axis=1, keepdims=True)
-    pivots[weak] = _WEAK
-    solved = np.linalg.solve(np.swapaxes(R, 1, 2), target[..., None])
-    return (Q @ solved)[..., 0]
+        targets = np.stack([legendre.legval(at, slope) for slope in slopes])
+    weights = np.zeros((len(at), points.shape[1]))
+    least = _WEAK * np.sqrt(points.shape[1])  # of the norm of the first polynomial, a constant
+    for k, one in enumerate(columns):
+        for _ in range(2):
+            share = np.vecdot(columns[:k], one)
+            one -= np.einsum("kb,kbw->bw", share, columns[:k])
+            targets[k] -= np.sum(share * targets[:k], axis=0)
+        # on points in two clusters polynomials are all but dependent: small norms are held up
+        norm = np.maximum(np.sqrt(np.vecdot(one, one)), least)
+        one /= norm[:, None]
+        targets[k] /= norm
+        weights += targets[k][:, None] * one
+    return weights
 
 
 def equal_step_weights(
@@ -117,7 +124,7 @@ def equal_step_weights(
     places = np.arange(window, dtype=np.float64)
     scale = (window - 1) / 2
     at = (places - scale) / scale
-    weights = polynomial_weights(np.broadcast_to(at, (window, window)), at, degree, derivative)
+    weights = polynomial_weights(at[None], at, degree, derivative)
     return weights / scale**derivative
 
 
@@ -249,12 +256,14 @@ def left_out_errors(
         return np.full(values.shape[1], np.inf)
     if have_equal_steps(times, offsets, _EQUAL).all():
         start, place = windows(offsets, window, rows)
-        members = start[:, None] + np.arange(window)
         weights = equal_step_weights(window, degree, derivative=0)[place]
     else:
         weights, members = local_weights(times, offsets, rows, window, degree, derivative=0)
-        place = rows - members[:, 0]
-    fitted = np.einsum("bw,bwn->bn", weights, values[members])
+        start = members[:, 0]
+        place = rows - start
+    columns = np.ascontiguousarray(values.T)
+    inside = np.lib.stride_tricks.sliding_window_view(columns, window, axis=1)[:, start]
+    fitted = np.vecdot(inside, weights).T
     own = weights[np.arange(len(rows)), place]
     if (own > _ALONE).any():
         return np.full(values.shape[1], np.inf)
