@@ -26,9 +26,9 @@ def test_a_selection_that_sparsity_would_override_is_refused():
 
 
 def test_a_selection_without_derivatives_is_refused():
-    model = og.OrthoReg(selection=og.Extrapolation(), loss=og.OneStep())
+    model = og.OrthoReg(selection=og.Extrapolation(), loss=og.MultiStep(1))
     with pytest.raises(
-        InputError, match=r"selection=.* which loss=OneStep\(.* without a selection"
+        InputError, match=r"selection=.* which loss=MultiStep\(.* without a selection"
     ):
         model.fit(X, t=0.1)
 

@@ -240,12 +240,16 @@ def test_data_that_refute_a_symmetry_are_named_and_others_are_not():
     model.fit(x[x[:, 0] > 0], y[x[:, 0] > 0])  # on one side nothing can be told
 
 
+with pytest.deprecated_call():
+    DEPRECATED = og.StabilitySelection(halves=20, threshold=1.0)
+
+
 @pytest.mark.parametrize(
     "selection",
     [
         og.CrossValidation(),
         og.InformationCriterion(),
-        og.StabilitySelection(halves=20, threshold=1.0),
+        DEPRECATED,
     ],
 )
 def test_every_selection_keeps_what_is_required_and_given(selection):

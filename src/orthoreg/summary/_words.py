@@ -61,9 +61,9 @@ def interval(low: float, high: float) -> str:
     return f"{low:#.{digits}g} to {high:#.{digits}g}"
 
 
-def rates(names: Sequence[str], most: int = 4) -> str:
+def rates(names: Sequence[str]) -> str:
     """ "theta' and omega'": the derivatives of these states."""
-    return listed([f"{name}'" for name in names], most)
+    return listed([f"{name}'" for name in names])
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
