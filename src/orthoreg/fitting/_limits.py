@@ -84,6 +84,9 @@ MIN_GROUPS = 3
 CURVATURE_ROUNDING = 1e-13
 """Share of the largest curvature. Less is rounding."""
 
+MAX_ROWS_JUMPS = 3000
+"""Rows. Constants of equations that jump are matched to trajectories of at most so many: steps that
+end at jumps take ten times as long as others, 25,000 rows a minute and a half."""
 MAX_ROWS_KEPT = 20_000
 """Rows. A fit keeps the noisy runs that its intervals will be read from up to this size."""
 

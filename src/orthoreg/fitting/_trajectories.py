@@ -80,7 +80,7 @@ def _refined(
     with step("Matching trajectories"):
         found = refine(
             start,
-            runs.data,
+            runs.data.at_most(limits.MAX_ROWS_JUMPS) if jumps else runs.data,
             interpolation=runs.interpolation,
             bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
             knowledge=known,
