@@ -14,6 +14,7 @@ from orthoreg.refinement._integral import integral_form
 from orthoreg.refinement._linearization import Quadratic
 from orthoreg.refinement._subsets import descend, neighbours
 from orthoreg.smoothing import noise_growth
+from orthoreg.systems import Pendulum, Split, generate, true_derivatives
 
 t = np.linspace(0, 12, 241)
 
@@ -148,3 +149,19 @@ def test_a_set_whose_trajectories_run_away_is_not_the_better_for_it():
     model = og.OrthoReg("poly(2)").fit(data)
     names = np.array(model.feature_names_)
     assert [list(names[row]) for row in model.support_] == [["x*y"], ["x**2", "y**2"]]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_cosines_do_not_imitate_a_higher_power_within_noise(seed):
+    """1 - theta**2/2 - cos(theta) follows what the library lacks within 10% noise, and is off by
+    more than a hundred times the derivative from starts beyond the data."""
+    clean = generate(Pendulum(), Split.train, runs=32, seed=seed)
+    noise = 0.1 * np.random.default_rng(seed).standard_normal(clean.states.shape)
+    noisy = [run.states + part for run, part in zip(clean, np.split(noise, 32), strict=True)]
+    times = [run.times for run in clean]
+    data = og.Dataset.from_arrays(noisy, times, names=["theta", "omega"])
+    model = og.OrthoReg().fit(data)
+    assert "cos(theta)" not in model.equations()[1]
+    beyond = generate(Pendulum(), Split.t2, runs=20, seed=seed)
+    truth = true_derivatives(Pendulum(), Split.t2, beyond, seed=seed)
+    assert np.mean((model.predict(beyond.states) - truth) ** 2) < np.mean(truth**2)

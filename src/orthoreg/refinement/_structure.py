@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 from .._field import HybridField
 from .._progress import step
 from ..data import Dataset
-from ..libraries import complexity
+from ..libraries import complexity, sine_argument
 from ..moments import CenteredTerms
 from ..physics import Knowledge
 from . import _limits as limits
@@ -115,6 +115,7 @@ class _Search:
         each = 0.5 * np.log(data.n_samples) + np.log(len(field.features.terms))
         symbols = np.array([complexity(term) for term in field.features.terms])
         self._price = each + limits.SYMBOL * symbols
+        self._is_sine = np.array([sine_argument(term) is not None for term in field.features.terms])
         self._rows = np.full(data.n_states, float(data.n_samples))
         self._coloured: Noise | None = None
         self._centered: CenteredTerms | None = None
@@ -342,8 +343,7 @@ class _Search:
         matched = problem.constants.write(field, stage.p)
         support = np.asarray(matched.coefficients) != 0
         trial = _Trial(matched, stage, *self._score(problem, stage, support))
-        # terms cancel at an equilibrium, too: a set that leaves noise only imitates nothing
-        imitates = not longer and trial.misfit > self._excess and self._cancels(matched)
+        imitates = not longer and self._imitates(matched, trial.misfit <= self._excess)
         return None if imitates else trial
 
     def _score(
@@ -360,16 +360,24 @@ class _Search:
         price = float((learned @ self._price).sum() + 0.5 * np.log(rows) * free)
         return trajectory_score(ratio, self._rows[m]) + price, float(ratio.max())
 
-    def _cancels(self, field: HybridField) -> bool:
+    def _imitates(self, field: HybridField, leaves_noise: bool) -> bool:
         """Whether an equation has other terms than it came with, and these are many times larger
-        than their sum. Such sets imitate a missing term and fail beyond the data."""
+        than their sum. Such sets imitate a missing term and fail beyond the data.
+
+        At an equilibrium the true terms cancel as well, so that a set that leaves noise only is
+        kept, unless it is sines and cosines that the others cancel: 1 - theta**2/2 - cos(theta) is
+        a fourth power in disguise.
+        """
         old, new = np.asarray(self.field.coefficients), np.asarray(field.coefficients)
         other = ((old != 0) != (new != 0)).any(axis=1)
         size = np.sqrt(np.mean(field.symbolic(self.data.variables) ** 2, axis=0))
         if self._centered is None:
             self._centered = CenteredTerms.of(field.features, self.data.variables)
-        cancellation = self._centered.cancellation(new[other], size[other])
-        return bool((cancellation > limits.CANCELS).any())
+        cancels = self._centered.cancellation(new, size) > limits.CANCELS
+        if leaves_noise:
+            others = np.where(self._is_sine, 0.0, new)
+            cancels &= self._centered.cancellation(others, size) <= limits.CANCELS
+        return bool(cancels[other].any())
 
     def _within_bounds(self, field: HybridField) -> HybridField | None:
         """The field with required coefficients inside their bounds; None where another one is
