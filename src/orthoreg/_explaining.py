@@ -11,7 +11,7 @@ from ._errors import InputError
 from ._explanation import Explanation, Proposal
 from ._threads import one_thread
 from ._validation import in_states_of, known_dataset, run_rows, training_rows
-from .data import Dataset
+from .data import AnyRows, Dataset
 from .explanation import (
     Atom,
     Candidate,
@@ -30,6 +30,7 @@ from .explanation import (
 )
 from .export import equation_names, significant
 from .libraries import AbstractLibrary, to_text
+from .losses import Weak
 from .physics import Bound, bind_physics
 from .refinement import judge
 
@@ -125,11 +126,21 @@ def _judged_by_trajectories(
     )
     search = ModelSearch(given, goes_on)
     ranked = search.run(TRIED)
+    if search.ranking.longest() < _window_steps(data, rows):
+        return [judged_by_rows(gap) for gap in search.gaps]
     found = judge(ranked[0].field, data.plan.clean, given.interpolation)
     misfits = {} if found is None else dict(enumerate(found.of_equations(data)))
     return [
         judged_by_trajectories(gap, ranked, misfits.get(gap.equation.output)) for gap in search.gaps
     ]
+
+
+def _window_steps(data: Dataset, rows: AnyRows) -> float:
+    """Steps in the widest window of the weak form, which shows more of the motion than trajectories
+    that can be followed over fewer; zero for rows of derivatives."""
+    if rows.windows is None:
+        return 0.0
+    return 2 * max(data.plan.half_widths(Weak().order)) / float(np.median(data.step_of_run()))
 
 
 def _supports(model: Any) -> dict[int, list[int]]:

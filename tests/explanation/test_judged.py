@@ -53,3 +53,13 @@ def test_a_formula_whose_trajectories_leave_noise_explains_all_beyond_noise(nois
     assert "S/(1" in first.formula
     assert first.outside is not None and first.outside > 0.99
     assert first.inside is None or first.inside > 0.99
+
+
+@pytest.mark.slow
+def test_rows_decide_where_trajectories_are_followed_over_less_than_a_window():
+    """A stage with dry friction at 1 kHz, of which 25 rows show next to no motion."""
+    from benchmarks.measurements import stage
+
+    data = stage.measured(2)
+    found = og.OrthoReg("poly(1)").fit(data).explain(data)
+    assert found.proposals[0].formula == "sign(x_dot)"

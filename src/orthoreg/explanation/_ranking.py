@@ -86,7 +86,7 @@ class Ranking:
     def ranked(self) -> list[Ranked]:
         """Best first, one of each set of terms. Scores are those of the longest segments that
         some model follows; one that was given up before is behind by as much as it was there."""
-        length = self._longest()
+        length = self.longest()
         lowest = self._best(length, self._least(length))
         best: dict[Any, Ranked] = {}
         for one, matched in self._found:
@@ -103,7 +103,8 @@ class Ranking:
                 best[key] = Ranked(one, matched, score)
         return sorted(best.values(), key=lambda one: one.score)
 
-    def _longest(self) -> int:
+    def longest(self) -> int:
+        """Steps of the longest segments that some model follows."""
         shortest = self._matcher.lengths[0]
         limit = limits.FOLLOWED * self._variance + limits.SHORT_MISFIT * self._least(shortest)
         followed = [
