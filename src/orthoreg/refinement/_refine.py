@@ -107,8 +107,9 @@ def refine(
 
 
 def _start(data: Dataset, matched: Match | None) -> dict[str, Any]:
-    """The first segments, and states near which they begin."""
-    if matched is None or len(matched.states) != data.n_samples:
+    """The first segments, and states near which they begin: those of a match that left noise.
+    Others are trajectories of wrong constants, which lead back to these."""
+    if matched is None or not matched.leaves_noise or len(matched.states) != data.n_samples:
         return {}
     return {"effort": FULL._replace(first=matched.length), "states": matched.states}
 
