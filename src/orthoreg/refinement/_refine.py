@@ -55,7 +55,7 @@ def refine(
     of refined weights opens further where they forecast runs beyond the others better than it. What
     `knowledge` gives stays as well, and relations and bounds hold. A misfit of the size of `noise`,
     the standard deviations of the states' noise, is no reason to end with shorter segments. A field
-    that was `matched` to these runs is refined from the segments on which that ended.
+    that was `matched` to these runs within noise is refined from the segments on which that ended.
     """
     fixed = [data.state_names.index(name) for name in data.velocity_of]
     constants = Constants.of(field, fixed, residual=residual, knowledge=knowledge)
@@ -108,8 +108,11 @@ def refine(
 
 def _start(data: Dataset, matched: Match | None) -> dict[str, Any]:
     """The first segments, and states near which they begin: those of a match that left noise.
-    Others are trajectories of wrong constants, which lead back to these."""
-    if matched is None or not matched.leaves_noise or len(matched.states) != data.n_samples:
+    Another one has trajectories of wrong constants, which lead back to these: refinement then
+    begins with short segments of the smoothed data."""
+    if matched is not None and not matched.leaves_noise:
+        return {"states": data.plan.smoothed}
+    if matched is None or len(matched.states) != data.n_samples:
         return {}
     return {"effort": FULL._replace(first=matched.length), "states": matched.states}
 
