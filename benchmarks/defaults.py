@@ -72,6 +72,11 @@ def _features(**settings: Any) -> Choice:
     return _residual(augmentation=og.RandomFeatures(**settings))
 
 
+def _stable_terms(library: Any, seed: int) -> og.OrthoReg:
+    """By a selection that is deprecated, and warns where it is built."""
+    return og.OrthoReg(library, selection=og.StabilitySelection(), seed=seed)
+
+
 TERMS = {
     _DEFAULTS: Choice(),
     "`inner=0.65`": _extrapolation(inner=0.65),
@@ -128,7 +133,7 @@ RESIDUAL = {
 SELECTIONS = {
     "`CrossValidation()`": Choice(og.CrossValidation()),
     '`InformationCriterion("bic")`': Choice(og.InformationCriterion("bic")),
-    "`StabilitySelection()`": Choice(og.StabilitySelection()),
+    "`StabilitySelection()`": Choice(model=_stable_terms),
     "L1: `sparsity=0.05`": Choice(model=functools.partial(og.OrthoReg, sparsity=0.05)),
 }
 CHOICES = TERMS | RESIDUAL | SELECTIONS

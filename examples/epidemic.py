@@ -26,7 +26,7 @@ model = og.OrthoReg(physics=physics).fit(data)
 print("\n".join(model.equations()))
 for name, value in model.parameters_.items():
     low, high = model.parameter_intervals_.get(name, (np.nan, np.nan))
-    print(f"{name} = {value:.3f}, 95 % interval {low:.3f} to {high:.3f}")
+    print(f"{name} = {value:.3f}, 95% interval {low:.3f} to {high:.3f}")
 beta, gamma = model.parameters_["beta"], model.parameters_["gamma"]
 print(f"one boy infects {beta / gamma:.1f} others at the start")
 

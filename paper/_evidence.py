@@ -107,13 +107,6 @@ class Evidence:
         """What `require` has made sure of."""
         return Spread.of(self.values[setting, method, metric].values())
 
-    def n_seeds(self, setting: str, method: str) -> int:
-        """The largest number of seeds among the metrics."""
-        return max(
-            (len(seeds) for (s, m, _), seeds in self.values.items() if (s, m) == (setting, method)),
-            default=0,
-        )
-
 
 def is_ahead(ours: Spread, other: Spread, *, lower: bool, share: float = 0.0) -> bool:
     """Whether the means differ, the right way, by more than the larger of the two deviations.

@@ -26,9 +26,9 @@ def test_a_selection_that_sparsity_would_override_is_refused():
 
 
 def test_a_selection_without_derivatives_is_refused():
-    model = og.OrthoReg(selection=og.Extrapolation(), loss=og.OneStep())
+    model = og.OrthoReg(selection=og.Extrapolation(), loss=og.MultiStep(1))
     with pytest.raises(
-        InputError, match=r"selection=.* which loss=OneStep\(.* without a selection"
+        InputError, match=r"selection=.* which loss=MultiStep\(.* without a selection"
     ):
         model.fit(X, t=0.1)
 
@@ -189,13 +189,13 @@ def test_a_bootstrap_prints_terms_intervals_probabilities_and_confounded_pairs()
     data = og.Dataset.from_arrays(x, 1.0, names=["theta", "g"], derivatives=y * [0, 1])
     found = og.bootstrap(og.OrthoReg("poly(1) + sin(theta)", og.Zero()).fit(data))
     header, empty, *terms, pair = str(found).splitlines()
-    assert header.split("  ")[0] == "equation" and "95 % interval" in header
+    assert header.split("  ")[0] == "equation" and "95% interval" in header
     assert empty.split() == ["theta'", "no", "terms"]
     chosen = [k for k in (1, 2, 3) if found.support[1, k] or found.probability[1, k] >= 0.05]
     assert len(terms) == len(chosen)
     for k, line in zip(chosen, terms, strict=True):
         assert f" {found.feature_names[k]} " in line
-        assert line.endswith(f"{100 * found.probability[1, k]:.0f} %")
+        assert line.endswith(f"{100 * found.probability[1, k]:.0f}%")
         low, high = found.interval[1, k]
         assert (f"{low:#.4g} to {high:#.4g}" if found.support[1, k] else "left out") in line
     assert any("left out" in line for line in terms)

@@ -86,6 +86,13 @@ def rewritten(path, change, extra=(), sign=True):
     return path
 
 
+def test_one_step_of_an_earlier_file_is_a_window_of_one_step(saved):
+    def name_it(manifest, arrays):
+        manifest["params"]["loss"] = {"$kind": "OneStep", "method": "euler"}
+
+    assert og.load(rewritten(saved, name_it)).loss == og.MultiStep(1, "euler")
+
+
 @pytest.mark.parametrize("kind", CONFIGURATIONS)
 def test_round_trip_keeps_bits_parameters_and_words(kind, tmp_path):
     first = CONFIGURATIONS[kind]()

@@ -21,7 +21,7 @@ from .export import (
 from .selection import ConfoundedPair, TermEvidence
 from .summary._words import whole_percent
 
-_COLUMNS = ("equation", "term", "95 % interval", "probability")
+_COLUMNS = ("equation", "term", "95% interval", "probability")
 NOTABLE = 0.05
 """The probability of a term that was left out, from which on it is shown."""
 
@@ -29,7 +29,7 @@ NOTABLE = 0.05
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Bootstrap:
-    """For each equation and term: how probable it is (`probability`), and the 95 % interval of its
+    """For each equation and term: how probable it is (`probability`), and the 95% interval of its
     coefficient (`interval`), zero for terms that are not chosen and not a number where none can
     be had: one short run shows neither noise nor differences between runs.
 
@@ -130,7 +130,7 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     Returns
     -------
     found
-        `.interval` (n, K, 2), joint 95 % intervals of least squares with the chosen terms, which is
+        `.interval` (n, K, 2), joint 95% intervals of least squares with the chosen terms, which is
         what an exactly orthogonal residual leaves, from leaving out a group of rows at a time; of
         noisy runs those of matched trajectories, which know the noise; not a number where rows are
         too few for either. They do not leave bounds. `.probability` (n, K), the
@@ -147,9 +147,9 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
     >>> found.probability[0].tolist()
     [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
     >>> print(found)
-    equation  term     95 % interval  probability
-    x0'       x1      1.000 to 1.000        100 %
-    x1'       x0    -1.000 to -1.000        100 %
+    equation  term      95% interval  probability
+    x0'       x1      1.000 to 1.000         100%
+    x1'       x0    -1.000 to -1.000         100%
     """
     if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 20:
         raise InputError(f"resamples must be a whole number of at least 20; got {resamples!r}.")

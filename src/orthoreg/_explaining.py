@@ -30,7 +30,7 @@ from .explanation import (
 )
 from .export import equation_names, significant
 from .libraries import AbstractLibrary, to_text
-from .physics import Bound, Physics, bind_physics
+from .physics import Bound, bind_physics
 from .refinement import judge
 
 TRIED = 24
@@ -137,11 +137,9 @@ def _supports(model: Any) -> dict[int, list[int]]:
     return {c: np.flatnonzero(row).tolist() for c, row in enumerate(support)}
 
 
-def _bound(
-    model: Any, data: Dataset, library: AbstractLibrary, physics: Physics | None = None
-) -> Bound:
+def _bound(model: Any, data: Dataset, library: AbstractLibrary) -> Bound:
     return bind_physics(
-        physics or model.recipe().physics, library, data.variable_names, data.state_names,
+        model.recipe().physics, library, data.variable_names, data.state_names,
         dict(data.given_rates), data.schema.clock_place,
     )  # fmt: skip
 
@@ -197,14 +195,14 @@ def _coefficients(model: Any, output: int) -> dict[str, float]:
     }
 
 
-def equation_text(label: str, found: Candidate, digits: int = 4) -> str:
+def equation_text(label: str, found: Candidate) -> str:
     """The candidate as a line: theta'' = -1.000 sin(theta) + 0.3000 cos(3*theta)."""
     text = ""
     for shape, values, w in zip(
         found.fit.shapes, found.fit.values, found.fit.coefficients, strict=True
     ):
-        name = to_text(shape.at([float(f"{v:.{digits}g}") for v in values]))
-        size = significant(abs(float(w)), digits)
+        name = to_text(shape.at([float(f"{v:.4g}") for v in values]))
+        size = significant(abs(float(w)), 4)
         name = f"({name})" if name[0].isdigit() else name  # 2 (1/(1 + x)), not 2 1/(1 + x)
         body = size if name == "(1)" else f"{size} {name}"
         sign = "-" if w < 0 else "+"

@@ -201,7 +201,7 @@ def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
     lines += [
         f"    {c.name}: {c.value:.5g}"
         + (" (a simple number)" if c.is_snapped else "")
-        + f", 95 % interval {interval(c.low, c.high)}"
+        + f", 95% interval {interval(c.low, c.high)}"
         for c in one.constants
     ]
     lines += [

@@ -162,7 +162,7 @@ class Gate:
     """Keeps the residual from going on beyond the training data, where nothing was fitted.
 
     The distance of a state from the data is that to the nearest of some landmarks. 1 is the edge
-    of the data: it is chosen so that all training rows are inside, and so would be 95 % of the
+    of the data: it is chosen so that all training rows are inside, and so would be 95% of the
     rows of a run had it been left out; it is at least a tenth of a standard deviation from a
     landmark. Variables, inputs included, are measured in their standard deviations; one that
     never varied does not count.
@@ -260,7 +260,7 @@ def _spread_out(rows: Float[np.ndarray, "N V"], count: int) -> list[int]:
 
 
 def _gap(rows: Float[np.ndarray, "N V"], parts: Int[np.ndarray, " N"]) -> float:
-    """How far 95 % of the rows are, at most, from the nearest row of another part."""
+    """How far 95% of the rows are, at most, from the nearest row of another part."""
     distances = [
         _nearest_distances(rows[parts != part], rows[parts == part])
         for part in np.unique(parts)

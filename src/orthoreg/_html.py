@@ -14,10 +14,10 @@ class Markup(str):
 
 
 def escape(text: str) -> str:
-    """Text that HTML shows as it is; a number stays with its percent sign."""
+    """Text that HTML shows as it is."""
     if isinstance(text, Markup):
         return text
-    return _escape(text.replace(" %", "\u00a0%"))
+    return _escape(text)
 
 
 def html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:

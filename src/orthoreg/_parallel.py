@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial, reduce
+from functools import reduce
 from typing import Any, final
 
 from ._errors import InputError, OrthoregError, missing_extra
@@ -72,17 +72,16 @@ def map_reduce(
     function: Callable[[Any], Any],
     items: Sequence[Any],
     words: str,
-    combine: Callable[[Any, Any], Any] = operator.add,
     *,
     sizes: Sequence[int] | None = None,
 ) -> Any:
-    """function(item) for every item, combined in their order as a tree, so that no more than a
-    few results are held at once. The tree depends on the number of items alone: here or on a
+    """The sum of function(item) over all items, added in their order as a tree, so that no more
+    than a few results are held at once. The tree depends on the number of items alone: here or on a
     cluster, with workers that die or without, the result has the same digits. What a worker had
     when it died is computed again elsewhere."""
     client, sizes = _client.get(), sizes or [1] * len(items)
     if client is None:
-        tree = _Tree(combine)
+        tree = _Tree()
         with progress(words, sum(sizes)) as show:
             told = _Throughput(show, sizes)
             for item in items:
@@ -91,10 +90,7 @@ def map_reduce(
     level = watched = _submitted(client, function, items)
     while len(level) > 1:
         groups = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
-        level = [
-            client.submit(partial(_combined, combine), group, pure=False, retries=_RETRIES)
-            for group in groups
-        ]
+        level = [client.submit(_combined, group, pure=False, retries=_RETRIES) for group in groups]
     return _gathered(client, level, words, sizes, watched)[0]
 
 
@@ -163,8 +159,8 @@ def _apply(function: Callable[[Any], Any], item: Any) -> Any:
     return function(item)
 
 
-def _combined(combine: Callable[[Any, Any], Any], results: Sequence[Any]) -> Any:
-    return reduce(combine, results)
+def _combined(results: Sequence[Any]) -> Any:
+    return reduce(operator.add, results)
 
 
 def _gathered(
@@ -214,8 +210,7 @@ class ClusterError(OrthoregError, RuntimeError):
 class _Tree:
     """Results combined eight at a time, then eight of these, as `map_reduce` does on a cluster."""
 
-    def __init__(self, combine: Callable[[Any, Any], Any]):
-        self._combine = combine
+    def __init__(self):
         self._levels: list[list[Any]] = [[]]
 
     def add(self, result: Any) -> None:
@@ -236,7 +231,7 @@ class _Tree:
     def _raise(self, height: int) -> None:
         if height + 1 == len(self._levels):
             self._levels.append([])
-        self._levels[height + 1].append(_combined(self._combine, self._levels[height]))
+        self._levels[height + 1].append(_combined(self._levels[height]))
         self._levels[height].clear()
 
 

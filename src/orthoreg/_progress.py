@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
+_PATIENCE = 2.0  # seconds, before a bar is drawn
 _sign: ContextVar[Any] = ContextVar("the moving sign that a bar replaces", default=None)
 
 
@@ -49,19 +50,17 @@ def step(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def progress(
-    description: str, total: float | None, *, after: float = 2.0
-) -> Iterator[Callable[[float, str], None]]:
+def progress(description: str, total: float | None) -> Iterator[Callable[[float, str], None]]:
     """A function that is told how much is done, and a word on how it goes.
 
-    It draws a bar on standard error once `after` seconds have passed, and nothing where that is
+    It draws a bar on standard error once two seconds have passed, and nothing where that is
     not a terminal.
     """
     started = time.monotonic()
     shown: list[tuple[Any, Any]] = []
 
     def show(done: float, word: str = "") -> None:
-        if not shown and sys.stderr.isatty() and time.monotonic() - started > after:
+        if not shown and sys.stderr.isatty() and time.monotonic() - started > _PATIENCE:
             from rich.console import Console
             from rich.progress import Progress
 
@@ -82,10 +81,10 @@ def progress(
                 sign.start()
 
 
-def track(items: Iterable[Item], description: str, *, after: float = 2.0) -> Iterator[Item]:
+def track(items: Iterable[Item], description: str) -> Iterator[Item]:
     """The items, one by one, with a progress bar."""
     total = len(items) if isinstance(items, Sized) else None
-    with progress(description, total, after=after) as show:
+    with progress(description, total) as show:
         for done, item in enumerate(items):
             show(done, "")
             yield item

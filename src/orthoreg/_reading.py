@@ -191,7 +191,7 @@ class AbstractReading(AbstractExports):
 
     @property
     def parameter_intervals_(self) -> dict[str, tuple[float, float]]:
-        """The 95 % intervals of the constants in `parameters_`, as far as the fit knows them: joint
+        """The 95% intervals of the constants in `parameters_`, as far as the fit knows them: joint
         intervals, in which all constants are estimated at once, within their bounds."""
         check_is_fitted(self)
         estimates = self.fit_.estimates

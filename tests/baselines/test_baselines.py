@@ -191,7 +191,7 @@ def test_a_universal_ode_trained_through_the_integrator():
     """States alone; the steps are too coarse for their slopes to be derivatives."""
     times = np.arange(0, 8, 0.4)
     runs = [a * np.column_stack([np.cos(times), -np.sin(times)]) for a in (0.5, 1.0)]
-    model = og.UniversalODE(8, 1, loss=og.OneStep(), solver=QUICK).fit(runs, t=times)
+    model = og.UniversalODE(8, 1, loss=og.MultiStep(1), solver=QUICK).fit(runs, t=times)
     truth = [x @ np.array([[0.0, -1.0], [1.0, 0.0]]) for x in runs]
     size = np.abs(truth[1]).max()
     assert np.abs(model.predict(runs[1]) - truth[1]).max() < 0.06 * size

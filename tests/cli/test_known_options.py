@@ -8,7 +8,7 @@ import pytest
 import orthoreg as og
 from orthoreg.cli import run
 from orthoreg.data import write_table
-from orthoreg.physics import parse_bound, parse_equation, parse_symmetry, read_physics
+from orthoreg.physics import parse_bound, parse_equation, parse_symmetry, physics_of, read_fields
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_a_file_says_the_same_and_options_add_to_it(table, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "(given)" in shown
     assert "Estimated from the data: k = 2" in " ".join(shown.split())
-    assert read_physics(file) == og.Physics(
+    assert physics_of(read_fields(file)) == og.Physics(
         equations={"x": "v"}, values={"m": 0.5}, required={"v": ["v"]},
         bounds={("v", "v"): (None, 0)}, symmetry=og.Odd(),
     )  # fmt: skip
@@ -98,10 +98,10 @@ def test_a_file_with_an_unknown_entry_is_refused(tmp_path):
     file = tmp_path / "physics.toml"
     file.write_text("equation = 3")
     with pytest.raises(og.InputError, match="'equation'.*Did you mean 'equations'"):
-        read_physics(file)
+        read_fields(file)
     file.write_text("equations = [")
     with pytest.raises(og.InputError, match="is no TOML file"):
-        read_physics(file)
+        read_fields(file)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_intervals_and_probabilities_are_kept(tmp_path, capsys):
     assert values["summary"]["source"] is None
     assert run(["show", str(tmp_path / "m.orthoreg")]) == 0
     out = capsys.readouterr().out
-    assert "95 % interval" in out and "This summary is of the fit alone" in out
+    assert "95% interval" in out and "This summary is of the fit alone" in out
 
 
 def test_mistakes_get_one_sentence(tmp_path, capsys):

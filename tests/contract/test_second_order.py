@@ -53,7 +53,7 @@ def held(model):
                     solver=og.Adam(epochs=5)),
         og.OrthoReg(LIBRARY, og.MLP(8, 2), sparsity=0.1, orthogonality=math.inf,
                     solver=og.Adam(epochs=5, polish=True, normalize=True)),
-        og.OrthoReg(LIBRARY, og.MLP(8, 2), loss=og.OneStep(), sparsity=0.1,
+        og.OrthoReg(LIBRARY, og.MLP(8, 2), loss=og.MultiStep(1), sparsity=0.1,
                     solver=og.Adam(epochs=5)),
         og.STLSQ(library=LIBRARY),
         og.UniversalODE(solver=og.Adam(epochs=5)),

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 import orthoreg as og
-from orthoreg.data import Rows, folds, grouping, held_out_rows, outward_folds, thinned
+from orthoreg.data import Rows, fold_rule, grouping, held_out_rows, outward_fold_rule, thinned
 
 
 def windowed(seed: int = 0, points: int = 60, rows: int = 25) -> tuple[Rows, np.ndarray]:
@@ -103,16 +103,17 @@ def runs(lengths: list[int], times: bool = True) -> Rows:
 
 def test_folds_hold_whole_runs_where_there_are_enough():
     many, few = runs([5] * 7), runs([30, 20])
-    for rule in (folds, outward_folds):
-        found = rule(many, 3).reshape(7, 5)
+    for rule in (fold_rule, outward_fold_rule):
+        found = rule(many, 3)(many).reshape(7, 5)
         assert (found == found[:, :1]).all() and set(found[:, 0]) == {0, 1, 2}
-        assert (np.diff(rule(few, 5)) >= 0).all()  # stretches
-        assert_array_equal(np.bincount(rule(few, 5)), [10] * 5)
+        stretches = rule(few, 5)(few)
+        assert (np.diff(stretches) >= 0).all()
+        assert_array_equal(np.bincount(stretches), [10] * 5)
 
 
 def test_the_last_outward_fold_has_the_runs_that_go_furthest():
     rows = runs([40] * 12)  # each run goes further than the one before
-    fold = outward_folds(rows, 4)[::40]
+    fold = outward_fold_rule(rows, 4)(rows)[::40]
     reach = np.abs(rows.variables).max(axis=1).reshape(12, 40).max(axis=1)
     assert reach[fold == 3].min() > reach[fold == 0].max()
     assert_array_equal(np.bincount(fold), [3] * 4)
@@ -150,5 +151,3 @@ def test_observed_rows_name_their_variables_and_targets(pendulum_runs):
     rows = og.VectorField().observe(pendulum_runs)
     assert (rows.names, rows.outputs) == (("theta", "omega"), ("theta", "omega"))
     assert rows.n_runs == pendulum_runs.n_runs and len(rows) == pendulum_runs.n_samples
-    assert og.VectorField().linear_rows(rows) is rows
-    assert og.OneStep().linear_rows(rows) is None and og.MultiStep(3).linear_rows(rows) is None

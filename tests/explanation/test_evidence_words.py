@@ -18,10 +18,10 @@ def proposal():
 @pytest.mark.parametrize(
     ("inside", "outside", "words"),
     [
-        (0.9, 1.0, "explains 90 % of what the library leaves beyond noise inside, 100 % on the "
+        (0.9, 1.0, "explains 90% of what the library leaves beyond noise inside, 100% on the "
          "outer shell"),
-        (None, 0.5, "explains 50 % of what the library leaves beyond noise on the outer shell"),
-        (0.4, -0.2, "explains 40 % of what the library leaves beyond noise inside but does worse "
+        (None, 0.5, "explains 50% of what the library leaves beyond noise on the outer shell"),
+        (0.4, -0.2, "explains 40% of what the library leaves beyond noise inside but does worse "
          "than the library alone on the outer shell"),
         (-1.0, -1.0, "does worse than the library alone inside and on the outer shell"),
         (None, None, "matters on trajectories, while single rows show noise only"),

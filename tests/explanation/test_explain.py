@@ -64,7 +64,7 @@ def test_a_snapped_constant_keeps_the_interval_of_its_estimate(states):
     (one,) = [c for c in found.proposals[0].constants if c.name == "p in sin(x0*p)"]
     assert one.is_snapped and one.value == 3
     assert one.low < 3 < one.high and one.high - one.low < 0.1
-    assert "95 % interval" in str(found)
+    assert "95% interval" in str(found)
 
 
 def test_an_accepted_proposal_extends_the_model(explanation, tmp_path):

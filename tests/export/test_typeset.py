@@ -23,7 +23,7 @@ def marked(text: str) -> str:
         ("read_table(positions=['vx', 'y'])", None),
         ("poly(2)+fourier(3), a/b and 1/2 on 2026/11/17", None),
         ("model.explain(data), `orthoreg explain`", None),
-        ("10 % of resamples", "10\u00a0% of resamples"),
+        ("10% of resamples", "10% of resamples"),
         ("<b>vx**2</b> & 'no <i>'", "&lt;b&gt;MATH&lt;/b&gt; &amp; 'no &lt;i&gt;'"),
         ("([`vx**", None),
     ],

@@ -141,7 +141,7 @@ def test_a_real_double_pendulum_from_its_angles_with_nothing_told():
 
 @pytest.mark.slow
 def test_a_real_double_pendulum_with_its_mass_matrix_from_angles_alone():
-    """The authors' ratios within 1 %, and forecasts of a second within 1.5 times their errors;
+    """The authors' ratios within 1%, and forecasts of a second within 1.5 times their errors;
     of friction the interval says how little is known."""
     frame = pd.read_csv(DATA / "double_pendulum.csv")
     train, test = (

@@ -124,7 +124,9 @@ def test_a_variable_that_does_not_vary_does_not_move_the_residual(rows):
 
 # -- a loss that is no linear problem --------------------------------------------------------------
 
-LOSSES = [og.OneStep(), og.MultiStep(2), Informed({"theta": "omega"})]
+LOSSES = [og.MultiStep(2), Informed({"theta": "omega"})]
+with pytest.deprecated_call():
+    DEPRECATED = og.StabilitySelection()
 NEED_ROWS = {
     "Exact": {},
     "Exact on some rows": {"solver": og.Exact(normalize=True, most_rows=500)},
@@ -132,7 +134,7 @@ NEED_ROWS = {
     "Extrapolation": {"selection": og.Extrapolation()},
     "CrossValidation": {"selection": og.CrossValidation()},
     "InformationCriterion": {"selection": og.InformationCriterion()},
-    "StabilitySelection": {"selection": og.StabilitySelection()},
+    "StabilitySelection": {"selection": DEPRECATED},
     "Thresholding": {"selection": Thresholding()},
     "Shrinkage": {"selection": Shrinkage()},
 }
@@ -151,8 +153,8 @@ def test_a_loss_without_linear_rows_is_refused_in_one_sentence(kind, loss, pendu
 
 
 def test_a_default_selection_gives_way_to_sparsity_there(pendulum_runs):
-    recipe = plain(loss=og.OneStep(), selection=og.Extrapolation(), fallback_sparsity=0.25)
-    task = prepare(recipe, og.OneStep().observe(pendulum_runs))
+    recipe = plain(loss=og.MultiStep(1), selection=og.Extrapolation(), fallback_sparsity=0.25)
+    task = prepare(recipe, og.MultiStep(1).observe(pendulum_runs))
     chosen, selection = choose_terms(recipe, task)
     assert selection is None and chosen.regularization.sparsity == 0.25 and chosen.support.all()
     given = replace(recipe, regularization=Regularization(0.7, math.inf, 0.0))

@@ -88,6 +88,6 @@ def test_what_is_nowhere_finite_is_refused_with_advice():
 
 
 def test_a_loss_without_rows_is_refused():
-    model = og.OrthoReg("poly(1) + x0/(K + x0)", og.Zero(), loss=og.OneStep())
+    model = og.OrthoReg("poly(1) + x0/(K + x0)", og.Zero(), loss=og.MultiStep(1))
     with pytest.raises(InputError, match="A parameter inside a term"):
         model.fit(np.sort(S, axis=0), t=0.1)

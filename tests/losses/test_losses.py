@@ -84,7 +84,7 @@ def test_a_state_that_does_not_change_has_no_derivative_but_a_slow_one_has():
 @pytest.mark.parametrize("method, order", STEPS.items())
 def test_one_step_of_a_linear_field_is_the_taylor_series_of_its_exponential(method, order):
     data = walks(7, 4)
-    found = errors(og.OneStep(method), data, linear, np.array([1.0, 2.0, 4.0]))
+    found = errors(og.MultiStep(1, method), data, linear, np.array([1.0, 2.0, 4.0]))
     expected = [
         np.sum(((after - taylor(dt, order) @ before) / [1, 2, 4]) ** 2)
         for run in data
@@ -112,7 +112,7 @@ def test_order_of_accuracy_against_scipy_on_irregular_steps(method, order, rng):
         def pendulum(z):
             return jnp.stack([z[:, 1], -jnp.sin(z[:, 0]) - 0.2 * z[:, 1]], axis=1)
 
-        return np.sqrt(errors(og.OneStep(method), data, pendulum))[0]
+        return np.sqrt(errors(og.MultiStep(1, method), data, pendulum))[0]
 
     found = np.log10(miss(0.2) / miss(0.02))
     assert found == pytest.approx(order + 1, abs=0.15)
@@ -139,7 +139,7 @@ def test_inputs_run_on_straight_lines_within_a_step():
                 ]  # fmt: skip
                 step = run.states[i + 1] - run.states[i]
                 expected.append(np.sum((step - dt * np.array(integral)) ** 2))
-        assert_allclose(errors(og.OneStep(method), data, driven), expected, rtol=1e-10)
+        assert_allclose(errors(og.MultiStep(1, method), data, driven), expected, rtol=1e-10)
 
 
 def test_a_step_with_inputs_follows_scipy(rng):
@@ -151,7 +151,7 @@ def test_a_step_with_inputs_follows_scipy(rng):
     )  # fmt: skip
     data = og.Dataset.from_arrays(solution.y.T, times, u)
     found = errors(
-        og.OneStep(), data, lambda z: jnp.stack([z[:, 1], -z[:, 0] * z[:, 1] + z[:, 2]], axis=1)
+        og.MultiStep(1), data, lambda z: jnp.stack([z[:, 1], -z[:, 0] * z[:, 1] + z[:, 2]], axis=1)
     )
     assert np.sqrt(found).max() < 1e-6
 
@@ -189,18 +189,10 @@ def test_a_window_is_predicted_from_its_first_state_alone():
     assert_allclose(errors(og.MultiStep(3), data, linear), expected, rtol=1e-11)
 
 
-@pytest.mark.parametrize("method", STEPS)
-@pytest.mark.parametrize("inputs", [0, 2])
-def test_a_window_of_one_step_is_one_step(method, inputs):
-    data = walks(8, 3, inputs=inputs)
-
-    def field(z):
-        return linear(z) + (z[:, 3:].sum(axis=1, keepdims=True) if inputs else 0.0)
-
-    one, many = og.OneStep(method), og.MultiStep(1, method)
-    assert_array_equal(errors(one, data, field), errors(many, data, field))
-    rows = one.observe(data)
-    assert_array_equal(one.targets(rows, field), many.targets(rows, field))
+def test_one_step_is_the_former_name_of_a_window_of_one_step():
+    with pytest.warns(DeprecationWarning, match=r"OneStep\(\) is deprecated: use MultiStep\(1\)"):
+        found = og.OneStep("euler")
+    assert found == og.MultiStep(1, "euler")
 
 
 # -- what a fitted field is measured against ---------------------------------------------------
@@ -208,7 +200,7 @@ def test_a_window_of_one_step_is_one_step(method, inputs):
 
 def test_implied_derivatives_of_euler_are_slopes_whatever_the_field():
     data = walks(6, 4)
-    loss = og.OneStep("euler")
+    loss = og.MultiStep(1, "euler")
     rows = loss.observe(data)
     last = [5, 9]
     steps = np.diff(data.times)[[0, 1, 2, 3, 4, 6, 7, 8]]
@@ -224,7 +216,7 @@ def test_a_right_field_has_no_implied_error():
     states = [[1.0, -1.0, 0.5]]
     for dt in np.diff(times):
         states.append(taylor(dt, 4) @ states[-1])
-    loss = og.OneStep()
+    loss = og.MultiStep(1)
     rows = loss.observe(og.Dataset.from_arrays(np.array(states), times))
     truth = linear(rows.variables)
     assert_allclose(loss.targets(rows, linear), truth, atol=1e-12)
@@ -237,7 +229,7 @@ def test_a_row_that_a_split_leaves_alone_takes_nothing_from_other_runs():
     times = np.linspace(0, 2, 12)
     runs = [solve_ivp(lambda t, x: A @ x, (0, 2), start, "DOP853", times, rtol=1e-10).y.T
             for start in ([1.0, 0, 0], [0, 5.0, 1.0])]  # fmt: skip
-    loss = og.OneStep()
+    loss = og.MultiStep(1)
     rows = loss.observe(og.Dataset.from_arrays(runs, [times, times]))
     kept = rows.only(np.arange(24) >= 11)  # one row of the first run, all of the second
     targets = loss.targets(kept, linear)
@@ -271,7 +263,7 @@ def test_one_step_recovers_an_oscillator_from_irregular_states(rng):
     runs = [np.array([expm(M * (t - own[0])) @ start for t in own])
             for own, start in zip(times, ([1.0, 0.0], [0.0, -2.0]), strict=True)]  # fmt: skip
     model = og.OrthoReg(
-        og.Polynomial(2), og.Zero(), sparsity=1e-3, loss=og.OneStep(), solver=SHOOTING
+        og.Polynomial(2), og.Zero(), sparsity=1e-3, loss=og.MultiStep(1), solver=SHOOTING
     ).fit(runs, t=times)
     assert model.feature_names_[1:3] == ["x0", "x1"]
     assert_array_equal(model.support_, [[0, 1, 1, 0, 0, 0]] * 2)
@@ -315,12 +307,8 @@ TIMES = np.arange(9.0)
 QUICK = og.Adam(epochs=3)
 REFUSED = {
     "derivatives alone": (
-        lambda: og.OrthoReg(loss=og.OneStep(), solver=QUICK).fit(STATES, STATES),
-        InputError, r"OneStep\(\) predicts in time and needs runs with times: fit\(data\)",
-    ),
-    "windows without times": (
         lambda: og.OrthoReg(loss=og.MultiStep(3), solver=QUICK).fit(STATES, STATES),
-        InputError, r"MultiStep\(window=3\) predicts in time",
+        InputError, r"MultiStep\(window=3\) predicts in time and needs runs .*: fit\(data\)",
     ),
     "window as long as the run": (
         lambda: og.OrthoReg(loss=og.MultiStep(9), solver=QUICK).fit(STATES, t=TIMES),
@@ -333,8 +321,8 @@ REFUSED = {
         DataError, "at least 5 rows; run '1' has 4",
     ),
     "one row": (
-        lambda: og.OrthoReg(loss=og.OneStep(), solver=QUICK).fit(STATES[:1], t=[0.0]),
-        DataError, r"OneStep\(\) needs runs of at least 2 rows; x has 1",
+        lambda: og.OrthoReg(loss=og.MultiStep(1), solver=QUICK).fit(STATES[:1], t=[0.0]),
+        DataError, r"MultiStep\(window=1\) needs runs of at least 2 rows; x has 1",
     ),
     "windows that validation cuts": (
         lambda: og.OrthoReg(
@@ -347,24 +335,24 @@ REFUSED = {
         DataError, "needs at least 3",
     ),
     "exact": (
-        lambda: og.OrthoReg(loss=og.OneStep(), solver=og.Exact()).fit(STATES, t=TIMES),
+        lambda: og.OrthoReg(loss=og.MultiStep(1), solver=og.Exact()).fit(STATES, t=TIMES),
         InputError,
-        r"Exact\(\) needs a loss that is linear.*loss=OneStep.*is not.*Use .*, or solver=Adam",
+        r"Exact\(\) needs a loss that is linear.*loss=MultiStep.*is not.*Use .*, or solver=Adam",
     ),
     "the default solver": (
         lambda: og.OrthoReg(loss=og.MultiStep(2)).fit(STATES, t=TIMES),
         InputError, "solver=Adam",
     ),
     "STLSQ": (
-        lambda: og.STLSQ(loss=og.OneStep()).fit(STATES, t=TIMES),
+        lambda: og.STLSQ(loss=og.MultiStep(1)).fit(STATES, t=TIMES),
         InputError,
-        r"Thresholding\(\) needs a loss that is linear.*which loss=OneStep.*VectorField",
+        r"Thresholding\(\) needs a loss that is linear.*which loss=MultiStep.*VectorField",
     ),
     "polish": (
-        lambda: og.OrthoReg(loss=og.OneStep(), solver=og.Adam(polish=True)).fit(STATES, t=TIMES),
+        lambda: og.OrthoReg(loss=og.MultiStep(1), solver=og.Adam(polish=True)).fit(STATES, t=TIMES),
         InputError, "polish=True.*needs loss=VectorField",
     ),
-    "method": (lambda: og.OneStep("heun"), InputError, "'rk4' or 'euler'; got 'heun'"),
+    "method": (lambda: og.MultiStep(1, "heun"), InputError, "'rk4' or 'euler'; got 'heun'"),
     "window of zero": (lambda: og.MultiStep(0), InputError, "at least 1; got 0"),
     "weight below zero": (lambda: Informed({"x0": "x1"}, -1.0), InputError, "at least 0; got -1"),
     "infinite weight": (lambda: Informed({"x0": "x1"}, np.inf), InputError, "finite"),
@@ -402,7 +390,7 @@ def test_losses_refuse_in_a_sentence(kind):
 SLOWLY = pytest.param(og.MultiStep(3), marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize("loss", [og.OneStep(), SLOWLY], ids=repr)
+@pytest.mark.parametrize("loss", [og.MultiStep(1), SLOWLY], ids=repr)
 def test_the_projection_is_that_of_the_states_the_loss_sees(loss):
     """Short runs: states at their ends, which no step begins in, would change the projection."""
     times = np.linspace(0, 1, 5)

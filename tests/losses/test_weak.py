@@ -134,7 +134,7 @@ def test_windows_at_rest_are_left_out():
 
 
 def test_turning_round_is_no_rest():
-    from orthoreg.losses._rest import Rest
+    from orthoreg.losses._weak import Rest
 
     def at_rest(data):
         data = data.with_parts(estimated=("v",))

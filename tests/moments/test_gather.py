@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 import orthoreg as og
 from orthoreg._errors import DataError
-from orthoreg.data import Partition, Rows, extrapolations
+from orthoreg.data import Partition, Rows, extrapolation_rule
 from orthoreg.libraries import bind
 from orthoreg.moments import _moments as module
 from orthoreg.moments import gather, gather_partitioned, no_basis
@@ -80,7 +80,7 @@ def test_folds_add_up_and_each_is_that_of_its_rows(seed, count, windows):
 @given(seeds, st.booleans())
 def test_cells_of_weighted_rows_add_up_to_the_dense_product(seed, windows):
     rows = made(seed, windows=windows)
-    partition = extrapolations(rows, 0.5, 2.0)
+    partition = extrapolation_rule(rows, 0.5, 2.0)(rows)
     cells = gather_partitioned(FEATURES, rows, partition)
     z = dense(rows, FEATURES)
     assert_allclose(cells.all.total, z.T @ z, rtol=1e-9, atol=1e-9)
@@ -95,7 +95,7 @@ def test_cells_of_weighted_rows_add_up_to_the_dense_product(seed, windows):
 @given(seeds, st.integers(1, 699))
 def test_cells_of_two_chunks_add_up_to_those_of_all_rows(seed, place):
     rows = made(seed)
-    partition = extrapolations(rows, 0.5, 2.0)
+    partition = extrapolation_rule(rows, 0.5, 2.0)(rows)
     whole = gather_partitioned(FEATURES, rows, partition)
     parts = []
     for chosen in (np.arange(place), np.arange(place, 700)):
@@ -126,7 +126,7 @@ def test_a_term_that_is_not_finite_is_named_with_its_point(windows):
     features = bind(og.Terms(["y", "1/x"]), ("x", "y"), ("x", "y"))
     for attempt in (
         lambda: gather(features, no_basis, rows),
-        lambda: gather_partitioned(features, rows, extrapolations(rows, 0.5, 2.0)),
+        lambda: gather_partitioned(features, rows, extrapolation_rule(rows, 0.5, 2.0)(rows)),
     ):
         with pytest.raises(DataError, match=r"'1/x' is inf at row 33 \(x = 0, y = "):
             attempt()

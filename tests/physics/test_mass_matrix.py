@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
-from orthoreg.physics import bind_physics, parse_equation, read_physics
+from orthoreg.physics import bind_physics, parse_equation, physics_of, read_fields
 
 CART = (
     "Mt*v' + q*cos(a)*w' = q*w^2*sin(a) - b*v - k*x",
@@ -129,7 +129,9 @@ def test_a_file_and_marks_of_velocities(tmp_path):
     file = tmp_path / "physics.toml"
     file.write_text("equations = [\"m*p'' + c*q'' = -k*p'\", \"n*q'' + c*p'' = -q\"]\n")
     variables, outputs = ("p", "q", "dp", "dq"), ("p", "q", "dp", "dq")
-    bound = bind_physics(read_physics(file), og.Polynomial(1), variables, outputs, {0: 2, 1: 3})
+    bound = bind_physics(
+        physics_of(read_fields(file)), og.Polynomial(1), variables, outputs, {0: 2, 1: 3}
+    )
     (system,) = bound.knowledge.systems
     assert system.rates == (2, 3) and system.constants == ("c", "k", "m", "n")
     assert parse_equation("m*p'' + c*q'' = -k*p'") == ("m*p'' + c*q''", "-k*p'")

@@ -46,7 +46,7 @@ def lv_runs():
 
 @pytest.fixture(scope="session")
 def noisy_lv(lv_runs):
-    """Four runs with 3 % noise."""
+    """Four runs with 3% noise."""
     t, runs = lv_runs
     rng = np.random.default_rng(1)
     size = 0.03 * np.concatenate(runs).std(axis=0)

@@ -43,7 +43,7 @@ def test_equations_carry_intervals_probabilities_and_the_network(found, pendulum
     low, high = evidence.interval[1, k]
     ends = [float(end) for end in sine.interval.replace("−", "-").split(" to ")]
     assert_allclose(ends, [low, high], rtol=1e-3)
-    stability = f"({100 * evidence.probability[1, k]:.0f} %)"  # the equation needs its residual
+    stability = f"({100 * evidence.probability[1, k]:.0f}%)"  # the equation needs its residual
     assert sine.probability == stability
     assert network.kind == "network" and "% of the size" in network.interval
 

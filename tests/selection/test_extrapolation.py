@@ -270,6 +270,6 @@ def test_a_selection_is_not_used_where_the_sparsity_is_given_or_there_is_nothing
     assert as_it_stands.fit(x, x).selection_ is None
     assert as_it_stands.certificate_.sparsity == 0.3
     quick = og.Adam(epochs=2)
-    model = og.OrthoReg(og.Polynomial(1), og.Zero(), loss=og.OneStep(), solver=quick)
+    model = og.OrthoReg(og.Polynomial(1), og.Zero(), loss=og.MultiStep(1), solver=quick)
     assert model.fit(x, t=0.1).selection_ is None
     assert model.certificate_.sparsity == 0.05

@@ -12,13 +12,17 @@ X = RNG.uniform(-2, 2, (600, 4))
 Y = np.column_stack([X[:, 1], -X[:, 0] * X[:, 2], X[:, 3] - 0.5 * X[:, 2], 0 * X[:, 0]])
 
 
+with pytest.deprecated_call():
+    DEPRECATED = og.StabilitySelection()
+
+
 @pytest.mark.parametrize(
     "selection",
     [
         og.Extrapolation(),
         og.CrossValidation(),
         og.InformationCriterion(),
-        pytest.param(og.StabilitySelection(), marks=pytest.mark.slow),
+        pytest.param(DEPRECATED, marks=pytest.mark.slow),
     ],
 )
 def test_the_choice_does_not_depend_on_whether_equations_choose_apart(selection, monkeypatch):

@@ -59,11 +59,15 @@ def test_the_caller_chooses_equations():
     assert [axes.get_title().split("'")[0] for axes in figure.axes] == ["x7", "x2"]
 
 
+with pytest.deprecated_call():
+    DEPRECATED = og.StabilitySelection()
+
+
 @pytest.mark.parametrize(
     "selection, label",
     [
         (og.CrossValidation(), "rows that were not fitted"),
-        (og.StabilitySelection(), "rows that were not fitted"),
+        (DEPRECATED, "rows that were not fitted"),
         (og.InformationCriterion(), "error with the penalty for terms"),
     ],
 )

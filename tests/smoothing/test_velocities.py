@@ -8,8 +8,8 @@ import orthoreg as og
 from orthoreg.differentiation import Automatic
 from orthoreg.smoothing import (
     best_polynomial,
-    equal_step_slopes,
     polynomial_weights,
+    sliding_fit,
     velocities,
 )
 
@@ -26,7 +26,7 @@ def test_a_cubic_has_its_own_slope_on_any_times(rng):
 
 def test_equal_steps_are_scipys_savitzky_golay(rng):
     values = rng.normal(size=(50, 2))
-    found = equal_step_slopes(0.1 * np.arange(50), values, np.array([0, 50]), 9, 3)
+    found = sliding_fit(0.1 * np.arange(50), values, np.array([0, 50]), 9, 3, derivative=1)
     np.testing.assert_allclose(found, savgol_filter(values, 9, 3, deriv=1, delta=0.1, axis=0))
 
 

@@ -168,8 +168,8 @@ REFUSED = {
     "a stage in a stage": (lambda: TwoStage(then=TwoStage()), "TwoStage.then=.* must be Exact"),
     "no iterations": (lambda: Thresholding(rounds=0), "rounds must be.*at least 1; got 0"),
     "prediction in time": (
-        lambda: og.OrthoReg(loss=og.OneStep(), solver=TwoStage()).fit(X, t=np.arange(60.0)),
-        r"TwoStage\(\) needs a loss that is linear.*loss=OneStep.*Use loss=VectorField\(\)",
+        lambda: og.OrthoReg(loss=og.MultiStep(1), solver=TwoStage()).fit(X, t=np.arange(60.0)),
+        r"TwoStage\(\) needs a loss that is linear.*loss=MultiStep.*Use loss=VectorField\(\)",
     ),
     "sparsity": (
         lambda: og.OrthoReg(sparsity=-1.0, solver=TwoStage()).fit(X, Y), "got -1",

@@ -21,7 +21,7 @@ def test_two_models_are_compared_below_what_a_single_one_is_judged_by():
 
 @pytest.mark.slow
 def test_a_sine_that_imitates_a_cube_is_not_called_right():
-    """Many clean rows: the equations are off by 0.03 % of the motion, and wrong."""
+    """Many clean rows: the equations are off by 0.03% of the motion, and wrong."""
     t = np.arange(0, 250, 0.01)
 
     def duffing(_, z):

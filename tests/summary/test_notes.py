@@ -26,7 +26,7 @@ def test_a_residual_that_the_library_holds_is_pointed_out(
     library_share, share, said, is_selected, reason
 ):
     one = row(library_share=library_share, residual_share=share)
-    line = "80 % of the residual of x' could be represented by library terms that were left out"
+    line = "80% of the residual of x' could be represented by library terms that were left out"
     assert (line + reason in certificate_notes([one], (), is_selected=is_selected)) is said
 
 

@@ -16,7 +16,7 @@ from orthoreg.summary.diagnoses import chaotic
 
 @pytest.fixture(scope="module")
 def chemostat():
-    """Growth on a substrate with yield 0.4, and 2 % noise."""
+    """Growth on a substrate with yield 0.4, and 2% noise."""
     rng, t = np.random.default_rng(11), np.linspace(0, 40, 121)
 
     def rates(_, x):

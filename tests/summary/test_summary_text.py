@@ -93,10 +93,10 @@ def test_text_has_equations_verdict_and_advice_first(summary):
 
 def test_terms_that_were_left_out_are_named_where_resamples_chose_them(summary):
     lines = printed(renderables(summary)[3])
-    assert lines[0] == "Terms (probability: bootstrap over runs)" and "95 % interval" in lines[1]
+    assert lines[0] == "Terms (probability: bootstrap over runs)" and "95% interval" in lines[1]
     assert [line.split() for line in lines[2:4]] == [
-        ["x'", "[a]", "-1.500", "-1.600", "to", "-1.400", "70", "%"],
-        ["b", "left", "out", "30", "%"],
+        ["x'", "[a]", "-1.500", "-1.600", "to", "-1.400", "70%"],
+        ["b", "left", "out", "30%"],
     ]  # fmt: skip
     assert lines[4:] == ["  x': one sentence [b]."]
 
@@ -133,7 +133,7 @@ def test_titles_and_headers_are_no_markup():
 def test_certificate_table_says_what_is_known(orthogonality, changes, bound):
     one = row(fit_error=3e-10, library_share=0.123, **changes)
     cells = printed(certificate_table([one], orthogonality))[-1].split()
-    assert cells == ["x'", "2", "<1e-8", "0.2", "12", "%", "0", "0", *bound.split(), "0"]
+    assert cells == ["x'", "2", "<1e-8", "0.2", "12%", "0", "0", *bound.split(), "0"]
 
 
 def test_scores_that_were_not_measured_are_not_shown():
@@ -157,7 +157,7 @@ def test_a_residual_that_the_library_could_represent_is_pointed_out(
 ):
     one = row(library_share=share, residual_share=size, overlap=overlap)
     notes = " ".join(certificate_notes([one], [], is_selected=is_selected))
-    line = f"80 % of the residual of x' could be represented by library {reason}"
+    line = f"80% of the residual of x' could be represented by library {reason}"
     assert (line in notes) is said
 
 
@@ -174,7 +174,7 @@ def test_every_code_of_advice_is_listed():
 
 @pytest.mark.parametrize(
     ("share", "text", "rounded"),
-    [(-0.001, "-0.1 %", "0 %"), (-2.3, "-230 %", "-230 %"), (-1e-9, "less than 0.01 %", "0 %"),
+    [(-0.001, "-0.1%", "0%"), (-2.3, "-230%", "-230%"), (-1e-9, "less than 0.01%", "0%"),
      (math.nan, "not known", "-")],
 )  # fmt: skip
 def test_no_share_is_printed_as_minus_zero_or_nan(share, text, rounded):

@@ -60,9 +60,9 @@ def test_a_failed_fit_is_called_one():
     )  # fmt: skip
     assert found.code == "not-explained"
     assert found.text == (
-        "The equations do not explain theta' (error 100 % on held-out rows) and v' (25 %); "
-        "forecasts of whole runs are off by 95 %; the term sin(v) of v' is uncertain, with a "
-        "probability of 31 %."
+        "The equations do not explain theta' (error 100% on held-out rows) and v' (25%); "
+        "forecasts of whole runs are off by 95%; the term sin(v) of v' is uncertain, with a "
+        "probability of 31%."
     )
 
 
@@ -70,8 +70,8 @@ def test_a_good_fit_says_how_good():
     found = verdict(equation(0.001), equation(0.004, name="v"), forecast_error=0.002, forecasts=3)
     assert found.code == "explained"
     assert found.text == (
-        "The equations explain x' and v' within 0.4 % on held-out rows, and forecasts of whole "
-        "runs are off by 0.2 %."
+        "The equations explain x' and v' within 0.4% on held-out rows, and forecasts of whole "
+        "runs are off by 0.2%."
     )
 
 
@@ -79,8 +79,8 @@ def test_residual_and_equations_are_told_apart():
     found = verdict(equation(0.01, residual=True, alone=0.5))
     assert found.code == "needs-residual"
     assert found.text == (
-        "Equations and residual together explain x' within 1 % on held-out rows; the equations "
-        "alone leave 50 % of x'."
+        "Equations and residual together explain x' within 1% on held-out rows; the equations "
+        "alone leave 50% of x'."
     )
 
 
@@ -90,7 +90,7 @@ def test_residual_and_equations_are_told_apart():
         ({"forecast_error": 0.95, "forecasts": 4}, "forecasts-fail", "but forecasts of whole"),
         ({"forecast_error": 0.2, "forecasts": 4}, "roughly-explained", "and forecasts of whole"),
         ({"forecast_error": 0.01, "forecasts": 4, "forecasts_failed": 2}, "forecasts-fail",
-         "but 2 of 4 forecasts end early, the others are off by 1 %"),
+         "but 2 of 4 forecasts end early, the others are off by 1%"),
         ({"forecast_error": None, "forecasts": 4, "forecasts_failed": 4}, "forecasts-fail",
          "but 4 of 4 forecasts end early"),
         ({"forecast_error": 0.01, "forecasts": 9, "forecasts_failed": 1}, "explained",
@@ -130,14 +130,14 @@ def test_every_code_is_a_known_one():
 
 def test_many_equations_make_no_long_sentence():
     found = verdict(*(equation(0.3 + i / 100, name=f"x{i}") for i in range(20)))
-    assert "x19' (error 49 % on held-out rows)" in found.text and "and 17 more" in found.text
+    assert "x19' (error 49% on held-out rows)" in found.text and "and 17 more" in found.text
     assert len(found.text) < 200
 
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(0.0, "less than 0.01 %"), (0.00123, "0.12 %"), (0.0512, "5.1 %"), (0.123, "12 %"),
-     (0.9999, "100 %"), (1.41, "141 %"), (123.0, "1.2e+04 %"), (float("inf"), "infinitely much")],
+    [(0.0, "less than 0.01%"), (0.00123, "0.12%"), (0.0512, "5.1%"), (0.123, "12%"),
+     (0.9999, "100%"), (1.41, "141%"), (123.0, "1.2e+04%"), (float("inf"), "infinitely much")],
 )  # fmt: skip
 def test_percent(share, text):
     assert percent(share) == text

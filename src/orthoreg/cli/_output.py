@@ -48,13 +48,11 @@ def print_json(values: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(plain(values), allow_nan=False) + "\n")
 
 
-def print_equations(
-    console: "Console", equations: Sequence[str], truth: Sequence[str] | None = None
-) -> None:
-    """One equation per line, never broken; each above its truth where that is known."""
+def print_equations(console: "Console", equations: Sequence[str]) -> None:
+    """One equation per line, never broken."""
     from ..summary import equation_lines
 
-    console.print(equation_lines(equations, truth), soft_wrap=True)
+    console.print(equation_lines(equations), soft_wrap=True)
     console.print()
 
 

@@ -71,7 +71,7 @@ def refine(
 
 
 def _refinement_entries(model: Any) -> dict[str, Any]:
-    """'refinement': what was gained, and the 95 % interval of each constant."""
+    """'refinement': what was gained, and the 95% interval of each constant."""
     found = model.refinement_
     assert found is not None
     ends = found.interval()

@@ -152,7 +152,7 @@ def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
 
 
 def term_entries(model: AbstractModel, found: Summary) -> dict[str, Any]:
-    """'terms': coefficient, 95 % interval, probability and stability by equation and term;
+    """'terms': coefficient, 95% interval, probability and stability by equation and term;
     'lookalikes': a sentence for each pair that the data cannot tell apart.
 
     Terms that are not in use and that no resample chose are left out, as are equations that are
@@ -183,7 +183,7 @@ def summary_entries(found: Summary) -> dict[str, Any]:
 
 def physics_entries(model: AbstractModel) -> dict[str, Any]:
     """'given': the equations that were given; 'parameters': constants that were estimated, each
-    with its 95 % interval where the fit knows it. Empty for a model without either."""
+    with its 95% interval where the fit knows it. Empty for a model without either."""
     found: dict[str, Any] = {"given": list(model.given_)} if model.given_ else {}
     if model.parameters_:
         none = (None, None)

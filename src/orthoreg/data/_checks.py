@@ -21,6 +21,7 @@ _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 _AROUND = 5  # steps before and after one that say how long it should be
+_SHOWN = 3  # numbers of rows in a message
 _EARLY = 0.1  # of the time passed so far: a row that goes back further starts a new run
 
 
@@ -216,10 +217,10 @@ def begins_again(
     return times[rows] - times[0] <= _EARLY * so_far
 
 
-def _rows_in_words(rows: Int[np.ndarray, " k"], place: Place, most: int = 3) -> str:
+def _rows_in_words(rows: Int[np.ndarray, " k"], place: Place) -> str:
     """'lines 4, 6, 9 and 12 more'."""
-    shown = ", ".join(str(place.row_of(int(row))) for row in rows[:most])
-    more = f" and {len(rows) - most} more" if len(rows) > most else ""
+    shown = ", ".join(str(place.row_of(int(row))) for row in rows[:_SHOWN])
+    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
     return f"{place.row_word}{'s' * (len(rows) > 1)} {shown}{more}"
 
 

@@ -11,9 +11,9 @@ from jaxtyping import Int
 from .._errors import DataError
 from .._parallel import map_in_order, map_reduce
 from ._dataset import Dataset, concatenate
-from ._deciding import deciding_runs
-from ._notes import Note
 from ._plan import Plan
+from ._rows import deciding_runs
+from ._schema import Note
 
 CHUNK = 2**18
 """The rows of a chunk, unless another number is asked for."""

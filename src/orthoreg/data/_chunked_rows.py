@@ -10,8 +10,7 @@ from jaxtyping import Float
 
 from ._chunked import ChunkedDataset
 from ._dataset import Dataset
-from ._extent import Extent
-from ._rows import Rows, thinned
+from ._rows import Extent, Rows, thinned
 
 _USUAL = (5_000, 20_000, 2**15)
 """Sizes of samples that fits ask for, which the first pass takes along; others cost a pass each."""

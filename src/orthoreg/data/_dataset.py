@@ -21,9 +21,8 @@ from ._checks import (
     cut_at_gaps,
     warn_constant,
 )
-from ._deciding import deciding_runs
-from ._notes import Note
-from ._schema import Schema
+from ._rows import deciding_runs
+from ._schema import Note, Schema
 from ._velocities import second_order
 from ._view import view
 

@@ -9,7 +9,7 @@ CLEAR = 0.1
 
 PLAN_ROWS = 20_000
 """Rows, in whole runs, on which windows and the growth of noise are decided: enough for a relative
-error of 1 % of a variance, sqrt(2 / N)."""
+error of 1% of a variance, sqrt(2 / N)."""
 
 RADIAN_ROWS = 16.0
 """Rows in which a state moves by its standard deviation, 100 a period of a sine. Where there are

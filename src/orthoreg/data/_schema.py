@@ -1,4 +1,6 @@
-"""`Schema`: what the columns of a table of runs are."""
+"""`Schema` and `Note`: what the columns of a table of runs are, and what was noted while it was
+read.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -6,6 +8,22 @@ from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool
+
+
+@final
+@dataclass(frozen=True)
+class Note:
+    """One sentence about how a table was read. `code` names its kind; `count` is how many rows,
+    cells or lines it is about (0 where that means nothing); `is_repair` says whether measurements
+    were changed or left out, which happens only on request."""
+
+    code: str
+    text: str
+    count: int = 0
+    is_repair: bool = False
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @final

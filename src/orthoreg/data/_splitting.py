@@ -13,8 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ._chunked_rows import AnyRows
-from ._extent import Extent
-from ._rows import Rows, place_in_run
+from ._rows import Extent, Rows, place_in_run
 
 MOST_GROUPS = 50
 _MOST_AXES = 6  # half-spaces along more states than these would hold too few rows each
@@ -61,14 +60,9 @@ def fold_rule(rows: AnyRows, count: int) -> FoldRule:
     return FoldRule(runs, count)
 
 
-def outward_folds(rows: Rows, count: int) -> Int[np.ndarray, " N"]:
-    """A fold number for each row: the runs that stay nearest to the mean are in the first, and
-    those that go furthest in the last. The same as `folds` where there are few runs."""
-    return outward_fold_rule(rows, count)(rows)
-
-
 def outward_fold_rule(rows: AnyRows, count: int) -> FoldRule:
-    """`outward_folds`, for any chunk of the rows."""
+    """Fold numbers for any chunk of the rows: the runs that stay nearest to the mean are in the
+    first fold, those that go furthest in the last. The same as `fold_rule` for few runs."""
     if rows.n_runs < 2 * count:
         return fold_rule(rows, count)
     mean, spread = rows.extent.mean, rows.extent.spread
@@ -105,17 +99,13 @@ def grouping_rule(rows: AnyRows) -> "PartitionRule":
     return PartitionRule(rows.extent, len(rows), rows.n_runs, _run_distances(rows))
 
 
-def extrapolations(rows: Rows, inner: float, reach: float) -> Partition:
-    """Cuts in which the share `inner` of the rows is inner.
+def extrapolation_rule(rows: AnyRows, inner: float, reach: float) -> "PartitionRule":
+    """Cuts in which the share `inner` of the rows is inner, for any chunk of the rows: where to
+    cut is decided on all of them.
 
     A shell (the rows furthest from the mean are outer), half-spaces (the rows highest, or lowest,
     in one variable), the runs that go furthest, and the last part of every run.
     """
-    return extrapolation_rule(rows, inner, reach)(rows)
-
-
-def extrapolation_rule(rows: AnyRows, inner: float, reach: float) -> "PartitionRule":
-    """`extrapolations`, for any chunk of the rows: where to cut is decided on all of them."""
     extent = rows.extent
     axes = np.flatnonzero(extent.varies)[:_MOST_AXES]
     ends = {int(axis): np.quantile(extent.sample[:, axis], [1 - inner, inner]) for axis in axes}

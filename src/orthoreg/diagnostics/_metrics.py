@@ -74,15 +74,13 @@ def support_scores(
 @final
 @dataclass(frozen=True)
 class RolloutScores:
-    """The error of the rollouts that reached their end, and how many did or did not.
+    """The error of the rollouts that reached their end, and how many did.
 
     `normalized_mse` is None where none did.
     """
 
     normalized_mse: float | None
     n_completed: int
-    n_diverged: int
-    n_stalled: int
 
 
 def rollout_scores(
@@ -90,7 +88,7 @@ def rollout_scores(
 ) -> RolloutScores:
     """`normalized_mse` over all rows of completed rollouts; the others are counted, not averaged.
 
-    Compare errors of two models only next to these counts: a model that diverges on hard starts
+    Compare errors of two models only next to this count: a model that diverges on hard starts
     is scored on the easy ones. A rollout that began before its truth is scored on its last rows.
     """
     if len(rollouts) != len(true_states):
@@ -98,7 +96,6 @@ def rollout_scores(
             f"rollout_scores needs one array of true states for each of the {len(rollouts)} "
             f"rollouts; got {len(true_states)}."
         )
-    counts = dict.fromkeys(Status, 0)
     predicted, true = [], []
     for i, (rollout, states) in enumerate(zip(rollouts, true_states, strict=True)):
         if not isinstance(rollout.status, Status):
@@ -108,14 +105,11 @@ def rollout_scores(
                 f"Rollout {i} has the shape {rollout.x.shape}; its true states have "
                 f"{states.shape}. They need the same columns, and no more rows than the rollout."
             )
-        counts[rollout.status] += 1
         if rollout.status is Status.completed:
             predicted.append(rollout.x[len(rollout.x) - len(states) :])
             true.append(states)
     error = normalized_mse(np.concatenate(predicted), np.concatenate(true)) if true else None
-    return RolloutScores(
-        error, counts[Status.completed], counts[Status.diverged], counts[Status.stalled]
-    )
+    return RolloutScores(error, len(predicted))
 
 
 def symbolic_share(symbolic: Float[np.ndarray, "N c"], neural: Float[np.ndarray, "N c"]) -> float:

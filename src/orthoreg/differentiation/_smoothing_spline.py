@@ -67,12 +67,6 @@ class SmoothingSpline(AbstractDifferentiator):
                 result[rows, state] = spline.derivative()(times).T
         return result
 
-    def rule(self, data: Dataset) -> AbstractDifferentiator:
-        return self
-
-    def coarser(self) -> AbstractDifferentiator | None:
-        return None
-
 
 def best_strength(times: Float[np.ndarray, " T"], values: Float[np.ndarray, "T R"]) -> float:
     """The strength with the least squared error at held-out inner points, over all runs."""

@@ -39,13 +39,12 @@ def beam(
     starts: Sequence[tuple[int, ...]] = ((),),
     *,
     depth: int,
-    width: int = _WIDTH,
 ) -> list[Support]:
     """Every support that was kept at some level, from these starts up to `depth` columns more."""
     level = all_measured(equation, starts)
     found = {frozenset(one.columns): one for one in level}
     for _ in range(depth):
-        level = _next_level(equation, level, allowed, width)
+        level = _next_level(equation, level, allowed)
         level = [one for one in level if frozenset(one.columns) not in found]
         if not level:
             break
@@ -57,15 +56,12 @@ def exchange(
     equation: Equation,
     allowed: Bool[np.ndarray, " K"],
     supports: Sequence[Support],
-    *,
-    rounds: int = _ROUNDS,
-    width: int = _WIDTH,
 ) -> list[Support]:
     """The supports, and those with one or two of their columns replaced by another, for as long
     as the best of them change."""
     found = {frozenset(one.columns): one for one in supports}
     seen: set[frozenset[int]] = set()
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         best = [one for one in best_of(equation, list(found.values()), _EXCHANGED)
                 if frozenset(one.columns) not in seen]  # fmt: skip
         if not best:
@@ -79,7 +75,7 @@ def exchange(
         }
         parents = all_measured(equation, list(smaller.values()))
         if parents:
-            for one in _next_level(equation, parents, allowed, width):
+            for one in _next_level(equation, parents, allowed):
                 found.setdefault(frozenset(one.columns), one)
     return list(found.values())
 
@@ -104,7 +100,7 @@ def best_of(equation: Equation, supports: Sequence[Support], count: int) -> list
 
 
 def _next_level(
-    equation: Equation, parents: Sequence[Support], allowed: np.ndarray, width: int
+    equation: Equation, parents: Sequence[Support], allowed: np.ndarray
 ) -> list[Support]:
     places = np.flatnonzero(allowed)
     gains = _gains(equation, [one.columns for one in parents], places)
@@ -120,7 +116,7 @@ def _next_level(
             columns = (*parents[parent].columns, int(places[k]))
             return Support(columns, float(rss[parent, k]), float(price[parent, k]))
 
-        take_best(equation, total, at, width, kept)
+        take_best(equation, total, at, _WIDTH, kept)
     return list(kept.values())
 
 

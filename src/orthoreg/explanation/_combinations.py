@@ -39,11 +39,6 @@ class Combination:
     knowledge: Knowledge
 
     @property
-    def score(self) -> float:
-        """By rows alone."""
-        return sum(one.score for one in self.candidates)
-
-    @property
     def parameter_bounds(self) -> dict[str, tuple[float, float]]:
         """Between which ends numbers inside the terms lie."""
         return parameter_bounds(self.library) | self.knowledge.parameter_bounds

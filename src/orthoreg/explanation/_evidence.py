@@ -23,7 +23,7 @@ _TOLD_APART = 7.0  # nats
 @final
 @dataclass(frozen=True)
 class Constant:
-    """A number of a proposal with its 95 % interval; `is_snapped` says that a simple number was
+    """A number of a proposal with its 95% interval; `is_snapped` says that a simple number was
     put in the place of the estimate, whose interval this is."""
 
     name: str
@@ -148,9 +148,9 @@ def alternatives(
     return tuple(_alternative(equation, judged, one, points) for one in near)
 
 
-def formula(found: Candidate, digits: int = 4) -> str:
+def formula(found: Candidate) -> str:
     """The new terms as one sum, numbers in them rounded."""
-    return " + ".join(short_terms(found, digits)) or "0"
+    return " + ".join(short_terms(found)) or "0"
 
 
 def written_terms(found: Candidate) -> str:
@@ -158,11 +158,11 @@ def written_terms(found: Candidate) -> str:
     return " + ".join(to_text(term) for term in found.terms) or "0"
 
 
-def short_terms(found: Candidate, digits: int = 4) -> tuple[str, ...]:
+def short_terms(found: Candidate) -> tuple[str, ...]:
     """The new terms, numbers in them rounded."""
     rounded = []
     for k in found.new:
-        values = [float(f"{v:.{digits}g}") for v in found.fit.values[k]]
+        values = [float(f"{v:.4g}") for v in found.fit.values[k]]
         rounded.append(to_text(found.fit.shapes[k].at(values)))
     return tuple(rounded)
 

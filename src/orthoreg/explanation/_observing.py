@@ -17,7 +17,6 @@ _FOLLOWED = 1.5  # times the variance of the noise, in every state
 def measurements(
     loss: AbstractLoss,
     data: Dataset,
-    most: int = MOST_ROWS,
     states: Float[np.ndarray, "N n"] | None = None,
 ) -> Measurements:
     """The weak form of these runs without outliers; short ones, and derivatives that were measured,
@@ -28,7 +27,7 @@ def measurements(
     if whole.n_samples > data.n_samples:
         states = None
     if data.derivatives is not None or int(np.median(data.run_lengths)) < _SHORT:
-        return rows_as_measurements(loss.observe(data), most, data.n_samples)
+        return rows_as_measurements(loss.observe(data), MOST_ROWS, data.n_samples)
     data = data.plan.clean
     smoothed = data.plan.smoothed
     smoothed = smoothed if data.inputs is None else np.hstack([smoothed, data.inputs])
@@ -36,5 +35,5 @@ def measurements(
     if states is not None and not data.estimated:
         samples = Samples.of(data)
         if (samples.misfit(states) < _FOLLOWED).all():
-            return integral_rows(data, samples, states, most).signed(smoothed, noise)
-    return window_rows(loss, data, most, states).signed(smoothed, noise)
+            return integral_rows(data, samples, states, MOST_ROWS).signed(smoothed, noise)
+    return window_rows(loss, data, MOST_ROWS, states).signed(smoothed, noise)

@@ -43,19 +43,12 @@ class Ranked:
 @final
 class Ranking:
     """Matches combinations to runs without outliers, and remembers how well each does on segments
-    of each length: one that is far behind is not followed further. Segments have at most `longest`
-    steps."""
+    of each length: one that is far behind is not followed further."""
 
-    def __init__(
-        self,
-        data: Dataset,
-        interpolation: Mapping[str, str],
-        *,
-        longest: int = limits.LONGEST_SEGMENT,
-    ):
+    def __init__(self, data: Dataset, interpolation: Mapping[str, str]):
         data = data.at_most(limits.RANKING_ROWS).plan.clean
         plan = data.plan
-        self._matcher = Matcher(data, interpolation, longest)
+        self._matcher = Matcher(data, interpolation, limits.LONGEST_SEGMENT)
         seen = np.where(plan.is_noise, limits.LEAST_NOISE * plan.noise**2, 0.0)
         self._floor = np.maximum(least_misfit(data.states), seen)
         self.is_noisy = plan.is_noisy

@@ -16,8 +16,8 @@ from ..libraries import (
     multiply,
     power,
 )
-from ._printed import absolute, is_inverse, is_negative, printed
 from ._symbols import GREEK, LETTERS, symbol
+from ._text import absolute, is_inverse, is_negative, printed
 
 _ESCAPES = {
     "\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": "~", '"': "''", "`": "'",

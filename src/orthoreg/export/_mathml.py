@@ -1,15 +1,19 @@
-"""A fitted field as MathML, which browsers and notebooks set without any other program.
+"""A fitted field, and sentences with formulas, as MathML, which browsers and notebooks set without
+any other program.
 
-An equation comes in pieces, its left side and its terms, so that a page may break it between
-terms and write beside each what is known of it. Names are escaped.
+An equation comes in pieces, its left side and its terms, so that a page may break it between terms
+and write beside each what is known of it. Names are escaped.
 """
 
 import html
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from .._errors import FormulaError
 from .._field import HybridField
+from .._html import Markup, escape
 from .._typing import Mask
 from ..libraries import (
     Call,
@@ -21,19 +25,24 @@ from ..libraries import (
     Sum,
     Variable,
     multiply,
+    parameters_of,
+    parse,
     power,
     rename,
+    variables_of,
 )
-from ._orders import implied
-from ._printed import PrintedTerm, absolute, is_inverse, is_negative, printed
 from ._symbols import LETTERS, symbol
-from ._text import significant
+from ._text import PrintedTerm, absolute, implied, is_inverse, is_negative, printed, significant
 
 _ABOVE = {1: "˙", 2: "¨", 3: "⃛"}
 _FUNCTIONS = {"log": "ln", "heaviside": "H"}
 _MINUS, _APPLY, _TIMES, _THIN = "<mo>−</mo>", "<mo>&#x2061;</mo>", "<mo>⋅</mo>", "0.167em"
 _TALL = ("<mfrac", "<msqrt", "<msup", "<mover")
 _GIVEN = '<mtext class="given">&#xa0;(given)</mtext>'
+
+_OPERATORS = "*/^("  # a word without any of them is no formula, but a name
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_ENDINGS = "+-*/^(., "  # characters that end no formula
 
 
 @final
@@ -69,12 +78,9 @@ class MathEquation:
         return math(f"{self.left}<mo>=</mo>{right or '<mn>0</mn>'}{end}")
 
 
-def math(content: str, *, block: bool = False) -> str:
+def math(content: str) -> str:
     """The element that holds mathematics."""
-    display = ' display="block"' if block else ""
-    return (
-        f'<math xmlns="http://www.w3.org/1998/Math/MathML"{display}><mrow>{content}</mrow></math>'
-    )
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML"><mrow>{content}</mrow></math>'
 
 
 def to_mathml(
@@ -289,3 +295,91 @@ def _scientific(text: str) -> str:
     sign = _MINUS if power_of_ten < 0 else ""
     raised = f"<msup><mn>10</mn><mrow>{sign}<mn>{abs(power_of_ten)}</mn></mrow></msup>"
     return f"<mn>{digits}</mn>{_TIMES}{raised}"
+
+
+def typeset_formula(text: str, variables: Sequence[str]) -> str:
+    """A formula as MathML; text that is not a formula of these names is escaped.
+
+    >>> typeset_formula("a < b", ["a"])
+    'a &lt; b'
+    """
+    try:
+        return Markup(math(mathml_formula(parse(text, variables))))
+    except FormulaError:
+        return Markup(escape(text))
+
+
+def typeset_sentence(text: str, variables: Sequence[str]) -> str:
+    """A sentence as HTML in which formulas such as vx**2, and quoted ones such as 'x', are MathML;
+    other names stay text.
+
+    >>> typeset_sentence("vx and 1/2 < x**2", ["vx"])
+    'vx and 1/2 &lt; x**2'
+    """
+    result, plain, place = [], "", 0
+    while place < len(text):
+        found = ""
+        if not place or not _in_word(text[place - 1]):
+            found = _quoted_at(text, place) or _formula_at(text, place)
+        formula = _parsed(found.strip("'"), variables) if found else None
+        if formula is None:
+            # a list in brackets is code to copy, as read_table(positions=['x'])
+            end = text.find("]", place) if text[place] == "[" else place
+            plain, place = plain + text[place : max(end, place) + 1], max(end, place) + 1
+        else:
+            result += [escape(plain), math(mathml_formula(formula))]
+            plain, place = "", place + len(found)
+    return Markup("".join([*result, escape(plain)]))
+
+
+def unicode_formula(text: str) -> str:
+    """A formula in plain text as it is written by hand, for the axes of charts.
+
+    >>> unicode_formula("-2*vx**2*sin(y)")
+    '-2·vx²·sin(y)'
+    """
+    if "`" in text:
+        return text
+    raised = re.sub(r"\*\*(\d+)(?![.\d])", lambda found: found[1].translate(_RAISED), text)
+    return raised if "**" in raised else raised.replace("*", "·")
+
+
+def _parsed(text: str, variables: Sequence[str]) -> Expression | None:
+    """The formula, None where the text is none or names no variable."""
+    try:
+        found = parse(text, variables)
+    except FormulaError:
+        return None
+    return found if variables_of(found) or parameters_of(found) else None
+
+
+def _quoted_at(text: str, start: int) -> str:
+    """'sin(x)' with its quotes, where they stand at `start`."""
+    end = text.find("'", start + 1) if text[start] == "'" else -1
+    return text[start : end + 1]
+
+
+def _in_word(letter: str) -> bool:
+    return letter.isalnum() or letter in "_.`'\"-"
+
+
+def _formula_at(text: str, start: int) -> str:
+    """The characters from `start` on that could be a formula: up to a space outside brackets."""
+    if not (text[start].isalnum() or text[start] in "_`("):
+        return ""
+    place, depth = start, 0
+    while place < len(text):
+        letter = text[place]
+        if letter == "`":  # a name that is no plain word
+            end = text.find("`", place + 1)
+            if end < 0:
+                break
+            place = end + 1
+            continue
+        depth += (letter == "(") - (letter == ")")
+        allowed = letter.isalnum() or letter in "_.+-*/^()" or (letter == " " and depth > 0)
+        if depth < 0 or not allowed:
+            break
+        place += 1
+    found = text[start:place].rstrip(_ENDINGS)
+    return found if any(sign in found for sign in _OPERATORS) else ""

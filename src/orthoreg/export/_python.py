@@ -8,7 +8,7 @@ import numpy as np
 from .._field import HybridField
 from .._gate import FARTHEST, SHARPNESS, Region
 from ..libraries import to_text
-from ._networks import Network, networks
+from ._steps import Network, networks
 
 _PYTHON = '''"""{title}"""
 

@@ -1,4 +1,5 @@
-"""A fitted field as a list of steps on numbers and vectors, which every language can write.
+"""A fitted field as a list of steps on numbers and vectors, which every language can write; its
+residual as plain networks of tanh layers.
 
 Formulas are text that C, Julia, MATLAB and Modelica share but for small things, which a `Dialect`
 changes: `{h}` is a vector, of which the formula makes another one element by element, `{z:0}` its
@@ -10,11 +11,56 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
+from jaxtyping import Float
 
+from .._errors import InputError
 from .._field import HybridField
 from .._gate import FARTHEST, SHARPNESS, Region
+from ..augmentations import AbstractBasis, TanhLayers
 from ..libraries import FeatureMap, compiled
-from ._networks import Network, networks
+from ..physics import SymmetricBasis
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Network:
+    """output' tanh(... tanh(weights' (e(signs z) - mean) / scale + biases) ...) + offset, where e
+    puts (cos, sin) in the place of a variable with a period: the cosine there, the sines last."""
+
+    layers: TanhLayers
+    signs: Float[np.ndarray, " V"]
+    periods: tuple[float, ...]
+    output: Float[np.ndarray, "H c"]
+    offset: Float[np.ndarray, " c"]
+
+
+def networks(field: HybridField) -> list[Network]:
+    """The networks that add up to the residual before its correction and its gate: one, or with
+    symmetries one for each image of a state. Refuses a residual that is no network."""
+    basis, weights = field.basis, np.asarray(field.weights)
+    if not basis.size:
+        return []
+    n_variables = len(field.features.variables)
+    if not isinstance(basis, SymmetricBasis):
+        layers, none = _tanh_layers(basis), (0.0,) * n_variables
+        return [Network(layers, np.ones(n_variables), none, weights[:-1], weights[-1])]
+    # psi_p = mean_s signs[p, s] psi(image_s z), so that image s has the weights of all p, signed
+    layers = _tanh_layers(basis.inner)
+    by_class = weights.reshape(len(basis.signs), layers.size, -1)
+    shares = np.einsum("ps,phc->shc", np.asarray(basis.signs), by_class) / len(basis.images)
+    return [
+        Network(layers, np.asarray(image), basis.periods, share[:-1], share[-1])
+        for image, share in zip(basis.images, shares, strict=True)
+    ]
+
+
+def _tanh_layers(basis: AbstractBasis) -> TanhLayers:
+    if not isinstance(basis, TanhLayers):
+        raise InputError(
+            f"Only networks of tanh layers can be written as source; this residual is made of "
+            f"{type(basis).__name__}. Use to_sympy() or to_latex(), which only name it."
+        )
+    return basis
 
 
 @final
@@ -91,7 +137,6 @@ Step = Scalar | Gathered | Vector | Affine | Reduced
 class Steps:
     """What to compute from the variables z, in order; the derivatives are in `f` at the end."""
 
-    n_variables: int
     n_outputs: int
     constants: list[Constant] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
@@ -119,7 +164,7 @@ def steps_of(fitted: HybridField) -> Steps:
     """The steps of f = C theta(z) + residual(z), terms and networks that do nothing left out."""
     fitted = fitted.resolved().without_idle_terms().without_idle_basis()
     n_outputs = len(fitted.coefficients)
-    found = Steps(len(fitted.features.variables), n_outputs)
+    found = Steps(n_outputs)
     places = _add_terms(found, fitted.features)
     found.steps.append(Gathered("f", tuple(_sums(fitted.coefficients, places))))
     parts = networks(fitted)

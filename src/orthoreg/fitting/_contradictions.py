@@ -62,4 +62,4 @@ def _warn(what: str, name: str, left: float, free: float, advice: str) -> None:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %"
+    return f"{100 * share:.2g}%"

@@ -9,7 +9,6 @@ import numpy as np
 from .._errors import InputError
 from .._gate import Gate
 from ..augmentations import AbstractAugmentation
-from ..data import Rows
 from ..libraries import AbstractLibrary
 from ..losses import AbstractLoss
 from ..physics import Physics
@@ -47,7 +46,7 @@ class Recipe:
             ("library", AbstractLibrary, "Polynomial(2) or text such as 'poly(2)'"),
             ("augmentation", AbstractAugmentation, "RandomFeatures(400) or Zero()"),
             ("solver", AbstractSolver, "Exact() or Adam()"),
-            ("loss", AbstractLoss, "VectorField() or OneStep()"),
+            ("loss", AbstractLoss, "VectorField() or MultiStep(10)"),
         ):
             part = getattr(self, name)
             if not isinstance(part, kind):
@@ -71,6 +70,4 @@ class Recipe:
 def needs_rows(recipe: Recipe) -> bool:
     """Whether a fit looks at rows one by one: sums over them are not enough for networks that are
     trained by gradients, and for losses that are predictions in time."""
-    none = np.zeros((0, 1))
-    nothing = Rows(none, none, np.zeros(0, dtype=np.int64), np.zeros(1))
-    return recipe.solver.needs_rows or recipe.loss.linear_rows(nothing) is None
+    return recipe.solver.needs_rows or not recipe.loss.is_linear

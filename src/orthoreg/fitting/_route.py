@@ -72,7 +72,7 @@ def prepare(recipe: Recipe, observed: AnyRows) -> Task:
         regularization=recipe.regularization,
         loss=recipe.loss,
         observed=observed,
-        linear=recipe.loss.linear_rows(observed),
+        linear=observed if recipe.loss.is_linear else None,
         seed=int(recipe.seed),
         support=features.mask,
         given={c: int(np.argmax(features.mask[c])) for c in observed.given},

@@ -24,12 +24,15 @@ def with_row_uncertainty(recipe: Recipe, fit: Fit, observed: AnyRows) -> Fit:
     """The fit with what rows say about its constants, where trajectories do not."""
     refined = fit.refinement is not None and fit.refinement.kept
     evidence = None if fit.selection is None else fit.selection.evidence
-    rows = recipe.loss.linear_rows(observed)
-    if refined or rows is None or (evidence is None and not fit.field.features.parameters):
+    if (
+        refined
+        or not recipe.loss.is_linear
+        or (evidence is None and not fit.field.features.parameters)
+    ):
         return fit
-    known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
+    known = knowledge_of(recipe, observed.names, observed.outputs, observed.given, observed.clock)
     bounds = parameter_bounds(recipe.library) | known.parameter_bounds
-    return replace(fit, uncertainty=row_uncertainty(fit.field, rows, known, bounds, evidence))
+    return replace(fit, uncertainty=row_uncertainty(fit.field, observed, known, bounds, evidence))
 
 
 def row_uncertainty(

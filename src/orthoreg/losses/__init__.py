@@ -1,12 +1,14 @@
 """Data-fit losses: how measured runs become something to fit."""
 
-from ._informed import Informed as Informed
 from ._loss import AbstractLoss as AbstractLoss
+from ._loss import AbstractRowLoss as AbstractRowLoss
+from ._loss import AbstractSegmentLoss as AbstractSegmentLoss
 from ._loss import Segments as Segments
 from ._measured import Measured as Measured
 from ._measured import is_coarse as is_coarse
 from ._prediction import MultiStep as MultiStep
 from ._prediction import OneStep as OneStep
-from ._rest import moving as moving
+from ._vector_field import Informed as Informed
 from ._vector_field import VectorField as VectorField
 from ._weak import Weak as Weak
+from ._weak import moving as moving

@@ -3,13 +3,14 @@
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from .._arrays import Arrays, pytree
-from ..data import AnyRows, Dataset, Rows
+from .._errors import InputError
+from ..data import Dataset, Rows
 
 Field = Callable[[Any], Any]
 """Variables (B x V) to derivatives (B x c)."""
@@ -37,9 +38,12 @@ class Segments:
 class AbstractLoss(abc.ABC):
     """A data-fit term: how runs become something to fit, and how far a field is from it."""
 
-    @abc.abstractmethod
+    is_linear: ClassVar[bool]
+    """Whether it is a linear least-squares problem on the rows that it observes."""
+
     def rule(self, data: Dataset) -> "AbstractLoss":
         """What is used for these data: the loss itself, unless it is one that chooses."""
+        return self
 
     def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
         """`observe` with all that it chooses by the data chosen on these runs, so that others can
@@ -49,10 +53,6 @@ class AbstractLoss(abc.ABC):
     @abc.abstractmethod
     def observe(self, data: Dataset) -> Rows:
         """The rows of the runs, with a derivative at each."""
-
-    @abc.abstractmethod
-    def linear_rows(self, observed: AnyRows) -> AnyRows | None:
-        """The rows of the linear least-squares problem that this loss is; None if it is none."""
 
     @abc.abstractmethod
     def segments(self, observed: Rows) -> Segments:
@@ -80,3 +80,40 @@ class AbstractLoss(abc.ABC):
     @abc.abstractmethod
     def derivatives(self, data: Dataset, field: Field) -> Float[np.ndarray, "N c"]:
         """The derivative at each row of the data that this fitted field is measured against."""
+
+
+class AbstractRowLoss(AbstractLoss):
+    """The mean of |y_i - f(x_i)|^2 over rows, which is linear in coefficients and output weights:
+    a loss of this kind says what the rows are."""
+
+    is_linear = True
+
+    def segments(self, observed) -> Segments:
+        """Every row on its own."""
+        if observed.windows is not None:
+            raise InputError(
+                "loss=Weak() is a linear problem without single points to train on; use "
+                "solver=Exact(), or a gradient solver with loss=VectorField() or MultiStep(10)."
+            )
+        n, none = len(observed.targets), np.zeros((len(observed.targets), 0))
+        return Segments(
+            observed.variables[:, None], observed.targets[:, None], none, none.reshape(n, 0, 0)
+        )
+
+    def segment_rows(self, observed) -> Int[np.ndarray, " M"]:
+        return np.arange(len(observed.targets))
+
+    def errors(self, field, values, segments, scale):
+        return (((segments.targets - values) / scale) ** 2).sum((1, 2))
+
+    def targets(self, observed, field) -> Float[np.ndarray, "N c"]:
+        return observed.targets
+
+
+class AbstractSegmentLoss(AbstractLoss):
+    """A loss that compares a field with segments of runs by its own rule, for gradient solvers."""
+
+    is_linear = False
+
+    def derivatives(self, data: Dataset, field) -> Float[np.ndarray, "N c"]:
+        return self.targets(self.observe(data), field)

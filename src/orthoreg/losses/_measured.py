@@ -1,15 +1,15 @@
 """The default: derivatives of clean data, the weak form of noisy ones."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from .._registry import part
-from ..data import AnyRows, Dataset, Rows
+from ..data import Dataset, Rows
 from ..simulation import Interpolation, input_interpolation
 from . import _limits as limits
-from ._loss import AbstractLoss, Segments
+from ._loss import AbstractRowLoss
 from ._vector_field import VectorField
 from ._weak import Weak
 
@@ -17,7 +17,7 @@ from ._weak import Weak
 @part
 @final
 @dataclass(frozen=True)
-class Measured(AbstractLoss):
+class Measured(AbstractRowLoss):
     """`VectorField()` where the data are clean, or come with derivatives; `Weak()` where they are
     noisy or far apart: where noise is more than a thousandth of the standard deviation of some
     state, or would be more than a tenth of an acceleration in its plain second differences, or
@@ -33,7 +33,7 @@ class Measured(AbstractLoss):
     ["x0' = -1.0 x0"]
     """
 
-    def rule(self, data: Dataset) -> AbstractLoss:
+    def rule(self, data: Dataset) -> AbstractRowLoss:
         long = data.n_runs and np.median(data.run_lengths) >= limits.MIN_ROWS_WEAK_FORM
         weak = data.plan.is_noisy or (long and is_coarse(data))
         return Weak().rule(data) if weak else VectorField()
@@ -41,26 +41,8 @@ class Measured(AbstractLoss):
     def observe(self, data: Dataset) -> Rows:
         return self.rule(data).observe(data)
 
-    def linear_rows(self, observed) -> AnyRows | None:
-        return observed
-
-    def segments(self, observed) -> Segments:
-        return self._of(observed).segments(observed)
-
-    def segment_rows(self, observed) -> np.ndarray:
-        return np.arange(len(observed.targets))
-
-    def errors(self, field, values, segments, scale) -> Any:
-        return VectorField().errors(field, values, segments, scale)
-
-    def targets(self, observed, field) -> np.ndarray:
-        return observed.targets
-
     def derivatives(self, data: Dataset, field) -> np.ndarray:
         return VectorField().derivatives(data, field)
-
-    def _of(self, observed: Rows) -> AbstractLoss:
-        return VectorField() if observed.windows is None else Weak()
 
 
 def is_coarse(data: Dataset) -> bool:

@@ -3,6 +3,7 @@
 No derivative is estimated. Steps may be irregular; inputs run on straight lines between the rows.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -13,8 +14,8 @@ from jaxtyping import Int
 from .._arrays import namespace
 from .._errors import DataError, InputError
 from .._registry import part
-from ..data import AnyRows, Dataset, Rows
-from ._loss import AbstractLoss, Field, Segments
+from ..data import Dataset, Rows
+from ._loss import AbstractSegmentLoss, Field, Segments
 
 METHODS = {
     "euler": (1.0, (), ()),
@@ -26,66 +27,20 @@ METHODS = {
 @part
 @final
 @dataclass(frozen=True)
-class OneStep(AbstractLoss):
-    """1/|T| sum |x_{t+1} - Psi_dt(x_t; f)|^2 over all observed transitions. [eq:fit_loss_step]
-
-    Parameters
-    ----------
-    method
-        the one-step solver Psi: "rk4" or "euler".
-
-    Examples
-    --------
-    >>> import orthoreg as og
-    >>> og.OrthoReg(loss=og.OneStep(), solver=og.Adam(normalize=True)).loss
-    OneStep(method='rk4')
-    """
-
-    method: str = "rk4"
-
-    def __post_init__(self):
-        _check_method(self.method, "OneStep")
-
-    def rule(self, data: Dataset) -> AbstractLoss:
-        return self
-
-    def observe(self, data: Dataset) -> Rows:
-        return _slopes(data, 1, "OneStep()")
-
-    def linear_rows(self, observed) -> AnyRows | None:
-        return None  # a prediction is not linear in the field
-
-    def segments(self, observed) -> Segments:
-        return _windows(observed, 1, "OneStep()")
-
-    def segment_rows(self, observed) -> np.ndarray:
-        return _window_rows(observed, 1, "OneStep()").ravel()
-
-    def errors(self, field, values, segments, scale):
-        return _errors(self.method, field, values, segments, scale)
-
-    def targets(self, observed, field) -> np.ndarray:
-        return _implied_derivatives(self.method, observed, field)
-
-    def derivatives(self, data: Dataset, field) -> np.ndarray:
-        return self.targets(self.observe(data), field)
-
-
-@part
-@final
-@dataclass(frozen=True)
-class MultiStep(AbstractLoss):
+class MultiStep(AbstractSegmentLoss):
     """The mean squared error of predictions over windows of steps (multiple shooting).
 
-    Each window starts from a measured state and is predicted to its end without correction. The
-    windows tile each run; where they do not fit, the last one overlaps its predecessor.
+    With a window of one step 1/|T| sum |x_{t+1} - Psi_dt(x_t; f)|^2 over all observed transitions.
+    [eq:fit_loss_step] Each window starts from a measured state and is predicted to its end without
+    correction. The windows tile each run; where they do not fit, the last one overlaps its
+    predecessor.
 
     Parameters
     ----------
     window
         steps in a window.
     method
-        the one-step solver, "rk4" or "euler".
+        the one-step solver Psi: "rk4" or "euler".
 
     Examples
     --------
@@ -103,22 +58,51 @@ class MultiStep(AbstractLoss):
             raise InputError(
                 f"MultiStep(window=...) must be a whole number of at least 1; got {self.window!r}."
             )
-        _check_method(self.method, "MultiStep")
-
-    def rule(self, data: Dataset) -> AbstractLoss:
-        return self
+        if self.method not in METHODS:
+            raise InputError(
+                f"MultiStep(method=...) must be 'rk4' or 'euler'; got {self.method!r}."
+            )
 
     def observe(self, data: Dataset) -> Rows:
-        return _slopes(data, self.window, f"MultiStep(window={self.window})")
-
-    def linear_rows(self, observed) -> AnyRows | None:
-        return None  # a prediction is not linear in the field
+        """Every row with the slope of the step that begins there, or, in a last row, that ends
+        there. These start the scales of a fit; what a fitted field is measured against is
+        `targets`."""
+        if data.n_samples == 0:
+            raise DataError(f"{data.source} holds no runs; at least one is needed.")
+        short = np.flatnonzero(data.run_lengths <= self.window)
+        if short.size:
+            run = int(short[0])
+            where = f"run '{data.labels[run]}'" if data.n_runs > 1 else data.source
+            raise DataError(
+                f"MultiStep(window={self.window}) needs runs of at least {self.window + 1} rows; "
+                f"{where} has {data.run_lengths[run]}."
+                + (" Choose a smaller window or leave the run out." if self.window > 1 else "")
+            )
+        before = _step_starts(data.run_of_row)
+        steps = np.diff(data.times)[before]
+        slopes = np.diff(data.states, axis=0)[before] / steps[:, None]
+        return Rows(
+            data.variables, slopes, data.run_of_row, np.zeros(data.n_states), data.variable_names,
+            data.state_names, data.times,
+        ).holding(data.given_rates)  # fmt: skip
 
     def segments(self, observed) -> Segments:
-        return _windows(observed, self.window, f"MultiStep(window={self.window})")
+        if observed.times is None:
+            raise InputError(
+                f"loss=MultiStep(window={self.window}) predicts in time and needs runs with times: "
+                f"fit(data) or fit(x, t=t)."
+            )
+        n = observed.targets.shape[1]
+        rows = self._window_rows(observed)
+        return Segments(
+            observed.variables[rows],
+            observed.variables[rows + 1, :n],
+            observed.times[rows + 1] - observed.times[rows],
+            observed.variables[rows + 1, n:],
+        )
 
-    def segment_rows(self, observed) -> np.ndarray:
-        return _window_rows(observed, self.window, f"MultiStep(window={self.window})").ravel()
+    def segment_rows(self, observed) -> Int[np.ndarray, " M"]:
+        return self._window_rows(observed).ravel()
 
     def errors(self, field, values, segments, scale):
         return _errors(self.method, field, values, segments, scale)
@@ -126,37 +110,45 @@ class MultiStep(AbstractLoss):
     def targets(self, observed, field) -> np.ndarray:
         return _implied_derivatives(self.method, observed, field)
 
-    def derivatives(self, data: Dataset, field) -> np.ndarray:
-        return self.targets(self.observe(data), field)
+    def _window_rows(self, observed: Rows) -> Int[np.ndarray, "B P"]:
+        """The rows of each window but its last."""
+        window, lengths = self.window, np.bincount(observed.run_of_row)
+        offsets = np.cumsum(lengths) - lengths
+        found = [
+            offset + np.append(np.arange(0, length - 1 - window, window), length - 1 - window)
+            for offset, length in zip(offsets, lengths, strict=True)
+            if length > window
+        ]
+        if not found:
+            raise DataError(
+                f"MultiStep(window={window}) needs runs of at least {window + 1} rows; what "
+                f"validation leaves of them has at most {lengths.max()}. Choose a smaller window "
+                f"or hold out less."
+            )
+        return np.concatenate(found)[:, None] + np.arange(window)
 
 
-def _check_method(method: str, who: str) -> None:
-    if method not in METHODS:
-        raise InputError(f"{who}(method=...) must be 'rk4' or 'euler'; got {method!r}.")
+def OneStep(method: str = "rk4") -> MultiStep:
+    """`MultiStep(1)` by its former name, which is deprecated. [eq:fit_loss_step]
 
+    Parameters
+    ----------
+    method
+        the one-step solver Psi: "rk4" or "euler".
 
-def _slopes(data: Dataset, window: int, who: str) -> Rows:
-    """Every row with the slope of the step that begins there, or, in a last row, that ends there.
+    Returns
+    -------
+    loss
+        1/|T| sum |x_{t+1} - Psi_dt(x_t; f)|^2 over all observed transitions.
 
-    These start the scales of a fit; what a fitted field is measured against is `targets`.
+    Examples
+    --------
+    >>> import orthoreg as og
+    >>> og.MultiStep(1)  # in place of og.OneStep()
+    MultiStep(window=1, method='rk4')
     """
-    if data.n_samples == 0:
-        raise DataError(f"{data.source} holds no runs; at least one is needed.")
-    short = np.flatnonzero(data.run_lengths <= window)
-    if short.size:
-        run = int(short[0])
-        where = f"run '{data.labels[run]}'" if data.n_runs > 1 else data.source
-        raise DataError(
-            f"{who} needs runs of at least {window + 1} rows; {where} has {data.run_lengths[run]}."
-            + (" Choose a smaller window or leave the run out." if window > 1 else "")
-        )
-    before = _step_starts(data.run_of_row)
-    steps = np.diff(data.times)[before]
-    slopes = np.diff(data.states, axis=0)[before] / steps[:, None]
-    return Rows(
-        data.variables, slopes, data.run_of_row, np.zeros(data.n_states), data.variable_names,
-        data.state_names, data.times,
-    ).holding(data.given_rates)  # fmt: skip
+    warnings.warn("OneStep() is deprecated: use MultiStep(1).", DeprecationWarning, stacklevel=2)
+    return MultiStep(1, method)
 
 
 def _step_starts(run_of_row: np.ndarray) -> np.ndarray:
@@ -173,38 +165,6 @@ def _step_starts(run_of_row: np.ndarray) -> np.ndarray:
 def _has_step(run_of_row: np.ndarray) -> np.ndarray:
     """Which rows have another one of their run beside them."""
     return np.bincount(run_of_row)[run_of_row] > 1
-
-
-def _windows(observed: Rows, window: int, who: str) -> Segments:
-    if observed.times is None:
-        raise InputError(
-            f"loss={who} predicts in time and needs runs with times: fit(data) or fit(x, t=t)."
-        )
-    n = observed.targets.shape[1]
-    rows = _window_rows(observed, window, who)
-    return Segments(
-        observed.variables[rows],
-        observed.variables[rows + 1, :n],
-        observed.times[rows + 1] - observed.times[rows],
-        observed.variables[rows + 1, n:],
-    )
-
-
-def _window_rows(observed: Rows, window: int, who: str) -> Int[np.ndarray, "B P"]:
-    """The rows of each window but its last."""
-    lengths = np.bincount(observed.run_of_row)
-    offsets = np.cumsum(lengths) - lengths
-    found = [
-        offset + np.append(np.arange(0, length - 1 - window, window), length - 1 - window)
-        for offset, length in zip(offsets, lengths, strict=True)
-        if length > window
-    ]
-    if not found:
-        raise DataError(
-            f"{who} needs runs of at least {window + 1} rows; what validation leaves of them has "
-            f"at most {lengths.max()}. Choose a smaller window or hold out less."
-        )
-    return np.concatenate(found)[:, None] + np.arange(window)
 
 
 def _step(

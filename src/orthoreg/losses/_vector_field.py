@@ -1,24 +1,27 @@
-"""Vector-field regression: the derivative of the states is the target. [eq:fit_loss_vf]"""
+"""Vector-field regression: the derivative of the states is the target, [eq:fit_loss_vf] alone or
+with partly known equations as a soft constraint, a PINN's loss.
+"""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._errors import DataError
+from .._errors import DataError, InputError, quoted, suggestion
 from .._registry import part
-from ..data import AnyRows, Dataset, Rows
+from ..data import Dataset, Rows
 from ..differentiation import AbstractDifferentiator, Automatic, Settled, check_lengths
+from ..libraries import evaluate, parse
 from . import _limits as limits
-from ._loss import AbstractLoss, Segments
+from ._loss import AbstractRowLoss, AbstractSegmentLoss, Segments
 
 
 @part
 @final
 @dataclass(frozen=True)
-class VectorField(AbstractLoss):
+class VectorField(AbstractRowLoss):
     """1/N sum_i |y_i - f(x_i)|^2, with y the given derivatives or, without them, estimates.
 
     A state that changes by less than rounding over the longest run has derivative zero; that of a
@@ -39,9 +42,6 @@ class VectorField(AbstractLoss):
     """
 
     differentiation: AbstractDifferentiator = field(default_factory=Automatic)
-
-    def rule(self, data: Dataset) -> AbstractLoss:
-        return self
 
     def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
         if data.derivatives is not None:
@@ -71,26 +71,8 @@ class VectorField(AbstractLoss):
             clock=data.schema.clock_place,
         ).holding(data.given_rates)
 
-    def linear_rows(self, observed) -> AnyRows | None:
-        return observed
-
-    def segments(self, observed) -> Segments:
-        n, none = len(observed.targets), np.zeros((len(observed.targets), 0))
-        return Segments(
-            observed.variables[:, None], observed.targets[:, None], none, none.reshape(n, 0, 0)
-        )
-
-    def segment_rows(self, observed) -> np.ndarray:
-        return np.arange(len(observed.targets))
-
-    def errors(self, field, values, segments, scale):
-        return (((segments.targets - values) / scale) ** 2).sum((1, 2))
-
-    def targets(self, observed, field) -> np.ndarray:
-        return observed.targets
-
     def derivatives(self, data: Dataset, field) -> np.ndarray:
-        return self.targets(self.observe(data), field)
+        return self.observe(data).targets
 
 
 def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.ndarray, " n"]:
@@ -98,3 +80,73 @@ def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.nda
     longest = np.max(data.step_of_run() * (data.run_lengths - 1))
     change, size = (np.sqrt(np.vecdot(one.T, one.T)) for one in (slopes, data.states))
     return (change * longest <= limits.CONSTANT_STATE_CHANGE * size) & (longest > 0)
+
+
+@part
+@final
+@dataclass(frozen=True, init=False)
+class Informed(AbstractSegmentLoss):
+    """1/N sum_i |y_i - f(x_i)|^2 + weight/N sum_i |g(x_i) - f(x_i)|^2 with g the known equations.
+
+    `known` gives g as formulas by state, numbers included: {"omega": "-sin(theta) - 0.2*omega"}.
+    Equations that it does not name are not constrained.
+    """
+
+    known: tuple[tuple[str, str], ...]
+    weight: float
+    differentiation: AbstractDifferentiator
+
+    def __init__(
+        self,
+        known: Mapping[str, str] | Sequence[tuple[str, str]],
+        weight: float = 1.0,
+        differentiation: AbstractDifferentiator | None = None,
+    ):
+        if not isinstance(weight, int | float) or not 0 <= weight < np.inf:
+            raise InputError(f"Informed(weight=...) must be finite and at least 0; got {weight!r}.")
+        if isinstance(known, str) or not known:
+            raise InputError(
+                f"Informed needs the known equations by state, such as {{'x': 'v'}}; got {known!r}."
+            )
+        object.__setattr__(self, "known", tuple((k, v) for k, v in dict(known).items()))
+        object.__setattr__(self, "weight", float(weight))
+        object.__setattr__(self, "differentiation", differentiation or Automatic())
+
+    def observe(self, data: Dataset) -> Rows:
+        return VectorField(self.differentiation).observe(data)
+
+    def segments(self, observed) -> Segments:
+        """Targets are the derivatives, then g, then the weight of g, equation by equation."""
+        equations = observed.outputs
+        g, weight = np.zeros_like(observed.targets), np.zeros_like(observed.targets)
+        for name, formula in self.known:
+            if name not in equations:
+                raise InputError(
+                    f"The known equations name '{name}', which is no equation."
+                    f"{suggestion(name, equations)} The equations are {quoted(equations)}."
+                )
+            column = equations.index(name)
+            with np.errstate(all="ignore"):
+                g[:, column] = evaluate(
+                    parse(formula, observed.names), list(observed.variables.T), np
+                )
+            weight[:, column] = self.weight
+            if not np.isfinite(g).all():
+                raise InputError(
+                    f"The known equation '{formula}' of '{name}' is not finite on the data."
+                )
+        plain = VectorField(self.differentiation).segments(observed)
+        return replace(
+            plain, targets=np.concatenate([observed.targets, g, weight], axis=1)[:, None]
+        )
+
+    def segment_rows(self, observed) -> np.ndarray:
+        return np.arange(len(observed.targets))
+
+    def errors(self, field, values, segments, scale):
+        c = values.shape[2]
+        y, g, weight = (segments.targets[:, :, i * c : (i + 1) * c] for i in range(3))
+        return ((((y - values) / scale) ** 2) + weight * ((g - values) / scale) ** 2).sum((1, 2))
+
+    def targets(self, observed, field) -> np.ndarray:
+        return observed.targets

@@ -133,12 +133,6 @@ class Moments:
         kept = np.r_[features, n + np.flatnonzero(chosen), slice(targets.start, len(self.total))]
         return Moments(self.count, self.total[np.ix_(kept, kept)], n, int(np.count_nonzero(chosen)))
 
-    def without_basis(self) -> "Moments":
-        """The moments of features and targets alone."""
-        features, _, targets = self._parts
-        kept = np.r_[features, slice(targets.start, len(self.total))]
-        return Moments(self.count, self.total[np.ix_(kept, kept)], self.n_features, 0)
-
 
 def gather(
     features: Any,

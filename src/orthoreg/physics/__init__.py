@@ -1,7 +1,5 @@
 """What is known of a system beside its data: equations, constants, signs, relations, symmetries."""
 
-from ._atoms import atom_bounds as atom_bounds
-from ._atoms import null_space as null_space
 from ._basis import SymmetricBasis as SymmetricBasis
 from ._basis import basis_of as basis_of
 from ._basis import symmetric_basis as symmetric_basis
@@ -11,10 +9,12 @@ from ._bind import with_rates as with_rates
 from ._constants import Constant as Constant
 from ._constants import constant_functions as constant_functions
 from ._constants import constant_values as constant_values
-from ._group import Group as Group
 from ._implicit import MOST_COUPLED as MOST_COUPLED
 from ._implicit import Implicit as Implicit
+from ._knowledge import Group as Group
 from ._knowledge import Knowledge as Knowledge
+from ._knowledge import atom_bounds as atom_bounds
+from ._knowledge import null_space as null_space
 from ._physics import Physics as Physics
 from ._statement import parse_equation as parse_equation
 from ._symmetry import AbstractSymmetry as AbstractSymmetry
@@ -27,4 +27,3 @@ from ._text import parse_bound as parse_bound
 from ._text import parse_symmetry as parse_symmetry
 from ._text import physics_of as physics_of
 from ._text import read_fields as read_fields
-from ._text import read_physics as read_physics

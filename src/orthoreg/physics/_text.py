@@ -56,15 +56,10 @@ def parse_symmetry(text: str) -> AbstractSymmetry:
     return _KINDS[kind](*names)
 
 
-def read_physics(path: str | os.PathLike[str]) -> Physics:
+def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a TOML file says is known: the fields of `Physics` by name. Equations may be a list of
     texts, ["theta' = omega"], as may be bounds, ["omega': omega <= 0"], and symmetries, ["odd"].
     """
-    return physics_of(read_fields(path))
-
-
-def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The entries of such a file."""
     file = Path(path)
     try:
         with file.open("rb") as stream:

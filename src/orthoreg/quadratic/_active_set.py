@@ -102,7 +102,7 @@ def by_daqp(
     Q, r, E, lower, upper = Q * np.outer(unit, unit), r * unit, E * unit, low / unit, high / unit
     E, e = _independent(E, e)
     values, axes = np.linalg.eigh(Q)
-    if values[0] < _LEAST_CURVATURE:  # rounding
+    if values.min(initial=np.inf) < _LEAST_CURVATURE:  # rounding
         Q = (axes * np.maximum(values, _LEAST_CURVATURE)) @ axes.T
     H, h = 2 * Q, -2 * r
     if l1:

@@ -146,7 +146,7 @@ Andrews and Monahan (1992) limit it to this value, since beyond it a small error
 changes the variance without bound."""
 
 CURVED_REACH = 0.1
-"""Half of a 95 % interval as a share of the constant's size, from which on the likelihood is
+"""Half of a 95% interval as a share of the constant's size, from which on the likelihood is
 profiled. Below it, the profile of a constant in a fraction or an exponential differs from its
 quadratic approximation by less than a tenth of the half-width: terms of the next order are of this
 relative size."""
@@ -154,7 +154,7 @@ relative size."""
 CURVED_COST = 0.1
 """Relative difference between the rise of the likelihood at an end of the quadratic interval and
 the rise that a parabola has there, from which on the end is sought on the profile. It corresponds
-to 5 % of the half-width."""
+to 5% of the half-width."""
 
 PROFILE_ENDS = 8.0
 """Half-widths of the quadratic interval at which the search for the end of a profile stops."""
@@ -163,7 +163,7 @@ PROFILE_ENDS = 8.0
 STAGE_ROWS = 20_000
 """Rows of all segments of a stage but the last: enough for constants near those of all rows."""
 STAGE_ROWS_LAST = 100_000
-"""Rows of all segments of the last stage. The relative error of a variance is then 0.5 %."""
+"""Rows of all segments of the last stage. The relative error of a variance is then 0.5%."""
 STAGE_ROWS_WEIGHTS = 4_000
 """The same with the weights of a residual, whose derivatives are slow."""
 TOLERANCE_WEIGHTS = 0.1

@@ -18,7 +18,7 @@ def profiled(
     problem: Problem, stage: Stage, bounds: Float[np.ndarray, "2 P"], freedom: float
 ) -> Float[np.ndarray, "p 2"]:
     """For each coefficient and inner parameter that is free, the distance of both ends of its
-    95 % interval by the profile of the likelihood, in half-widths of the quadratic approximation.
+    95% interval by the profile of the likelihood, in half-widths of the quadratic approximation.
 
     With one constant held, the others and the starts are estimated again. An end is where the
     misfit has risen by q^2 / 2, q being Student's quantile. Only for constants whose intervals are

@@ -222,7 +222,7 @@ def _refused(field: HybridField, found: Comparison, stage: Stage) -> Refinement:
 
 
 def _percent(error: float) -> str:
-    return f"{100 * error:.2g} %"
+    return f"{100 * error:.2g}%"
 
 
 def matched_result(problem: Problem, stage: Stage, first: Stage, *, is_curved: bool) -> Refinement:

@@ -68,20 +68,18 @@ class Uncertainty:
         ends = self.interval()[len(self.places) :].tolist()
         return {name: (low, high) for name, (low, high) in zip(self.parameters, ends, strict=True)}
 
-    def interval_of(
-        self, function: Callable[[np.ndarray], float], level: float = LEVEL
-    ) -> tuple[float, float]:
+    def interval_of(self, function: Callable[[np.ndarray], float]) -> tuple[float, float]:
         """The interval of a monotonic function of the constants: its values at the two points of
         the confidence ellipsoid that the gradient leads to. Not a number where the function is
         not defined at such a point."""
         gradient = self.gradient(function)
         used = np.flatnonzero(gradient)
         if len(used) == 1:  # its interval, profile and bounds included
-            points = [self._moved(used, end) for end in self.interval(level)[used[0]]]
+            points = [self._moved(used, end) for end in self.interval()[used[0]]]
         else:
             toward = self.covariance @ gradient
             size = np.sqrt(max(float(gradient @ toward), 0.0))
-            step = self.quantile(level) * toward / (size if size > 0 else 1.0)
+            step = self.quantile() * toward / (size if size > 0 else 1.0)
             points = [np.clip(self.values + way * step, *self.bounds.T) for way in (-1.0, 1.0)]
         low, high = sorted(function(point) for point in points)
         return low, high

@@ -260,7 +260,6 @@ class Quality:
 class ProposalView:
     """A formula for what the library lacks: the equation as MathML and its evidence in words."""
 
-    number: int
     equation: str
     formula: str
     math: str
@@ -294,7 +293,6 @@ class RankedModel:
 
     equations: tuple[str, ...]
     gap: float
-    weight: float
     is_base: bool
     difference: str = ""
 

@@ -56,10 +56,10 @@ def equations_of(model: Any, summary: Summary) -> tuple[Equation, ...]:
     return tuple(result)
 
 
-def typeset(model: Any, precision: int = 4) -> list[MathEquation]:
+def typeset(model: Any) -> list[MathEquation]:
     """The equations of a model in pieces of MathML."""
     return math_equations(
-        model.field_, model.output_names_, precision, model.velocity_of_, model.knowledge().fixed
+        model.field_, model.output_names_, 4, model.velocity_of_, model.knowledge().fixed
     )
 
 

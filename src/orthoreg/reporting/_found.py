@@ -16,7 +16,7 @@ def proposals_of(found: "Explanation", model: Any) -> tuple[ProposalView, ...]:
     """The proposals with their evidence in words, and whether the model accepted them."""
     accepted = {(one["equation"], one["formula"]) for one in model.accepted_}
     result = []
-    for place, one in enumerate(found.proposals):
+    for one in found.proposals:
         constants = [
             f"{c.name} = {c.value:.5g}{', a simple number' if c.is_snapped else ''} "
             f"({interval(c.low, c.high)})"
@@ -30,8 +30,8 @@ def proposals_of(found: "Explanation", model: Any) -> tuple[ProposalView, ...]:
         others = [f"{other.formula} ({other.gap:+.1f} nats)" for other in one.alternatives]
         result.append(
             ProposalView(
-                place, f"{one.equation}'", one.formula, one.to_mathml(), one.gain, one.inside,
-                one.outside, one.probability, tuple(constants), tuple(changes), tuple(others),
+                f"{one.equation}'", one.formula, one.to_mathml(), one.gain, one.inside, one.outside,
+                one.probability, tuple(constants), tuple(changes), tuple(others),
                 (one.equation, one.formula) in accepted,
             )
         )  # fmt: skip
@@ -42,7 +42,7 @@ def ranking_of(found: "Discovery") -> tuple[RankedModel, ...]:
     """The models, best first."""
     return tuple(
         RankedModel(
-            tuple(one.to_mathml()), one.gap, one.weight, one.is_base,
+            tuple(one.to_mathml()), one.gap, one.is_base,
             "" if one.difference is None else str(one.difference),
         )
         for one in found.models

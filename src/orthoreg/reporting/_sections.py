@@ -64,7 +64,7 @@ def _equations(data: ReportData) -> str:
         )
     shares = [term.probability for one in data.equations for term in one.terms if term.probability]
     key = (
-        "Below each term: the 95 % interval of its coefficient, and the probability of the term."
+        "Below each term: the 95% interval of its coefficient, and the probability of the term."
         + f" {NOT_A_PROBABILITY}" * any("(" in share for share in shares)
         if shares
         else "No intervals are known for these terms."
@@ -233,7 +233,7 @@ def _residual(data: ReportData) -> str:
     switch = switches("residual-show", "Show", shows) if first.y else ""
     keys = [("point", "dot", "measured states")]
     if first.density:
-        keys.append(("density", "line", "50 % and 90 % of them lie within"))
+        keys.append(("density", "line", "50% and 90% of them lie within"))
     if first.distance is not None:
         keys.append(("edge", "dash", "edge of the training data"))
     return (
@@ -273,7 +273,7 @@ def _coefficients(data: ReportData) -> str:
     if not data.has_network:  # the intervals stand below the terms of the equations
         return f"<h2>Coefficients</h2>{_term_table(data)}{_correlations(data)}"
     known = any(low is not None for one in data.coefficients for low in one.low)
-    words = "with their 95 % intervals" if known else "without intervals, which are not known"
+    words = "with their 95% intervals" if known else "without intervals, which are not known"
     hollow = "; a hollow dot is a less probable term that the model does not use"
     left_out = any(not used for one in data.coefficients for used in one.used)
     pick = ""
@@ -316,7 +316,7 @@ def _term_table(data: ReportData) -> str:
             one.names, one.values, one.low, one.high, one.share, one.used, strict=True
         )
     ]
-    columns = ("equation", "term", "coefficient", "95 % interval", "probability")
+    columns = ("equation", "term", "coefficient", "95% interval", "probability")
     return table(columns, rows, words=2)
 
 
@@ -328,9 +328,9 @@ def _diagnostics(data: ReportData) -> str:
     pick = select("errors-equation", "Equation", names) if len(names) > 1 else ""
     bars = [
         ("forecast", "line", "autocorrelation"),
-        ("point", "dash", "95 % of white noise within"),
+        ("point", "dash", "95% of white noise within"),
     ]
-    keys = [("point", "dot", "error at a row"), ("network", "line", "mean of rows nearby, 95 %")]
+    keys = [("point", "dot", "error at a row"), ("network", "line", "mean of rows nearby, 95%")]
     return (
         "<h2>Residual diagnostics</h2><p>Errors of the derivatives. For a good model they look "
         f'like noise, over time and against every variable.</p><div class="controls">{pick}</div>'

@@ -187,7 +187,7 @@ def one_standard_error_choice(
     """The first of M supports that no other beats, and the standard errors against the best.
 
     `logs` are logarithms of errors on S splits. One support beats another if its mean is lower
-    by more than a standard error of their difference, and by more than 10 %.
+    by more than a standard error of their difference, and by more than 10%.
     """
     excess = logs[..., :, None, :] - logs[..., None, :, :]
     count = logs.shape[-1]

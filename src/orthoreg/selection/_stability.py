@@ -1,6 +1,7 @@
 """`StabilitySelection`: terms that the Lasso takes first on most halves of the data."""
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import final
 
@@ -30,7 +31,8 @@ from ._splits import Splits, as_mask, splits
 @final
 @dataclass(frozen=True, kw_only=True)
 class StabilitySelection(AbstractSelection):
-    """The terms that the Lasso takes first on most random halves of the data.
+    """The terms that the Lasso takes first on most random halves of the data. Deprecated: use
+    `Extrapolation()`, whose models are off by far less where they were not fitted.
 
     The first q of K terms count, q = sqrt((2 threshold - 1) K), which bounds the expected number
     of wrong terms by one (Meinshausen and Buehlmann). So at most q terms of an equation are
@@ -47,12 +49,9 @@ class StabilitySelection(AbstractSelection):
 
     Examples
     --------
-    >>> import numpy as np, orthoreg as og
-    >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
-    >>> selection = og.StabilitySelection()
-    >>> model = og.OrthoReg(og.Polynomial(2), og.Zero(), selection=selection)
-    >>> model.fit(x, x @ [[0.0, -1.0], [1.0, -0.1]]).support_.sum(axis=1).tolist()
-    [1, 2]
+    >>> import orthoreg as og
+    >>> og.Extrapolation()  # in place of og.StabilitySelection()
+    Extrapolation(inner=0.5, reach=2.0, caution=0.1, most_terms=12)
     """
 
     threshold: float = 0.9
@@ -60,6 +59,11 @@ class StabilitySelection(AbstractSelection):
     seed: int = 0
 
     def __post_init__(self):
+        warnings.warn(
+            "StabilitySelection() is deprecated: use selection=Extrapolation(), the default.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
         check_number("StabilitySelection(threshold=...)", self.threshold, 0.55, 1.0)
         check_whole("StabilitySelection(halves=...)", self.halves, 10)
         check_whole("StabilitySelection(seed=...)", self.seed, 0)

@@ -15,7 +15,7 @@ from ._result import SelectionResult
 @final
 @dataclass(frozen=True, eq=False)
 class TermEvidence:
-    """For each equation and term its probability, and the 95 % interval of its coefficient, not a
+    """For each equation and term its probability, and the 95% interval of its coefficient, not a
     number where none is known; `support` are the terms in use, `pairs` those that these
     confound. Probabilities come from the scores of term sets on trajectories, or else are the
     shares of resamples that choose the term."""

@@ -9,9 +9,9 @@ from ._inputs import Inputs as Inputs
 from ._inputs import Interpolation as Interpolation
 from ._inputs import SampledInput as SampledInput
 from ._inputs import sampled as sampled
+from ._integrate import Rollout as Rollout
+from ._integrate import Status as Status
 from ._integrate import integrate as integrate
-from ._rollout import Rollout as Rollout
-from ._rollout import Status as Status
 from ._routes import NumpyField as NumpyField
 from ._switching import AbstractSwitchedField as AbstractSwitchedField
 from ._switching import in_numpy as in_numpy

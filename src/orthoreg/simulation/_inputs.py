@@ -249,7 +249,7 @@ def visible_interpolation(
 
     Steps are visible where there are two values only; or where values are repeated for at least
     half of the rows, nearly every change stands alone between repeated values, and the usual
-    change is no smaller than 5 % of the range. `same_run` says which steps from row to row lie
+    change is no smaller than 5% of the range. `same_run` says which steps from row to row lie
     within a run.
     """
     change = np.diff(column)

@@ -1,15 +1,17 @@
-"""Vector field + starts + times + inputs -> states, for many starts at once."""
+"""Vector field + starts + times + inputs -> states, for many starts at once: a `Rollout`."""
 
+import enum
+from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from jaxtyping import Float
 
+from .._errors import SimulationError
 from .._progress import progress
 from ._inputs import Inputs
-from ._rollout import Rollout, Status
 from ._routes import Field, NumpyField, Task, by_jax, by_numpy
 from ._stepping import Grid, begin
 from ._switching import AbstractSwitchedField
@@ -18,7 +20,6 @@ from ._tsit5 import COMPLETED, DIVERGED, LEAST, RUNNING, STALLED, STUCK, Limits,
 COMPILATION = 1.4e8
 """What it costs to load JAX and to compile: about four seconds, in which NumPy computes so many
 values of functions (sines, tanh)."""
-
 _WIDE, _WIDEST = 2**17, 4096  # values of functions, and rollouts, that are computed side by side
 _BATCH = 256  # rollouts that are compiled side by side
 _MESSAGES = {
@@ -27,10 +28,63 @@ _MESSAGES = {
     STALLED: "The rollout ran out of steps at t = {time:.6g}",
     STUCK: "The rollout cannot go on at t = {time:.6g}: the field is undefined or jumps there",
 }
-_STATUS = {COMPLETED: Status.completed, DIVERGED: Status.diverged}
-
 # a cache, as is that of what JAX compiled: what compiling would have saved each owner so far
 _missed: "WeakKeyDictionary[Any, float]" = WeakKeyDictionary()
+
+
+@final
+class Status(enum.StrEnum):
+    """How a rollout ended."""
+
+    completed = "completed"
+    diverged = "diverged"
+    stalled = "stalled"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """A simulated trajectory, or a batch of them.
+
+    `x` is (T, n), or (B, T, n) for a batch; rows after the end of a failed rollout are NaN.
+    `status`, `stopped_at` (a time, None when completed), `stopped_state`, `message` and `left_at`
+    are single values, or lists for a batch. `left_at` is the first of the times at which the
+    state is outside the training data of a model with a gate; None if it never is. `message`
+    then begins with it.
+    """
+
+    times: np.ndarray
+    x: np.ndarray
+    status: Any
+    stopped_at: Any
+    stopped_state: Any
+    message: Any
+    left_at: Any = None
+
+    def runs(self) -> list["Rollout"]:
+        """The rollouts of a batch, one by one."""
+        times = np.broadcast_to(self.times, self.x.shape[:2])
+        left_at = [None] * len(self.x) if self.left_at is None else self.left_at
+        parts = (
+            times, self.x, self.status, self.stopped_at, self.stopped_state, self.message, left_at,
+        )  # fmt: skip
+        return [Rollout(*part) for part in zip(*parts, strict=True)]
+
+    @property
+    def completed(self) -> Any:
+        """Whether each rollout reached its last time."""
+        if isinstance(self.status, list):
+            return np.array([status is Status.completed for status in self.status])
+        return self.status is Status.completed
+
+    def raise_unless_completed(self) -> None:
+        """Raises the first failure as a `SimulationError`."""
+        for run in self.runs() if isinstance(self.status, list) else [self]:
+            if run.status is not Status.completed:
+                raise SimulationError(run.message)
+
+
+_STATUS = {COMPLETED: Status.completed, DIVERGED: Status.diverged}
 
 
 def integrate(

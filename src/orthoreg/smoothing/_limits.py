@@ -1,8 +1,8 @@
 """Decisive constants of this package, each with a unit and a reason.
 
 Those of outliers were set on sine waves, Lotka-Volterra, Duffing, Lorenz, spiking neurons,
-relaxation oscillators, and the 39 flows of `dysts_half` at 0, 1 and 5 % noise, with and without
-1 % of outliers of 5 to 20 standard deviations.
+relaxation oscillators, and the 39 flows of `dysts_half` at 0, 1 and 5% noise, with and without
+1% of outliers of 5 to 20 standard deviations.
 """
 
 FALSE_OUTLIERS = 0.01
@@ -22,7 +22,7 @@ OUTLIER_MIN_SIDE = 2
 OUTLIER_CONTRAST = 20.0
 """Least ratio of an outlier to the prediction errors of the rows next to it. A pulse with at least
 1.5 samples within its width at half height leaves more than 1/20 of its height in these rows. With
-10, relaxation oscillations have outliers, and single outliers found rise from 95 to 96 %."""
+10, relaxation oscillations have outliers, and single outliers found rise from 95 to 96%."""
 
 OUTLIER_DOMINANCE = 0.2
 """Share of the largest distance from the median nearby. Smaller distances are what a large outlier

@@ -1,10 +1,12 @@
-"""Least-squares polynomials on sliding windows of runs, for equal steps and for any.
+"""Least-squares polynomials on sliding windows of runs, for equal steps and for any: their values
+and slopes, the window and degree that samples prefer, and curves through noisy samples.
 
 Runs are stored one after the other: run r owns the rows `offsets[r]` to `offsets[r + 1]`.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -14,6 +16,21 @@ _WEAK = 1e-14
 _MOST_ROWS = 2000
 _EQUAL = 1e-9  # steps that differ by no more, relatively, are equal but for rounding
 _ALONE = 1 - 1e-6  # own weight of a row that the rest of its window says nothing about
+
+
+_WINDOWS = (5, 7, 9, 13, 19, 27, 41, 61, 91, 131, 191, 281)
+_DEGREES = (3, 5)
+_NEARLY_EQUAL = 1e-4  # relative. Motion within such differences of steps is rounding
+
+SHORTEST = 3
+"""The fewest points of a run that has a velocity."""
+
+_CANDIDATES = (
+    (5, 3), (7, 3), (9, 3), (13, 3), (19, 3), (27, 3), (41, 3), (61, 3),
+    (7, 5), (9, 5), (13, 5), (19, 5), (27, 5), (41, 5), (61, 5),
+)  # fmt: skip
+FEWEST_POINTS = _CANDIDATES[0][0]
+"""The fewest points of a run that a polynomial is chosen for."""
 
 
 def windows(
@@ -135,19 +152,6 @@ def weighted_sum(
     return result
 
 
-def equal_step_slopes(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
-    window: int,
-    degree: int,
-) -> Float[np.ndarray, "N n"]:
-    """The slope, at every row, of the polynomial fitted to its window of equal steps."""
-    weights = equal_step_weights(window, degree, derivative=1)
-    step = np.repeat(mean_steps(times, offsets), np.diff(offsets))
-    return weighted_sum(values, offsets, weights) / step[:, None]
-
-
 def local_weights(
     times: Float[np.ndarray, " N"],
     offsets: Int[np.ndarray, " bounds"],
@@ -168,7 +172,7 @@ def local_weights(
     return weights / scale**derivative, members
 
 
-def local_values(
+def sliding_fit(
     times: Float[np.ndarray, " N"],
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
@@ -176,9 +180,16 @@ def local_values(
     degree: int,
     *,
     derivative: int,
+    tolerance: float = _EQUAL,
 ) -> Float[np.ndarray, "N n"]:
-    """The value (0) or slope (1), at every row, of the polynomial fitted to its window on true
-    times."""
+    """The value (0) or slope (1), at every row, of the polynomial fitted to its window: by one set
+    of weights where all steps agree to the relative tolerance, else on true times."""
+    if have_equal_steps(times, offsets, tolerance).all():
+        weights = equal_step_weights(window, degree, derivative=derivative)
+        result = weighted_sum(values, offsets, weights)
+        if derivative:
+            result /= np.repeat(mean_steps(times, offsets), np.diff(offsets))[:, None] ** derivative
+        return result
     result = np.empty_like(values)
     for first in range(0, len(times), _BLOCK):
         rows = np.arange(first, min(first + _BLOCK, len(times)))
@@ -257,3 +268,146 @@ def left_out_errors(
     if (own > _ALONE).any():
         return np.full(values.shape[1], np.inf)
     return np.mean(((values[rows] - fitted) / (1 - own)[:, None]) ** 2, axis=0)
+
+
+def best_polynomial(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+) -> tuple[int, int] | None:
+    """Window and degree of the sliding polynomial that best predicts points left out.
+
+    Runs of fewer than `FEWEST_POINTS` points do not count. None where no other run is left, or
+    where samples come in such bursts that no polynomial can be fitted.
+    """
+    long = np.diff(offsets) >= FEWEST_POINTS
+    if not long.any():
+        return None
+    rows, bounds = _rows_of(offsets, long)
+    times, values = times[rows], values[rows]
+    shortest = int(np.diff(bounds).min())
+    fitting = [(window, degree) for window, degree in _CANDIDATES if window <= shortest]
+    varies = np.ptp(values, axis=0) > 0
+    spread = np.where(varies, values.std(axis=0), np.inf)
+    found = [left_out_errors(times, values, bounds, *choice) for choice in fitting]
+    errors = np.array(
+        [float(np.mean(one / spread**2)) if np.isfinite(one).all() else np.inf for one in found]
+    )
+    return fitting[int(np.argmin(errors))] if np.isfinite(errors).any() else None
+
+
+def velocities(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+    polynomial: tuple[int, int] | None,
+) -> Float[np.ndarray, "N n"]:
+    """The derivative of each column, row by row, from a sliding polynomial.
+
+    Runs of three or four points, and samples that no polynomial fits, get the parabola through
+    three neighbours; such runs do not bind the others. No run may have fewer than three points.
+    """
+    long = np.diff(offsets) >= FEWEST_POINTS
+    result = np.empty_like(values)
+    for chosen in (long, ~long):
+        if not chosen.any():
+            continue
+        rows, bounds = _rows_of(offsets, chosen)
+        t, x = times[rows], values[rows]
+        choice = polynomial if chosen is long else None
+        if choice is None:
+            result[rows] = parabola_slopes(t, x, bounds)
+        else:
+            result[rows] = sliding_fit(t, x, bounds, *choice, derivative=1)
+    return result
+
+
+def _rows_of(
+    offsets: Int[np.ndarray, " bounds"], runs: Bool[np.ndarray, " R"]
+) -> tuple[Bool[np.ndarray, " N"], Int[np.ndarray, " some"]]:
+    """The rows of these runs, as a mask, and where each begins among them."""
+    lengths = np.diff(offsets)
+    return np.repeat(runs, lengths), np.concatenate([[0], np.cumsum(lengths[runs])])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Smoother:
+    """A sliding polynomial for each column, and the standard deviation of the noise that it shows.
+
+    `window` is the number of rows that a column is smoothed over; one where it is not smoothed.
+    `degree` is that of the polynomials.
+    """
+
+    noise: Float[np.ndarray, " n"]
+    window: Int[np.ndarray, " n"]
+    degree: Int[np.ndarray, " n"]
+
+    @property
+    def leverage(self) -> Float[np.ndarray, " n"]:
+        """The weight h of a value in its own smoothed value, in the middle of a window. Smoothing
+        removes the share 1 - h of the noise variance."""
+        return np.array(
+            [
+                equal_step_weights(w, d, derivative=0)[w // 2, w // 2] if w > 1 else 0.0
+                for w, d in zip(self.window.tolist(), self.degree.tolist(), strict=True)
+            ]
+        )
+
+    def __call__(
+        self,
+        times: Float[np.ndarray, " N"],
+        values: Float[np.ndarray, "N n"],
+        offsets: Int[np.ndarray, " bounds"],
+    ) -> Float[np.ndarray, "N n"]:
+        """Return smoothed values. Runs shorter than a window are smoothed over all their rows."""
+        result = np.array(values)
+        for window, degree in set(zip(self.window.tolist(), self.degree.tolist(), strict=True)):
+            columns = np.flatnonzero((self.window == window) & (self.degree == degree))
+            if window > 1:
+                result[:, columns] = _smoothed(times, values[:, columns], offsets, window, degree)
+        return result
+
+
+def best_smoother(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+    columns: Bool[np.ndarray, " n"] | None = None,
+) -> Smoother:
+    """For each column, or only for `columns`, the polynomial that best predicts rows left out."""
+    chosen = np.arange(values.shape[1]) if columns is None else np.flatnonzero(columns)
+    noise = np.zeros(values.shape[1])
+    window, degree = np.ones((2, values.shape[1]), dtype=np.int64)
+    usual = int(np.median(np.diff(offsets)))
+    candidates = [(w, d) for d in _DEGREES for w in _WINDOWS if d + 1 < w <= max(usual, 5)]
+    values = values[:, chosen]
+    errors = np.stack([left_out_errors(times, values, offsets, w, d) for w, d in candidates])
+    if np.isfinite(errors).any():  # no polynomial can be fitted to samples in bursts
+        window[chosen], degree[chosen] = np.array(candidates)[errors.argmin(axis=0)].T
+        noise[chosen] = np.sqrt(errors.min(axis=0))
+    return Smoother(noise, window, degree)
+
+
+def _smoothed(
+    times: Float[np.ndarray, " N"],
+    values: Float[np.ndarray, "N n"],
+    offsets: Int[np.ndarray, " bounds"],
+    window: int,
+    degree: int,
+) -> Float[np.ndarray, "N n"]:
+    """What the polynomial fitted to each row's window says at that row."""
+    lengths = np.diff(offsets)
+    result = np.array(values)
+    long = lengths >= window
+    for chosen, width in ((long, window), *((lengths == n, n) for n in set(lengths[~long]))):
+        power = degree if width == window else min(_DEGREES[0], int(width) - 2)
+        if power < 1 or not chosen.any():
+            continue
+        mask = np.repeat(chosen, lengths)
+        bounds = np.concatenate([[0], np.cumsum(lengths[chosen])])
+        result[mask] = sliding_fit(
+            times[mask], values[mask], bounds, int(width), power, derivative=0,
+            tolerance=_NEARLY_EQUAL,
+        )  # fmt: skip
+    return result

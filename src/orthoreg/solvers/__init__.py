@@ -10,7 +10,7 @@ from ._equation import squared_error as squared_error
 from ._exact import Exact as Exact
 from ._exact import exact_path as exact_path
 from ._exact import fold_moments as fold_moments
-from ._given import hold as hold
+from ._holding import hold as hold
 from ._reduction import Reduction as Reduction
 from ._reduction import Spectrum as Spectrum
 from ._result import EquationFit as EquationFit

@@ -51,8 +51,8 @@ class Adam(AbstractSolver):
         segments of a step; None takes all of them, which the projection (`orthogonality=math.inf`)
         needs.
     unbiased
-        a batch squares its own estimate of the overlap, which is biased by its variance; this
-        multiplies two independent ones.
+        deprecated. A batch squares its own estimate of the overlap, which is biased by its
+        variance; this multiplies two independent ones.
     normalize
         measures features and targets in units of their root mean square, as `Exact` does.
     validation
@@ -112,6 +112,13 @@ class Adam(AbstractSolver):
         if self.unbiased and self.batch is None:
             raise InputError(
                 "Adam(unbiased=True) is about batches; the full batch has no bias. Give batch=..."
+            )
+        if self.unbiased:
+            warnings.warn(
+                "Adam(unbiased=True) is deprecated: use a larger batch, or batch=None, which has "
+                "no bias.",
+                DeprecationWarning,
+                stacklevel=3,
             )
 
     @step("Fitting coefficients and residual")

@@ -1,4 +1,6 @@
-"""What is known of a task, for a solver that goes by gradients."""
+"""What is known of a task: for a solver that goes by gradients, and equations that are given, with
+coefficients to the last digit and no residual.
+"""
 
 from dataclasses import replace
 
@@ -8,8 +10,11 @@ from jaxtyping import Float
 from .._errors import InputError
 from .._objective import Held
 from .._typing import Mask
+from ..physics import Knowledge
 from ..quadratic import Bounds, Equalities, QuadraticProblem
-from ._solver import Task
+from ._equation import objective
+from ._result import EquationFit
+from ._solver import Solution, Task
 from ._system import Sizes, conserving
 
 
@@ -94,3 +99,50 @@ def active_terms(held: Held, w: Float[np.ndarray, " K"], equation: int) -> tuple
     """The terms of an equation that one of two different bounds holds."""
     low, high = np.asarray(held.low)[:, equation], np.asarray(held.high)[:, equation]
     return tuple(np.flatnonzero(((w <= low) | (w >= high)) & (low < high)).tolist())
+
+
+def hold(solution: Solution, knowledge: Knowledge) -> Solution:
+    """The solution with the equations of which nothing is learned exactly as they are given, and
+    with coefficients that meet all constraints, which scaling rounds."""
+    given = knowledge.given_equations
+    coefficients = np.array(solution.coefficients)
+    for c, fit in enumerate(solution.result.equations):
+        for k in fit.active:
+            ends = (knowledge.low[c, k], knowledge.high[c, k])
+            coefficients[c, k] = min(ends, key=lambda end: abs(end - coefficients[c, k]))
+    solution = replace(solution, coefficients=knowledge.rounded(coefficients))
+    if not given:
+        return solution
+    result = solution.result
+    equations = list(result.equations)
+    objectives = None if result.objectives is None else list(result.objectives)
+    coefficients, correction, weights = (
+        np.array(values)
+        for values in (solution.coefficients, solution.correction, solution.weights)
+    )
+    for c in given:
+        unit = knowledge.low[c]
+        coefficients[c], correction[c], weights[:, c] = unit, 0.0, 0.0
+        equations[c] = EquationFit(
+            terms=np.flatnonzero(unit),
+            w=unit * result.feature_scale / result.target_scale[c],
+            v=np.zeros_like(equations[c].v),
+            p=np.zeros_like(unit),
+            sparsity=0.0,
+            ridge=np.inf,
+            duality_gap=0.0,
+            dependences=(),
+        )
+        if objectives is not None:
+            objectives[c] = objective(result.moments, c, equations[c], result.regularization)
+    return replace(
+        solution,
+        coefficients=coefficients,
+        correction=correction,
+        weights=weights,
+        result=replace(
+            result,
+            equations=tuple(equations),
+            objectives=None if objectives is None else tuple(objectives),
+        ),
+    )

@@ -95,7 +95,7 @@ class HeldOut:
     def as_good_as_best(
         self, errors: Float[np.ndarray, "choice fold"], equation: int
     ) -> Bool[np.ndarray, " choice"]:
-        """Which rows are within 5 % of the least mean, within a standard error of the difference,
+        """Which rows are within 5% of the least mean, within a standard error of the difference,
         within what the targets are known to be wrong by, or within 1e-10 of the target's square."""
         return self._good(errors, self.floor(equation))
 

@@ -127,7 +127,7 @@ def term_table(summary: Summary) -> Any:
             rows.append((equation, "", "", ""))
         names = (f"  {term}",) if apart else (equation if is_new else "", term)
         rows.append((*names, *_numbers(one)))
-    columns = ("coefficient", "95 % interval", "probability")
+    columns = ("coefficient", "95% interval", "probability")
     words = ("equation and term",) if apart else ("equation", "term")
     source = "score on trajectories" if summary.matched_terms else "bootstrap over runs"
     found = table(f"Terms (probability: {source})", (*words, *columns), rows, words=len(words))

@@ -42,7 +42,7 @@ class Advice:
 @final
 @dataclass(frozen=True)
 class TermRow:
-    """A term of an equation: its coefficient (zero where it was left out) and the 95 % interval.
+    """A term of an equation: its coefficient (zero where it was left out) and the 95% interval.
 
     `stability` is the share of resamples that choose the term, or the weight of the sets of terms
     that have it by their score on trajectories. It is the `probability` of the term if the

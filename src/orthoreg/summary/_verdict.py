@@ -66,7 +66,7 @@ def _trajectory_sentence(score: EquationScore) -> str:
 
 
 def _left(found: Sequence[EquationScore]) -> str:
-    """'its trajectories over 51 rows leave 1.0 % of the motion, and noise ...', of the worst."""
+    """'its trajectories over 51 rows leave 1.0% of the motion, and noise ...', of the worst."""
     worst = max(found, key=lambda one: (one.trajectory_error or 0) - (one.trajectory_noise or 0))
     error, noise = percent(worst.trajectory_error or 0.0), percent(worst.trajectory_noise or 0.0)
     name = f" of {_measured(worst)}" if len(found) > 1 else ""
@@ -81,7 +81,7 @@ def _left(found: Sequence[EquationScore]) -> str:
 
 
 def _alone_left(found: Sequence[EquationScore]) -> str:
-    """'; without the residual they leave 8 %', of those that have one."""
+    """'; without the residual they leave 8%', of those that have one."""
     helped = [one for one in found if one.trajectory_alone is not None]
     if not helped:
         return ""
@@ -217,7 +217,7 @@ def _forecast_words(scores: Scores, joint: str) -> str:
 
 
 def _errors(found: Sequence[EquationScore], where: str) -> str:
-    """ "theta' (error 98 % on held-out rows) and omega' (35 %)", worst first."""
+    """ "theta' (error 98% on held-out rows) and omega' (35%)", worst first."""
     worst = sorted(found, key=judged_error, reverse=True)
     parts = [f"{one.equation}' ({percent(judged_error(one))})" for one in worst]
     parts[0] = f"{worst[0].equation}' (error {percent(judged_error(worst[0]))} {where})"
@@ -230,7 +230,7 @@ def _who(found: Sequence[EquationScore]) -> str:
 
 
 def _alone(found: Sequence[EquationScore]) -> str:
-    """'; the equations alone leave 8 %', of those that have a residual."""
+    """'; the equations alone leave 8%', of those that have a residual."""
     helped = [one for one in found if one.has_residual and one.equation_error is not None]
     if not helped:
         return ""

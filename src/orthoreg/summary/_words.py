@@ -13,10 +13,10 @@ NOT_A_PROBABILITY = (
 
 
 def percent(share: float) -> str:
-    """'12 %', '0.3 %'; two digits at most, as no more is meant.
+    """'12%', '0.3%'; two digits at most, as no more is meant.
 
     >>> percent(0.123), percent(-2.3), percent(-1e-9), percent(float("nan"))
-    ('12 %', '-230 %', 'less than 0.01 %', 'not known')
+    ('12%', '-230%', 'less than 0.01%', 'not known')
     """
     value = 100 * share
     if math.isnan(value):
@@ -26,19 +26,19 @@ def percent(share: float) -> str:
     if value <= -_LEAST_PERCENT:
         return f"-{percent(-share)}"
     if value < _LEAST_PERCENT:
-        return f"less than {_LEAST_PERCENT} %"
+        return f"less than {_LEAST_PERCENT}%"
     if value >= 1000:
-        return f"{value:.1e} %"
-    return f"{value:.0f} %" if value >= 9.95 else f"{value:.2g} %"
+        return f"{value:.1e}%"
+    return f"{value:.0f}%" if value >= 9.95 else f"{value:.2g}%"
 
 
 def whole_percent(share: float) -> str:
     """A share without decimals, as tables show it.
 
     >>> whole_percent(0.514), whole_percent(-0.001), whole_percent(float("nan"))
-    ('51 %', '0 %', '-')
+    ('51%', '0%', '-')
     """
-    return f"{round(100 * share):d} %" if math.isfinite(share) else "-"
+    return f"{round(100 * share):d}%" if math.isfinite(share) else "-"
 
 
 def interval(low: float, high: float) -> str:
@@ -61,9 +61,9 @@ def interval(low: float, high: float) -> str:
     return f"{low:#.{digits}g} to {high:#.{digits}g}"
 
 
-def rates(names: Sequence[str], most: int = 4) -> str:
+def rates(names: Sequence[str]) -> str:
     """ "theta' and omega'": the derivatives of these states."""
-    return listed([f"{name}'" for name in names], most)
+    return listed([f"{name}'" for name in names])
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:

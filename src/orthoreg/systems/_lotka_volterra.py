@@ -24,7 +24,7 @@ class LotkaVolterra(AbstractSystem):
     States are animals divided by `scale`, and the epsilon terms act on them. The scale is a
     tenth of the largest training state. It changes the very runs it is taken from, so it was
     fixed once for all seeds, and once without the epsilon terms: the largest of 1000 training
-    runs is 10 to within 3 %.
+    runs is 10 to within 3%.
     """
 
     alpha: Parameter = 1.2

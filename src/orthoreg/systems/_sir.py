@@ -29,7 +29,7 @@ class SIR(AbstractSystem):
     States are people divided by `scale`, and the e terms act on them. The scale is a tenth of
     the largest training state. It changes the very runs it is taken from, so it was fixed
     once for all seeds, and once without the e terms: the largest of 1000 training runs is 10
-    to within 1 %.
+    to within 1%.
     """
 
     beta: Parameter = 2.0

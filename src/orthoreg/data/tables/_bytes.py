@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, final
 
 from ..._errors import DataError, missing_extra, quoted
-from .._notes import Note
+from .._schema import Note
 
 _PACKED = {
     b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd",

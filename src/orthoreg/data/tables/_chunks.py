@@ -14,13 +14,12 @@ from ..._places import File, name_of, opened
 from .._checks import check_moving
 from .._chunked import ChunkedDataset, chunk_edges
 from .._dataset import Dataset
-from .._notes import Note
+from .._schema import Note
 from .._sources import of_partitions
 from .._velocities import preferred_slopes, second_order
 from . import _columnar
-from ._choice import Choice
+from ._choice import Choice, Format
 from ._columnar import from_arrow
-from ._format import Format
 from ._runs import Measured, dataset_of, measured
 from ._source import measured_source
 

@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float
 
 from ..._errors import DataError
-from .._notes import Note
-from ._format import TIME_UNITS, Format
+from .._schema import Note
+from ._choice import TIME_UNITS, Format
 from ._table import Table, text_of
 
 _ISO = re.compile(

@@ -1,23 +1,25 @@
-"""Text tables, read row by row with care: what cannot be read is named by its line."""
+"""Text tables, read row by row with care: what cannot be read is named by its line. Columns of
+numbers written as CSV.
+"""
 
 import csv
 import io
 import itertools
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from ..._errors import DataError
-from .._notes import Note
+from ..._files import atomic_write
+from .._schema import Note
 from ._bytes import encoding_of, packing, unpacked
-from ._choice import Choice
+from ._choice import Choice, Format
 from ._clock import exact_clock
 from ._dialect import Dialect, find_dialect, is_comment, split
 from ._fast import LARGE, read_fast
-from ._format import Format
-from ._numbers import plain_numbers
-from ._table import Table
+from ._table import Table, plain_numbers
 
 _CHUNK = 50_000  # rows that are text in memory at a time
 _OPENING = 200  # lines that tell how a table is written
@@ -191,3 +193,15 @@ def _as_text(part: np.ndarray) -> np.ndarray:
     else:
         cells = [str(cell) for cell in part.tolist()]
     return np.array(cells, dtype=object)
+
+
+def write_table(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray]) -> None:
+    """Writes columns of numbers as CSV; the file appears whole or not at all."""
+    arrays = [np.asarray(column) for column in columns.values()]
+    with atomic_write(path) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(array.tolist() for array in arrays), strict=True))
+        text.flush()
+        text.detach()

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from ..._errors import DataError
-from .._notes import Note
-from ._choice import Choice
+from .._schema import Note
+from ._choice import Choice, Format
 from ._clock import as_clock
-from ._format import Format
-from ._numbers import is_number
+from ._table import is_number
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 COMMENTS = ("#", "%", "//", "!")

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from ..._errors import DataError, missing_extra, quoted, suggestion
-from .._notes import Note
-from ._choice import Choice
+from .._schema import Note
+from ._choice import Choice, Format
 from ._csv import collect
 from ._dialect import Dialect
-from ._format import Format
 from ._table import Table
 
 SUFFIXES = (".xlsx", ".xlsm")

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from ._bytes import unpacked
-from ._choice import Choice
+from ._choice import MARKS, Choice, Format
 from ._clock import exact_clock
 from ._dialect import Dialect, is_comment
-from ._format import MARKS, Format
 
 LARGE = 2 << 20  # bytes from which loading Arrow is worth its time
 _BLOCK = 4 << 20  # bytes of text in memory at a time, for each of a few blocks

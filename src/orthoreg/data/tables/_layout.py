@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..._errors import DataError, quoted, suggestion
-from .._notes import Note
-from ._choice import Choice, name_and_unit
-from ._format import Format
+from .._schema import Note
+from ._choice import Choice, Format, name_and_unit
 from ._table import Table, text_of
 
 RUN = "\0run"

@@ -9,10 +9,9 @@ from ..._errors import DataError
 from ..._places import arrow_files, existing, files_of, folder_of, name_of, size_of
 from .._chunked import CHUNK
 from .._sources import is_dask
-from ._choice import Choice
+from ._choice import GAP, Choice, Format
 from ._chunks import read_chunks, read_dask
-from ._format import GAP, Format
-from ._frames import SOURCE, is_frame
+from ._columnar import SOURCE, is_frame
 from ._runs import dataset_of
 from ._source import PACKED_SUFFIXES, measured_source
 

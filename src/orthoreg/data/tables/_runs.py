@@ -10,15 +10,12 @@ from jaxtyping import Float, Int
 
 from ..._errors import DataError
 from .._dataset import Dataset
-from .._notes import Note
-from ._choice import Choice
+from .._schema import Note
+from ._choice import TIME_UNITS, Choice, Format, time_unit_in
 from ._clock import times_of
-from ._fill import bridge, fill
-from ._format import TIME_UNITS, Format, time_unit_in
 from ._layout import RUN, clean_pattern
-from ._numbers import numbers_of
-from ._repair import Runs, mend, warn_of_gaps
-from ._table import Table, text_of
+from ._repair import Runs, bridge, fill, mend, warn_of_gaps
+from ._table import Table, numbers_of, text_of
 
 _DECIMAL = re.compile(r"(.*/)?([+-]?\d+)(?:\.(\d*))?")  # of a run, behind the name of its file
 

@@ -7,12 +7,10 @@ from ..._errors import DataError
 from ..._places import local
 from . import _columnar, _excel
 from ._bytes import packing
-from ._choice import Choice
-from ._columnar import read_columnar
+from ._choice import Choice, Format
+from ._columnar import is_frame, read_columnar, read_frame
 from ._csv import read_csv
 from ._excel import read_excel
-from ._format import Format
-from ._frames import is_frame, read_frame
 from ._layout import from_long, from_side_by_side
 from ._runs import Measured, measured
 from ._table import Table

@@ -52,7 +52,7 @@ def second_order(
     return Advice(
         "second-order",
         f"{rates(states)} {'is' if one else 'are'} no function of the columns given, "
-        f"but columns and rates together explain {explained:.0f} % of the second derivative of "
+        f"but columns and rates together explain {explained:.0f}% of the second derivative of "
         f"{listed(states)}: in these columns the system is of second order. Give {listed(states)} "
         f"as {'a position, whose velocity' if one else 'positions, whose velocities'} need not be "
         f"measured: --positions {','.join(states)} on the command line, Dataset.from_positions or "

@@ -1,4 +1,6 @@
-"""A fitted field, and what resamples say about its terms, as JSON and arrays."""
+"""A fitted field with what resamples say about its terms, the paths of a selection, and what a
+refinement found, as JSON and arrays.
+"""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -12,8 +14,14 @@ from .._gate import Gate, Region
 from .._registry import registered
 from ..augmentations import AbstractBasis
 from ..libraries import FeatureMap, parse, rename, to_text
-from ..selection import ConfoundedPair, TermEvidence
+from ..refinement import Refinement, Uncertainty
+from ..selection import ConfoundedPair, EquationPath, SelectionResult, TermEvidence
 from ._recipes import decode, encode
+
+_NUMBERS = ("n_terms", "inner", "outer", "standard_error")
+_PLAIN = (
+    "kept", "status", "is_sandwich", "error_before", "error_after", "segment_rows", "rows_used",
+)  # fmt: skip
 
 
 def field_parts(field: HybridField) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -170,3 +178,120 @@ def check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
             f"The model file is inconsistent: '{name}' must hold finite numbers of shape {shape}; "
             f"it has shape {array.shape} and type {array.dtype}."
         )
+
+
+def path_parts(selected: SelectionResult | None) -> dict[str, Any] | None:
+    """The paths as plain data; what the terms were chosen from is not kept."""
+    if selected is None or not selected.paths:
+        return None
+    paths = [
+        {name: encode(getattr(path, name).tolist()) for name in _NUMBERS}
+        | {
+            "supports": [np.flatnonzero(row).tolist() for row in path.supports],
+            "chosen": int(path.chosen),
+        }
+        for path in selected.paths
+    ]
+    return {"paths": paths, "left_out": list(selected.left_out)}
+
+
+def paths_from_parts(
+    entries: Mapping[str, Any] | None, shape: tuple[int, ...]
+) -> SelectionResult | None:
+    """The selection that `path_parts` described, for coefficients of this shape."""
+    if entries is None:
+        return None
+    paths = [_path(one, shape[1]) for one in entries["paths"]]
+    if len(paths) != shape[0]:
+        raise ModelFileError("The model file is inconsistent: a path of terms is missing.")
+    support = np.stack([path.support for path in paths])
+    return SelectionResult(support, tuple(paths), left_out=tuple(map(str, entries["left_out"])))
+
+
+def _path(entries: Mapping[str, Any], n_terms: int) -> EquationPath:
+    numbers = {name: np.array(decode(entries[name]), dtype=float) for name in _NUMBERS}
+    supports = _supports(entries["supports"], n_terms)
+    chosen = int(entries["chosen"])
+    sizes = {len(supports), *(len(values) for values in numbers.values())}
+    if len(sizes) != 1 or not 0 <= chosen < len(supports):
+        raise ModelFileError("The model file is inconsistent: a path of terms does not fit.")
+    none = np.zeros((0, n_terms), dtype=bool)
+    counts = numbers.pop("n_terms").astype(np.int64)
+    return EquationPath(counts, supports, **numbers, chosen=chosen, contenders=none)
+
+
+def _supports(rows: Sequence[Sequence[int]], n_terms: int) -> np.ndarray:
+    result = np.zeros((len(rows), n_terms), dtype=bool)
+    for place, row in enumerate(rows):
+        if not all(isinstance(k, int) and 0 <= k < n_terms for k in row):
+            raise ModelFileError(
+                "The model file is inconsistent: a path names a term that is none."
+            )
+        result[place, list(row)] = True
+    return result
+
+
+def refinement_parts(
+    found: Refinement | None,
+) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
+    """A refinement as manifest entries and arrays; its field is the model's."""
+    if found is None:
+        return None, {}
+    entries = {name: encode(getattr(found, name)) for name in _PLAIN}
+    entries["noise"] = None if found.noise is None else encode(found.noise.tolist())
+    about, arrays = uncertainty_parts(found.uncertainty, "refinement")
+    return entries | (about or {"places": [], "parameters": []}), arrays
+
+
+def refinement_from_parts(
+    entries: Mapping[str, Any] | None, arrays: Mapping[str, np.ndarray], field: HybridField
+) -> Refinement | None:
+    """The refinement that `refinement_parts` described, of this field."""
+    if entries is None:
+        return None
+    plain = {name: decode(entries[name]) for name in _PLAIN}
+    noise = None if entries["noise"] is None else np.array(decode(entries["noise"]), dtype=float)
+    uncertainty = uncertainty_from_parts(entries, arrays, field, "refinement")
+    return Refinement(field, uncertainty=uncertainty, noise=noise, **plain)
+
+
+def uncertainty_parts(
+    found: Uncertainty | None, prefix: str
+) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
+    """The joint covariance of estimated constants as manifest entries and arrays."""
+    if found is None:
+        return None, {}
+    names = ("places", "parameters", "degrees_of_freedom")
+    entries = {name: encode(getattr(found, name)) for name in names}
+    entries["bounds"] = encode(found.bounds.tolist())  # which may be infinite
+    return entries, {
+        f"{prefix}.{name}": getattr(found, name) for name in ("values", "covariance", "stretch")
+    }
+
+
+def uncertainty_from_parts(
+    entries: Mapping[str, Any] | None,
+    arrays: Mapping[str, np.ndarray],
+    field: HybridField,
+    prefix: str,
+) -> Uncertainty | None:
+    """What `uncertainty_parts` described, of the constants of this field."""
+    if entries is None or f"{prefix}.covariance" not in arrays:
+        return None
+    places = tuple((int(equation), int(term)) for equation, term in entries["places"])
+    rows, columns = np.shape(field.coefficients)
+    if any(not (0 <= c < rows and 0 <= k < columns) for c, k in places):
+        raise ModelFileError(
+            "The model file is inconsistent: an estimated coefficient is not in use."
+        )
+    parameters = tuple(map(str, decode(entries["parameters"])))
+    size = len(places) + len(parameters)
+    free, even = np.tile([-np.inf, np.inf], (size, 1)), np.ones((size, 2))  # of older files
+    bounds = np.array(decode(entries.get("bounds", free.tolist())), dtype=float).reshape(size, 2)
+    values, covariance = arrays[f"{prefix}.values"], arrays[f"{prefix}.covariance"]
+    stretch = arrays.get(f"{prefix}.stretch", even)
+    check_array(f"{prefix}.values", values, (size,))
+    check_array(f"{prefix}.covariance", covariance, (size, size))
+    check_array(f"{prefix}.stretch", stretch, (size, 2))
+    freedom = float(decode(entries["degrees_of_freedom"]))
+    return Uncertainty(places, parameters, values, covariance, freedom, bounds, stretch)
