@@ -81,14 +81,13 @@ def test_a_smooth_input_beside_a_held_one_stays_smooth(held_runs):
     draw, runs = np.random.default_rng(5), []
     for seed in range(3):
         (_, held), x, states = held_runs[seed], draw.uniform(-1, 1, 2), []
-        slow = lambda t: np.sin(1.7 * t)  # noqa: E731
         for k, time in enumerate(TIMES):
             states.append(x)
             x = solve_ivp(
-                lambda t, y, u=held[k, 0]: oscillator(y, u + 2 * slow(t)), (time, time + STEP), x,
-                rtol=1e-9,
+                lambda t, y, u=held[k, 0]: oscillator(y, u + 2 * np.sin(1.7 * t)),
+                (time, time + STEP), x, rtol=1e-9,
             ).y[:, -1]  # fmt: skip
-        runs.append((np.array(states), np.column_stack([held, slow(TIMES)])))
+        runs.append((np.array(states), np.column_stack([held, np.sin(1.7 * TIMES)])))
     data = og.Dataset.from_arrays(
         [x for x, _ in runs], TIMES, [u for _, u in runs], names=["x", "v"], input_names=["u", "d"]
     )

@@ -55,10 +55,11 @@ class Fit:
 
     Of rows: the function, what can be proved of it, how its terms were chosen, how training went,
     the least and largest value of each variable, what refining its constants on trajectories gave,
-    how well rows determine the constants where trajectories do not, how probable trajectories
-    make each term, and how inputs run between samples, where trajectories decided. Of data with names: these, what is known of the coefficients with the bounds of
-    inner parameters, the noisy runs that intervals ask, and the proposals that were accepted. Of a
-    model file: the evidence about the terms, whose moments it does not hold.
+    how well rows determine the constants where trajectories do not, how probable trajectories make
+    each term, and how inputs run between samples, where trajectories decided. Of data with names:
+    these, what is known of the coefficients with the bounds of inner parameters, the noisy runs
+    that intervals ask, and the proposals that were accepted. Of a model file: the evidence about
+    the terms, whose moments it does not hold.
     """
 
     field: HybridField

@@ -55,13 +55,12 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
         if matched is not None and matched.leaves_white_noise:
             result = bare
     if result is None:
-        result = None if bare is not None else fit(recipe, rows)
-        if matched is None or not matched.leaves_white_noise:
-            held = _held(recipe, bare or result, runs, known)
-            if held:
-                kinds = {**runs.interpolation, **dict.fromkeys(held, str(Interpolation.hold))}
-                return fit_runs(recipe, rows, replace(runs, interpolation=kinds))
-        result = result or fit(recipe, rows)
+        tried = fit(recipe, rows) if bare is None else bare
+        held = _held(recipe, tried, runs, known)
+        if held:
+            kinds = {**runs.interpolation, **dict.fromkeys(held, str(Interpolation.hold))}
+            return fit_runs(recipe, rows, replace(runs, interpolation=kinds))
+        result = tried if bare is None else fit(recipe, rows)
         noisy = weak and runs.data.plan.is_noisy
         if np.any(np.asarray(result.field.weights)) and not residual_forecasts(
             recipe, result.field, runs, noisy

@@ -109,10 +109,8 @@ def refine(
 def _start(data: Dataset, matched: Match | None) -> dict[str, Any]:
     """The first segments, and states near which they begin: those of a match that left noise.
     Another one has trajectories of wrong constants, which lead back to these: refinement then
-    begins with short segments of the smoothed data."""
-    if matched is not None and not matched.leaves_noise:
-        return {"states": data.plan.smoothed}
-    if matched is None or len(matched.states) != data.n_samples:
+    begins with short segments of the measured states."""
+    if matched is None or not matched.leaves_noise or len(matched.states) != data.n_samples:
         return {}
     return {"effort": FULL._replace(first=matched.length), "states": matched.states}
 
