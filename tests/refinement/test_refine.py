@@ -252,3 +252,28 @@ def test_a_match_that_ends_on_its_way_has_no_intervals(noisy_lv, monkeypatch):
     result = refine(field_of(LV_TERMS, ["x", "y"], 1.04 * LV_TRUE), noisy_lv)
     assert result.kept and result.uncertainty is None and result.interval() is None
     assert "without reaching a minimum" in result.status
+
+
+@pytest.mark.parametrize("seed", [1, 4])
+def test_a_match_that_ended_in_a_wrong_minimum_is_not_where_refinement_begins(seed):
+    """Ignition has local minima, in which the search for terms of a fit may end."""
+
+    def reactor(_, x):
+        rate = 7.2e10 * np.exp(-8750 / x[1]) * x[0]
+        return [1 - x[0] - rate, 350 - x[1] + 209.2 * rate - 2.09 * (x[1] - 310)]
+
+    t, draw = np.arange(0, 12, 0.02), np.random.default_rng(seed)
+    starts = ([0.4, 345.0], [0.7, 330.0], [0.9, 355.0], [0.5, 350.0])
+    exact = [
+        solve_ivp(reactor, (0, 12), x0, "LSODA", t, rtol=1e-10, atol=1e-12).y.T for x0 in starts
+    ]
+    runs = [x + 0.005 * x.std(axis=0) * draw.standard_normal(x.shape) for x in exact]
+    physics = og.Physics(
+        equations={
+            "c": "1 - c - k*exp(-8750/T)*c",
+            "T": "350 - T + h*exp(-8750/T)*c - w*(T - 310)",
+        }
+    )
+    model = og.OrthoReg(physics=physics).fit(Dataset.from_arrays(runs, t, names=["c", "T"]))
+    assert model.refinement_.kept
+    assert_allclose(model.parameters_["w"], 2.09, rtol=0.01)

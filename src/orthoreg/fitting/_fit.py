@@ -55,10 +55,11 @@ class Fit:
 
     Of rows: the function, what can be proved of it, how its terms were chosen, how training went,
     the least and largest value of each variable, what refining its constants on trajectories gave,
-    how well rows determine the constants where trajectories do not, and how probable trajectories
-    make each term. Of data with names: these, what is known of the coefficients with the bounds of
-    inner parameters, the noisy runs that intervals ask, and the proposals that were accepted. Of a
-    model file: the evidence about the terms, whose moments it does not hold.
+    how well rows determine the constants where trajectories do not, how probable trajectories make
+    each term, and how inputs run between samples, where trajectories decided. Of data with names:
+    these, what is known of the coefficients with the bounds of inner parameters, the noisy runs
+    that intervals ask, and the proposals that were accepted. Of a model file: the evidence about
+    the terms, whose moments it does not hold.
     """
 
     field: HybridField
@@ -69,6 +70,7 @@ class Fit:
     refinement: Refinement | None = None
     uncertainty: Uncertainty | None = None
     inclusion: Float[np.ndarray, "c K"] | None = None
+    interpolation: Mapping[str, str] | None = None
     columns: Columns | None = None
     knowledge: Knowledge | None = None
     bounds: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
@@ -86,6 +88,8 @@ class Fit:
         """The fit of rows as one of data with names. `runs` are those of a fit that did not follow
         them; they are kept where intervals will ask them."""
         keeps = runs is not None and _keeps_runs(self, runs)
+        if self.interpolation is not None:
+            columns = replace(columns, interpolation=self.interpolation)
         return replace(
             self, columns=columns, knowledge=knowledge, bounds=bounds, runs=runs if keeps else None
         )

@@ -19,8 +19,10 @@ from ..refinement import (
     Match,
     choose_structure,
     forecast_error,
+    held_inputs,
     refine,
 )
+from ..simulation import Interpolation
 from . import _limits as limits
 from ._adapt import describe
 from ._fit import Fit, Runs
@@ -34,14 +36,17 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
     Of noisy or sparse data the terms and constants are those whose trajectories follow the runs; a
     residual is fitted only if the equations alone leave more than noise. It is dropped where it
     makes held-out forecasts worse. Constants of equations with a mass matrix are matched as well:
-    weak effects such as friction drown in derivatives.
+    weak effects such as friction drown in derivatives. Where the equations leave more than noise
+    and follow the runs better with held inputs, the fit is repeated with these.
     """
     weak = rows.windows is not None
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
     matched: Match | None = None
     result: Fit | None = None
     jumps = ()
-    if (weak or is_coarse(runs.data)) and not known.systems:
+    bare: Fit | None = None
+    stepped = Interpolation.hold in runs.interpolation.values()
+    if (weak or stepped or is_coarse(runs.data)) and not known.systems:
         bare = fit(replace(recipe, augmentation=Zero()), rows)
         # the search compares linearized trajectories, which see no jumps: rows choose the terms
         jumps = switching_terms(bare.field)
@@ -50,12 +55,18 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
         if matched is not None and matched.leaves_white_noise:
             result = bare
     if result is None:
-        result = fit(recipe, rows)
+        tried = fit(recipe, rows) if bare is None else bare
+        held = _held(recipe, tried, runs, known)
+        if held:
+            kinds = {**runs.interpolation, **dict.fromkeys(held, str(Interpolation.hold))}
+            return fit_runs(recipe, rows, replace(runs, interpolation=kinds))
+        result = tried if bare is None else fit(recipe, rows)
         noisy = weak and runs.data.plan.is_noisy
         if np.any(np.asarray(result.field.weights)) and not residual_forecasts(
             recipe, result.field, runs, noisy
         ):
             result = _with_field(recipe, result, result.field.without_residual(), rows)
+    result = replace(result, interpolation=runs.interpolation)
     return _refined(recipe, result, rows, runs, known, matched, bool(jumps))
 
 
@@ -124,6 +135,21 @@ def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match |
     all_given = len({*known.complete, *runs.data.given_rates}) == len(alone.features.mask)
     matched = all_given or found.misfit < limits.MAX_MISFIT_MATCHED
     return replace(found, field=alone, inclusion=None) if matched else None
+
+
+def _held(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> tuple[str, ...]:
+    """The inputs with which the equations of the fit follow the runs better if they are held;
+    equations whose terms jump, and those with several derivatives, are not compared."""
+    alone = fit.field.without_residual()
+    if known.systems or switching_terms(alone):
+        return ()
+    return held_inputs(
+        alone,
+        runs.data,
+        runs.interpolation,
+        bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
+        knowledge=known,
+    )
 
 
 def candidate_terms(fit: Fit) -> Mask:

@@ -19,6 +19,7 @@ from ._result import Refinement as Refinement
 from ._stages import FULL as FULL
 from ._starts import starting_states as starting_states
 from ._structure import choose_structure as choose_structure
+from ._structure import held_inputs as held_inputs
 from ._uncertainty import Correlation as Correlation
 from ._uncertainty import Uncertainty as Uncertainty
 from ._variants import forecast_variants as forecast_variants

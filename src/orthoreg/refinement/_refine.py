@@ -55,7 +55,7 @@ def refine(
     of refined weights opens further where they forecast runs beyond the others better than it. What
     `knowledge` gives stays as well, and relations and bounds hold. A misfit of the size of `noise`,
     the standard deviations of the states' noise, is no reason to end with shorter segments. A field
-    that was `matched` to these runs is refined from the segments on which that ended.
+    that was `matched` to these runs within noise is refined from the segments on which that ended.
     """
     fixed = [data.state_names.index(name) for name in data.velocity_of]
     constants = Constants.of(field, fixed, residual=residual, knowledge=knowledge)
@@ -107,8 +107,10 @@ def refine(
 
 
 def _start(data: Dataset, matched: Match | None) -> dict[str, Any]:
-    """The first segments, and states near which they begin."""
-    if matched is None or len(matched.states) != data.n_samples:
+    """The first segments, and states near which they begin: those of a match that left noise.
+    Another one has trajectories of wrong constants, which lead back to these: refinement then
+    begins with short segments of the measured states."""
+    if matched is None or not matched.leaves_noise or len(matched.states) != data.n_samples:
         return {}
     return {"effort": FULL._replace(first=matched.length), "states": matched.states}
 

@@ -62,6 +62,45 @@ def choose_structure(
     return best
 
 
+def held_inputs(
+    field: HybridField,
+    data: Dataset,
+    interpolation: Mapping[str, str],
+    *,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    knowledge: Knowledge | None = None,
+) -> tuple[str, ...]:
+    """Return the inputs that the data show to be held from row to row, though other values follow
+    in each: one after the other, those with which trajectories of the same equations score better
+    by more than `HELD`. None where the equations leave noise as the inputs are read.
+
+    All readings are matched to segments of the same length, the shortest on which the misfit
+    exceeds the noise.
+    """
+    known = knowledge or Knowledge.none(field.features.mask.shape)
+    some = data.at_most(limits.SEARCH_ROWS)
+    kinds, held = dict(interpolation), []
+    candidates = [name for name in kinds if kinds[name] != "hold" and name != data.schema.clock]
+
+    def trial(kinds: Mapping[str, str], length: int | None = None) -> _Trial | None:
+        none = np.zeros_like(field.features.mask)
+        search = _Search(field, some, none, kinds, dict(bounds or {}), known)
+        return search.misfitting(length)
+
+    before = trial(kinds) if candidates else None
+    while candidates and before is not None:
+        found = {name: trial({**kinds, name: "hold"}, before.stage.length) for name in candidates}
+        best = _best(list(found.values()))
+        if best is None or not best.score < before.score - limits.HELD:
+            break
+        before = best
+        name = next(name for name in candidates if found[name] is best)
+        kinds[name] = "hold"
+        candidates.remove(name)
+        held.append(name)
+    return tuple(held)
+
+
 @final
 class _Trial(NamedTuple):
     """A field matched to segments of one length, its score and its misfit in noise variances."""
@@ -163,6 +202,24 @@ class _Search:
             inclusion,
             excess=self._excess,
         )
+
+    def misfitting(self, length: int | None = None) -> _Trial | None:
+        """The field on segments of this length, or on the shortest on which its misfit exceeds the
+        noise; None where it cannot be followed so far, or leaves noise on all. Of clean data the
+        shortest segments show it."""
+        trial, states = None, self._smoothed
+        schedule = lengths(self._problem(self.field, None), limits.SEARCH_EFFORT)
+        for each in schedule if self.data.plan.is_noisy else schedule[:1]:
+            if trial is not None and self._errors_grow(trial, each, states):
+                return None
+            before = None if trial is None else trial.stage
+            trial = self._trial(self.field, each, states, before)
+            if trial is None or each == length:
+                return trial
+            if length is None and trial.misfit > self._excess:
+                return trial
+            states = self._states_of(trial, states)
+        return None
 
     def _improved(
         self, best: _Trial, states: Float[np.ndarray, "N n"], rivals: Sequence[HybridField]

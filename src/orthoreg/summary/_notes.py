@@ -60,6 +60,15 @@ def weak_form(widths: Sequence[float]) -> str:
     )
 
 
+def held_inputs(names: Sequence[str]) -> str:
+    """How inputs are read that trajectories, not their values, show to be held."""
+    are = "is" if len(names) == 1 else "are"
+    return (
+        f"{listed(names)} {are} read as held between rows: the same equations follow the data "
+        f"clearly better than with a smooth curve through the values."
+    )
+
+
 def left_out_values(counts: Mapping[str, int]) -> str:
     """Values that did not count in a fit of noisy data."""
     each = listed([f"{name} ({count})" for name, count in counts.items()])

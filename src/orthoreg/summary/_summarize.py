@@ -15,7 +15,7 @@ from ..libraries import AbstractLibrary
 from ..physics import Implicit
 from ..refinement import Correlation
 from ..selection import EquationPath, TermEvidence
-from ..simulation import Rollout
+from ..simulation import Interpolation, Rollout, input_interpolation
 from ._advise import advise
 from ._assess import assess
 from ._motion import motion_of
@@ -31,6 +31,7 @@ from ._notes import (
     estimated_constants,
     given_rates,
     held_by_a_bound,
+    held_inputs,
     in_units,
     left_out_values,
     no_candidates,
@@ -140,6 +141,8 @@ def summarize(
         notes.append(weak_form(subject.widths))
         if counts:
             notes.append(left_out_values(counts))
+    if data is not None and (held := _held_inputs(subject, data)):
+        notes.append(held_inputs(held))
     if subject.refined:
         notes.append(f"Constants on trajectories: {subject.refined}.")
     notes += [f"Accepted into the library of {one}." for one in subject.accepted]
@@ -194,6 +197,17 @@ def summarize(
         runs=None if data is None else data.n_runs,
         samples=rows,
     )
+
+
+def _held_inputs(subject: Subject, data: Dataset) -> list[str]:
+    """The inputs that are read as held although their values do not show it."""
+    kinds = subject.interpolation or {}
+    visible = input_interpolation(data.input_names, data)
+    return [
+        name
+        for name, kind in kinds.items()
+        if kind == Interpolation.hold and visible.get(name, kind) != kind
+    ]
 
 
 def _dependences_of_candidates(subject: Subject) -> list[str]:
