@@ -79,18 +79,22 @@ def refine(
     )
     ends = constants.bounds(field, bounds or {}, knowledge)
     with np.errstate(all="ignore"), progress("Matching trajectories", 1.0) as show:
-        stages, smooth = all_stages(
-            problem, ends, lambda done: show(0.7 * done, ""), **_start(data, matched)
-        )
-        if not stages:
+        chosen, found, stages, smooth = None, None, [], data.states
+        for start in _starts(data, matched):
+            stages, smooth = all_stages(problem, ends, lambda done: show(0.7 * done, ""), **start)
+            if not stages:
+                continue
+            if matched is not None and matched.leaves_white_noise:
+                chosen, found = stages[-1], None
+            else:
+                show(0.7, "(held-out runs)")
+                chosen, found = _checked(problem, stages, smooth, ends)
+            if chosen is not None:
+                break
+        if chosen is None and found is None:
             return _as_it_was(
                 field, "its trajectories do not follow the data even over a few steps"
             )
-        if matched is not None and matched.leaves_white_noise:
-            chosen, found = stages[-1], None
-        else:
-            show(0.7, "(held-out runs)")
-            chosen, found = _checked(problem, stages, smooth, ends)
         if chosen is not None:
             result = _result(problem, (chosen, stages[0]), found, ends, knowledge)
             if not constants.weighted:
@@ -106,13 +110,14 @@ def refine(
     return _refused(field, found, stages[-1])
 
 
-def _start(data: Dataset, matched: Match | None) -> dict[str, Any]:
+def _starts(data: Dataset, matched: Match | None) -> list[dict[str, Any]]:
     """The first segments, and states near which they begin: those of a match that left noise.
-    Another one has trajectories of wrong constants, which lead back to these: refinement then
-    begins with short segments of the measured states."""
-    if matched is None or not matched.leaves_noise or len(matched.states) != data.n_samples:
-        return {}
-    return {"effort": FULL._replace(first=matched.length), "states": matched.states}
+    Another match has trajectories of wrong constants, which may lead back to these: refinement then
+    begins with short segments of the measured states, and with the match if that fails."""
+    if matched is None or len(matched.states) != data.n_samples:
+        return [{}]
+    warm = {"effort": FULL._replace(first=matched.length), "states": matched.states}
+    return [warm] if matched.leaves_noise else [{}, warm]
 
 
 def _checked(
