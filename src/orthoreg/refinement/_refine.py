@@ -81,9 +81,10 @@ def refine(
     with np.errstate(all="ignore"), progress("Matching trajectories", 1.0) as show:
         chosen, found, stages, smooth = None, None, [], data.states
         for start in _starts(data, matched):
-            stages, smooth = all_stages(problem, ends, lambda done: show(0.7 * done, ""), **start)
-            if not stages:
+            tried, smooth = all_stages(problem, ends, lambda done: show(0.7 * done, ""), **start)
+            if not tried:
                 continue
+            stages = tried
             if matched is not None and matched.leaves_white_noise:
                 chosen, found = stages[-1], None
             else:
