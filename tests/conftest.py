@@ -20,6 +20,9 @@ CHECKED = [
 # stays in place: orthoreg imports its parts when they are first used
 watch(CHECKED, "beartype.beartype")
 
+import os
+import shutil
+
 import hypothesis
 import numpy as np
 import pytest
@@ -51,3 +54,24 @@ def pendulum_model(pendulum_runs) -> orthoreg.OrthoReg:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(0)
+
+
+CHROMIUM = os.environ.get("ORTHOREG_CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium: one for all tests, as Playwright takes a process for itself."""
+    if CHROMIUM is None:
+        pytest.skip("There is no Chromium: install Debian's package chromium to test pages.")
+    api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield running
+        running.close()

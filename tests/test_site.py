@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import re
-import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -119,21 +118,15 @@ def test_mathematics_is_set_and_every_public_name_is_in_the_reference(site):
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_search_works_when_the_pages_are_opened_from_a_folder(site):
-    sync_api = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("there is no Chromium")
-    with sync_api.sync_playwright() as player:
-        browser = player.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1300, "height": 900})
-        noticed = []
-        page.on("pageerror", lambda error: noticed.append(str(error)))
-        page.on("request", lambda sent: noticed.append(sent.url) if "http" in sent.url else None)
-        page.goto(site[Path("index.html")].as_uri())
-        page.click("input.md-search__input")
-        page.keyboard.type("weak form", delay=50)
-        page.wait_for_selector(".md-search-result__item", timeout=60_000)
-        assert "weak form" in page.inner_text(".md-search-result__list").lower()
-        browser.close()
+def test_search_works_when_the_pages_are_opened_from_a_folder(site, browser):
+    page = browser.new_page(viewport={"width": 1300, "height": 900})
+    noticed = []
+    page.on("pageerror", lambda error: noticed.append(str(error)))
+    page.on("request", lambda sent: noticed.append(sent.url) if "http" in sent.url else None)
+    page.goto(site[Path("index.html")].as_uri())
+    page.click("input.md-search__input")
+    page.keyboard.type("weak form", delay=50)
+    page.wait_for_selector(".md-search-result__item", timeout=60_000)
+    assert "weak form" in page.inner_text(".md-search-result__list").lower()
+    page.close()
     assert noticed == []

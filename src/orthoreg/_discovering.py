@@ -166,10 +166,10 @@ class _Models:
         ]
         return Discovery(tuple(models), timed_out=not self._goes_on())
 
-    def _bind(self, library: AbstractLibrary) -> Bound:
+    def _bind(self, library: AbstractLibrary, physics: Physics | None = None) -> Bound:
         data = self._data
         return bind_physics(
-            self._physics, library, data.variable_names, data.state_names,
+            physics or self._physics, library, data.variable_names, data.state_names,
             dict(data.given_rates), data.schema.clock_place,
         )  # fmt: skip
 

@@ -31,7 +31,7 @@ from .explanation import (
 from .export import equation_names, significant
 from .libraries import AbstractLibrary, to_text
 from .losses import Weak
-from .physics import Bound, bind_physics
+from .physics import Bound, Physics, bind_physics
 from .refinement import judge
 
 TRIED = 24
@@ -148,9 +148,11 @@ def _supports(model: Any) -> dict[int, list[int]]:
     return {c: np.flatnonzero(row).tolist() for c, row in enumerate(support)}
 
 
-def _bound(model: Any, data: Dataset, library: AbstractLibrary) -> Bound:
+def _bound(
+    model: Any, data: Dataset, library: AbstractLibrary, physics: Physics | None = None
+) -> Bound:
     return bind_physics(
-        model.recipe().physics, library, data.variable_names, data.state_names,
+        physics or model.recipe().physics, library, data.variable_names, data.state_names,
         dict(data.given_rates), data.schema.clock_place,
     )  # fmt: skip
 

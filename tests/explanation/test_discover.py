@@ -83,13 +83,16 @@ def test_a_concentration_that_noise_takes_below_zero_still_saturates():
 
 @pytest.mark.slow
 def test_a_tank_that_runs_dry_is_torricellis():
-    """h' = -0.4 sqrt(h), measured below zero once the tank is empty."""
+    """h' = -0.4 sqrt(h), measured below zero once the tank is empty. No sqrt(abs(h)) stays at zero
+    by itself, so that a constant of some hundredths of the largest rate may hold it there."""
     t, rng = np.linspace(0, 9, 120), np.random.default_rng(3)
     runs = [np.maximum(np.sqrt(h) - 0.2 * t, 0.0)[:, None] ** 2 for h in (2.0, 1.2, 0.8)]
     runs = [run + 0.01 * rng.standard_normal(run.shape) for run in runs]
     best = og.discover(og.Dataset.from_arrays(runs, t, names=["h"])).best
-    assert np.array(best.feature_names_)[best.support_[0]].tolist() == ["sqrt(abs(h))"]
-    assert_allclose(best.coefficients_[0][best.support_[0]], -0.4, rtol=0.01)
+    known = dict(zip(best.feature_names_, best.coefficients_[0], strict=True))
+    assert_allclose(known.pop("sqrt(abs(h))"), -0.4, rtol=0.03)
+    fastest = 0.4 * np.sqrt(2.0)
+    assert all(abs(value) < 0.02 * fastest for value in known.values())
 
 
 def test_forecasts_are_averaged(discovery):

@@ -1,8 +1,6 @@
 """The report in a real browser: every chart drawn, nothing fetched, controls that work."""
 
-import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,28 +9,10 @@ from hostile import hostile
 import orthoreg as og
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-CHROMIUM = os.environ.get("ORTHOREG_CHROMIUM") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-]  # fmt: skip
 CHARTS = [
     "chart-forecast", "chart-phase", "chart-residual", "chart-path", "chart-path-forecast",
     "chart-coefficients", "chart-correlation", "chart-errors",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("There is no Chromium: install Debian's package chromium to test the report.")
-    api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    with api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")
