@@ -81,17 +81,15 @@ def refine(
     with np.errstate(all="ignore"), progress("Matching trajectories", 1.0) as show:
         chosen, found, stages, smooth = None, None, [], data.states
         for start in _starts(data, matched):
-            tried, smooth = all_stages(problem, ends, lambda done: show(0.7 * done, ""), **start)
+            tried, reached = all_stages(problem, ends, lambda done: show(0.7 * done, ""), **start)
             if not tried:
                 continue
-            stages = tried
-            if matched is not None and matched.leaves_white_noise:
-                chosen, found = stages[-1], None
-            else:
+            last, compared = tried[-1], None
+            if matched is None or not matched.leaves_white_noise:
                 show(0.7, "(held-out runs)")
-                chosen, found = _checked(problem, stages, smooth, ends)
-            if chosen is not None:
-                break
+                last, compared = _checked(problem, tried, reached, ends)
+            if chosen is None or (last is not None and _is_better(compared, found)):
+                chosen, found, stages, smooth = last, compared, tried, reached
         if chosen is None and found is None:
             return _as_it_was(
                 field, "its trajectories do not follow the data even over a few steps"
@@ -111,10 +109,15 @@ def refine(
     return _refused(field, found, stages[-1])
 
 
+def _is_better(new: Comparison | None, old: Comparison | None) -> bool:
+    """Whether the constants from another start forecast held-out data better."""
+    return new is not None and old is not None and new.after < old.after
+
+
 def _starts(data: Dataset, matched: Match | None) -> list[dict[str, Any]]:
     """The first segments, and states near which they begin: those of a match that left noise.
-    Another match has trajectories of wrong constants, which may lead back to these: refinement then
-    begins with short segments of the measured states, and with the match if that fails."""
+    Another match has trajectories of constants that may be wrong and lead back to these: refinement
+    then begins with short segments of the measured states as well."""
     if matched is None or len(matched.states) != data.n_samples:
         return [{}]
     warm = {"effort": FULL._replace(first=matched.length), "states": matched.states}
