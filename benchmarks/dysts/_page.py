@@ -42,6 +42,8 @@ def page(record: dict[str, Any]) -> str:
         f"choice. A fit of orthoreg with its summary counts as not exact if it takes more than "
         f"{record['cpu_limit']:g} s of CPU.\n\n"
     )
+    if "note" in record:
+        text += f"{record['note']}\n\n"
     text += _summary_table(record) + "\n## Every flow\n\n" + _flow_table(record)
     return text + "\n## Exact, but not called correct\n\n" + _misjudged(record)
 
