@@ -25,8 +25,8 @@ _FEASIBLE = 1e-9  # of the equalities' size
 _PROXIMITY = 1e-7  # of each term's own square: far above rounding, far below what data determine
 _MAX_PROXIMAL_STEPS = 30
 _PROXIMAL_TOLERANCE = 1e-14  # of the slopes
-_OPTIMAL, _INFEASIBLE = 1, -1
-_EQUALITY = 5
+_INFEASIBLE = -1  # status of DAQP
+_EQUALITY = 5  # kind of constraint in DAQP
 
 
 def minimise(
