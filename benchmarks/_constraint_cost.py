@@ -10,8 +10,8 @@ import numpy as np
 import orthoreg as og
 from benchmarks._known_systems import KNOWN_OF_PENDULUM, lorenz, swings
 from benchmarks.measurements._line import Line
-from orthoreg._validation import run_rows
 from orthoreg.fitting import prepare
+from orthoreg.model.validation import run_rows
 from orthoreg.quadratic import Bounds, Equalities, QuadraticProblem
 from orthoreg.solvers import fold_moments
 

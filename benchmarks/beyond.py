@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import orthoreg as og
-from orthoreg._field import HybridField
 from orthoreg.diagnostics import relative_error
+from orthoreg.field.hybrid import HybridField
 
 from .development import BEYOND, DEFAULT_LIBRARY, Development, Runs, generate
 

@@ -11,10 +11,10 @@ from unittest import mock
 import numpy as np
 
 import orthoreg as og
-from orthoreg._field import HybridField
 from orthoreg.augmentations import AbstractAugmentation
 from orthoreg.data import Rows, folds
 from orthoreg.diagnostics import relative_error, support_scores
+from orthoreg.field.hybrid import HybridField
 from orthoreg.fitting import Recipe, choose_terms, finish, prepare
 from orthoreg.moments import Moments, gather
 from orthoreg.selection import (

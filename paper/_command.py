@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import orthoreg
-from orthoreg._errors import require
+from orthoreg._common.errors import require
 from orthoreg.cli import exit_code
 from orthoreg.cli._arguments import check_folder
 from orthoreg.cli._output import print_error, print_files, print_json, terminal

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from orthoreg._html import escape, html_table
+from orthoreg._common.html import escape, html_table
 from orthoreg.reporting import document
 
 from ._render import FOOTNOTE

@@ -19,7 +19,7 @@ from orthoreg import (
     presets,
     tune,
 )  # fmt: skip
-from orthoreg._model import AbstractModel
+from orthoreg.model.model import AbstractModel
 
 from ._settings import Problem, Scale
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from orthoreg import Dataset
-from orthoreg._model import AbstractModel
+from orthoreg.model.model import AbstractModel
 from orthoreg.simulation import NumpyField, integrate
 from orthoreg.systems import AbstractSystem, Split, generate
 

@@ -10,7 +10,7 @@ from typing import Any, final
 from rich.console import Console
 
 from orthoreg import InputError
-from orthoreg._files import atomic_write
+from orthoreg._common.files import atomic_write
 
 from . import discovery, extrapolation, figures, timing
 from ._discovery_page import discovery_page

@@ -8,7 +8,6 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from orthoreg._geometry import overlaps, squared_norm
 from orthoreg.diagnostics import (
     error_split,
     l2_hybrid,
@@ -18,6 +17,7 @@ from orthoreg.diagnostics import (
     two_stage,
 )
 from orthoreg.moments import Moments
+from orthoreg.moments._geometry import overlaps, squared_norm
 from orthoreg.solvers import Exact, Regularization
 
 from ._evidence import Part, Reading, Verdict

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
-from orthoreg._files import atomic_write
+from orthoreg._common.files import atomic_write
 
 from . import extrapolation
 from ._evidence import LABELS, Evidence, Row

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import orthoreg as og
-from orthoreg._errors import InputError
-from orthoreg._estimator import OrthoReg
+from orthoreg._common.errors import InputError
+from orthoreg.model.estimator import OrthoReg
 
 LIBRARY = og.Terms(["x0", "x1", "x0*x1"])
 OLD, NEW = np.array([1.0, -2.0, 0.5]), np.array([1.3, -1.5, 0.6])

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 
 
 def drawn(recipe: og.RandomFeatures, n_variables: int, seed: int = 0) -> np.ndarray:

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
-from orthoreg._errors import InputError, SimulationError
+from orthoreg._common.errors import InputError, SimulationError
 from orthoreg.simulation import Status
 
 X = np.random.default_rng(0).uniform(-1, 1, (240, 2))

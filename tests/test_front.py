@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 import orthoreg as og
-from orthoreg._errors import DataError, DataWarning, FormulaError, InputError
+from orthoreg._common.errors import DataError, DataWarning, FormulaError, InputError
 
 X = np.random.default_rng(0).uniform(0.2, 1.8, (120, 2))
 Y = np.column_stack([X[:, 1], -X[:, 0] / (0.5 + X[:, 0])])

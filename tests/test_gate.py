@@ -12,9 +12,9 @@ from sklearn.base import clone
 from test_persistence import rewritten
 
 import orthoreg as og
-from orthoreg._errors import InputError
-from orthoreg._field import HybridField
-from orthoreg._gate import _nearest_distances
+from orthoreg._common.errors import InputError
+from orthoreg.field.gate import _nearest_distances
+from orthoreg.field.hybrid import HybridField
 
 GATE = og.Gate()
 

@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import orthoreg as og
-from orthoreg._arrays import pytree
-from orthoreg._errors import InputError, ModelFileError
-from orthoreg._registry import part
+from orthoreg._common.arrays import pytree
+from orthoreg._common.errors import InputError, ModelFileError
+from orthoreg._common.registry import part
 from orthoreg.augmentations import AbstractAugmentation, AbstractBasis
 from orthoreg.simulation import _integrate
 

@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 from safetensors import numpy as safetensors
 
 import orthoreg as og
-from orthoreg._errors import InputError, ModelFileError
+from orthoreg._common.errors import InputError, ModelFileError
 from orthoreg._persistence import read_model, write_model
 from orthoreg.libraries import AbstractLibrary, parse
 

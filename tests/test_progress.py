@@ -3,8 +3,8 @@
 import numpy as np
 
 import orthoreg as og
-from orthoreg import _progress
-from orthoreg._progress import step
+from orthoreg._common import progress as _progress
+from orthoreg._common.progress import step
 
 
 class Sign:

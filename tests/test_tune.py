@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.data import folds
 from orthoreg.fitting import prepare
 from orthoreg.moments import gather

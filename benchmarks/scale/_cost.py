@@ -30,7 +30,7 @@ def _simulated(workers: int) -> dict[str, Any]:
     import distributed
 
     from orthoreg import cluster
-    from orthoreg._parallel import map_reduce
+    from orthoreg._common.parallel import map_reduce
 
     tasks = _EACH * workers
     local = distributed.LocalCluster(

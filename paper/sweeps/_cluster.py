@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from orthoreg._parallel import as_completed
+from orthoreg._common.parallel import as_completed
 
 from ._display import Show
 from ._job import Failure, Job

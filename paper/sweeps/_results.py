@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from orthoreg import InputError
-from orthoreg._files import atomic_write
+from orthoreg._common.files import atomic_write
 
 from ._encoding import Record, canonical, decode, encode_plain
 from ._job import Job

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from orthoreg import InputError, OrthoregError
-from orthoreg._parallel import has_cluster
+from orthoreg._common.parallel import has_cluster
 
 from ._cluster import execute_on_cluster
 from ._display import display

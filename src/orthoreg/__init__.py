@@ -8,29 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import presets as presets
-    from ._bootstrap import bootstrap as bootstrap
-    from ._discovering import discover as discover
-    from ._errors import DataError as DataError
-    from ._errors import DataWarning as DataWarning
-    from ._errors import InputError as InputError
-    from ._errors import ModelFileError as ModelFileError
-    from ._errors import OrthoregError as OrthoregError
-    from ._errors import SimulationError as SimulationError
-    from ._errors import TrainingError as TrainingError
-    from ._errors import TrainingWarning as TrainingWarning
-    from ._estimator import OrthoReg as OrthoReg
-    from ._gate import Gate as Gate
-    from ._load import load as load
-    from ._model import fit_together as fit_together
-    from ._parallel import cluster as cluster
-    from ._pysindy import from_pysindy as from_pysindy
-    from ._tune import tune as tune
+    from ._common.errors import DataError as DataError
+    from ._common.errors import DataWarning as DataWarning
+    from ._common.errors import InputError as InputError
+    from ._common.errors import ModelFileError as ModelFileError
+    from ._common.errors import OrthoregError as OrthoregError
+    from ._common.errors import SimulationError as SimulationError
+    from ._common.errors import TrainingError as TrainingError
+    from ._common.errors import TrainingWarning as TrainingWarning
+    from ._common.parallel import cluster as cluster
     from .augmentations import MLP as MLP
     from .augmentations import RandomFeatures as RandomFeatures
     from .augmentations import Zero as Zero
-    from .baselines import PINN as PINN
-    from .baselines import STLSQ as STLSQ
-    from .baselines import UniversalODE as UniversalODE
     from .data import ChunkedDataset as ChunkedDataset
     from .data import Dataset as Dataset
     from .data import read_table as read_table
@@ -41,6 +30,7 @@ if TYPE_CHECKING:
     from .differentiation import SmoothedFiniteDifference as SmoothedFiniteDifference
     from .differentiation import SmoothingSpline as SmoothingSpline
     from .explanation import Atom as Atom
+    from .field.gate import Gate as Gate
     from .libraries import Fourier as Fourier
     from .libraries import Neighbors as Neighbors
     from .libraries import PerState as PerState
@@ -51,6 +41,16 @@ if TYPE_CHECKING:
     from .losses import OneStep as OneStep
     from .losses import VectorField as VectorField
     from .losses import Weak as Weak
+    from .model.baselines import PINN as PINN
+    from .model.baselines import STLSQ as STLSQ
+    from .model.baselines import UniversalODE as UniversalODE
+    from .model.bootstrap import bootstrap as bootstrap
+    from .model.discovering import discover as discover
+    from .model.estimator import OrthoReg as OrthoReg
+    from .model.load import load as load
+    from .model.model import fit_together as fit_together
+    from .model.pysindy import from_pysindy as from_pysindy
+    from .model.tune import tune as tune
     from .physics import Even as Even
     from .physics import Odd as Odd
     from .physics import Periodic as Periodic
@@ -68,21 +68,21 @@ __version__ = "0.2.0"
 
 # the block above, for the interpreter; a test compares the two
 _NAMES = {
-    "._bootstrap": ("bootstrap",),
-    "._discovering": ("discover",),
-    "._errors": (
+    ".model.bootstrap": ("bootstrap",),
+    ".model.discovering": ("discover",),
+    "._common.errors": (
         "DataError", "DataWarning", "InputError", "ModelFileError", "OrthoregError",
         "SimulationError", "TrainingError", "TrainingWarning",
     ),
-    "._estimator": ("OrthoReg",),
-    "._gate": ("Gate",),
-    "._load": ("load",),
-    "._model": ("fit_together",),
-    "._parallel": ("cluster",),
-    "._pysindy": ("from_pysindy",),
-    "._tune": ("tune",),
+    ".model.estimator": ("OrthoReg",),
+    ".field.gate": ("Gate",),
+    ".model.load": ("load",),
+    ".model.model": ("fit_together",),
+    "._common.parallel": ("cluster",),
+    ".model.pysindy": ("from_pysindy",),
+    ".model.tune": ("tune",),
     ".augmentations": ("MLP", "RandomFeatures", "Zero"),
-    ".baselines": ("PINN", "STLSQ", "UniversalODE"),
+    ".model.baselines": ("PINN", "STLSQ", "UniversalODE"),
     ".data": ("ChunkedDataset", "Dataset", "read_table"),
     ".differentiation": (
         "Automatic", "FiniteDifference", "LocalPolynomial", "SavitzkyGolay",

@@ -5,11 +5,11 @@ The paper's follow its text: library, network, derivative targets, optimiser and
 
 import math
 
-from ._estimator import OrthoReg
 from .augmentations import MLP, Zero
 from .differentiation import SmoothedFiniteDifference
 from .libraries import Fourier, Polynomial
 from .losses import VectorField
+from .model.estimator import OrthoReg
 from .selection import Thresholding
 from .solvers import Adam, Exact, TwoStage
 

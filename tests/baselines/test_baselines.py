@@ -15,7 +15,7 @@ from sklearn.linear_model import Lasso
 
 import orthoreg as og
 from orthoreg import presets
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.selection import Thresholding
 from orthoreg.solvers import TwoStage
 

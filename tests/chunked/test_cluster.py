@@ -10,7 +10,14 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import orthoreg as og
-from orthoreg._parallel import _FAN_IN, ClusterError, _combined, _Tree, map_in_order, map_reduce
+from orthoreg._common.parallel import (
+    _FAN_IN,
+    ClusterError,
+    _combined,
+    _Tree,
+    map_in_order,
+    map_reduce,
+)
 from orthoreg.data import chunked
 
 distributed = pytest.importorskip("distributed")

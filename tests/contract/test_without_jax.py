@@ -75,6 +75,6 @@ assert run(["simulate", "out/table.orthoreg", *start]) == 0
 def test_what_needs_jax_names_the_extra(code, purpose, tmp_path):
     done = run_without_jax(code, tmp_path)
     assert done.stderr.splitlines()[-1] == (
-        f"orthoreg._errors.MissingExtraError: {purpose} needs jax, which is not installed. "
+        f"orthoreg._common.errors.MissingExtraError: {purpose} needs jax, which is not installed. "
         "Install it with: pip install 'orthoreg[train]'."
     )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orthoreg import Dataset
-from orthoreg._errors import DataError, DataWarning
+from orthoreg._common.errors import DataError, DataWarning
 from orthoreg.data import concatenate
 
 T = np.array([0.0, 0.1, 0.4, 0.5, 1.0])

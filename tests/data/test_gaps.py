@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orthoreg as og
-from orthoreg._errors import DataWarning
+from orthoreg._common.errors import DataWarning
 from orthoreg.smoothing import bump_windows
 
 STEP = 1e-2

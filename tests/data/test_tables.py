@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orthoreg import read_table
-from orthoreg._errors import DataError, DataWarning
+from orthoreg._common.errors import DataError, DataWarning
 from orthoreg.data import write_table
 
 SOURCES = ["csv", "parquet", "pandas", "polars"]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, mean_squared_error, precision_score, recall_score
 
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.diagnostics import (
     RolloutScores,
     SupportScores,

@@ -19,7 +19,7 @@ from orthoreg import (
     SmoothedFiniteDifference,
     SmoothingSpline,
 )
-from orthoreg._errors import DataError, InputError
+from orthoreg._common.errors import DataError, InputError
 from orthoreg.smoothing import _polynomial as module
 
 with warnings.catch_warnings():

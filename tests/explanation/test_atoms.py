@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orthoreg as og
-from orthoreg._errors import FormulaError, InputError
+from orthoreg._common.errors import FormulaError, InputError
 from orthoreg.data import Extent
 from orthoreg.explanation._catalogue import catalogue
 from orthoreg.explanation._shapes import symbols

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 from sklearn.base import clone
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.cli import run
 from orthoreg.explanation import best_combinations
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.explanation import measurements, points_around
 from orthoreg.losses import Measured
 

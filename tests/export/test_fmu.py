@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 
 pytestmark = pytest.mark.skipif(
     (shutil.which("cc") or shutil.which("gcc")) is None, reason="there is no C compiler"

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 
 X = np.random.default_rng(0).uniform(0.1, 0.9, (100, 2))
 FAR = np.vstack([X[::20], 1.5 * X[::20] - 0.2, 4 * X[::20] - 2])

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import orthoreg as og
-from orthoreg._errors import FormulaError, InputError
-from orthoreg._field import HybridField
+from orthoreg._common.errors import FormulaError, InputError
 from orthoreg.augmentations import TanhLayers
 from orthoreg.export import to_julia, to_modelica
+from orthoreg.field.hybrid import HybridField
 from orthoreg.libraries import FeatureMap, parse
 from orthoreg.libraries._expression import FUNCTIONS
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.fitting import Fit, Recipe, choose_terms, finish, fit, fit_all, prepare
 from orthoreg.losses import Informed
 from orthoreg.selection import Shrinkage, Thresholding

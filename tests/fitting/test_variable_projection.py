@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 
 MONOD = "S/(K + S)"
 S = np.random.default_rng(0).uniform(0.05, 3.0, (300, 1))

@@ -8,7 +8,7 @@ import sympy
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from orthoreg._errors import FormulaError
+from orthoreg._common.errors import FormulaError
 from orthoreg.libraries import _expression as tree
 from orthoreg.libraries import evaluate, parse, rename, to_text
 

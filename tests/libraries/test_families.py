@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import PolynomialFeatures
 
 from orthoreg import Fourier, PerState, Polynomial, Terms
-from orthoreg._errors import FormulaError, InputError
+from orthoreg._common.errors import FormulaError, InputError
 from orthoreg.libraries import bind, feature_names
 
 XY = ("x", "y")

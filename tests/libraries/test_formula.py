@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orthoreg._errors import FormulaError
+from orthoreg._common.errors import FormulaError
 from orthoreg.libraries import evaluate, parse, to_text
 from orthoreg.libraries._expression import Number, Variable
 

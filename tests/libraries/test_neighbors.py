@@ -5,7 +5,7 @@ import pytest
 
 import orthoreg as og
 from orthoreg import InputError, Neighbors, Polynomial
-from orthoreg._errors import FormulaError
+from orthoreg._common.errors import FormulaError
 from orthoreg.libraries import bind, parse_library
 
 

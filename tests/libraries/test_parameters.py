@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import orthoreg as og
-from orthoreg._errors import FormulaError, InputError
+from orthoreg._common.errors import FormulaError, InputError
 from orthoreg.libraries import bind, parameter_bounds
 from orthoreg.simulation import _compiled, _integrate
 

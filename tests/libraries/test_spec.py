@@ -2,7 +2,7 @@
 
 import pytest
 
-from orthoreg._errors import FormulaError
+from orthoreg._common.errors import FormulaError
 from orthoreg.libraries import feature_names, parse_library
 
 

@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import orthoreg as og
-from orthoreg._errors import DataError, InputError
+from orthoreg._common.errors import DataError, InputError
 from orthoreg.losses import Informed
 
 A = np.array([[-0.3, 1.7, 0.2], [-1.1, 0.4, 0.0], [0.5, -0.2, -0.9]])

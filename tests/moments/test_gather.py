@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
 import orthoreg as og
-from orthoreg._errors import DataError
+from orthoreg._common.errors import DataError
 from orthoreg.data import Partition, Rows, extrapolation_rule
 from orthoreg.libraries import bind
 from orthoreg.moments import _moments as module

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from paper import _paper, table_pendulum
 from paper._evidence import Reading, Verdict
 from paper._labels import method_label, metric_label

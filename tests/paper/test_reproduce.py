@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sweep_jobs import ENVIRONMENT
 
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.systems import SYSTEMS, Split, generate
 from paper import PAPERS, Scale, _command, read, reproduce, write
 from paper._labels import SCORES
@@ -130,7 +130,7 @@ def test_unknown_experiments_and_seeds_are_refused(tmp_path, capsys):
 
 
 def test_without_jax_the_extra_is_named(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("orthoreg._errors.find_spec", lambda name: None)
+    monkeypatch.setattr("orthoreg._common.errors.find_spec", lambda name: None)
     assert _command.run(["timing", "--out", str(tmp_path / "out")]) == 2
     assert "needs jax, which is not installed. Install it with: pip" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

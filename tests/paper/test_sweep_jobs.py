@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sweep_jobs import Colour, Inner, Spec, score
 
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from paper.sweeps import Job, decode, encode
 
 plain = st.none() | st.booleans() | st.integers() | st.floats() | st.text()

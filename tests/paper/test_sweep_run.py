@@ -14,7 +14,7 @@ import pytest
 import sweep_jobs
 from sweep_jobs import ENVIRONMENT, Inner, Spec, score
 
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from paper.sweeps import Job, SweepError, load_records, run
 from paper.sweeps._pool import execute
 

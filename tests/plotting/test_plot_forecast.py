@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from pictures import TIMES, layout_faults, lines_of, oscillator, said
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.plotting import plot_forecast
 from orthoreg.simulation import Rollout, Status
 

@@ -8,7 +8,7 @@ from pictures import layout_faults, oscillator, said
 from PIL import Image
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
 from orthoreg.views import (
     FLOW,

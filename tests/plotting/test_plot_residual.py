@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from pictures import TIMES, layout_faults, lines_of, said
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.diagnostics import relative_error
 from orthoreg.plotting import plot_residual
 

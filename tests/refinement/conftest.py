@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from orthoreg._field import HybridField
 from orthoreg.augmentations import TanhLayers
 from orthoreg.data import Dataset
+from orthoreg.field.hybrid import HybridField
 from orthoreg.libraries import Terms, bind
 
 

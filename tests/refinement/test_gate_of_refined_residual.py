@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 import orthoreg as og
-from orthoreg._gate import Gate
+from orthoreg.field.gate import Gate
 from orthoreg.refinement._constants import Constants
 from orthoreg.refinement._levenberg import Solution
 from orthoreg.refinement._problem import Problem

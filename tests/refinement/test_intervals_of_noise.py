@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orthoreg as og
-from orthoreg.baselines import STLSQ
+from orthoreg.model.baselines import STLSQ
 from orthoreg.refinement import choose_structure
 
 TRUTH = {"x": 1.0, "v": (-4.0, -0.3)}

@@ -7,9 +7,9 @@ import pytest
 from conftest import LV_TERMS, LV_TRUE, field_of
 from numpy.testing import assert_allclose
 
-from orthoreg._gate import Gate
 from orthoreg.augmentations import RandomFeatures
 from orthoreg.data import Dataset
+from orthoreg.field.gate import Gate
 from orthoreg.libraries import derivative, evaluate, parse
 from orthoreg.refinement._constants import Constants
 from orthoreg.refinement._levenberg import eliminated

@@ -11,7 +11,7 @@ from hostile import INPUT, LABEL, NAMES, UNIT, hostile
 from numpy.testing import assert_allclose
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.reporting import collect, render
 
 

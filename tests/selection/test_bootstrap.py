@@ -9,7 +9,7 @@ from scipy import stats
 from sklearn.exceptions import NotFittedError
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 
 
 def pendulum(reach: float, noise: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -100,7 +100,7 @@ def test_data_that_would_tell_terms_apart_lie_beyond_the_data():
     assert abs(place) > np.abs(x[:, 0]).max()
 
 
-@pytest.mark.filterwarnings("ignore:The data hold:orthoreg._errors.DataWarning")
+@pytest.mark.filterwarnings("ignore:The data hold:orthoreg._common.errors.DataWarning")
 def test_two_samples_tell_no_interval():
     x = np.array([[0.0, 1.0], [1.0, 0.0]])
     found = og.bootstrap(model().fit(x, x[:, ::-1]), resamples=20)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 
 with pytest.warns(DeprecationWarning, match=r"use selection=Extrapolation\(\), the default"):
     DEPRECATED = og.StabilitySelection(threshold=0.7, halves=40, seed=3)
@@ -32,7 +32,7 @@ def oscillator(rng) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.filterwarnings("ignore:The data hold:orthoreg._errors.DataWarning")
+@pytest.mark.filterwarnings("ignore:The data hold:orthoreg._common.errors.DataWarning")
 @checks_of([og.OrthoReg(og.Polynomial(1), og.Zero(), selection=og.Extrapolation())])
 def test_every_scikit_learn_check_with_a_selection(estimator, check):
     check(estimator)

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.data import Dataset, Rows
 from orthoreg.libraries import bind
 from orthoreg.moments import gather_partitioned
@@ -232,7 +232,7 @@ def test_without_a_selection_there_is_no_record_of_one(swings):
     assert model.selection_ is None
 
 
-@pytest.mark.filterwarnings("ignore:The data hold:orthoreg._errors.DataWarning")
+@pytest.mark.filterwarnings("ignore:The data hold:orthoreg._common.errors.DataWarning")
 @pytest.mark.parametrize("rows", [2, 3, 7])
 def test_a_handful_of_rows_is_enough(rows, rng):
     x = rng.uniform(-1, 1, (rows, 2))

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.simulation import NumpyField, SampledInput, Status, _compiled, integrate, sampled
 from orthoreg.simulation._inputs import from_function, visible_interpolation
 

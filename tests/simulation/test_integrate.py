@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
 
-from orthoreg._errors import SimulationError
+from orthoreg._common.errors import SimulationError
 from orthoreg.simulation import NumpyField, Status, integrate
 from orthoreg.simulation import _integrate as rule
 

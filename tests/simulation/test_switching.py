@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from orthoreg._field import HybridField
-from orthoreg._switched import switched
 from orthoreg.augmentations import TanhLayers
+from orthoreg.field.hybrid import HybridField
+from orthoreg.field.switched import switched
 from orthoreg.libraries import FeatureMap, parse
 from orthoreg.simulation import (
     NumpyField,

@@ -16,15 +16,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Lasso
 
 import orthoreg as og
-from orthoreg import penalties
-from orthoreg._arrays import register_pytrees
-from orthoreg._errors import DataError, InputError, TrainingError, TrainingWarning
-from orthoreg._objective import PARTS, Objective, Parameters, Weights
+from orthoreg._common.arrays import register_pytrees
+from orthoreg._common.errors import DataError, InputError, TrainingError, TrainingWarning
 from orthoreg.data import Rows
 from orthoreg.libraries import bind
 from orthoreg.losses import Informed
 from orthoreg.moments import Moments, gather
 from orthoreg.solvers import EquationFit, Exact, Regularization, objective
+from orthoreg.solvers import _penalties as penalties
+from orthoreg.solvers._objective import PARTS, Objective, Parameters, Weights
 
 X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
 Y = X @ np.array([[0.0, -1.0], [1.0, -0.1]]) + 0.3 * np.cos(3 * X[:, :1])

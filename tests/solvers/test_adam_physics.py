@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 
 LIBRARY = og.Polynomial(2) + og.Fourier(1)
 TRAINED = og.Adam(epochs=1500, learning_rate=0.05, normalize=True, decay=0.05)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import Lasso
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.augmentations import AbstractBasis
 from orthoreg.data import Rows
 from orthoreg.fitting import Recipe, choose_terms, fit, prepare

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Lasso
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.diagnostics import two_stage
 from orthoreg.selection import Thresholding
 from orthoreg.solvers import TwoStage

@@ -18,7 +18,7 @@ from moving_systems import (
 )
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.simulation import Rollout, Status
 from orthoreg.summary._scores import forecast_scores
 from orthoreg.summary._summary import CODES

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.systems import Duffing, Split, generate
 
 pytestmark = pytest.mark.slow  # compiled integrations of several systems

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.systems import DIFFICULTIES, Pendulum, Split
 
 BOX = np.array([np.pi / 2, 1.0])

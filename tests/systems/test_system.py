@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
-from orthoreg._errors import InputError
+from orthoreg._common.errors import InputError
 from orthoreg.libraries import evaluate, feature_names, parse
 from orthoreg.simulation import Rollout, Status
 from orthoreg.systems import (

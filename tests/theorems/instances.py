@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from orthoreg._geometry import squared_norm
 from orthoreg.moments import Moments
+from orthoreg.moments._geometry import squared_norm
 from orthoreg.solvers import Exact, FitResult, Regularization
 
 N = 30

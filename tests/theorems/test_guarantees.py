@@ -10,8 +10,8 @@ from instances import Solution, any_function, drawn, inner, projection, seeds, s
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Lasso
 
-from orthoreg._geometry import overlaps, squared_norm
 from orthoreg.diagnostics import EquationCertificate, certify, error_split, penalty_bound
+from orthoreg.moments._geometry import overlaps, squared_norm
 
 
 def symbolic_objective(Phi: np.ndarray, y: np.ndarray, mu: float) -> float:

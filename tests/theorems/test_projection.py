@@ -19,9 +19,9 @@ from instances import (
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Lasso
 
-from orthoreg._errors import InputError
-from orthoreg._geometry import overlaps, squared_norm
+from orthoreg._common.errors import InputError
 from orthoreg.diagnostics import effective_threshold, l2_hybrid
+from orthoreg.moments._geometry import overlaps, squared_norm
 
 weights = st.floats(0.1, 5.0)
 

@@ -14,8 +14,7 @@ from instances import N, drawn, inner, seeds
 from numpy.testing import assert_allclose
 from scipy.stats import binom
 
-from orthoreg._errors import InputError
-from orthoreg._geometry import overlaps
+from orthoreg._common.errors import InputError
 from orthoreg.diagnostics import (
     minibatch_bias,
     minibatch_tail,
@@ -24,6 +23,7 @@ from orthoreg.diagnostics import (
     residual_cosine,
     residual_cosine_range,
 )
+from orthoreg.moments._geometry import overlaps
 
 confidences = st.floats(0.5, 0.999)
 sizes = st.floats(0.1, 5.0)

@@ -20,8 +20,8 @@ from instances import (
 from numpy.testing import assert_allclose
 
 import orthoreg as og
-from orthoreg._geometry import overlaps, squared_norm
 from orthoreg.libraries import bind
+from orthoreg.moments._geometry import overlaps, squared_norm
 from orthoreg.solvers import squared_error
 
 

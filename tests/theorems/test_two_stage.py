@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from instances import N, any_function, drawn, orthonormal, seeds, solve
 from numpy.testing import assert_allclose
 
-from orthoreg._errors import InputError
-from orthoreg._geometry import overlaps, squared_norm
+from orthoreg._common.errors import InputError
 from orthoreg.diagnostics import l2_hybrid, two_stage
+from orthoreg.moments._geometry import overlaps, squared_norm
 
 sparsities = st.floats(0.1, 1.9)
 

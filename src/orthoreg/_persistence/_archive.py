@@ -11,8 +11,8 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
-from .._errors import InputError, ModelFileError, quoted
-from .._files import atomic_write, existing_model
+from .._common.errors import InputError, ModelFileError, quoted
+from .._common.files import atomic_write, existing_model
 from ._migrate import VERSION, migrate
 
 _MANIFEST, _ARRAYS, _DIGEST = "manifest.json", "arrays.safetensors", "digest.sha256"

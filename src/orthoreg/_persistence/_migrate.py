@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import ModelFileError
+from .._common.errors import ModelFileError
 
 VERSION = 2
 Manifest = dict[str, Any]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import InputError, ModelFileError
-from .._field import HybridField
-from .._gate import Gate, Region
-from .._registry import registered
+from .._common.errors import InputError, ModelFileError
+from .._common.registry import registered
 from ..augmentations import AbstractBasis
+from ..field.gate import Gate, Region
+from ..field.hybrid import HybridField
 from ..libraries import FeatureMap, parse, rename, to_text
 from ..refinement import Refinement, Uncertainty
 from ..selection import ConfoundedPair, EquationPath, SelectionResult, TermEvidence

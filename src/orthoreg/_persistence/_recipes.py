@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import InputError, ModelFileError
-from .._registry import registered
+from .._common.errors import InputError, ModelFileError
+from .._common.registry import registered
 from ..libraries import AbstractLibrary, Terms, feature_names
 
 

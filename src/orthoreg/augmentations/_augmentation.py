@@ -9,8 +9,8 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import InputError
-from .._registry import part
+from .._common.errors import InputError
+from .._common.registry import part
 from ._basis import AbstractBasis, TanhLayers
 
 Number = int | float | np.number

@@ -9,9 +9,9 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._arrays import Arrays, pytree
-from .._errors import InputError
-from .._registry import part
+from .._common.arrays import Arrays, pytree
+from .._common.errors import InputError
+from .._common.registry import part
 
 _ROWS = 128  # evaluated at a time: their 400 functions fit the cache of a core (0.4 MB)
 _SATURATED = 20.0  # tanh of it is 1 in double precision

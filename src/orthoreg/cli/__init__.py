@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from .._errors import InputError, MissingExtraError, TrainingError
+from .._common.errors import InputError, MissingExtraError, TrainingError
 
 _MODULES = {
     "demo": "_demo", "fit": "_commands", "evaluate": "_commands", "generate": "_commands",

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._progress import working
+from .._common.progress import working
 from ._app import Json, ModelFile, Tables, app
 from ._arguments import check_file
 from ._output import (

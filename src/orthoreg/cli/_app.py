@@ -22,14 +22,14 @@ def command_line() -> str:
 
 def _existing_model(path: Path) -> Path:
     """Checked before the command imports what reads it."""
-    from .._files import existing_model
+    from .._common.files import existing_model
 
     existing_model(path)
     return path
 
 
 def _existing_tables(files: list[Path]) -> list[Path]:
-    from .._places import check_existing
+    from .._common.places import check_existing
     from ._reading import source_of
 
     check_existing(source_of(files))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .._errors import DataWarning, InputError, quoted, suggestion
+from .._common.errors import DataWarning, InputError, quoted, suggestion
 
 PRESET_NAMES = [
     "recommended", "paper_orthoreg", "paper_l2", "paper_pure", "lasso", "two_stage",
@@ -206,7 +206,7 @@ def interpolation_in(text: str | None, names: Sequence[str]) -> str | dict[str, 
 @contextmanager
 def on_cluster(workers: int | None, address: str | None) -> Iterator[None]:
     """Work inside goes to local workers, or to those of a scheduler at an address."""
-    from .._parallel import cluster
+    from .._common.parallel import cluster
 
     if workers is not None and address is not None:
         raise InputError(

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .._errors import InputError
-from .._progress import working
+from .._common.errors import InputError
+from .._common.progress import working
 from ._app import (
     Cluster,
     Json,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .._progress import working
+from .._common.progress import working
 from ._app import Json, OutFolder, Plots, Seed, app, command_line
 from ._arguments import check_folder
 from ._output import (

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .._errors import InputError
-from .._progress import working
+from .._common.errors import InputError
+from .._common.progress import working
 from ._app import Json, ModelFile, Tables, app, command_line
 from ._arguments import check_file
 from ._output import (
@@ -57,8 +57,8 @@ def explain(
     with working("Starting"):
         from .. import load
         from .. import report as write_report
-        from .._accepting import extended
-        from .._validation import in_states_of
+        from ..model.accepting import extended
+        from ..model.validation import in_states_of
         from ._stored import read_stored, search_key, write_stored
         from ._work import runs_for
 

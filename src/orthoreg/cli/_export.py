@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._errors import InputError
+from .._common.errors import InputError
 from ._app import Json, ModelFile, app
 from ._arguments import check_file, one_of
 from ._output import print_files, print_json, terminal
@@ -40,7 +40,7 @@ def export(
     if chosen == "fmu" and out is None:
         raise InputError("--format fmu writes a file; name it, as in --out model.fmu.")
     from .. import load
-    from .._files import atomic_write
+    from .._common.files import atomic_write
 
     text = "" if chosen == "fmu" else _written(load(model), chosen)
     if out is not None and chosen == "fmu":

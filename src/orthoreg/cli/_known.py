@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .._errors import InputError
+from .._common.errors import InputError
 
 Known = Annotated[
     list[str] | None,

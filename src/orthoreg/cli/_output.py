@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._errors import DataWarning, TrainingWarning
+from .._common.errors import DataWarning, TrainingWarning
 from ._app import ARGUMENTS, options_of
 from ._wording import in_options
 

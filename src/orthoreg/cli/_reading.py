@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from .._errors import InputError
+from .._common.errors import InputError
 from ._arguments import delimiter_in, names_in
 
 _PANEL = "Reading the table"

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .._errors import InputError
-from .._progress import working
+from .._common.errors import InputError
+from .._common.progress import working
 from ._app import Json, ModelFile, app, command_line
 from ._arguments import check_file
 from ._output import collected_warnings, print_files, print_json, print_reading, terminal

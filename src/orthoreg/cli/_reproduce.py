@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from .._errors import InputError
+from .._common.errors import InputError
 from ._app import app
 
 _SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .._errors import InputError
-from .._progress import working
+from .._common.errors import InputError
+from .._common.progress import working
 from ._app import Json, ModelFile, app
 from ._arguments import check_file, inputs_of, interpolation_in, numbers_in
 from ._output import collected_warnings, print_files, print_json, terminal

@@ -9,11 +9,11 @@ from typing import Any, final
 import numpy as np
 
 from .. import __version__
-from .._accepting import Addition
-from .._errors import InputError
-from .._explanation import Explanation
-from .._files import atomic_write
+from .._common.errors import InputError
+from .._common.files import atomic_write
 from ..data import Dataset
+from ..model.accepting import Addition
+from ..model.explanation import Explanation
 
 
 @final

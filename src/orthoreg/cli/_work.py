@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import summary
-from .._errors import DataWarning
-from .._files import atomic_write
-from .._model import AbstractModel
+from .._common.errors import DataWarning
+from .._common.files import atomic_write
 from ..data import ChunkedDataset, Dataset, read_table
 from ..export import equation_names
+from ..model.model import AbstractModel
 from ..simulation import Rollout
 from ..summary import Summary
 from ._reading import in_unit_of, source_of
 
 if TYPE_CHECKING:
-    from .._discovery import Discovery
+    from ..model.discovery import Discovery
 
 REPORT = "report.html"
 PLOTS = ("forecast.png", "phase.png", "residual.png", "selection.png")
@@ -207,7 +207,7 @@ def discovered(
     runs: Dataset, library: Any, minutes: float | None, physics: Any, functions_of_time: bool
 ) -> "Discovery":
     """Ranked models of the runs."""
-    from .._discovering import discover
+    from ..model.discovering import discover
 
     return discover(
         runs, library, minutes=minutes, physics=physics, functions_of_time=functions_of_time

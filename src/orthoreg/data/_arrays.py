@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import DataError, quoted, suggestion
+from .._common.errors import DataError, quoted, suggestion
 from ._checks import as_numbers, check_names
 
 

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._errors import DataError, DataWarning, quoted
+from .._common.errors import DataError, DataWarning, quoted
 from ..smoothing import SHORTEST
 from ._limits import BURST, GAP
 

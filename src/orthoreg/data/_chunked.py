@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Int
 
-from .._errors import DataError
-from .._parallel import map_in_order, map_reduce
+from .._common.errors import DataError
+from .._common.parallel import map_in_order, map_reduce
 from ._dataset import Dataset, concatenate
 from ._plan import Plan
 from ._rows import deciding_runs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._errors import DataError, DataWarning, quoted
+from .._common.errors import DataError, DataWarning, quoted
 from ..smoothing import have_equal_steps, mean_steps
 from ._arrays import from_arrays, from_positions
 from ._checks import (

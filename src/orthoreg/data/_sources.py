@@ -10,8 +10,8 @@ from typing import Any, final
 
 import numpy as np
 
-from .._errors import DataError
-from .._parallel import map_in_order
+from .._common.errors import DataError
+from .._common.parallel import map_in_order
 from ._arrays import from_arrays as dataset_parts
 from ._chunked import CHUNK, ChunkedDataset, chunk_edges
 from ._dataset import Dataset, concatenate

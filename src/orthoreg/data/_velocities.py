@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import DataError
+from .._common.errors import DataError
 from ..smoothing import SHORTEST, best_polynomial, velocities
 from ._checks import check_names
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .._html import html_sentences, html_table
+from .._common.html import html_sentences, html_table
 
 _MOST = 30  # variables
 

@@ -8,8 +8,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._errors import InputError
-from .._geometry import squared_norm
+from .._common.errors import InputError
+from ..moments._geometry import squared_norm
 from ..simulation import Rollout, Status
 
 

@@ -13,8 +13,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import InputError
-from .._geometry import overlaps, squared_norm
+from .._common.errors import InputError
+from ..moments._geometry import overlaps, squared_norm
 from ..quadratic import QuadraticProblem, independent_terms
 from ._certificate import ErrorSplit, PenaltyBound
 

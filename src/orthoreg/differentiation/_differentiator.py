@@ -5,7 +5,7 @@ import abc
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import DataError
+from .._common.errors import DataError
 from ..data import Dataset
 
 

@@ -8,8 +8,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import InputError
-from .._registry import part
+from .._common.errors import InputError
+from .._common.registry import part
 from ..data import Dataset
 from ..smoothing import (
     FEWEST_POINTS,

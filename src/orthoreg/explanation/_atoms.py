@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from .._errors import FormulaError, InputError, quoted, suggestion
+from .._common.errors import FormulaError, InputError, quoted, suggestion
 from ..data import Extent
 from ..libraries import Variable, parameters_of, parse, substitute, variables_of
 from ._shapes import Shape

@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._field import HybridField
 from ..augmentations import TanhLayers
+from ..field.hybrid import HybridField
 from ..libraries import (
     AbstractLibrary,
     Expression,

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
-from .._progress import progress
+from .._common.progress import progress
 from ..data import Dataset
 from ..libraries import Expression, FeatureMap
 from ..losses import AbstractLoss

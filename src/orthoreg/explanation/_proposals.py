@@ -8,9 +8,9 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool
 
-from .._errors import InputError
-from .._parallel import has_cluster, map_in_order
-from .._progress import progress
+from .._common.errors import InputError
+from .._common.parallel import has_cluster, map_in_order
+from .._common.progress import progress
 from ..libraries import Expression, FeatureMap, parameters_of, to_text, variables_of
 from ..physics import Knowledge
 from ._atoms import Atom

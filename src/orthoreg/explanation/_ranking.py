@@ -7,8 +7,8 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
-from .._field import HybridField
 from ..data import Dataset
+from ..field.hybrid import HybridField
 from ..libraries import Expression, Parameter, parameters_of, substitute, to_text
 from ..refinement import FULL, Matched, Matcher, least_misfit, trajectory_score
 from . import _limits as limits

@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from .._field import HybridField
+from ..field.hybrid import HybridField
 from ._dialect import AbstractDialect, array, described
 from ._steps import Affine, Constant, Reduced, Vector, steps_of
 

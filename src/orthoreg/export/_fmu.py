@@ -13,8 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from xml.etree import ElementTree
 
-from .._errors import InputError
-from .._field import HybridField
+from .._common.errors import InputError
+from ..field.hybrid import HybridField
 from ._c import to_c
 
 _PLATFORMS = {"Linux": ("linux64", ".so"), "Darwin": ("darwin64", ".dylib")}

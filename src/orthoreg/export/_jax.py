@@ -6,10 +6,10 @@ from typing import Any, final
 
 import numpy as np
 
-from .._arrays import register_pytrees
-from .._errors import InputError, require
-from .._field import HybridField
+from .._common.arrays import register_pytrees
+from .._common.errors import InputError, require
 from ..augmentations import AbstractBasis, TanhLayers
+from ..field.hybrid import HybridField
 from ..physics import SymmetricBasis
 
 

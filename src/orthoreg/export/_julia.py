@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import final
 
-from .._field import HybridField
+from ..field.hybrid import HybridField
 from ._dialect import AbstractDialect, array, described, numbers
 from ._steps import Affine, Constant, Reduced, Vector, steps_of
 

@@ -2,8 +2,8 @@ r"""A fitted field as LaTeX: \dot{\theta} = 1.000\,\omega. Set by LaTeX and by m
 
 from collections.abc import Mapping, Sequence
 
-from .._field import HybridField
-from .._typing import Mask
+from .._common.typing import Mask
+from ..field.hybrid import HybridField
 from ..libraries import (
     Call,
     Expression,

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from .._errors import FormulaError
-from .._field import HybridField
-from .._html import Markup, escape
-from .._typing import Mask
+from .._common.errors import FormulaError
+from .._common.html import Markup, escape
+from .._common.typing import Mask
+from ..field.hybrid import HybridField
 from ..libraries import (
     Call,
     Expression,

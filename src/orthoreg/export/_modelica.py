@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import final
 
-from .._field import HybridField
+from ..field.hybrid import HybridField
 from ._dialect import AbstractDialect, array, numbers, shown
 from ._steps import Affine, Constant, Reduced, Vector, steps_of
 

@@ -6,8 +6,8 @@ from typing import Any, final
 
 import numpy as np
 
-from .._errors import InputError
-from .._field import HybridField
+from .._common.errors import InputError
+from ..field.hybrid import HybridField
 from ..libraries import Expression, quote_name, to_text
 from ._sympy import residual_name
 from ._text import has_residual

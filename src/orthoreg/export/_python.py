@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .._field import HybridField
-from .._gate import FARTHEST, SHARPNESS, Region
+from ..field.gate import FARTHEST, SHARPNESS, Region
+from ..field.hybrid import HybridField
 from ..libraries import to_text
 from ._steps import Network, networks
 

@@ -13,10 +13,10 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import InputError
-from .._field import HybridField
-from .._gate import FARTHEST, SHARPNESS, Region
+from .._common.errors import InputError
 from ..augmentations import AbstractBasis, TanhLayers
+from ..field.gate import FARTHEST, SHARPNESS, Region
+from ..field.hybrid import HybridField
 from ..libraries import FeatureMap, compiled
 from ..physics import SymmetricBasis
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .._field import HybridField
+from ..field.hybrid import HybridField
 from ..libraries import SYMPY_NAMES, evaluate, to_text
 from ._text import has_residual
 

@@ -9,9 +9,9 @@ from typing import final
 
 import numpy as np
 
-from .._errors import InputError
-from .._field import HybridField
-from .._typing import Mask
+from .._common.errors import InputError
+from .._common.typing import Mask
+from ..field.hybrid import HybridField
 from ..libraries import (
     Expression,
     Number,

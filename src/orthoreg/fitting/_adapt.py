@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import InputError
-from .._field import HybridField
+from .._common.errors import InputError
 from ..data import AnyRows, fold_rule
+from ..field.hybrid import HybridField
 from ..moments import Moments, gather
 from ..physics import Knowledge
 from ..quadratic import Bounds, Equalities, QuadraticProblem, coupled

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from .._errors import DataWarning
+from .._common.errors import DataWarning
 from ..moments import Moments, gather, no_basis
 from ..quadratic import QuadraticProblem, independent_terms
 from ..solvers import Solution, Task, squared_error

@@ -9,11 +9,11 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
-from .._field import HybridField
-from .._switched import switching_terms
-from .._typing import Mask
+from .._common.typing import Mask
 from ..data import CLEAN, Dataset, Schema
 from ..diagnostics import Certificate
+from ..field.hybrid import HybridField
+from ..field.switched import switching_terms
 from ..losses import AbstractLoss
 from ..physics import Knowledge
 from ..refinement import Refinement, Uncertainty, refine

@@ -12,8 +12,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._errors import InputError
-from .._typing import Mask
+from .._common.errors import InputError
+from .._common.typing import Mask
 from ..data import AnyRows, Rows, thinned
 from ..libraries import FeatureMap, parameters_of, sine_arguments, variables_of
 from ..physics import Group, Implicit, Knowledge

@@ -6,9 +6,9 @@ from typing import Any, final
 
 import numpy as np
 
-from .._errors import InputError
-from .._gate import Gate
+from .._common.errors import InputError
 from ..augmentations import AbstractAugmentation
+from ..field.gate import Gate
 from ..libraries import AbstractLibrary
 from ..losses import AbstractLoss
 from ..physics import Physics

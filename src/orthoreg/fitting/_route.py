@@ -7,13 +7,13 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import InputError
-from .._field import HybridField
-from .._gate import SEARCHED, Gate, Region
-from .._typing import Mask
+from .._common.errors import InputError
+from .._common.typing import Mask
 from ..augmentations import AbstractBasis
 from ..data import AnyRows, Extent, Rows, folds
 from ..diagnostics import certify
+from ..field.gate import SEARCHED, Gate, Region
+from ..field.hybrid import HybridField
 from ..libraries import parameter_bounds
 from ..physics import Knowledge, Symmetries, basis_of, bind_physics, symmetric_basis
 from ..selection import SelectionResult

@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from .._field import HybridField
 from ..data import AnyRows, grouping_rule
+from ..field.hybrid import HybridField
 from ..libraries import Expression, Number, derivative, parameter_bounds
 from ..moments import gather_partitioned
 from ..physics import Knowledge

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._field import HybridField
-from .._progress import step
-from .._switched import jumping_terms, switching_terms
-from .._typing import Mask
+from .._common.progress import step
+from .._common.typing import Mask
 from ..augmentations import Zero
 from ..data import AnyRows, Dataset, Rows, held_out_rows
 from ..diagnostics import certify
+from ..field.hybrid import HybridField
+from ..field.switched import jumping_terms, switching_terms
 from ..libraries import parameter_bounds
 from ..losses import is_coarse
 from ..physics import Knowledge

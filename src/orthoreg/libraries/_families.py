@@ -6,8 +6,8 @@ from itertools import combinations_with_replacement
 from math import comb
 from typing import Any, final
 
-from .._errors import FormulaError, InputError
-from .._registry import part
+from .._common.errors import FormulaError, InputError
+from .._common.registry import part
 from ._expression import (
     ONE,
     ZERO,

@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import isfinite
 from typing import final
 
-from .._errors import FormulaError, quoted, suggestion
+from .._common.errors import FormulaError, quoted, suggestion
 from ._expression import (
     FUNCTIONS,
     Expression,

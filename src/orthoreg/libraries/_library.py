@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import final
 
-from .._errors import InputError
-from .._registry import part
+from .._common.errors import InputError
+from .._common.registry import part
 from ._expression import Expression, multiply
 
 

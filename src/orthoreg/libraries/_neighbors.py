@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from .._errors import InputError, quoted, suggestion
-from .._registry import part
+from .._common.errors import InputError, quoted, suggestion
+from .._common.registry import part
 from ._expression import Expression, Variable, replace_variables
 from ._families import PerState, Terms
 from ._library import AbstractLibrary, distinct, positive_integer

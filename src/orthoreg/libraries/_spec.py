@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from .._errors import FormulaError, suggestion
+from .._common.errors import FormulaError, suggestion
 from ._families import Fourier, Polynomial, Terms
 from ._library import AbstractLibrary
 from ._neighbors import Neighbors

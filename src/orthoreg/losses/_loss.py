@@ -8,8 +8,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from .._arrays import Arrays, pytree
-from .._errors import InputError
+from .._common.arrays import Arrays, pytree
+from .._common.errors import InputError
 from ..data import Dataset, Rows
 
 Field = Callable[[Any], Any]

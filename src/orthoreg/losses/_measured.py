@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from .._registry import part
+from .._common.registry import part
 from ..data import Dataset, Rows
 from ..simulation import Interpolation, input_interpolation
 from . import _limits as limits

@@ -11,9 +11,9 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Int
 
-from .._arrays import namespace
-from .._errors import DataError, InputError
-from .._registry import part
+from .._common.arrays import namespace
+from .._common.errors import DataError, InputError
+from .._common.registry import part
 from ..data import Dataset, Rows
 from ._loss import AbstractSegmentLoss, Field, Segments
 

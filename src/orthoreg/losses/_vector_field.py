@@ -9,8 +9,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._errors import DataError, InputError, quoted, suggestion
-from .._registry import part
+from .._common.errors import DataError, InputError, quoted, suggestion
+from .._common.registry import part
 from ..data import Dataset, Rows
 from ..differentiation import AbstractDifferentiator, Automatic, Settled, check_lengths
 from ..libraries import evaluate, parse

@@ -12,8 +12,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._errors import DataError, InputError
-from .._registry import part
+from .._common.errors import DataError, InputError
+from .._common.registry import part
 from ..data import (
     NARROWEST,
     Dataset,

@@ -7,8 +7,8 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._errors import DataError
-from .._progress import track
+from .._common.errors import DataError
+from .._common.progress import track
 from ..data import AnyRows, FoldRule, Rows
 
 _BLOCK = 512  # rows at once, or as many as make up

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._errors import DataError
+from .._common.errors import DataError
 from ..data import AnyRows, Partition, PartitionRule, Rows
 from ._centered import CENTERED_ROWS, CenteredTerms
 from ._moments import Moments, not_finite

@@ -8,9 +8,9 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._arrays import Arrays, pytree
-from .._errors import InputError
-from .._registry import part
+from .._common.arrays import Arrays, pytree
+from .._common.errors import InputError
+from .._common.registry import part
 from ..augmentations import AbstractAugmentation, AbstractBasis, TanhLayers
 from ._symmetry import Symmetries
 

@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from .._errors import FormulaError, InputError, quoted, suggestion
+from .._common.errors import FormulaError, InputError, quoted, suggestion
 from ..libraries import (
     AbstractLibrary,
     Expression,

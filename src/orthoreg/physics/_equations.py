@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, final
 
-from .._errors import InputError, quoted, suggestion
+from .._common.errors import InputError, quoted, suggestion
 from ..libraries import (
     Expression,
     Number,

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from .._errors import InputError, quoted
+from .._common.errors import InputError, quoted
 from ..libraries import (
     Call,
     Expression,

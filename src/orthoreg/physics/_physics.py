@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import inf, isfinite, isnan
 from typing import Any, final
 
-from .._errors import InputError
-from .._registry import part
+from .._common.errors import InputError
+from .._common.registry import part
 from ._statement import parse_equation
 from ._symmetry import AbstractSymmetry
 

@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import InputError
+from .._common.errors import InputError
 from ..libraries import (
     Expression,
     FeatureMap,

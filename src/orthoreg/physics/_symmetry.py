@@ -10,8 +10,8 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._errors import InputError, quoted, suggestion
-from .._registry import part
+from .._common.errors import InputError, quoted, suggestion
+from .._common.registry import part
 
 _PROBES = 24  # points at which the symmetry of a term is tried
 _ALIKE = 1e-9

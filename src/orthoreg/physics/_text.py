@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._errors import InputError, quoted, suggestion
+from .._common.errors import InputError, quoted, suggestion
 from ._physics import Key, Physics
 from ._symmetry import AbstractSymmetry, Even, Odd, Periodic, Reflection
 

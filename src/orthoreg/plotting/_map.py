@@ -5,8 +5,8 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from .._model import AbstractModel
 from ..data import Dataset
+from ..model.model import AbstractModel
 from ..views import NOTE, RESIDUAL, evenly, telling_pair, tick, variable_label
 from ._style import MAP, SMALL
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from .._errors import InputError
+from .._common.errors import InputError
 from ..views import INK, NOTE
 from ._style import LABEL, SMALL, TITLE, as_written
 

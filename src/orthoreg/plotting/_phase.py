@@ -10,9 +10,9 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from .._errors import DataError, InputError
-from .._model import AbstractModel
+from .._common.errors import DataError, InputError
 from ..data import Dataset
+from ..model.model import AbstractModel
 from ..views import (
     FITTED,
     FLOW,

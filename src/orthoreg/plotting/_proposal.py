@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from .._errors import InputError
-from .._explanation import Proposal
+from .._common.errors import InputError
+from ..model.explanation import Proposal
 from ..views import FITTED, MEASURED, NOTE, shortened
 from ._panels import open_panels
 from ._style import tidy

@@ -10,11 +10,11 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
 
-from .._errors import DataError
-from .._model import AbstractModel
+from .._common.errors import DataError
 from ..data import Dataset
 from ..diagnostics import relative_error
 from ..export import equation_names
+from ..model.model import AbstractModel
 from ..views import (
     NOTE,
     check_columns,

@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from .._errors import InputError
-from .._model import AbstractModel
-from .._scikit import check_is_fitted
+from .._common.errors import InputError
+from .._common.scikit import check_is_fitted
 from ..export import equation_names
+from ..model.model import AbstractModel
 from ..selection import EquationPath, InformationCriterion
 from ..views import (
     FITTED,

@@ -14,7 +14,7 @@ Axehill 2022]
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import InputError
+from .._common.errors import InputError
 from ._pivoting import pivot
 
 _PRIMAL_TOLERANCE = 1e-7  # of the constraints, in units in which all columns of Q are alike

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._errors import InputError
+from .._common.errors import InputError
 from ._active_set import minimise
 from ._gap import constrained_gap
 from ._linear import solve_symmetric

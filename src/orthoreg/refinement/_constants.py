@@ -7,7 +7,7 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._field import HybridField
+from ..field.hybrid import HybridField
 from ..libraries import parameters_of
 from ..physics import Knowledge, atom_bounds, null_space
 

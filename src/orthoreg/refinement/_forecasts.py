@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .._field import HybridField
 from ..data import Dataset
+from ..field.hybrid import HybridField
 from ._constants import Constants
 from ._problem import Problem
 from ._segments import from_rows

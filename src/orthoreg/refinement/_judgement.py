@@ -7,9 +7,9 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._field import HybridField
-from .._switched import switched
 from ..data import Dataset
+from ..field.hybrid import HybridField
+from ..field.switched import switched
 from . import _limits as limits
 from ._constants import Constants
 from ._levenberg import Prior, Solution

@@ -6,7 +6,7 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
-from .._field import HybridField
+from ..field.hybrid import HybridField
 from ._limits import EXCESS_LEVEL, NOISE_ACCURACY, TEMPERED, TRIFLE
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._field import HybridField
 from ..data import Dataset
+from ..field.hybrid import HybridField
 from ..physics import Knowledge
 from . import _limits as limits
 from ._constants import Constants

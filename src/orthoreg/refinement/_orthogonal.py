@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float
 
-from .._field import HybridField
 from ..data import Dataset
+from ..field.hybrid import HybridField
 from ._constants import Constants
 
 _MOST_ROWS = 20_000

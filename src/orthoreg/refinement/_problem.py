@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._field import HybridField
 from ..data import Dataset
+from ..field.hybrid import HybridField
 from ..simulation import Inputs, run_inputs
 from ._constants import Constants
 from ._following import follow, growth_of_errors, step_ends

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float
 
-from .._field import HybridField
-from .._gate import Gate
+from ..field.gate import Gate
+from ..field.hybrid import HybridField
 from . import _limits as limits
 from ._constants import Constants
 from ._held_out import USELESS, forecast_errors

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from .._field import HybridField
-from .._progress import progress
+from .._common.progress import progress
 from ..data import Dataset
+from ..field.hybrid import HybridField
 from ..physics import Knowledge
 from ._constants import Constants
 from ._covariance import spread

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from .._field import HybridField
+from ..field.hybrid import HybridField
 from ._uncertainty import Uncertainty
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
-from .._field import HybridField
+from ..field.hybrid import HybridField
 from ..libraries import Expression, Number, compiled, derivative, run
 from ._constants import Constants, Values
 

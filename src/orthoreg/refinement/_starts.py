@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float
 
-from .._field import HybridField
 from ..data import Dataset
+from ..field.hybrid import HybridField
 from . import _limits as limits
 from ._constants import Constants
 from ._lifted import match_starts

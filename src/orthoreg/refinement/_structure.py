@@ -7,9 +7,9 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._field import HybridField
-from .._progress import step
+from .._common.progress import step
 from ..data import Dataset
+from ..field.hybrid import HybridField
 from ..libraries import complexity, sine_argument
 from ..moments import CenteredTerms
 from ..physics import Knowledge

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._validation import in_states_of
 from ..data import Dataset
+from ..model.validation import in_states_of
 from ..simulation import Rollout
 from ..summary import Summary, counted, forecast_sample
 from ..summary._trust import trust_sentences
@@ -26,8 +26,8 @@ from ._residual import residual_maps
 from ._slopes import slopes_of
 
 if TYPE_CHECKING:  # both bring the whole search for formulas
-    from .._discovery import Discovery
-    from .._explanation import Explanation
+    from ..model.discovery import Discovery
+    from ..model.explanation import Explanation
 
 
 def collect(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from .._html import escape
+from .._common.html import escape
 
 
 def chart(key: str, label: str) -> str:

@@ -9,7 +9,7 @@ from ._data import Earlier
 from ._pieces import verdict_word
 
 if TYPE_CHECKING:  # brings the whole search for formulas
-    from .._explanation import Explanation
+    from ..model.explanation import Explanation
 
 
 def earlier_of(

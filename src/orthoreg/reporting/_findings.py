@@ -1,6 +1,6 @@
 """What searches found, the data in numbers and how to repeat it, as sections of a report."""
 
-from .._html import escape
+from .._common.html import escape
 from ..export import typeset_formula, typeset_sentence
 from ._data import ReportData
 from ._pieces import fact_list, known_percent, quiet, table

@@ -6,8 +6,8 @@ from ..summary._words import interval
 from ._data import ProposalView, RankedModel
 
 if TYPE_CHECKING:  # both bring the whole search for formulas
-    from .._discovery import Discovery
-    from .._explanation import Explanation
+    from ..model.discovery import Discovery
+    from ..model.explanation import Explanation
 
 _MOVED = 0.01  # of a coefficient: a smaller change is none
 

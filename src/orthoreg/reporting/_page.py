@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .._html import escape
+from .._common.html import escape
 from ._data import ReportData
 from ._sections import sections
 

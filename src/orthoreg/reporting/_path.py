@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._validation import training_rows
 from ..data import Dataset
 from ..export import equation_names, math, math_equations
+from ..model.validation import training_rows
 from ..refinement import forecast_variants
 from ..selection import EquationPath, InformationCriterion
 from ..simulation import Rollout

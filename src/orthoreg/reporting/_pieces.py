@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .._html import escape, plain_table
+from .._common.html import escape, plain_table
 from ..summary import Verdict
 from ..summary._words import percent
 

@@ -5,21 +5,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._errors import InputError
-from .._files import atomic_write
-from .._model import AbstractModel
-from .._scikit import check_is_fitted
-from .._threads import one_thread
-from .._validation import given_dataset, known_dataset
+from .._common.errors import InputError
+from .._common.files import atomic_write
+from .._common.scikit import check_is_fitted
+from .._common.threads import one_thread
 from ..data import Dataset
+from ..model.model import AbstractModel
+from ..model.validation import given_dataset, known_dataset
 from ..simulation import Rollout
 from ..summary import Summary
 from ._collect import collect
 from ._page import render
 
 if TYPE_CHECKING:  # both bring the whole search for formulas
-    from .._discovery import Discovery
-    from .._explanation import Explanation
+    from ..model.discovery import Discovery
+    from ..model.explanation import Explanation
 
 
 @one_thread()

@@ -2,7 +2,7 @@
 
 import math
 
-from .._html import escape
+from .._common.html import escape
 from ..export import math as mathml
 from ..export import typeset_formula, typeset_sentence
 from ..summary import number

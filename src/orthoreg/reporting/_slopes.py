@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import DataError
+from .._common.errors import DataError
 from ..data import Dataset
 from ..views import rows_of
 

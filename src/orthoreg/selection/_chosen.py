@@ -6,8 +6,8 @@ from typing import Any, final
 
 import numpy as np
 
-from .._errors import InputError, quoted, suggestion
-from .._registry import part
+from .._common.errors import InputError, quoted, suggestion
+from .._common.registry import part
 from ..solvers import Task
 from ._result import SelectionResult
 from ._selection import AbstractSelection

@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from .._typing import Mask
+from .._common.typing import Mask
 from ..moments import PartitionedMoments
 from . import _limits as limits
 from ._result import Evidence, SelectionResult

@@ -6,9 +6,9 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import InputError
-from .._registry import part
-from .._typing import Mask
+from .._common.errors import InputError
+from .._common.registry import part
+from .._common.typing import Mask
 from ..data import AnyRows, PartitionRule, grouping_rule
 from ..moments import PartitionedMoments
 from ..solvers import Task

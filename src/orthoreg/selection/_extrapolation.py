@@ -5,8 +5,8 @@ from typing import final
 
 import numpy as np
 
-from .._registry import part
-from .._typing import Mask
+from .._common.registry import part
+from .._common.typing import Mask
 from ..data import AnyRows, PartitionRule, extrapolation_rule
 from ..moments import PartitionedMoments
 from ..solvers import Task

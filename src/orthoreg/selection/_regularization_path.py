@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._progress import track
+from .._common.progress import track
 from ..moments import Moments
 from ..solvers import EquationProblem, Reduction, Spectrum, System, exact_path, squared_error
 

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._typing import Mask
+from .._common.typing import Mask
 from ..moments import Moments, PartitionedMoments
 from ..physics import Group
 

@@ -8,8 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._errors import InputError
-from .._typing import Mask
+from .._common.errors import InputError
+from .._common.typing import Mask
 from ..data import AnyRows, PartitionRule
 from ..moments import Moments, PartitionedMoments, gather_partitioned
 from ..physics import Group

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
-from .._registry import part
+from .._common.registry import part
 from ..quadratic import QuadraticProblem
 from ..solvers import (
     RIDGES,

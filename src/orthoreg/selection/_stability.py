@@ -8,8 +8,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
-from .._registry import part
-from .._typing import Mask
+from .._common.registry import part
+from .._common.typing import Mask
 from ..data import AnyRows, PartitionRule, grouping_rule
 from ..moments import PartitionedMoments
 from ..quadratic import QuadraticProblem

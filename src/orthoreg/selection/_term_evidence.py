@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._progress import step
+from .._common.progress import step
 from ._bootstrap import inclusion
 from ._confounded import ConfoundedPair, confounded_pairs
 from ._result import SelectionResult

@@ -6,8 +6,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import InputError
-from .._registry import part
+from .._common.errors import InputError
+from .._common.registry import part
 from ..moments import Moments, gather, no_basis
 from ..quadratic import QuadraticProblem
 from ..solvers import Task, scales

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .._arrays import register_pytrees
+from .._common.arrays import register_pytrees
 from ._inputs import Inputs
 from ._stepping import take_step
 from ._switching import AbstractSwitchedField, Switched

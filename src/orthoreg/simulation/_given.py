@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import InputError, quoted, suggestion
+from .._common.errors import InputError, quoted, suggestion
 from ..data import Dataset, as_numbers
 from ._inputs import (
     Inputs,

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._errors import InputError
+from .._common.errors import InputError
 from ._tsit5 import Cells
 
 _DEGREE = 7  # of the polynomials that stand for a function

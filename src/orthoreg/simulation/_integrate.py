@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import SimulationError
-from .._progress import progress
+from .._common.errors import SimulationError
+from .._common.progress import progress
 from ._inputs import Inputs
 from ._routes import Field, NumpyField, Task, by_jax, by_numpy
 from ._stepping import Grid, begin

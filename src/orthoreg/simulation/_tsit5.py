@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
-from .._arrays import Arrays
+from .._common.arrays import Arrays
 
 RUNNING, COMPLETED, DIVERGED, STALLED, STUCK = -1, 0, 1, 2, 3
 """How a rollout stands: STALLED ran out of steps, STUCK found no step small enough."""

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from jaxtyping import Float
 
-from .._arrays import register_pytrees
-from .._errors import DataError, InputError, TrainingError, TrainingWarning, quoted, require
-from .._field import HybridField
-from .._objective import PARTS, Objective, Parameters, Weights
-from .._progress import step
-from .._registry import part
+from .._common.arrays import register_pytrees
+from .._common.errors import DataError, InputError, TrainingError, TrainingWarning, quoted, require
+from .._common.progress import step
+from .._common.registry import part
 from ..data import Rows, held_out_rows
+from ..field.hybrid import HybridField
 from ..losses import Segments
 from ..moments import Moments, gather, no_basis
-from ..penalties import whitening
 from ._equation import objective
 from ._holding import active_terms, held_by, orthogonal_to, settle, with_known_terms
+from ._objective import PARTS, Objective, Parameters, Weights
+from ._penalties import whitening
 from ._reduction import Spectrum
 from ._result import EquationFit, FitResult, dependences, scales
 from ._solver import AbstractSolver, Solution, Task, Training

@@ -7,10 +7,10 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._errors import InputError
-from .._progress import step
-from .._registry import part
-from .._typing import Mask
+from .._common.errors import InputError
+from .._common.progress import step
+from .._common.registry import part
+from .._common.typing import Mask
 from ..data import AnyRows, outward_fold_rule
 from ..moments import Moments, gather, no_basis
 from ..physics import Knowledge

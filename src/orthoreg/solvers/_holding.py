@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import InputError
-from .._objective import Held
-from .._typing import Mask
+from .._common.errors import InputError
+from .._common.typing import Mask
 from ..physics import Knowledge
 from ..quadratic import Bounds, Equalities, QuadraticProblem
 from ._equation import objective
+from ._objective import Held
 from ._result import EquationFit
 from ._solver import Solution, Task
 from ._system import Sizes, conserving

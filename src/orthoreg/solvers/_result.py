@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
-from .._errors import InputError
-from .._typing import Mask
+from .._common.errors import InputError
+from .._common.typing import Mask
 from ..moments import Moments
 from ..quadratic import Dependence, independent_terms
 

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._progress import track
+from .._common.progress import track
 from ..moments import Moments
 from ._equation import squared_error
 from ._reduction import Spectrum

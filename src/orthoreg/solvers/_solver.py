@@ -8,8 +8,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._errors import InputError
-from .._typing import Mask
+from .._common.errors import InputError
+from .._common.typing import Mask
 from ..augmentations import AbstractBasis
 from ..data import AnyRows
 from ..libraries import FeatureMap

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from .._typing import Mask
+from .._common.typing import Mask
 from ..moments import Moments
 from ..physics import Knowledge
 from ..quadratic import Bounds, Equalities, QuadraticProblem, coupled

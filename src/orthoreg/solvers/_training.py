@@ -17,9 +17,9 @@ import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 
-from .._objective import PARTS, Objective, Parameters, Weights
-from .._progress import progress
+from .._common.progress import progress
 from ..losses import Segments
+from ._objective import PARTS, Objective, Parameters, Weights
 
 RUNNING, EARLY = 0, 1
 _CAUSES = 2  # codes from here on: the part that was not finite, then gradient and validation

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
-from .._errors import InputError
-from .._progress import step
-from .._registry import part
+from .._common.errors import InputError
+from .._common.progress import step
+from .._common.registry import part
 from ..moments import gather, no_basis
 from ._exact import Exact
 from ._solver import AbstractSolver, Solution, Task

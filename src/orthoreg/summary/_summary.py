@@ -5,7 +5,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
-from .._html import escape
+from .._common.html import escape
 from ._words import whole_percent
 
 CODES = (

@@ -6,8 +6,8 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._arrays import pytree
-from .._errors import InputError
+from .._common.arrays import pytree
+from .._common.errors import InputError
 from ._system import AbstractSystem, Split, equations
 
 _REACH = 0.8  # of the way from the ridge at 0 to the bottom of the well

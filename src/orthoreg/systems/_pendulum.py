@@ -5,8 +5,8 @@ from typing import Any, final
 
 import numpy as np
 
-from .._arrays import pytree
-from .._errors import InputError, quoted, suggestion
+from .._common.arrays import pytree
+from .._common.errors import InputError, quoted, suggestion
 from ._system import AbstractSystem, Split, equations
 
 DIFFICULTIES = {

@@ -5,7 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
-from .._arrays import pytree
+from .._common.arrays import pytree
 from ._system import AbstractSystem, Parameter, Split, equations
 
 _MEAN_POPULATION = 12.5  # of the training starts

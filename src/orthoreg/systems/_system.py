@@ -10,8 +10,8 @@ from typing import Any, TypeAlias, TypeVar, final
 import numpy as np
 from jaxtyping import Float
 
-from .._arrays import namespace, pytree
-from .._errors import InputError, quoted, suggestion
+from .._common.arrays import namespace, pytree
+from .._common.errors import InputError, quoted, suggestion
 from ..data import Dataset
 
 Parameter: TypeAlias = float | Float[np.ndarray, " B"]

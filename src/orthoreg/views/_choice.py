@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from .._errors import InputError, quoted, suggestion
-from .._model import AbstractModel
+from .._common.errors import InputError, quoted, suggestion
 from ..data import Dataset
 from ..export import equation_names
+from ..model.model import AbstractModel
 
 _STRETCH = 500  # rows in a row that are taken from a long run
 

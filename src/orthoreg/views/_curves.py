@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
-from .._errors import InputError
+from .._common.errors import InputError
 from ..data import Dataset
 from ..simulation import Rollout
 from ._choice import evenly

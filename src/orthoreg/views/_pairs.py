@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Float
 
-from .._model import AbstractModel
 from ..data import Dataset
+from ..model.model import AbstractModel
 from ._choice import at_states, evenly
 
 _MOST_PAIRS = 6

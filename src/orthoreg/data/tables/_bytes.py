@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, final
 
-from ..._errors import DataError, missing_extra, quoted
+from ..._common.errors import DataError, missing_extra, quoted
 from .._schema import Note
 
 _PACKED = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, final
 
-from ..._errors import DataError, quoted, suggestion
+from ..._common.errors import DataError, quoted, suggestion
 from .._checks import check_names
 from .._limits import GAP
 from .._velocities import named_positions

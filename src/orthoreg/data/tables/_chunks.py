@@ -8,9 +8,9 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Int
 
-from ..._errors import DataError, missing_extra
-from ..._parallel import map_in_order
-from ..._places import File, name_of, opened
+from ..._common.errors import DataError, missing_extra
+from ..._common.parallel import map_in_order
+from ..._common.places import File, name_of, opened
 from .._checks import check_moving
 from .._chunked import ChunkedDataset, chunk_edges
 from .._dataset import Dataset

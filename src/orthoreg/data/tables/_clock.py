@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ..._errors import DataError
+from ..._common.errors import DataError
 from .._schema import Note
 from ._choice import TIME_UNITS, Format
 from ._table import Table, text_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._errors import DataError, missing_extra
+from ..._common.errors import DataError, missing_extra
 from ._choice import Choice, Format
 from ._table import Table
 

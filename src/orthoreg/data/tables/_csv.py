@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..._errors import DataError
-from ..._files import atomic_write
+from ..._common.errors import DataError
+from ..._common.files import atomic_write
 from .._schema import Note
 from ._bytes import encoding_of, packing, unpacked
 from ._choice import Choice, Format

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
-from ..._errors import DataError
+from ..._common.errors import DataError
 from .._schema import Note
 from ._choice import Choice, Format
 from ._clock import as_clock

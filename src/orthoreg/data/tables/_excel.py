@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..._errors import DataError, missing_extra, quoted, suggestion
+from ..._common.errors import DataError, missing_extra, quoted, suggestion
 from .._schema import Note
 from ._choice import Choice, Format
 from ._csv import collect

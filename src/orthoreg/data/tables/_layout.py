@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._errors import DataError, quoted, suggestion
+from ..._common.errors import DataError, quoted, suggestion
 from .._schema import Note
 from ._choice import Choice, Format, name_and_unit
 from ._table import Table, text_of

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..._errors import DataError
-from ..._places import arrow_files, existing, files_of, folder_of, name_of, size_of
+from ..._common.errors import DataError
+from ..._common.places import arrow_files, existing, files_of, folder_of, name_of, size_of
 from .._chunked import CHUNK
 from .._sources import is_dask
 from ._choice import GAP, Choice, Format

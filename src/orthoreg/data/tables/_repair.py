@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..._errors import DataError, DataWarning
+from ..._common.errors import DataError, DataWarning
 from ...smoothing import SHORTEST
 from .._checks import begins_again, gaps
 from .._schema import Note

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..._errors import DataError
+from ..._common.errors import DataError
 from .._dataset import Dataset
 from .._schema import Note
 from ._choice import TIME_UNITS, Choice, Format, time_unit_in

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from ..._errors import DataError
-from ..._places import local
+from ..._common.errors import DataError
+from ..._common.places import local
 from . import _columnar, _excel
 from ._bytes import packing
 from ._choice import Choice, Format

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
-from ..._errors import DataError
+from ..._common.errors import DataError
 from .._schema import Note
 from ._choice import Format
 

@@ -1,0 +1,1 @@
+"""What every package uses: errors, progress, files, worker processes, contracts."""

@@ -1,0 +1,292 @@
+"""How far a state is from the training data, and what the residual is there."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from .._common.arrays import Arrays, pytree
+from .._common.errors import InputError
+from .._common.registry import part
+from ..data import Extent
+
+_ROWS_EACH = 10  # a landmark stands for at least so many rows
+_INSIDE = 0.95  # the part of a left-out run's rows that count as inside
+_NEAREST = 0.1  # standard deviations: a state as near as this to a landmark is inside
+_MARGIN = 1e-6  # the edge is a hair beyond the farthest row, so that rounding leaves none outside
+SEARCHED = 20_000
+"""The rows among which landmarks are sought."""
+SHARPNESS = 4.0  # of the choice among landmarks whose residual is held, per unit of distance
+_MOST_IN_TREE = 12  # variables
+_FEW_POINTS, _FEW_PAIRS = 256, 2**20  # that need no tree
+FARTHEST = 1e6  # distances along one variable that are told apart
+_BLOCK = 1024
+
+
+@pytree()
+@final
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Where the training data lie; what `Gate` finds.
+
+    The distance of z is min_j |rate z - landmark_j|. A variable that never varied has rate 0.
+    `held` are the residual's values at the landmarks, if they are to be held beyond the data.
+    `period` is that of each variable times its rate, zero where it has none: distances along it
+    are the short way round.
+    """
+
+    rate: Float[Arrays, " V"]
+    landmarks: Float[Arrays, "L V"]
+    fade: Any
+    held: Float[Arrays, "L c"] | None = None
+    period: Float[Arrays, " V"] | None = None
+
+    def with_images(
+        self,
+        images: Sequence[tuple[Float[np.ndarray, " V"], Float[np.ndarray, " c"]]],
+        periods: Float[np.ndarray, " V"],
+    ) -> "Region":
+        """The region with its images: each the signs of variables and of the residual's values.
+        `periods` are those of the variables, zero where there is none."""
+        held = self.held
+        return replace(
+            self,
+            landmarks=np.concatenate([self.landmarks * signs for signs, _ in images]),
+            held=None if held is None else np.concatenate([held * signs for _, signs in images]),
+            period=periods * self.rate if periods.any() else None,
+        )
+
+    def distance(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
+        """1 at the edge of the training data, less inside."""
+        starts = range(0, max(len(variables), 1), _BLOCK)
+        blocks = [self._nearest(variables[i : i + _BLOCK]) for i in starts]
+        return np.sqrt(np.concatenate(blocks))
+
+    def share(self, variables: Any, xp: Any = np) -> Any:
+        """The residual's share at each state (... V -> ...): 1 inside, 0 from 1 + fade on."""
+        return self._share(xp.min(self._beyond(variables, xp), axis=-1), xp)
+
+    def gated(self, variables: Any, residual: Any, xp: Any = np) -> Any:
+        """What the gate makes of the residual's values (... c) at these states (... V).
+
+        r(z) -> g r(z) + (1 - g) sum_j a_j r_j, with g the share, r_j the values held at the
+        landmarks and a_j proportional to exp(-4 distance_j), which add up to one.
+        """
+        if xp is np:
+            return self._gated_in_numpy(variables, residual)
+        return self._mixed(variables, residual, xp)
+
+    def _gated_in_numpy(self, variables: Any, residual: Any) -> Any:
+        """As it is inside, which is where most states are; only the others are looked at."""
+        outside = ~(self._nearest(variables) <= 1.0)
+        if not outside.any():
+            return residual
+        found = np.array(residual)
+        found[outside] = self._mixed(variables[outside], residual[outside], np)
+        return found
+
+    def _mixed(self, variables: Any, residual: Any, xp: Any) -> Any:
+        beyond = self._beyond(variables, xp)
+        nearest = xp.min(beyond, axis=-1)
+        share = self._share(nearest, xp)[..., None]
+        # the residual need not be finite where it has no share
+        inside = share * xp.where(share > 0, residual, 0.0)
+        if self.held is None:
+            return inside
+        weights = xp.exp(SHARPNESS * (nearest[..., None] - beyond))
+        mean = (weights @ self.held) / xp.sum(weights, axis=-1)[..., None]
+        return inside + (1.0 - share) * mean
+
+    def _share(self, nearest: Any, xp: Any) -> Any:
+        step = xp.minimum((nearest - 1.0) / self.fade, 1.0)
+        return 1.0 - step * step * (3.0 - 2.0 * step)
+
+    def _beyond(self, variables: Any, xp: Any) -> Any:
+        """Distances from the landmarks (... V -> ... L), those below 1 as 1."""
+        # the root is taken of nothing below 1, where its slope may be infinite
+        return xp.sqrt(xp.maximum(self._squares(variables, xp, FARTHEST), 1.0))
+
+    def _nearest(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
+        """The square of the distance from the nearest landmark.
+
+        min_j |z - l_j|^2 = |z|^2 + min_j (|l_j|^2 - 2 z'l_j), about the landmarks' centre: one
+        matrix product in place of passes over all pairs.
+        """
+        if self.period is not None:
+            return self._squares(variables, np).min(axis=-1)
+        centre, turn, length = self._landmarks_as_matrix
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = variables * self.rate
+            z -= centre
+            own = np.vecdot(z, z)
+            products = turn @ z.T
+            products += length
+            found = own + products.min(axis=0)
+            far = ~(own < FARTHEST**2)  # rounding there exceeds any distance, or it is no number
+            found[far] = own[far]
+        return np.maximum(found, 0.0, out=found)
+
+    @cached_property
+    def _landmarks_as_matrix(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The landmarks' centre, and -2 l_j and |l_j|^2 about it."""
+        centre = np.mean(self.landmarks, axis=0)
+        away = self.landmarks - centre
+        return centre, -2.0 * away, np.vecdot(away, away)[:, None]
+
+    def _squares(self, variables: Any, xp: Any, farthest: float = np.inf) -> Any:
+        with np.errstate(over="ignore"):
+            scaled = variables * self.rate
+            # variable by variable: NumPy is slow in sums over a short last axis
+            ways = [self._along(scaled[..., i, None], i, xp) for i in range(scaled.shape[-1])]
+            if farthest < np.inf:
+                ways = [xp.clip(way, -farthest, farthest) for way in ways]
+            parts = [way * way for way in ways]
+            return sum(parts[1:], start=parts[0])
+
+    def _along(self, scaled: Any, i: int, xp: Any) -> Any:
+        """The way from the landmarks along one variable."""
+        away = scaled - self.landmarks[:, i]
+        if self.period is None:
+            return away
+        turn = self.period[i]
+        return away - turn * xp.round(away / xp.where(turn > 0, turn, 1.0))
+
+
+@part
+@final
+@dataclass(frozen=True)
+class Gate:
+    """Keeps the residual from going on beyond the training data, where nothing was fitted.
+
+    The distance of a state from the data is that to the nearest of some landmarks. 1 is the edge
+    of the data: it is chosen so that all training rows are inside, and so would be 95% of the
+    rows of a run had it been left out; it is at least a tenth of a standard deviation from a
+    landmark. Variables, inputs included, are measured in their standard deviations; one that
+    never varied does not count.
+
+    Landmarks are training rows, each the one farthest from those before it: at most `landmarks`,
+    and at most one for ten rows. They follow data of any shape; more of them, more closely.
+
+    The residual counts in full up to distance 1 and not at all from 1 + `fade` on, with a smooth
+    step between. On the training rows it is what it is without a gate. In its place comes what it
+    is at the landmarks nearest to the state (`hold`), a mean of values that it takes on the
+    training rows and so of their size; with `hold=False`, nothing. Far away the equations rule,
+    since their terms grow and what is held does not; but an equation that is all residual would
+    stand still if that vanished.
+
+    Parameters
+    ----------
+    fade
+        how far beyond the edge the residual goes on, in distances.
+    landmarks
+        their number at most.
+    hold
+        whether the residual keeps, further out, what it is at the nearest landmarks.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> circle = np.linspace(0, 20 * np.pi, 1000)  # ten times round
+    >>> region = og.Gate()(np.column_stack([np.cos(circle), np.sin(circle)]))
+    >>> at = np.array([[1.0, 0.0], [1.1, 0.0], [0.0, 0.0]])
+    >>> (region.distance(at) > 1).tolist()
+    [False, True, True]
+    >>> region.share(at[[0, 2]]).tolist()
+    [1.0, 0.0]
+    """
+
+    fade: int | float | np.number = 0.5
+    landmarks: int | np.integer = 100
+    hold: bool = True
+
+    def __post_init__(self):
+        if isinstance(self.fade, bool) or not 0 < self.fade < np.inf:
+            raise InputError(f"Gate(fade=...) must be a positive number; got {self.fade!r}.")
+        if isinstance(self.landmarks, bool) or self.landmarks < 1:
+            raise InputError(
+                f"Gate(landmarks=...) must be a whole number of at least 1; got {self.landmarks!r}."
+            )
+        if not isinstance(self.hold, bool):
+            raise InputError(f"Gate(hold=...) must be True or False; got {self.hold!r}.")
+
+    def __call__(
+        self,
+        variables: Float[np.ndarray, "N V"],
+        parts: Int[np.ndarray, " N"] | None = None,
+        residual: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> Region:
+        """The region that these training rows fill. `parts` numbers groups of runs, or stretches
+        of a run, that are left out in turn; a fifth of the rows each if None. `residual` gives
+        the values that are held; without it none are."""
+        if parts is None:
+            parts = np.arange(len(variables)) * 5 // len(variables)
+        few = slice(None, None, -(-len(variables) // SEARCHED))
+        extent = Extent.of(variables)
+        return self.region(extent, variables[few], parts[few], lambda f: f(variables), residual)
+
+    def region(
+        self,
+        extent: Extent,
+        rows: Float[np.ndarray, "N V"],
+        parts: Int[np.ndarray, " N"],
+        largest: Callable[[Callable[[np.ndarray], float]], float],
+        residual: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> Region:
+        """The region of rows that lie as `extent` says, of which these are some. `largest` is that
+        value of a function of rows that is largest on any chunk of them all."""
+        few = slice(None, None, -(-len(rows) // SEARCHED))
+        rows, parts = rows[few], parts[few]
+        rate = np.where(extent.varies, 1 / extent.spread, 0.0)
+        scaled = rows * rate
+        chosen = _spread_out(scaled, max(1, min(int(self.landmarks), extent.count // _ROWS_EACH)))
+        landmarks = scaled[chosen]
+        farthest = largest(lambda chunk: float(np.max(_nearest_distances(landmarks, chunk * rate))))
+        unit = max(farthest * (1 + _MARGIN) + _gap(scaled, parts), _NEAREST)
+        held = residual(rows[chosen]) if self.hold and residual is not None else None
+        return Region(rate / unit, landmarks / unit, float(self.fade), held)
+
+
+def _spread_out(rows: Float[np.ndarray, "N V"], count: int) -> list[int]:
+    """The row nearest to the mean, then again and again the one farthest from all before."""
+    chosen = [int(np.square(rows - rows.mean(axis=0)).sum(axis=1).argmin())]
+    distance = np.full(len(rows), np.inf)
+    while len(chosen) < count:
+        np.minimum(distance, np.square(rows - rows[chosen[-1]]).sum(axis=1), out=distance)
+        chosen.append(int(distance.argmax()))
+    return chosen
+
+
+def _gap(rows: Float[np.ndarray, "N V"], parts: Int[np.ndarray, " N"]) -> float:
+    """How far 95% of the rows are, at most, from the nearest row of another part."""
+    distances = [
+        _nearest_distances(rows[parts != part], rows[parts == part])
+        for part in np.unique(parts)
+        if (parts != part).any()
+    ]
+    return float(np.quantile(np.concatenate(distances), _INSIDE)) if distances else 0.0
+
+
+def _nearest_distances(
+    points: Float[np.ndarray, "M V"], rows: Float[np.ndarray, "N V"]
+) -> Float[np.ndarray, " N"]:
+    """The distance of each row from the nearest of the points. A tree finds it among many points in
+    few variables; else all pairs are looked at, which a matrix product does faster."""
+    many = len(points) > _FEW_POINTS and len(points) * len(rows) > _FEW_PAIRS
+    if many and rows.shape[1] <= _MOST_IN_TREE:
+        from scipy.spatial import KDTree
+
+        return KDTree(points).query(rows)[0]
+    centre = points.mean(axis=0)
+    points, rows = points - centre, rows - centre
+    both = np.hstack([-2 * points, np.vecdot(points, points)[:, None]])
+    columns = np.vstack([rows.T, np.ones(len(rows))])
+    tiles = [both[i : i + _FEW_POINTS] for i in range(0, len(both), _FEW_POINTS)]
+    found = np.vecdot(rows, rows)
+    for first in range(0, len(rows), _BLOCK):
+        block = columns[:, first : first + _BLOCK]
+        least = [(tile @ block).min(axis=0) for tile in tiles]  # of pairs that fit into the cache
+        found[first : first + _BLOCK] += np.min(least, axis=0)
+    return np.sqrt(np.maximum(found, 0.0))

@@ -1,0 +1,198 @@
+"""`HybridField`: f = f_phy + f_aug as one function, in NumPy for samples and JAX for solvers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Float
+
+from .._common.arrays import Arrays, pytree
+from ..augmentations import AbstractBasis, TanhLayers
+from ..libraries import FeatureMap, parameters_of, rounded, split_number
+from .gate import Region
+
+_BLOCK = 4096
+
+
+@pytree(meta=["features"])
+@final
+@dataclass(frozen=True, eq=False)
+class HybridField:
+    """f(z) = C theta(z) + [V' psi(z) - P theta(z)] with z the states, then the inputs.
+
+    The second part is the residual f_aug. The correction P is what an exact projection takes out
+    of the network, so that the residual is orthogonal to the library; without one P is zero. The
+    region, if there is one, says what becomes of the residual beyond the training data.
+    `parameters` are the values of the features' parameters, as data: another compiles nothing.
+    """
+
+    features: FeatureMap
+    coefficients: Float[Arrays, "c K"]
+    basis: AbstractBasis
+    weights: Float[Arrays, "H c"]
+    correction: Float[Arrays, "c K"]
+    region: Region | None = None
+    parameters: Float[Arrays, " q"] | None = None
+
+    def symbolic(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
+        """f_phy at samples. Terms that no equation uses are not evaluated."""
+        features, coefficients = self._used
+        return _in_blocks(lambda rows: features(rows) @ coefficients.T, variables)
+
+    def neural(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
+        """f_aug at samples."""
+        if not self.has_residual:
+            return np.zeros((len(variables), len(self.coefficients)))
+        residual = _in_blocks(lambda rows: self.basis(rows) @ self.weights, variables)
+        if np.any(self.correction):
+            features, correction = self._corrected
+            residual = residual - _in_blocks(lambda rows: features(rows) @ correction.T, variables)
+        if self.region is None:
+            return residual
+        starts = range(0, max(len(variables), 1), _BLOCK)
+        rows = [slice(i, i + _BLOCK) for i in starts]
+        return np.concatenate([self.region.gated(variables[r], residual[r]) for r in rows])
+
+    def values(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
+        """f at samples."""
+        if not self.has_residual:
+            return self.symbolic(variables)
+        found = self.symbolic(variables)
+        found += self.neural(variables)
+        return found
+
+    def __call__(self, t: Any, x: Any, u: Any = None) -> Any:
+        """f at one state and input, traced by JAX."""
+        import jax.numpy as jnp
+
+        z = x if u is None else jnp.concatenate([x, u])
+        columns = self.features.columns(z, jnp, self.parameters)
+        theta = jnp.stack([jnp.asarray(column, z.dtype) for column in columns] or [z[0]])
+        theta = theta[: len(columns)]
+        # a term that no equation uses may well be infinite here; which ones those are is not
+        # known to the compiler, so that one compiled simulation serves every fit of a library
+        symbolic = self.coefficients @ _where_used(self.coefficients, theta)
+        share = 1.0 if self.region is None else self.region.share(z, jnp)
+        # nor is the residual needed to be finite where it has no share
+        inside = jnp.where(share > 0, _where_used(self.correction, theta), 0.0)
+        residual = -self.correction @ inside
+        if self.basis.size:
+            residual = residual + self.basis(z[None], jnp)[0] @ self.weights
+        return symbolic + (residual if self.region is None else self.region.gated(z, residual, jnp))
+
+    @cached_property
+    def has_residual(self) -> bool:
+        """Whether f_aug is anything but zero."""
+        held = None if self.region is None else self.region.held
+        return any(
+            np.any(np.asarray(part))
+            for part in (self.weights, self.correction, held)
+            if part is not None
+        )
+
+    @cached_property
+    def _used(self) -> tuple[FeatureMap, np.ndarray]:
+        """The terms that some equation uses, and their coefficients."""
+        return _nonzero_terms(self.features, np.asarray(self.coefficients))
+
+    @cached_property
+    def _corrected(self) -> tuple[FeatureMap, np.ndarray]:
+        """The terms that the correction uses, and their coefficients in it."""
+        return _nonzero_terms(self.features, np.asarray(self.correction))
+
+    def without_residual(self) -> "HybridField":
+        """The symbolic part alone, within the training data and beyond them."""
+        region = self.region
+        if region is not None and region.held is not None:
+            region = replace(region, held=np.zeros_like(region.held))
+        return replace(
+            self,
+            weights=np.zeros_like(self.weights),
+            correction=np.zeros_like(self.correction),
+            region=region,
+        )
+
+    def without_idle_terms(self) -> "HybridField":
+        """The same function with only the terms that some equation uses."""
+        used = np.any((self.coefficients != 0) | (self.correction != 0), axis=0)
+        chosen = [int(k) for k in np.flatnonzero(used)]
+        return replace(
+            self,
+            features=self.features.only(chosen),
+            coefficients=self.coefficients[:, chosen],
+            correction=self.correction[:, chosen],
+        )
+
+    def resolved(self, digits: int | None = None) -> "HybridField":
+        """The same function with the parameters' values written into the terms, their numbers
+        rounded to so many digits and their factors moved to the coefficients."""
+        features = self.features.resolved(digits)
+        if digits is None or not self.features.parameters:
+            return replace(self, features=features, parameters=None)
+        parts = [
+            split_number(rounded(term, digits)) if parameters_of(own) else (1.0, term)
+            for own, term in zip(self.features.terms, features.terms, strict=True)
+        ]
+        factors = np.array([number for number, _ in parts])
+        return replace(
+            self,
+            features=replace(features, terms=tuple(term for _, term in parts)),
+            coefficients=np.asarray(self.coefficients) * factors,
+            correction=np.asarray(self.correction) * factors,
+            parameters=None,
+        )
+
+    def without_idle_basis(self) -> "HybridField":
+        """The same function; a basis whose weights are all zero is dropped, and with it the
+        region of a residual that is zero."""
+        if np.any(np.asarray(self.weights)):
+            return self
+        none = np.zeros(len(self.features.variables))
+        basis = TanhLayers(none, none + 1.0, (), ())
+        region = self.region if np.any(np.asarray(self.correction)) else None
+        return replace(self, basis=basis, weights=self.weights[:0], region=region)
+
+    def contributions(self, z: Float[np.ndarray, " V"]) -> list[tuple[str, int, float]]:
+        """(term, equation, value) of every part of f at one point; the residual is 'residual'."""
+        features, coefficients = self._used
+        theta = features(z[None])[0]
+        with np.errstate(all="ignore"):
+            parts = [
+                (name, equation, float(row[k] * theta[k]))
+                for k, name in enumerate(features.names)
+                for equation, row in enumerate(coefficients)
+                if row[k] != 0
+            ]
+        return parts + [
+            ("residual", equation, float(value))
+            for equation, value in enumerate(self.neural(z[None])[0])
+            if value != 0
+        ]
+
+
+def _where_used(coefficients: Any, theta: Any) -> Any:
+    """The values of the terms that some equation uses, and zero for the others, in JAX."""
+    import jax.numpy as jnp
+
+    return jnp.where(jnp.any(coefficients != 0, axis=0), theta, 0.0)
+
+
+def _nonzero_terms(
+    features: FeatureMap, coefficients: Float[np.ndarray, "c K"]
+) -> tuple[FeatureMap, np.ndarray]:
+    used = np.flatnonzero(np.any(coefficients != 0, axis=0))
+    return features.only([int(k) for k in used]), coefficients[:, used]
+
+
+def _in_blocks(function: Callable[[np.ndarray], np.ndarray], variables: np.ndarray) -> np.ndarray:
+    """function(variables) with memory that does not grow with the number of basis functions."""
+    if len(variables) <= _BLOCK:
+        return function(variables)
+    first = function(variables[:_BLOCK])
+    result = np.empty((len(variables), first.shape[1]), first.dtype)
+    result[:_BLOCK] = first
+    for i in range(_BLOCK, len(variables), _BLOCK):
+        result[i : i + _BLOCK] = function(variables[i : i + _BLOCK])
+    return result

@@ -1,0 +1,130 @@
+"""Fields that are a network alone, with or without known equations as a soft constraint."""
+
+from collections.abc import Mapping
+from typing import final
+
+from ...augmentations import MLP
+from ...fitting import Recipe
+from ...libraries import Empty
+from ...losses import AbstractLoss, Informed, VectorField
+from ...solvers import AbstractSolver, Adam, Regularization
+from ..model import AbstractModel
+
+
+@final
+class UniversalODE(AbstractModel):
+    """dx/dt = N(x): a network, and no equations.
+
+    Parameters
+    ----------
+    width, depth
+        of the network, as for `MLP`.
+    loss
+        with `MultiStep()` it is trained through the integrator, on states alone.
+    solver
+        `Adam(normalize=True)` if None.
+    seed
+        of the weights that training starts from.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> solver = og.Adam(epochs=5)
+    >>> model = og.UniversalODE(width=8, depth=1, solver=solver)
+    >>> model.fit(np.exp(-t)[:, None], t=t).predict([[0.5]]).shape
+    (1, 1)
+    """
+
+    def __init__(
+        self,
+        width: int = 128,
+        depth: int = 3,
+        *,
+        loss: AbstractLoss | None = None,
+        solver: AbstractSolver | None = None,
+        seed: int = 0,
+    ):
+        self.width = width
+        self.depth = depth
+        self.loss = loss
+        self.solver = solver
+        self.seed = seed
+
+    def recipe(self) -> Recipe:
+        return _network_recipe(
+            self.width,
+            self.depth,
+            VectorField() if self.loss is None else self.loss,
+            self.solver,
+            self.seed,
+        )
+
+
+@final
+class PINN(AbstractModel):
+    """dx/dt = N(x) with N drawn towards equations that are known in part.
+
+    Parameters
+    ----------
+    known
+        the equations by state, numbers included, as in {"omega": "-sin(theta) - 0.2*omega"}; states
+        that it does not name are free.
+    weight
+        that of the squared distance between N and the known equations at the measured states,
+        beside the distance to the derivatives.
+    width, depth
+        of the network, as for `MLP`.
+    solver
+        `Adam(normalize=True)` if None.
+    seed
+        of the weights that training starts from.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> solver = og.Adam(epochs=5)
+    >>> model = og.PINN({"x0": "-x0"}, width=8, depth=1, solver=solver)
+    >>> model.fit(np.exp(-t)[:, None], t=t).predict([[0.5]]).shape
+    (1, 1)
+    """
+
+    def __init__(
+        self,
+        known: Mapping[str, str] | None = None,
+        *,
+        weight: float = 1.0,
+        width: int = 128,
+        depth: int = 3,
+        solver: AbstractSolver | None = None,
+        seed: int = 0,
+    ):
+        self.known = known
+        self.weight = weight
+        self.width = width
+        self.depth = depth
+        self.solver = solver
+        self.seed = seed
+
+    def recipe(self) -> Recipe:
+        return _network_recipe(
+            self.width,
+            self.depth,
+            VectorField() if self.known is None else Informed(self.known, self.weight),
+            self.solver,
+            self.seed,
+        )
+
+
+def _network_recipe(
+    width: int, depth: int, loss: AbstractLoss, solver: AbstractSolver | None, seed: int
+) -> Recipe:
+    return Recipe(
+        Empty(),
+        MLP(width, depth),
+        Regularization(0.0, 0.0, 0.0),
+        loss,
+        Adam(normalize=True) if solver is None else solver,
+        seed=seed,
+    )

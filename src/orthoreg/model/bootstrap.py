@@ -1,0 +1,190 @@
+"""`bootstrap`: how sure the data are of each term, and which terms they cannot tell apart."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import final
+
+import numpy as np
+from jaxtyping import Float
+
+from .._common.errors import InputError
+from .._common.html import html_sentences, html_table
+from .._common.scikit import check_is_fitted
+from ..export import (
+    equation_names,
+    learned_equations,
+    significant,
+    typeset_formula,
+    typeset_sentence,
+)
+from ..selection import ConfoundedPair, TermEvidence
+from ..summary._words import whole_percent
+from .model import AbstractModel
+
+_COLUMNS = ("equation", "term", "95% interval", "probability")
+NOTABLE = 0.05
+"""The probability of a term that was left out, from which on it is shown."""
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Bootstrap:
+    """For each equation and term: how probable it is (`probability`), and the 95% interval of its
+    coefficient (`interval`), zero for terms that are not chosen and not a number where none can
+    be had: one short run shows neither noise nor differences between runs.
+
+    `support` are the terms chosen on all data, `confounded` the pairs that these cannot tell
+    apart. `output_names` name the equations, `feature_names` the terms, `velocity_of` and
+    `given` what is given and not learned. Printed, it is a table.
+    """
+
+    support: np.ndarray
+    probability: Float[np.ndarray, "c K"]
+    interval: Float[np.ndarray, "c K 2"]
+    confounded: tuple[ConfoundedPair, ...]
+    output_names: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    velocity_of: Mapping[str, str] = field(default_factory=dict)
+    given: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """The terms in use, and those that resamples chose now and then; then confounded pairs."""
+        rows = [_COLUMNS, *self._rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            f"{equation:<{widths[0]}}  {term:<{widths[1]}}  {interval:>{widths[2]}}  "
+            f"{probability:>{widths[3]}}".rstrip()
+            for equation, term, interval, probability in rows
+        ]
+        return "\n".join([*lines, *self._pairs()])
+
+    def _repr_html_(self) -> str:
+        """The same as a table of a notebook."""
+        names = [name for name in self.feature_names if name.isidentifier()]
+        rows = [(row[0], typeset_formula(row[1], names), *row[2:]) for row in self._rows()]
+        pairs = [typeset_sentence(pair, names) for pair in self._pairs()]
+        return html_table(_COLUMNS, rows, words=2) + html_sentences(pairs)
+
+    def _learned(self) -> list[int]:
+        learned = learned_equations(self.output_names, self.velocity_of)
+        return [c for c in learned if self.output_names[c] not in self.given]
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        """Equation, term, interval and probability, in words."""
+        rows = []
+        labels = equation_names(self.output_names, self.velocity_of)
+        for c in self._learned():
+            output = labels[c]
+            shown = np.flatnonzero(self.support[c] | (self.probability[c] >= NOTABLE))
+            for place, k in enumerate(shown):
+                rows.append((
+                    "" if place else f"{output}'",
+                    self.feature_names[k],
+                    _interval(*self.interval[c, k].tolist()) if self.support[c, k] else "left out",
+                    whole_percent(float(self.probability[c, k])),
+                ))  # fmt: skip
+            if not len(shown):
+                rows.append((f"{output}'", "no terms", "", ""))
+        return rows
+
+    def _pairs(self) -> list[str]:
+        """What the data cannot tell apart, a sentence for each pair."""
+        labels = equation_names(self.output_names, self.velocity_of)
+        return [
+            f"{labels[pair.equation]}': {pair.advice}"
+            for pair in self.confounded
+            if pair.equation in self._learned()
+        ]
+
+
+def _interval(low: float, high: float) -> str:
+    if np.isnan(low):
+        return "not known: too few rows"
+    ends = (f"{'-' * (end < 0)}{significant(abs(end), 4)}" for end in (low, high))
+    return " to ".join(ends)
+
+
+def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> Bootstrap:
+    """How sure the data are of each term: resamples the runs of the fit, or stretches of rows
+    where they are few, and chooses again. Intervals are those of the fit, which the summary and
+    `parameter_intervals_` show as well: all constants are estimated at once.
+
+    Works on what `fit` kept, moments of at most 50 groups of runs: no pass over the data, and a
+    resample costs the same for any number of rows.
+
+    Noise moves all resamples alike, and biases derivatives. So of noisy runs intervals and
+    probabilities come from matched trajectories: those of the refinement, which is part of the
+    default; where a loss or solver was chosen, its equations without a residual are matched for
+    this (up to 20,000 rows), and an interval need not hold a biased coefficient.
+
+    Parameters
+    ----------
+    model
+        a fitted model with a selection, or one of noisy runs; a model file keeps neither the
+        moments nor the runs.
+    resamples
+        how many.
+    seed
+        of the draw.
+
+    Returns
+    -------
+    found
+        `.interval` (n, K, 2), joint 95% intervals of least squares with the chosen terms, which is
+        what an exactly orthogonal residual leaves, from leaving out a group of rows at a time; of
+        noisy runs those of matched trajectories, which know the noise; not a number where rows are
+        too few for either. They do not leave bounds. `.probability` (n, K), the
+        share of resamples that choose a term; of noisy runs how probable their noise leaves it.
+        `.confounded`, pairs of terms that the data cannot tell apart.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 100)
+    >>> runs = [np.column_stack([a * np.cos(t), -a * np.sin(t)]) for a in np.linspace(0.5, 2, 9)]
+    >>> model = og.OrthoReg(og.Polynomial(2), og.Zero()).fit(runs, t=t)
+    >>> found = og.bootstrap(model, resamples=100)
+    >>> found.probability[0].tolist()
+    [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+    >>> print(found)
+    equation  term      95% interval  probability
+    x0'       x1      1.000 to 1.000         100%
+    x1'       x0    -1.000 to -1.000         100%
+    """
+    if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 20:
+        raise InputError(f"resamples must be a whole number of at least 20; got {resamples!r}.")
+    check_is_fitted(model)
+    sure = _evidence(model, resamples, seed)
+    return Bootstrap(
+        np.array(model.support_),
+        sure.probability,
+        sure.interval,
+        sure.pairs,
+        tuple(model.output_names_),
+        tuple(model.feature_names_),
+        dict(model.velocity_of_),
+        model.given_,
+    )
+
+
+def _evidence(model: AbstractModel, resamples: int, seed: int) -> TermEvidence:
+    """What resamples and trajectories say; refuses a model that has neither."""
+    selected = model.selection_
+    if selected is None:
+        is_matched = model.fit_.runs is not None or model.refinement_ is not None
+        found = model.fit_.evidence if is_matched else None
+        if found is None:
+            raise InputError(
+                "bootstrap chooses terms again on each resample and needs a model whose fit chose "
+                "them by a selection, as that of OrthoReg() does, or noisy runs whose trajectories "
+                "it follows."
+            )
+        return found
+    if selected.evidence is None:
+        raise InputError(
+            "bootstrap needs the moments that the terms were chosen from; an adapted model has "
+            "none, and a model file does not keep them. Take the model that fit returned."
+        )
+    found = model.fit_.resampled(resamples, seed)
+    assert found is not None
+    return found

@@ -1,0 +1,388 @@
+"""`AbstractExports`: a fitted model in the languages of others."""
+
+import abc
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import export
+from .._common.errors import InputError
+from .._common.files import atomic_write
+from .._common.scikit import check_is_fitted
+from ..data import Schema
+from ..export import JaxField
+from ..field.hybrid import HybridField
+from ..fitting import Columns, Fit
+from ..libraries import parameters_of
+from ..physics import Knowledge, constant_values
+
+
+class AbstractExports(abc.ABC):
+    """The methods that write a fitted model for other programs."""
+
+    fit_: Fit
+
+    @property
+    def field_(self) -> HybridField:
+        return self.fit_.field
+
+    @property
+    def _columns(self) -> Columns:
+        assert self.fit_.columns is not None
+        return self.fit_.columns
+
+    @property
+    def schema_(self) -> Schema:
+        return self._columns.schema
+
+    @property
+    def output_names_(self) -> tuple[str, ...]:
+        return self._columns.outputs
+
+    @property
+    def state_range_(self) -> np.ndarray:
+        """The least and largest value of each state in the training data."""
+        return self.fit_.range[:, : len(self.state_names_)]
+
+    @property
+    def coefficients_(self) -> np.ndarray:
+        return np.asarray(self.field_.coefficients)
+
+    @property
+    def feature_names_(self) -> list[str]:
+        return list(self.field_.features.names)
+
+    @property
+    def support_(self) -> np.ndarray:
+        return self.coefficients_ != 0
+
+    @property
+    def parameters_(self) -> dict[str, float]:
+        """Constants inside the terms in use, and those of known equations, by name."""
+        used = self.field_.features.only(np.flatnonzero(self.support_.any(axis=0)).tolist())
+        in_use = frozenset().union(*(parameters_of(term) for term in used.terms))
+        return {
+            name: value
+            for name, value in zip(used.parameters, used.values, strict=True)
+            if name in in_use
+        } | constant_values(self.knowledge().constants, self.coefficients_)
+
+    @property
+    def state_names_(self) -> tuple[str, ...]:
+        return self.schema_.state_names
+
+    @property
+    def input_names_(self) -> tuple[str, ...]:
+        return self.schema_.input_names
+
+    @property
+    def units_(self) -> dict[str, str]:
+        return dict(self.schema_.units)
+
+    @property
+    def columns_(self) -> dict[str, Any]:
+        """The columns with the times and with what tells runs apart."""
+        return {"time": self.schema_.time_name, "group": self.schema_.group_name}
+
+    @property
+    def velocity_of_(self) -> dict[str, str]:
+        return dict(self.schema_.velocity_of)
+
+    @property
+    def estimated_(self) -> tuple[str, ...]:
+        return self.schema_.estimated
+
+    @property
+    def clock_(self) -> str:
+        """The input that is the time itself; empty if none is."""
+        return self.schema_.clock or ""
+
+    @abc.abstractmethod
+    def knowledge(self) -> Knowledge:
+        """What is known of the coefficients beside the data, as constraints."""
+
+    def to_sympy(self, *, residual: bool = True) -> list[Any]:
+        """One SymPy expression per equation. A residual stands in it as a function of all
+        variables, `residual_<name>(...)`; with `residual=False` it is left out.
+
+        `sympy.lambdify(symbols, expression, [{"residual_v": f}, "numpy"])` gives it a value.
+
+        Parameters
+        ----------
+        residual
+            whether it stands in the expressions.
+
+        Returns
+        -------
+        expressions
+            in the order of `output_names_`.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> round(float(model.to_sympy()[0].diff("x0")), 3)
+        -1.0
+        """
+        check_is_fitted(self)
+        return export.to_sympy(self.field_, self.output_names_, residual=residual)
+
+    def to_latex(self, precision: int = 4) -> list[str]:
+        r"""One line of LaTeX per equation; a residual is a function r of all variables.
+
+        Parameters
+        ----------
+        precision
+            significant digits of coefficients.
+
+        Returns
+        -------
+        lines
+            in the order of `output_names_`; one for an equation of second order.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> print(*model.to_latex())
+        \dot{x}_{0} = -1.000\,x_{0}
+        """
+        check_is_fitted(self)
+        given = self.knowledge().fixed
+        return export.to_latex(self.field_, self.output_names_, precision, self.velocity_of_, given)
+
+    def to_mathml(self, precision: int = 4) -> list[str]:
+        """One MathML element per equation, for pages and notebooks; a residual is a function r.
+
+        Parameters
+        ----------
+        precision
+            significant digits of coefficients.
+
+        Returns
+        -------
+        elements
+            as text, in the order of `to_latex`.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> model.to_mathml()[0][:5]
+        '<math'
+        """
+        check_is_fitted(self)
+        given = self.knowledge().fixed
+        return export.to_mathml(
+            self.field_, self.output_names_, precision, self.velocity_of_, given,
+            self._relations(precision),
+        )  # fmt: skip
+
+    def _relations(self, precision: int) -> list[export.MathEquation]:
+        """Equations with several derivatives, typeset as they were written."""
+        variables, outputs = self.field_.features.variables, self.output_names_
+        return [
+            export.math_relation(rate, sides, variables, outputs, self.velocity_of_)
+            for system in self.knowledge().systems
+            for rate, sides in system.sides(self.parameters_, precision).items()
+        ]
+
+    def to_python(self) -> str:
+        """Source of a NumPy function `vector_field(variables)`, the residual included.
+
+        Returns
+        -------
+        source
+            which needs NumPy alone.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> names = {}
+        >>> exec(model.to_python(), names)
+        >>> names["vector_field"](np.array([[2.0]])).round(3).tolist()
+        [[-2.0]]
+        """
+        check_is_fitted(self)
+        return export.to_python(self.field_, self.output_names_)
+
+    def to_c(self) -> str:
+        """Source of a C99 function `void vector_field(const double *z, double *dxdt)`, the
+        residual included; `z` holds the states, then the inputs.
+
+        Returns
+        -------
+        source
+            text of one file.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> "void vector_field(const double *z, double *dxdt)" in model.to_c()
+        True
+        """
+        check_is_fitted(self)
+        return export.to_c(self.field_, self.output_names_)
+
+    def to_julia(self) -> str:
+        """Source of a Julia function `vector_field(z)`, the residual included; `z` holds the
+        states, then the inputs. It needs no package.
+
+        Returns
+        -------
+        source
+            text of one file.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> "function vector_field(" in model.to_julia()
+        True
+        """
+        check_is_fitted(self)
+        return export.to_julia(self.field_, self.output_names_, len(self.state_names_))
+
+    def to_matlab(self) -> str:
+        """Source of the file vector_field.m for MATLAB and GNU Octave, the residual included: a
+        function of the column of states, then inputs.
+
+        Returns
+        -------
+        source
+            text of one file.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> "function dxdt = vector_field(" in model.to_matlab()
+        True
+        """
+        check_is_fitted(self)
+        return export.to_matlab(self.field_, self.output_names_, len(self.state_names_))
+
+    def to_modelica(self, name: str = "HybridModel") -> str:
+        """Source of a Modelica model of this name, the residual included: one variable per state,
+        which starts in the middle of the training data, and one input per input.
+
+        Parameters
+        ----------
+        name
+            of the model.
+
+        Returns
+        -------
+        source
+            text of one file.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> model.to_modelica("Decay").splitlines()[0]
+        'model Decay "Written by orthoreg"'
+        """
+        return export.to_modelica(
+            self.field_, self.output_names_, self._starts(name), model=name, clock=self.clock_
+        )
+
+    def to_fmu(self, path: str | os.PathLike[str], name: str = "HybridModel") -> None:
+        """Writes a Functional Mock-up Unit (FMI 2.0, model exchange), the residual included, which
+        simulators of many makers import. It is compiled here, for this machine, and holds the C
+        source for others. States are its outputs, and start in the middle of the training data;
+        jumps of `sign` and `heaviside` are no events in it.
+
+        Parameters
+        ----------
+        path
+            the file to write.
+        name
+            of the model.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> model.to_fmu("decay.fmu", "Decay")  # doctest: +SKIP
+        """
+        contents = export.to_fmu(
+            self.field_, self.output_names_, self._starts(name), name=name, clock=self.clock_
+        )
+        with atomic_write(Path(path)) as stream:
+            stream.write(contents)
+
+    def _starts(self, name: str) -> list[float]:
+        """Where states start; refuses a name that other programs do not take for a model."""
+        check_is_fitted(self)
+        self._check_equations()
+        if not (name.isascii() and name.isidentifier()):
+            raise InputError(
+                f"The name of a model must be letters, digits and underscores, the first a letter, "
+                f"for Modelica and FMI; got {name!r}."
+            )
+        return self.state_range_.mean(axis=0).tolist()
+
+    def to_jax(self) -> JaxField:
+        """The model as a pure JAX function f(t, x, parameters, u), with its `.parameters`: for
+        diffrax, `ODETerm(model.to_jax())`; for optax, gradients with respect to the parameters.
+
+        Returns
+        -------
+        field
+            a function of time, state, parameters and inputs.
+
+        Examples
+        --------
+        >>> import diffrax, jax.numpy as jnp, numpy as np, orthoreg as og
+        >>> x = np.random.default_rng(0).uniform(-1, 1, (100, 1))
+        >>> field = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(x, -x).to_jax()
+        >>> solution = diffrax.diffeqsolve(
+        ...     diffrax.ODETerm(field), diffrax.Tsit5(), 0.0, 1.0, 0.01, jnp.array([1.0]),
+        ...     args=field.parameters)
+        >>> round(float(solution.ys[-1, 0]), 4)
+        0.3679
+        """
+        check_is_fitted(self)
+        return export.to_jax(self.field_, len(self.state_names_), self.clock_)
+
+    def to_pysindy(self) -> Any:
+        """A fitted `pysindy.SINDy` that predicts the same. Its library has one function for each
+        term in use, and one for the residual of an equation that has one, with coefficient 1.
+
+        Returns
+        -------
+        model
+            a `pysindy.SINDy`, which needs the extra of that name.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> model.to_pysindy().predict(np.array([[2.0]])).round(3).tolist()  # doctest: +SKIP
+        [[-2.0]]
+        """
+        check_is_fitted(self)
+        self._check_equations()
+        return export.to_pysindy(self.field_, self.output_names_)
+
+    def _check_equations(self) -> None:
+        if self.output_names_ != self.state_names_:
+            raise InputError(
+                f"A simulation needs one equation for each of the {len(self.state_names_)} states; "
+                f"the model was fitted to {len(self.output_names_)} targets."
+            )

@@ -1,0 +1,47 @@
+"""`load`: model files back into estimators."""
+
+import os
+
+from .._common.errors import ModelFileError
+from .._persistence import read_model
+from .baselines import PINN, STLSQ, UniversalODE
+from .estimator import OrthoReg
+from .model import AbstractModel
+
+_MODELS = {kind.__name__: kind for kind in (OrthoReg, STLSQ, PINN, UniversalODE)}
+
+
+def load(path: str | os.PathLike[str]) -> AbstractModel:
+    """The model that `save` wrote. Nothing from the file is run.
+
+    Parameters
+    ----------
+    path
+        a `.orthoreg` file, of this version or of an earlier one.
+
+    Returns
+    -------
+    model
+        as it was saved; `predict` gives the same bits.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/decay.orthoreg")
+    ...     og.load(f"{folder}/decay.orthoreg").predict([[2.0]]) == model.predict([[2.0]])
+    array([[ True]])
+    """
+    manifest, arrays = read_model(path)
+    try:
+        return _MODELS[manifest["estimator"]]._loaded(manifest, arrays)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(
+            f"'{os.path.basename(path)}' is not a whole orthoreg model file: "
+            f"its parts do not fit together ({error})."
+        ) from None

@@ -1,0 +1,724 @@
+"""`AbstractModel`: what every estimator here can do, thin methods over the layers below."""
+
+import os
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import numpy as np
+
+from .. import export
+from .._common.errors import InputError
+from .._common.progress import step
+from .._common.scikit import AbstractEstimator, check_is_fitted
+from .._common.threads import one_thread
+from .._persistence import write_model
+from ..data import ChunkedDataset, Dataset
+from ..diagnostics import certify
+from ..fitting import (
+    Columns,
+    Fit,
+    Runs,
+    adapt,
+    fit_all,
+    fit_runs,
+    knowledge_of,
+    needs_rows,
+    with_row_uncertainty,
+)
+from ..libraries import FeatureMap, parameter_bounds
+from ..physics import Knowledge, with_rates
+from ..refinement import starting_states
+from ..simulation import Inputs, Rollout, chosen_interpolation, run_inputs, simulation_inputs
+from ..summary import Summary
+from .parts import model_params, model_parts, restored, restored_summary
+from .reading import AbstractReading
+from .refining import refinement_of
+from .rollouts import rollouts
+from .validation import (
+    given_runs,
+    in_states_of,
+    known_dataset,
+    known_variables,
+    run_rows,
+    simulation_arrays,
+    training_rows,
+    warn_of_few_rows,
+    with_clock,
+)
+
+if TYPE_CHECKING:  # imported by `explain`, which few fits are followed by
+    from ..explanation import Atom
+    from .explanation import Explanation
+
+
+class AbstractModel(AbstractReading, AbstractEstimator):
+    """What every model can do once it knows its parts: the scikit-learn contract, derivatives,
+    simulations, equations and files. A final class adds its constructor and `recipe`."""
+
+    seed: Any
+    feature_names_in_: Any  # scikit-learn's: set when a frame with column names was fitted
+    n_features_in_: int
+    _summary: Summary | None = None  # the last one that was made, which a model file keeps
+
+    # -- learning ------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
+        """Learns from data, and returns the model itself.
+
+        Parameters
+        ----------
+        X
+            a `Dataset` or `ChunkedDataset`; or states with times `t`, one array (T, n) or a list of
+            them; or states (N, n) with derivatives `y`, the form of scikit-learn.
+        y
+            derivatives at the rows of `X`, (N, n).
+        t
+            times of the rows, or the step between them.
+        u
+            inputs at the rows, (T, m) or a list of such.
+
+        Returns
+        -------
+        model
+            this model, fitted; all that was learned ends in `_`.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 200)
+        >>> og.OrthoReg(og.Polynomial(1)).fit(np.exp(-t)[:, None], t=t).equations()
+        ["x0' = -1.000 x0"]
+        """
+        return fit_together([self], X, y, t=t, u=u)[0]
+
+    def _learn(self, fit: Fit, columns: Columns, runs: Runs | None = None) -> Self:
+        """Takes over what was found; `runs` are those of a fit that did not follow them."""
+        recipe, known = self.recipe(), self._knowledge(fit.field.features, columns)
+        bounds = parameter_bounds(recipe.library) | known.parameter_bounds
+        return self._hold(fit.of(columns, known, bounds, runs))
+
+    def _hold(self, fit: Fit) -> Self:
+        """This model with a fit."""
+        assert fit.columns is not None
+        self.fit_ = fit
+        self._summary = None
+        self.n_features_in_ = len(fit.columns.schema.state_names)
+        if fit.columns.feature_names is not None:
+            self.feature_names_in_ = fit.columns.feature_names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def adapt(self, X: Any, y: Any = None, *, t: Any = None, u: Any = None) -> Self:
+        """A new model for another system of the same make: terms and residual stay, coefficients
+        are refitted to the new data, which are given as to `fit`. This model does not change.
+
+        Coefficients are expected to differ from the old ones by some share of their size. How
+        large a share is usual is estimated from the new data, and so is how far their errors let
+        a change be trusted, with errors counted by run or stretch, as neighbouring rows err alike.
+        A change that the data establish is taken in full, as least squares has it; one that they
+        leave open is not made; between, it is made in part. So a few rows are enough.
+
+        The new `certificate_` is evaluated on the new data. No bound is claimed there: the residual
+        was made orthogonal on the old ones.
+
+        Parameters
+        ----------
+        X, y, t, u
+            the new data, as for `fit`.
+
+        Returns
+        -------
+        model
+            a new model.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 200)
+        >>> model = og.OrthoReg(og.Polynomial(1)).fit(np.exp(-t)[:, None], t=t)
+        >>> model.equations(), model.adapt(np.exp(-1.2 * t)[:30, None], t=t[:30]).equations()
+        (["x0' = -1.000 x0"], ["x0' = -1.200 x0"])
+        """
+        check_is_fitted(self)
+        recipe = self.recipe()
+        data = known_dataset(self, X, y, t, u)
+        if data is not None:
+            X, y, u = data, None, None
+        rows, given = training_rows(self, recipe.loss, X, y, None, u)
+        if t is None:
+            self._variables(X, u)  # refuses other names
+        for what, known, found in (
+            ("states", self.state_names_, given.schema.state_names),
+            ("inputs", self.input_names_, given.schema.input_names),
+            ("targets", self.output_names_, given.outputs),
+        ):
+            if len(known) != len(found):
+                raise InputError(
+                    f"The model has {len(known)} {what}; the new data have {len(found)}."
+                )
+        targets = recipe.loss.targets(rows, self.field_.values)
+        known = self.knowledge()
+        result = adapt(self.field_, replace(rows, targets=targets), known)
+        # what is known, which scaling would round
+        coefficients = known.rounded(np.array(result.coefficients))
+        certificate = certify(
+            result, self.output_names_, self.field_.features.names,
+            normalized=recipe.solver.normalize,
+        )  # fmt: skip
+        field = replace(self.field_, coefficients=coefficients)
+        return copy(self)._hold(self.fit_.changed(field, certificate))
+
+    def refine(self, X: Any, *, t: Any = None, u: Any = None) -> Self:
+        """A new model with the same terms whose constants match whole trajectories: a `Dataset`,
+        or states `X` with times `t` and inputs `u`. This model does not change.
+
+        Coefficients, parameters inside terms, the residual's weights and the initial states are
+        estimated together, on short segments first, then on longer ones, down to the measurement
+        noise; smoothing and differences play no part. The new constants are kept only if they
+        forecast held-out runs, or the end of a single one, no worse. `refinement_` says what was
+        gained (`.status`) and how well the constants are known (`.covariance`, `.interval()`),
+        which is what `bootstrap` and the summary then show. Wrong terms are not repaired.
+
+        Parameters
+        ----------
+        X, t, u
+            runs in time, as for `fit`.
+
+        Returns
+        -------
+        model
+            a new model.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 200)
+        >>> x = np.exp(-t) + 0.02 * np.random.default_rng(0).standard_normal(200)
+        >>> model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(np.exp(-1.1 * t)[:, None], t=t)
+        >>> model.equations(3), model.refine(x[:, None], t=t).equations(3)
+        (["x0' = -1.10 x0"], ["x0' = -0.989 x0"])
+        """
+        check_is_fitted(self)
+        self._check_equations()
+        refinement, certificate = refinement_of(self, X, t, u)
+        fit = replace(
+            self.fit_, field=refinement.field, certificate=certificate, refinement=refinement,
+            filed_evidence=self.fit_.evidence,
+        )  # fmt: skip
+        return copy(self)._hold(fit)
+
+    def explain(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        t: Any = None,
+        u: Any = None,
+        atoms: "Sequence[Atom]" = (),
+        functions_of_time: bool = False,
+        minutes: float | None = None,
+    ) -> "Explanation":
+        """What the model's library lacks.
+
+        Formulas of a catalogue are sought together with the library's terms, so that coefficients
+        may change when one is added. Where nothing is clearly better than the library there are no
+        proposals. What the model's physics says holds for them too. This model stays as it is.
+
+        Parameters
+        ----------
+        X, y, t, u
+            the data, as for `fit`.
+        atoms
+            formulas of your own.
+        functions_of_time
+            offers oscillations and trends of the time itself.
+        minutes
+            after which the best so far is returned.
+
+        Returns
+        -------
+        found
+            an `Explanation`: `.proposals`, ranked formulas with their evidence; `.accept(i)` is a
+            new model with those terms.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> x = np.random.default_rng(0).uniform(-2, 2, (300, 1))
+        >>> model = og.OrthoReg(og.Polynomial(1), og.Zero()).fit(x, -x + 0.5 * np.sin(3 * x))
+        >>> found = model.explain(x, -x + 0.5 * np.sin(3 * x))
+        >>> found.proposals[0].formula, found.accept(0).equations()
+        ('sin(3*x0)', ["x0' = -1.000 x0 + 0.5000 sin(3*x0)"])
+        """
+        check_is_fitted(self)
+        from .explaining import explanation_of
+
+        return explanation_of(self, X, y, t, u, atoms, minutes, functions_of_time)
+
+    def knowledge(self) -> Knowledge:
+        """What is known of the coefficients beside the data, as constraints.
+
+        Returns
+        -------
+        knowledge
+            `.fixed` and `.values`: which coefficients were given, and as what.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> bool(model.knowledge().fixed.any())
+        False
+        """
+        check_is_fitted(self)
+        assert self.fit_.knowledge is not None
+        return self.fit_.knowledge
+
+    def _knowledge(self, features: FeatureMap, columns: Columns) -> Knowledge:
+        """The same, for terms and data."""
+        schema, outputs = columns.schema, columns.outputs
+        given = {
+            outputs.index(position): schema.state_names.index(velocity)
+            for position, velocity in dict(schema.velocity_of).items()
+        }
+        recipe = self.recipe()
+        if recipe.physics is None:
+            return with_rates(Knowledge.none(features.mask.shape), features, given)
+        clock = features.variables.index(schema.clock) if schema.clock else None
+        return knowledge_of(recipe, features.variables, outputs, given, clock)
+
+    # -- using ---------------------------------------------------------------------------
+
+    def predict(self, X: Any, u: Any = None) -> np.ndarray:
+        """Derivatives at states.
+
+        Parameters
+        ----------
+        X
+            states (N, n), a frame with their names, or a `Dataset`, whose rows are taken one after
+            the other.
+        u
+            inputs (N, m), where the model has some and `X` does not hold them.
+
+        Returns
+        -------
+        derivatives
+            (N, n), in the order of `output_names_`.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> model.predict([[2.0], [3.0]]).round(3).tolist()
+        [[-2.0], [-3.0]]
+        """
+        if not hasattr(self, "field_"):
+            check_is_fitted(self)  # costs more than the prediction of one row
+        return self._shaped(self.field_.values(self._variables(X, u)))
+
+    def decompose(self, X: Any, u: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """The two parts of `predict(X, u)`.
+
+        Parameters
+        ----------
+        X, u
+            states and inputs, as for `predict`.
+
+        Returns
+        -------
+        symbolic, neural
+            what the equations and what the residual contribute, (N, n) each.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> symbolic, neural = model.decompose([[2.0]])
+        >>> symbolic.round(3).tolist(), neural.tolist()
+        ([[-2.0]], [[0.0]])
+        """
+        check_is_fitted(self)
+        variables = self._variables(X, u)
+        field = self.field_
+        return self._shaped(field.symbolic(variables)), self._shaped(field.neural(variables))
+
+    def distance(self, X: Any, u: Any = None) -> np.ndarray:
+        """How far each state is from the training data, as `Gate` measures it.
+
+        Parameters
+        ----------
+        X, u
+            states and inputs, as for `predict`.
+
+        Returns
+        -------
+        distance
+            (N,): 1 at the edge of the training data, less inside.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)").fit(np.exp(-t)[:, None], t=t)
+        >>> (model.distance([[0.5], [5.0]]) > 1).tolist()
+        [False, True]
+        """
+        check_is_fitted(self)
+        if self.field_.region is None:
+            raise InputError("The model has no gate, which is what measures distance; fit one "
+                             "with gate=Gate().")  # fmt: skip
+        return self.field_.region.distance(self._variables(X, u))
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        return values[:, 0] if self._columns.target_is_flat else values
+
+    def _variables(self, X: Any, u: Any) -> np.ndarray:
+        return known_variables(self, X, u)
+
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, t: Any = None, u: Any = None
+    ) -> float:
+        """R^2 of the predicted derivatives, the mean over equations that were learned.
+
+        Parameters
+        ----------
+        X, y, t, u
+            data, as for `fit`.
+        sample_weight
+            of rows; for `X` and `y` alone.
+
+        Returns
+        -------
+        r2
+            1 for a perfect model, 0 for one that is no better than the mean.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> round(model.score(3 * np.exp(-t)[:, None], t=t), 3)
+        1.0
+        """
+        from sklearn.metrics import r2_score
+
+        check_is_fitted(self)
+        data = known_dataset(self, X, y, t, u)
+        if data is not None:
+            learned = self.learned_equations()
+            targets, found = (
+                values[:, learned] for values in (self.target_derivatives(data), self.predict(data))
+            )
+            return float(r2_score(targets, found, sample_weight=sample_weight))
+        return float(r2_score(y, self.predict(X, u), sample_weight=sample_weight))
+
+    def target_derivatives(self, data: Dataset) -> np.ndarray:
+        """The derivatives at the rows of a dataset that the model's loss measures it against.
+
+        Parameters
+        ----------
+        data
+            the runs.
+
+        Returns
+        -------
+        derivatives
+            (N, n): measured ones, or estimates.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> data = og.Dataset.from_arrays(np.exp(-t)[:, None], t)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(data)
+        >>> bool(abs(model.target_derivatives(data) + data.states).max() < 1e-3)
+        True
+        """
+        check_is_fitted(self)
+        loss = self.recipe().loss
+        return loss.derivatives(in_states_of(self, data), self.field_.values)
+
+    def simulate(
+        self,
+        x0: Any,
+        t: Any,
+        u: Any = None,
+        *,
+        interpolation: Any = None,
+        throw: bool = False,
+        rtol: float = 1e-8,
+    ) -> Rollout:
+        """The trajectory from one start, or from many at once.
+
+        Parameters
+        ----------
+        x0
+            the state at the first time, (n,), or one in each row, (B, n).
+        t
+            increasing times, (T,).
+        u
+            the inputs: their values at `t`, (T, m) or (B, T, m); a function of time that returns m
+            values; or a pandas Series or frame indexed by time.
+        interpolation
+            how inputs run between samples, for all or as a dict by input: "cubic" (a smooth curve),
+            "linear" or "hold" (the last value stays). As `input_interpolation_` if None.
+        throw
+            raises where a rollout does not complete.
+        rtol
+            relative tolerance of the integration.
+
+        Returns
+        -------
+        rollout
+            `.x` (T, n) or (B, T, n). Divergence does not raise: `.status` says how the rollout
+            ended, `.stopped_at` when, and `.message` where and which term dominated there. With a
+            gate, `.left_at` is the first of the times `t` at which the state is outside the
+            training data.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> forecast = model.simulate([2.0], [0.0, 1.0, 2.0])
+        >>> forecast.status, forecast.x[:, 0].round(3).tolist(), forecast.left_at
+        (<Status.completed: 'completed'>, [2.0, 0.736, 0.271], 0.0)
+        """
+        check_is_fitted(self)
+        self._check_equations()
+        starts, times, single = simulation_arrays(x0, t, len(self.state_names_))
+        kinds = chosen_interpolation(self.input_interpolation_, interpolation)
+        inputs = simulation_inputs(u, times, len(starts), kinds, clock=bool(self.clock_))
+        rollout = self._rollouts(starts, np.tile(times, (len(starts), 1)), inputs, rtol)
+        rollout = rollout.runs()[0] if single else replace(rollout, times=times)
+        if throw:
+            rollout.raise_unless_completed()
+        return rollout
+
+    def forecast(
+        self, data: Dataset, *, interpolation: Any = None, rtol: float | None = None
+    ) -> list[Rollout]:
+        """For each run, the trajectory from its first row over its own times and inputs.
+
+        Parameters
+        ----------
+        data
+            the runs. A noisy one starts from the state that follows its first rows best: a tenth of
+            them, at least 10 and at most 50.
+        interpolation
+            as in `simulate`.
+        rtol
+            relative error of a step: by default 1e-8, of noisy runs 1e-6.
+
+        Returns
+        -------
+        rollouts
+            one for each run.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> data = og.Dataset.from_arrays([np.exp(-t)[:, None], 2 * np.exp(-t)[:, None]], t)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(data)
+        >>> [round(float(one.x[20, 0]), 3) for one in model.forecast(data)]
+        [0.368, 0.736]
+        """
+        check_is_fitted(self)
+        self._check_equations()
+        data = in_states_of(self, data)
+        self._variables(data, None)
+        kinds = chosen_interpolation(self.input_interpolation_, interpolation)
+        last = np.maximum.reduceat(np.arange(data.n_samples), data.offsets[:-1])
+        columns = np.arange(data.run_lengths.max())
+        rows = np.minimum(data.offsets[:-1, None] + columns, last[:, None])
+        starts = data.states[data.offsets[:-1]]
+        noisy = data.plan.is_noisy
+        rtol = rtol or (1e-6 if noisy else 1e-8)
+        if noisy:
+            starts = starting_states(self.field_, data, kinds)
+        rollout = self._rollouts(starts, data.times[rows], run_inputs(data, kinds), rtol)
+        return [
+            replace(one, times=one.times[:length], x=one.x[:length])
+            for one, length in zip(rollout.runs(), data.run_lengths, strict=True)
+        ]
+
+    def _rollouts(
+        self, starts: np.ndarray, times: np.ndarray, inputs: Inputs | None, rtol: float
+    ) -> Rollout:
+        equations = export.equation_names(self.state_names_, self.velocity_of_)
+        return rollouts(
+            self.field_, self.state_range_, self.state_names_, equations, starts, times, inputs,
+            rtol,
+        )  # fmt: skip
+
+    # -- reading -------------------------------------------------------------------------
+
+    @one_thread()
+    def summary(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        t: Any = None,
+        u: Any = None,
+        forecasts: Sequence[Rollout] | None = None,
+    ) -> Summary:
+        """What the model is worth on these data, given as to `fit`, and what to try next: print
+        it, or take `.verdict`, `.advice`, `.scores`, `.terms`, `.to_dict()`.
+
+        Without data it is the last summary that was made, which a model file keeps, or else one
+        of the fit alone. `forecasts` are those of `orthoreg.summary.forecast_sample(data)`, where
+        they are there already; at most 256 runs are forecast.
+
+        Parameters
+        ----------
+        X, y, t, u
+            the data, as for `fit`; none for the last summary.
+        forecasts
+            see above.
+
+        Returns
+        -------
+        summary
+            plain data, with its renderers.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 20, 400)
+        >>> x = np.cos(t)[:, None]  # the velocity is missing
+        >>> summary = og.OrthoReg(og.Polynomial(1)).fit(x, t=t).summary(x, t=t)
+        >>> summary.verdict.code, [one.code for one in summary.advice]
+        ('not-explained', ['second-order', 'explain'])
+        """
+        from ..summary import forecast_sample
+        from ..summary._summarize import summarize
+
+        check_is_fitted(self)
+        if X is None:
+            return self._summary or summarize(self._subject())
+        data = known_dataset(self, X, y, t, u)
+        rows = None
+        self._variables(X if data is None else data, u if data is None else None)
+        if data is None:
+            rows, _ = training_rows(self, self.recipe().loss, X, y, t, u)
+        elif forecasts is None and self.output_names_ == self.state_names_:
+            forecasts = self.forecast(forecast_sample(data))
+        found = summarize(self._subject(), data, rows, forecasts)
+        if isinstance(X, ChunkedDataset):
+            notes = (*found.notes, *(note.text for note in X.notes if note.code == "chunked"))
+            found = replace(found, runs=X.n_runs, samples=X.n_samples, notes=notes)
+        self._summary = found
+        return found
+
+    # -- files ---------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to one `.orthoreg` file: JSON and arrays, no code.
+
+        With it go the intervals and probabilities of its terms, where a selection chose them, and
+        the last summary that was made.
+
+        Parameters
+        ----------
+        path
+            the file, which is replaced if it exists. `orthoreg.load` reads it.
+
+        Examples
+        --------
+        >>> import numpy as np, orthoreg as og
+        >>> t = np.linspace(0, 6, 121)
+        >>> model = og.OrthoReg("poly(1)", og.Zero()).fit(np.exp(-t)[:, None], t=t)
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/decay.orthoreg")
+        ...     og.load(f"{folder}/decay.orthoreg").equations()
+        ["x0' = -1.000 x0"]
+        """
+        check_is_fitted(self)
+        write_model(path, *model_parts(self, self.fit_, self._summary))
+
+    @classmethod
+    def _loaded(cls, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+        model = cls(**model_params(manifest, cls._get_param_names()))
+        fit, columns, accepted = restored(manifest, arrays)
+        model._learn(fit, columns)
+        model.fit_ = replace(model.fit_, accepted=accepted)
+        model._summary = restored_summary(manifest)
+        return model
+
+
+Model = TypeVar("Model", bound=AbstractModel)
+
+
+def fit_together(
+    models: Sequence[Model], X: Any, y: Any = None, *, t: Any = None, u: Any = None
+) -> list[Model]:
+    """Fits several models to the same data.
+
+    Models that differ only in the weights of the objective and in their seeds are trained in one
+    batch by a gradient solver.
+
+    Parameters
+    ----------
+    models
+        all with the same loss, and the same solver.
+    X, y, t, u
+        the data, as for `fit`.
+
+    Returns
+    -------
+    models
+        the same, fitted.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> models = [og.OrthoReg("x0", og.Zero(), sparsity=mu, solver=og.Exact()) for mu in (0, 9)]
+    >>> [m.equations() for m in og.fit_together(models, np.exp(-t)[:, None], t=t)]
+    [["x0' = -1.000 x0"], ["x0' = 0"]]
+    """
+    if not models:
+        raise InputError("fit_together needs at least one model; the list is empty.")
+    for model in models:
+        if not isinstance(model, AbstractModel):
+            raise InputError(f"fit_together takes models such as OrthoReg(); got {model!r}.")
+    recipes = [model.recipe() for model in models]
+    data = given_runs(X, y, t, u)
+    for recipe in recipes:
+        data = None if data is None else with_clock(data, recipe.physics, recipe.library)
+    if isinstance(data, ChunkedDataset) and any(needs_rows(recipe) for recipe in recipes):
+        data = data.sample  # networks are trained on so many rows as can be held
+    if data is None:
+        rows, columns = training_rows(models[0], recipes[0].loss, X, y, t, u)
+    else:
+        recipes = [replace(recipe, units=data.units) for recipe in recipes]
+        rows, columns = run_rows(data, recipes[0].loss)
+    # models change only when all fits are done: one that fails leaves earlier ones whole
+    data = data.sample if isinstance(data, ChunkedDataset) else data
+    runs: Runs | None = None
+    if data is not None and data.derivatives is None:
+        assert columns.loss is not None
+        runs = Runs(data, columns.loss, columns.interpolation)
+    with step("Choosing terms"), one_thread(len(rows)):
+        if runs is not None and all(recipe.follows_trajectories for recipe in recipes):
+            fits = [fit_runs(recipe, rows, runs) for recipe in recipes]
+        else:
+            fits = fit_all(recipes, rows)
+        fits = [
+            with_row_uncertainty(recipe, fit, rows)
+            for recipe, fit in zip(recipes, fits, strict=True)
+        ]
+    n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
+    count = len(rows) if data is None else data.n_samples
+    warn_of_few_rows(count, len(columns.schema.state_names), n_terms)
+    runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs
+    return [model._learn(fit, columns, runs) for model, fit in zip(models, fits, strict=True)]

@@ -1,0 +1,121 @@
+"""What a model file holds of a fitted model, and a model made of it again."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._common.errors import ModelFileError
+from .._persistence import (
+    check_array,
+    decode,
+    encode,
+    encode_library,
+    evidence_from_parts,
+    evidence_parts,
+    field_from_parts,
+    field_parts,
+    path_parts,
+    paths_from_parts,
+    refinement_from_parts,
+    refinement_parts,
+    uncertainty_from_parts,
+    uncertainty_parts,
+)
+from ..data import Schema
+from ..diagnostics import Certificate
+from ..fitting import Columns, Fit
+from ..simulation import chosen_interpolation
+from ..summary import Summary
+
+Arrays = dict[str, np.ndarray]
+Accepted = tuple[dict[str, Any], ...]
+
+
+def model_parts(model: Any, fit: Fit, summary: Summary | None) -> tuple[dict[str, Any], Arrays]:
+    """Plain data and arrays that a fitted model is made of."""
+    assert fit.columns is not None
+    entries, arrays = field_parts(fit.field)
+    about_terms, evidence_arrays = evidence_parts(fit.evidence)
+    refinement, refinement_arrays = refinement_parts(fit.refinement)
+    about_rows, row_arrays = uncertainty_parts(fit.estimates, "uncertainty")
+    params = {
+        name: encode_library(value, fit.field.features.variables)
+        if name == "library"
+        else encode(value)
+        for name, value in model.get_params(deep=False).items()
+    }
+    manifest = {
+        "estimator": type(model).__name__,
+        "params": params,
+        "field": entries,
+        **fit.columns.schema.to_dict(),
+        "interpolation": dict(fit.columns.interpolation),
+        "outputs": list(fit.columns.outputs),
+        "target_is_flat": fit.columns.target_is_flat,
+        "has_feature_names": fit.columns.feature_names is not None,
+        "certificate": encode(fit.certificate.as_dict()),
+        "evidence": about_terms,
+        "selection": path_parts(fit.selection),
+        "refinement": refinement,
+        "accepted": encode(fit.accepted),
+        "uncertainty": about_rows,
+        "summary": None if summary is None else encode(summary.to_dict()),
+    }
+    return manifest, {
+        **arrays, **evidence_arrays, **refinement_arrays, **row_arrays,
+        "state_range": model.state_range_
+    }  # fmt: skip
+
+
+def model_params(manifest: dict[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    """The arguments of the estimator, which `known` names."""
+    params = decode(manifest["params"])
+    if "gate" in known:
+        params = {"gate": None} | params  # a file from before there were gates
+    if params.get("selection") is not None and params.get("sparsity") is not None:
+        params["selection"] = None  # from before the two excluded each other: it had no effect
+    return params
+
+
+def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Accepted]:
+    """Everything learned, from the parts of a file; refuses parts that do not fit together."""
+    field = field_from_parts(manifest["field"], arrays)
+    schema = Schema.from_dict(manifest)
+    linear = dict.fromkeys(schema.input_names, "linear")  # files from before there was a choice
+    names, outputs = schema.state_names, tuple(manifest["outputs"])
+    columns = Columns(
+        schema,
+        outputs,
+        chosen_interpolation(linear, manifest.get("interpolation")),
+        target_is_flat=bool(manifest["target_is_flat"]),
+        feature_names=np.array(names, dtype=object) if manifest["has_feature_names"] else None,
+    )
+    check_array("state_range", arrays["state_range"], (2, len(names)))
+    states, velocity_of = set(names), dict(schema.velocity_of)
+    known = states.issuperset({*velocity_of, *velocity_of.values(), *schema.estimated})
+    fits = (names + schema.input_names, len(outputs)) == (
+        field.features.variables, len(field.features.allowed)
+    )  # fmt: skip
+    if not fits or not known:
+        raise ModelFileError("The model file is inconsistent: its names do not fit together.")
+    shape = field.coefficients.shape
+    fit = Fit(
+        field,
+        Certificate.from_dict(decode(manifest["certificate"])),
+        paths_from_parts(manifest.get("selection"), shape),
+        None,
+        arrays["state_range"],
+        # files from before there were any have none
+        refinement=refinement_from_parts(manifest.get("refinement"), arrays, field),
+        uncertainty=uncertainty_from_parts(
+            manifest.get("uncertainty"), arrays, field, "uncertainty"
+        ),
+        filed_evidence=evidence_from_parts(manifest["evidence"], arrays, shape),
+    )
+    return fit, columns, tuple(decode(manifest.get("accepted", [])))
+
+
+def restored_summary(manifest: dict[str, Any]) -> Summary | None:
+    kept = decode(manifest["summary"])
+    return None if kept is None else Summary.from_dict(kept)

@@ -1,0 +1,157 @@
+"""Fitted models of PySINDy as models of this package."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from .._common.errors import FormulaError, InputError
+from ..augmentations import TanhLayers, Zero
+from ..data import Schema
+from ..diagnostics import Certificate, EquationCertificate, ErrorSplit, PenaltyBound
+from ..export import import_pysindy
+from ..field.hybrid import HybridField
+from ..fitting import Columns, Fit
+from ..libraries import Expression, FeatureMap, Terms, evaluate, parse, rename, to_text
+from ..simulation import input_interpolation
+from .estimator import OrthoReg
+
+_POINTS = 40  # at which a term that was read must have the values of PySINDy's
+
+
+def from_pysindy(model: Any) -> OrthoReg:
+    """A fitted `pysindy.SINDy` as a model of this package: the same equations, to simulate, refine,
+    explain, adapt, export and save.
+
+    Parameters
+    ----------
+    model
+        a fitted `pysindy.SINDy` of ordinary differential equations, with inputs or without. Terms
+        of polynomial, Fourier, identity and combined libraries are read, and those of a
+        `CustomLibrary` whose `function_names` write them as formulas.
+
+    Returns
+    -------
+    model
+        an `OrthoReg` with the terms as its library and no residual. Nothing is known of the data
+        that PySINDy saw: errors in its `certificate_` are NaN. `model.summary(data)` says what the
+        equations are worth.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og, pysindy
+    >>> t = np.linspace(0, 6, 200)
+    >>> x = np.column_stack([np.cos(t), -np.sin(t)])
+    >>> other = pysindy.SINDy(optimizer=pysindy.STLSQ(threshold=0.5)).fit(x, t=t)
+    >>> og.from_pysindy(other).equations(2)
+    ["x0' = 1.0 x1", "x1' = -1.0 x0"]
+    """
+    pysindy = import_pysindy("from_pysindy()")
+    if not isinstance(model, pysindy.SINDy):
+        raise InputError(
+            f"from_pysindy takes a fitted pysindy.SINDy of continuous time; got {type(model)!r}."
+        )
+    coefficients = getattr(model.optimizer, "coef_", None)
+    if coefficients is None or not hasattr(model, "n_control_features_"):
+        raise InputError("from_pysindy takes a fitted model; call model.fit(...) first.")
+    coefficients = np.array(coefficients, dtype=np.float64)
+    names = tuple(str(name) for name in model.feature_names)
+    n_states = len(names) - model.n_control_features_
+    if coefficients.shape[0] != n_states:
+        raise InputError(
+            f"from_pysindy takes one equation per state; got {coefficients.shape[0]} equations for "
+            f"{n_states} states."
+        )
+    read = _terms(model.feature_library, names, np.any(coefficients, axis=0))
+    kept = [k for k, term in enumerate(read) if term is not None]
+    terms = [term for term in read if term is not None]
+    merged = list(dict.fromkeys(terms))  # Fourier terms may write one formula twice
+    table = np.zeros((n_states, len(merged)))
+    for k, term in zip(kept, terms, strict=True):
+        table[:, merged.index(term)] += coefficients[:, k]
+    return _model(names[:n_states], names[n_states:], tuple(merged), table,
+                  _range(model, read, n_states))  # fmt: skip
+
+
+def _terms(library: Any, names: tuple[str, ...], used: Any) -> list[Expression | None]:
+    """The formula of each of PySINDy's terms; None for one that cannot be read and is not used."""
+    plain = [f"q{i}" for i in range(len(names))]
+    try:
+        written = library.get_feature_names(plain)
+        points = np.random.default_rng(0).uniform(-1.5, 1.5, (_POINTS, len(names)))
+        with np.errstate(all="ignore"):
+            values = np.asarray(library.transform(points))
+    except Exception as error:
+        kind = type(library).__name__
+        raise InputError(f"from_pysindy cannot evaluate the {kind}: {error}") from None
+    found: list[Expression | None] = []
+    for k, text in enumerate(written):
+        term = _read(text, plain, points, values[:, k])
+        if term is None and used[k]:
+            raise InputError(
+                f"from_pysindy cannot read the term '{text}', where q0, q1, ... are the variables; "
+                f"give the CustomLibrary function_names that write it as a formula."
+            )
+        found.append(None if term is None else rename(term, names))
+    return found
+
+
+def _read(text: str, plain: list[str], points: np.ndarray, values: np.ndarray) -> Expression | None:
+    """The formula that PySINDy's name of a term means, if it has the same values."""
+    # a space between two factors stands for a product: "q0 q1^2", "sin(2 q0)"
+    formula = re.sub(r"(?<=[\w)]) +(?=[\w(])", "*", text.strip())
+    try:
+        term = parse(formula, plain)
+        with np.errstate(all="ignore"):
+            own = np.broadcast_to(evaluate(term, points.T, np), values.shape)
+    except FormulaError:
+        return None
+    return term if np.allclose(own, values, rtol=1e-9, atol=1e-12, equal_nan=True) else None
+
+
+def _range(model: Any, terms: list[Expression | None], n_states: int) -> np.ndarray:
+    """The least and largest state that PySINDy saw, where it kept them; otherwise zeros."""
+    found = np.zeros((2, n_states))
+    seen = getattr(model.optimizer, "Theta_", None)
+    if seen is None or np.shape(seen)[1] != len(terms):
+        return found
+    for k, term in enumerate(terms):
+        place = getattr(term, "index", n_states)
+        if place < n_states:
+            found[:, place] = np.min(seen[:, k]), np.max(seen[:, k])
+    return found
+
+
+def _model(
+    states: tuple[str, ...],
+    inputs: tuple[str, ...],
+    terms: tuple[Expression, ...],
+    coefficients: np.ndarray,
+    state_range: np.ndarray,
+) -> OrthoReg:
+    features = FeatureMap(states + inputs, terms, tuple((True,) * len(terms) for _ in states))
+    none = np.zeros(len(features.variables))
+    field = HybridField(
+        features, coefficients, TanhLayers(none, none + 1.0, (), ()),
+        np.zeros((0, len(states))), np.zeros_like(coefficients), parameters=np.zeros(0),
+    )  # fmt: skip
+    unknown = float("nan")
+    certificate = Certificate(
+        0.0, 0.0, 0.0, False, 0, unknown, (),
+        tuple(
+            EquationCertificate(
+                name, int((row != 0).sum()), unknown, 0.0, 0.0, 0.0, unknown, unknown, 0.0,
+                PenaltyBound(False, 0.0, unknown), ErrorSplit(*[unknown] * 4),
+            )
+            for name, row in zip(states, coefficients, strict=True)
+        ),
+        tuple((0.0,) * len(terms) for _ in states),
+    )  # fmt: skip
+    library = Terms([to_text(term) for term in terms])
+    return OrthoReg(library, Zero(), gate=None)._learn(
+        Fit(field, certificate, None, None, state_range),
+        Columns(
+            Schema(state_names=tuple(states), input_names=tuple(inputs)), states,
+            input_interpolation(inputs),
+        ),
+    )  # fmt: skip

@@ -1,0 +1,126 @@
+"""Simulations of a fitted field, with the cause of each failure in words."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from .._common.errors import InputError
+from ..field.hybrid import HybridField
+from ..field.switched import SwitchedField, switched
+from ..simulation import Inputs, NumpyField, Rollout, in_numpy, integrate
+
+_ESCAPE = 1e6
+_REGION_COST = 20  # values of functions that could be computed while a distance is measured
+
+
+def rollouts(
+    field: HybridField,
+    state_range: Float[np.ndarray, "2 n"],
+    names: tuple[str, ...],
+    equations: tuple[str, ...],
+    starts: Float[np.ndarray, "B n"],
+    times: Float[np.ndarray, "B T"],
+    inputs: Inputs | None,
+    rtol: float,
+) -> Rollout:
+    """A batch of rollouts; a state a million times its size in training has diverged.
+
+    `equations` name what each equation is the derivative of.
+    """
+    if not (isinstance(rtol, float) and 0 < rtol < 1):
+        raise InputError(f"rtol must be a number between 0 and 1; got {rtol!r}.")
+    size = np.abs(state_range).max(axis=0)
+    reach = np.maximum(np.where(size > 0, size, 1.0), np.abs(starts))
+    used = field.without_idle_basis().without_idle_terms()
+    jumping = switched(used)
+    rollout = integrate(
+        used if jumping is None else jumping,
+        starts,
+        times,
+        inputs,
+        in_numpy=_in_numpy(used, jumping, owner=field),
+        bound=_ESCAPE * reach,
+        rtol=rtol,
+        atol=rtol * reach,
+    )
+    left_at = _first_outside(field, rollout, inputs)
+    messages = list(rollout.message)
+    for i, time in enumerate(rollout.stopped_at):
+        if time is not None:
+            z = _ends(rollout, inputs, [i])[0]
+            messages[i] = _cause(field, messages[i], z, names, equations, np.maximum(size, 1e-300))
+        if left_at[i] is not None:
+            messages[i] = (
+                f"The rollout left the training data at t = {left_at[i]:.6g}; from there on it is "
+                f"extrapolation. {messages[i]}"
+            ).strip()
+    return replace(rollout, message=messages, left_at=left_at)
+
+
+def _in_numpy(field: HybridField, jumping: SwitchedField | None, owner: HybridField) -> NumpyField:
+    """The field for many rollouts at once, and what a row of it costs."""
+
+    def slope(t: Any, x: Any, u: Any) -> np.ndarray:
+        return field.values(x if u is None else np.hstack([x, u]))
+
+    region = 0 if field.region is None else _REGION_COST
+    cost = len(field.features.terms) + field.basis.size + region
+    many = slope if jumping is None else in_numpy(jumping)
+    return NumpyField(many, float(max(cost, 1)), owner)
+
+
+def _ends(rollout: Rollout, inputs: Inputs | None, rows: list[int]) -> Float[np.ndarray, "r V"]:
+    """States and inputs at which these rollouts, which failed, ended."""
+    states = np.stack([rollout.stopped_state[i] for i in rows])
+    if inputs is None:
+        return states
+    times = np.array([[rollout.stopped_at[i]] for i in rows])
+    return np.hstack([states, inputs.only(rows).at(times)[:, 0]])
+
+
+def _first_outside(
+    field: HybridField, rollout: Rollout, inputs: Inputs | None
+) -> list[float | None]:
+    """The first time at which each state is outside the field's region; NaN does not count."""
+    if field.region is None:
+        return [None] * len(rollout.x)
+    count, points, n = rollout.x.shape
+    z = rollout.x if inputs is None else np.dstack([rollout.x, inputs.at(rollout.times)])
+    distance = field.region.distance(z.reshape(count * points, -1)).reshape(count, points)
+    times = np.where(distance > 1, rollout.times, np.inf).min(axis=1)
+    failed = [i for i, time in enumerate(rollout.stopped_at) if time is not None]
+    if failed:
+        gone = field.region.distance(_ends(rollout, inputs, failed)) > 1
+        last = np.array([rollout.stopped_at[i] for i in failed])
+        times[failed] = np.minimum(times[failed], np.where(gone, last, np.inf))
+    return [float(time) if math.isfinite(time) else None for time in times]
+
+
+def _cause(
+    field: HybridField,
+    message: str,
+    z: Float[np.ndarray, " V"],
+    names: tuple[str, ...],
+    equations: tuple[str, ...],
+    size: Float[np.ndarray, " n"],
+) -> str:
+    """The message with the state in which a rollout ended and the largest term there.
+
+    Terms are compared relative to the size of each state, so that units do not decide.
+    """
+    parts = [
+        (name, equation, abs(value) / size[equation] if math.isfinite(value) else math.inf)
+        for name, equation, value in field.contributions(z)
+    ]
+    where = ", ".join(f"{name} = {value:.3g}" for name, value in zip(names, z, strict=False))
+    dominant = ""
+    if parts:
+        name, equation, _ = max(parts, key=lambda part: part[2])
+        dominant = f"; the term {name} in {equations[equation]}' dominates there"
+    return (
+        f"{message} ({where}){dominant}. Start nearer to the training data, choose a shorter "
+        f"horizon, or use fewer terms."
+    )

@@ -1,0 +1,137 @@
+"""`tune`: a model's lam and mu by the prediction loss on held-out runs, over the exact path."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from .._common.errors import InputError
+from .._common.scikit import clone
+from ..data import fold_rule
+from ..fitting import choose_terms, finish, prepare, warn_of_contradictions
+from ..moments import gather
+from ..selection import RegularizationPath, regularization_path
+from ..solvers import Exact, FitResult, Regularization, Solution, systems
+from .estimator import OrthoReg
+from .validation import given_runs, run_rows, training_rows
+
+_GRID = 50
+_ORTHOGONALITIES = (*np.logspace(-4, 4, _GRID - 1), math.inf)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """The model, fitted to all data with the best strengths, and the errors of all others."""
+
+    model: OrthoReg
+    path: RegularizationPath
+
+
+def tune(
+    model: OrthoReg,
+    X: Any,
+    y: Any = None,
+    *,
+    t: Any = None,
+    u: Any = None,
+    orthogonalities: Sequence[float] | None = None,
+    sparsities: Sequence[float] | None = None,
+    folds: int = 5,
+) -> Tuning:
+    """Chooses `orthogonality` and `sparsity` where held-out runs are predicted best.
+
+    The paper's protocol, over 50 x 50 pairs by default, each solved exactly from the moments of
+    one pass over the data: the folds are whole runs where there are enough. Needs `solver=Exact()`,
+    whose objective the strengths belong to; scikit-learn's
+    `GridSearchCV(model, grid).fit(data)` does the same for any solver, one fit at a time, over
+    whole runs as well. Where rho is to be chosen, the path has the one that is best at the model's
+    own strengths; the model that is returned chooses its own.
+
+    Parameters
+    ----------
+    model
+        an `OrthoReg` with `solver=Exact()`.
+    X, y, t, u
+        the data, as for `OrthoReg.fit`.
+    orthogonalities, sparsities
+        the values that are tried; 50 each if None.
+    folds
+        that the runs are dealt out to.
+
+    Returns
+    -------
+    tuned
+        `.model`, fitted with the best pair, and `.path`, the errors of all pairs.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 200)
+    >>> runs = [np.column_stack([a * np.cos(t), -a * np.sin(t)]) for a in (0.5, 1.0, 1.5)]
+    >>> model = og.OrthoReg(og.Polynomial(2), og.Zero(), solver=og.Exact())
+    >>> og.tune(model, runs, t=t, folds=3, orthogonalities=[1.0]).model.equations()
+    ["x0' = 1.000 x1", "x1' = -1.000 x0"]
+    """
+    solver = getattr(model, "solver", None)
+    if not isinstance(model, OrthoReg) or not isinstance(solver, Exact):
+        raise InputError(
+            f"tune needs a model with solver=Exact() or Exact(normalize=True), whose objective "
+            f"the strengths belong to; got {model!r}. The default chooses terms in "
+            f"another way. Use scikit-learn's GridSearchCV for others."
+        )
+    if model.selection is not None:
+        raise InputError(
+            f"tune chooses the terms by sparsity; got a model with selection={model.selection!r}. "
+            f"Leave selection out."
+        )
+    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
+        raise InputError(f"folds must be a whole number of at least 2; got {folds!r}.")
+    lams = _ORTHOGONALITIES if orthogonalities is None else tuple(orthogonalities)
+    for lam, mu in [(lam, 0.0) for lam in lams] + [(0.0, mu) for mu in sparsities or ()]:
+        Regularization(mu, lam, 0.0)
+    copy: Any = clone(model)
+    # the path does not depend on the sparsity, and the choice of rho little
+    copy.set_params(sparsity=0.0 if copy.sparsity is None else copy.sparsity)
+    recipe = copy.recipe()
+    runs = given_runs(X, y, t, u)
+    if runs is None:
+        observed, columns = training_rows(copy, recipe.loss, X, y, t, u)
+    else:
+        observed, columns = run_rows(runs, recipe.loss)
+    task, _ = choose_terms(recipe, prepare(recipe, observed))
+    rows = task.linear_rows("Exact()")
+    if len(rows) < folds:
+        raise InputError(f"folds={folds} is more than the {len(rows)} samples.")
+    parts = gather(task.features, task.basis, rows, folds=folds, fold_of_row=fold_rule(rows, folds))
+
+    def solve(regularization: Regularization) -> FitResult:
+        return solver.solve(
+            parts, task.support, regularization, task.ridge, rows.target_mse,
+            knowledge=task.known, basis_of=task.basis_of,
+        )  # fmt: skip
+
+    start = solve(task.regularization)
+    sizes = (start.feature_scale, start.target_scale)
+    if sparsities is None:
+        largest = 2 * max(float(np.abs(start.moments.a).max(initial=0.0)), 1e-300)
+        sparsities = tuple(largest * np.logspace(-6, 0, _GRID))
+    settled = set(task.known.given_equations)
+    groups = systems(start.moments, task.support, task.regularization, sizes, task.known)
+    path = regularization_path(
+        [part.scaled(*sizes) for part in parts],
+        [system for system in groups if not settled.issuperset(system.equations)],
+        lams,
+        sparsities,
+        ridges=[equation.ridge for equation in start.equations],
+        functions=None if task.basis_of is None else list(task.basis_of),
+    )
+    lam, mu = path.best
+    copy.set_params(orthogonality=lam, sparsity=mu)
+    best = copy.recipe()
+    solution = Solution.of(solve(best.regularization), task.basis)
+    warn_of_contradictions(task, solution)
+    fit = finish(best, task, solution, None)
+    return Tuning(copy._learn(fit, columns), path)

@@ -1,0 +1,353 @@
+"""What users hand over, checked and turned into what the layers below work on."""
+
+import re
+import warnings
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .._common.errors import DataWarning, InputError, quoted
+from .._common.progress import step
+from .._common.scikit import AbstractEstimator, validate_data
+from ..data import (
+    AnyRows,
+    ChunkedDataset,
+    ChunkedRows,
+    Dataset,
+    Rows,
+    Schema,
+    as_numbers,
+    concatenate,
+    warn_constant,
+)
+from ..fitting import Columns
+from ..libraries import AbstractLibrary, names_variable
+from ..losses import AbstractLoss
+from ..physics import Physics
+from ..simulation import input_interpolation
+
+_ROWS_PER_TERM = 2  # fewer than this can hardly tell the terms of an equation apart
+_FEWEST_ROWS = 10  # whatever the library
+_STANDARD = 1e-6  # how near to 0 and 1 mean and standard deviation are after a StandardScaler
+
+
+def given_dataset(X: Any) -> Dataset | None:
+    """A `Dataset` where the input is one or a list of them; of data in chunks the sample."""
+    if isinstance(X, Dataset):
+        return X
+    if isinstance(X, ChunkedDataset):
+        return X.sample
+    if isinstance(X, Sequence) and len(X) and all(isinstance(part, Dataset) for part in X):
+        return concatenate(list(X))
+    return None
+
+
+def given_runs(X: Any, y: Any, t: Any, u: Any) -> Dataset | ChunkedDataset | None:
+    """`as_dataset`, with data in chunks as they are."""
+    if not isinstance(X, ChunkedDataset):
+        return as_dataset(X, y, t, u)
+    if y is not None or t is not None or u is not None:
+        raise InputError(
+            "A ChunkedDataset carries its own times, inputs and derivatives; leave t, u and y out."
+        )
+    return X
+
+
+def as_dataset(X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
+    """A `Dataset` where the input is one or comes with times; None where it comes with y."""
+    if t is not None and y is not None:
+        raise InputError(
+            "Give times t=... or derivatives y, not both; to give both, build a Dataset with "
+            "Dataset.from_arrays(x, t, derivatives=...)."
+        )
+    data = given_dataset(X)
+    if data is None:
+        if t is None and y is None:
+            raise InputError(
+                "OrthoReg requires y to be passed, but the target y is None. Give the derivatives "
+                "as y, the times as t=..., or a Dataset."
+            )
+        return None if t is None else Dataset.from_arrays(X, t, u)
+    if y is not None or t is not None or u is not None:
+        raise InputError(
+            "A Dataset carries its own times, inputs and derivatives; leave t, u and y out."
+        )
+    return data
+
+
+def known_dataset(model: Any, X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
+    """`as_dataset` in the states of a fitted model of second order: positions alone get their
+    velocities, and plain arrays the model's names."""
+    data = as_dataset(X, y, t, u)
+    if data is not None and model.clock_:
+        data = data.with_parts(time_name=model.clock_).with_clock()
+    if data is None or not model.velocity_of_:
+        return data
+    if t is not None:
+        for names in (model.state_names_, model.schema_.measured_states):
+            if len(names) == data.n_states:
+                return in_states_of(model, data.with_parts(state_names=names))
+    return in_states_of(model, data)
+
+
+def in_states_of(model: Any, data: Dataset | ChunkedDataset) -> Dataset:
+    """The data with the velocities that a fitted model of second order knows, and with time where
+    it enters the model's equations; of data in chunks the sample."""
+    if isinstance(data, ChunkedDataset):
+        data = data.sample
+    if model.clock_:
+        data = data.with_clock()
+    velocity_of = model.velocity_of_
+    if not velocity_of or data.velocity_of:
+        return data
+    if data.state_names == model.state_names_:
+        return data.with_parts(velocity_of=dict(velocity_of))
+    if set(data.state_names) == set(model.schema_.measured_states):
+        return data.with_velocities(model.schema_.positions)
+    return data
+
+
+Data = TypeVar("Data", bound=Dataset | ChunkedDataset)
+
+
+def with_clock(data: Data, physics: Physics | None, library: AbstractLibrary) -> Data:
+    """The data with time as an input, where a known equation or a formula of the library names it
+    and no column does."""
+    some = data.sample if isinstance(data, ChunkedDataset) else data
+    _check_columns(some, physics)
+    name = some.time_name
+    if name in some.variable_names or not _needs_clock(some, physics, library):
+        return data
+    if isinstance(data, ChunkedDataset):
+        return data.changed(Dataset.with_clock)  # pyright: ignore[reportReturnType]
+    return data.with_clock()  # pyright: ignore[reportReturnType]
+
+
+def _check_columns(data: Dataset, physics: Physics | None) -> None:
+    """Refuses a known equation with a column that was not chosen: the name would be a constant."""
+    if physics is None:
+        return
+    constants = {*dict(physics.values), *dict(physics.bounds)}
+    for name in data.unused:
+        if name not in constants and _names(physics, name):
+            raise InputError(
+                f"Physics(equations=...) names '{name}', a column of {data.source} that was not "
+                f"read. Pass inputs=['{name}'] if it is an input, or give the constant another "
+                f"name."
+            )
+
+
+def _needs_clock(data: Dataset, physics: Physics | None, library: AbstractLibrary) -> bool:
+    """Whether a formula of the library, or a known equation, has time in it."""
+    name = data.time_name
+    if names_variable(library, name, data.variable_names):
+        return True
+    if physics is None or name in dict(physics.values):
+        return False
+    return _names(physics, name)
+
+
+def _names(physics: Physics, name: str) -> bool:
+    """Whether a known equation has this word in it."""
+    word = re.compile(rf"(?<![\w`]){re.escape(name)}(?![\w`(])")
+    return any(word.search(side) for equation in physics.equations for side in equation)
+
+
+@step("Smoothing the measurements")
+def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRows, Columns]:
+    """The rows of runs, with the names that they bring to the model. What is chosen by the data is
+    chosen on so many runs as are needed, the same ones whether data are in memory or in chunks."""
+    some = data.sample
+    used = loss.rule(some)
+    if isinstance(data, ChunkedDataset):
+        rows = ChunkedRows.of(data, used.settled(some))
+        ends = rows.point_extent.range[:, : len(some.state_names)]
+        warn_constant(ends, some.state_names, some.source)
+    else:
+        rows = used.observe(data)
+    kinds = input_interpolation(some.input_names, some)
+    return rows, Columns(some.schema, some.state_names, kinds, used)
+
+
+def training_rows(
+    model: AbstractEstimator, loss: AbstractLoss, X: Any, y: Any, t: Any, u: Any
+) -> tuple[Rows, Columns]:
+    """Every kind of input becomes rows here, with the names that they bring to the model; of data
+    in chunks the rows of the sample."""
+    data = as_dataset(X, y, t, u)
+    if data is not None:
+        found, learned = run_rows(data, loss)
+        assert isinstance(found, Rows)
+        return found, learned
+    probe = copy(model)  # scikit-learn leaves marks, which a fit that fails must not
+    checked: Any = validate_data(
+        probe, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2
+    )
+    X, y = checked
+    given_names = getattr(probe, "feature_names_in_", None)
+    y = np.asarray(y, dtype=np.float64)
+    targets = y.reshape(len(y), -1)
+    names = [f"x{i}" for i in range(X.shape[1])] if given_names is None else given_names
+    inputs = input_array(u, len(X))
+    states = tuple(str(name) for name in names)
+    input_names = _frame_columns(u) or _numbered_inputs(inputs.shape[1])
+    if set(states) & set(input_names):
+        raise InputError(
+            f"States and inputs must have different names; X has columns among "
+            f"{quoted(input_names)}. Rename them, or build a Dataset with input_names=..."
+        )
+    numbered = tuple(f"y{i}" for i in range(targets.shape[1]))
+    outputs = states if targets.shape[1] == X.shape[1] else numbered
+    runs = np.zeros(len(X), dtype=np.int64)
+    variables = np.hstack([X, inputs])
+    if outputs == states:
+        _warn_of_a_scaler(X)
+    rows = Rows(variables, targets, runs, np.zeros(targets.shape[1]), states + input_names, outputs)
+    schema = Schema(state_names=states, input_names=input_names)
+    kinds = input_interpolation(input_names)
+    return rows, Columns(schema, outputs, kinds, loss, y.ndim == 1, given_names)
+
+
+def warn_of_few_rows(rows: int, n_states: int, n_terms: int) -> None:
+    """Warns of fewer rows than states, which is how a transposed array looks, and of fewer than
+    the terms of an equation need."""
+    sentence = None
+    if rows < n_states:
+        sentence = (
+            f"The data hold {rows} rows of {n_states} states. Rows are times and columns are "
+            f"states: did you mean x.T, the transposed data?"
+        )
+    elif rows < (enough := max(_ROWS_PER_TERM * n_terms, _FEWEST_ROWS)):
+        smaller = " or choose a smaller library" if enough > _FEWEST_ROWS else ""
+        sentence = (
+            f"The data hold {rows} rows, few for {n_terms} candidate terms in each equation: many "
+            f"equations fit such data. Measure at least {enough} rows{smaller}."
+        )
+    if sentence:
+        warnings.warn(sentence, DataWarning, stacklevel=4)
+
+
+def _warn_of_a_scaler(X: np.ndarray) -> None:
+    """Warns of states that were standardised: their derivatives may not have been."""
+    with np.errstate(all="ignore"):
+        standard = np.abs(X.mean(axis=0)).max() < _STANDARD
+        standard &= np.abs(X.std(axis=0) - 1).max() < _STANDARD
+    if standard and len(X) > 2:
+        warnings.warn(
+            "Every column of X has mean 0 and standard deviation 1, as after a StandardScaler. y "
+            "must hold the derivatives of these scaled states, not of the measured ones. A "
+            "scaler is not needed: fit the states as they were measured.",
+            DataWarning,
+            stacklevel=5,
+        )
+
+
+def known_variables(model: Any, X: Any, u: Any) -> np.ndarray:
+    """States and inputs of a fitted model as one checked array; plain arrays take a short way."""
+    if (
+        type(X) is np.ndarray
+        and X.dtype == np.float64
+        and X.ndim == 2
+        and X.shape[1] == model.n_features_in_
+        and not hasattr(model, "feature_names_in_")
+        and len(X)
+        and np.isfinite(X).all()
+    ):
+        states = X
+    elif (data := given_dataset(X)) is not None:
+        if u is not None:
+            raise InputError("A Dataset carries its own inputs; leave u out.")
+        data = in_states_of(model, data)
+        if data.variable_names != model.state_names_ + model.input_names_:
+            raise InputError(
+                f"The model knows {quoted(model.state_names_ + model.input_names_)}; the data "
+                f"have {quoted(data.variable_names)}. Choose the same columns in that order."
+            )
+        return data.variables
+    else:
+        checked: Any = validate_data(model, _unnamed(model, X), reset=False, dtype=np.float64)
+        states = np.asarray(checked)
+    if not model.input_names_ and u is None:
+        return states
+    return np.hstack([states, _known_inputs(model, u, len(states))])
+
+
+def _unnamed(model: Any, X: Any) -> Any:
+    """A frame with the states' own columns as an array, where scikit-learn knows no names."""
+    columns = getattr(X, "columns", None)
+    if columns is None or hasattr(model, "feature_names_in_"):
+        return X
+    names = tuple(str(name) for name in columns)
+    if names == model.state_names_:
+        return X.to_numpy()
+    if set(names) & set(model.state_names_):
+        raise InputError(
+            f"X must have the columns {quoted(model.state_names_)}, in this order; "
+            f"it has {quoted(names)}."
+        )
+    return X
+
+
+def _frame_columns(u: Any) -> tuple[str, ...]:
+    """The names of a frame's columns; none of anything else."""
+    return tuple(str(name) for name in getattr(u, "columns", ()))
+
+
+def _numbered_inputs(count: int) -> tuple[str, ...]:
+    return tuple(f"u{i}" for i in range(count))
+
+
+def _known_inputs(model: Any, u: Any, rows: int) -> np.ndarray:
+    inputs = input_array(u, rows)
+    if inputs.shape[1] != len(model.input_names_):
+        raise InputError(
+            f"u must have {len(model.input_names_)} columns ({quoted(model.input_names_)}); "
+            f"it has {inputs.shape[1]}."
+            if model.input_names_
+            else "The model was fitted without inputs; leave u out."
+        )
+    names = _frame_columns(u) or model.input_names_
+    if model.input_names_ not in (names, _numbered_inputs(len(names))):
+        raise InputError(
+            f"u must have the columns {quoted(model.input_names_)}, in this order; "
+            f"it has {quoted(names)}."
+        )
+    return inputs
+
+
+def input_array(u: Any, rows: int) -> np.ndarray:
+    """Inputs as (rows, m); none at all as m = 0."""
+    if u is None:
+        return np.zeros((rows, 0))
+    inputs = as_numbers(u, "u")
+    if inputs.ndim != 2 or len(inputs) != rows:
+        raise InputError(
+            f"u must have two dimensions and one row for each of the {rows} states; "
+            f"it has shape {inputs.shape}."
+        )
+    if not np.isfinite(inputs).all():
+        raise InputError("u must hold finite numbers only; it has NaN or infinity.")
+    return inputs
+
+
+def simulation_arrays(x0: Any, t: Any, n: int) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Checked starts (B, n) and times (T,), and whether one start was given."""
+    starts = as_numbers(x0, "x0")
+    single = starts.ndim == 1
+    starts = np.atleast_2d(starts)
+    if starts.ndim != 2 or starts.shape[1] != n or not len(starts):
+        raise InputError(
+            f"x0 must have shape ({n},) or (starts, {n}), one value for each state and at least "
+            f"one start; it has shape {np.shape(x0)}."
+        )
+    times = as_numbers(t, "t")
+    if times.ndim != 1 or not len(times):
+        raise InputError(f"t must be a one-dimensional array of times; it has shape {times.shape}.")
+    if not (np.isfinite(starts).all() and np.isfinite(times).all()):
+        raise InputError("x0 and t must hold finite numbers only.")
+    if (np.diff(times) <= 0).any():
+        k = int(np.argmax(np.diff(times) <= 0))
+        raise InputError(f"t must increase; it has {times[k]:g} then {times[k + 1]:g}.")
+    return starts, times, single
