@@ -24,6 +24,10 @@ def _drag(_, x):
     return [x[1], -x[0] - 0.3 * x[1] * abs(x[1])]
 
 
+def _pendulum_in_air(_, x):
+    return [x[1], -1.2 * np.sin(x[0]) - 0.25 * x[1] * abs(x[1])]
+
+
 def _terms(data) -> list[str]:
     model = og.OrthoReg(augmentation=og.Zero()).fit(data)
     return np.array(model.feature_names_)[model.support_.any(axis=0)].tolist()
@@ -43,6 +47,13 @@ def test_sines_do_not_stand_in_for_drag_or_saturation(noise):
     enzyme = _runs(lambda _, x: [-1.2 * x[0] / (0.8 + x[0])], [[4], [2], [1]], 5, ["S"], noise)
     for data in (drag, enzyme):
         assert not any("sin" in name or "cos" in name for name in _terms(data))
+
+
+def test_an_angle_keeps_its_sine_beside_drag_that_the_library_lacks():
+    """A sine of the speed that corrects for drag is refused; the sine of the angle is not."""
+    starts = [[2, 0], [-1.5, 2], [0.5, -2.5], [-2.5, 0.5]]
+    data = _runs(_pendulum_in_air, starts, 8, ["x", "v"], 0)
+    assert set(_terms(data)) == {"v", "sin(x)"}
 
 
 @pytest.mark.parametrize(

@@ -53,20 +53,31 @@ def choose_default_terms(
     full = select(replace(task, support=task.support & ~short))
     if not plain.paths or not full.paths:  # a selection without errors that could be compared
         return full, short
-    with_sines, without = _errors(full), _errors(plain)
-    needed = _is_explained(full) & (with_sines < limits.PREFERRED * without)
-    # at no cost in terms, sines need only be better
-    needed |= _sines_replace(task, full, plain, doubtful) & (with_sines < without)
+    is_preferred = _errors(full) < limits.PREFERRED * _errors(plain)
+    needed = _is_explained(full) & is_preferred
+    needed |= _sines_replace(task, full, plain, doubtful)
     variables = _variables(task, np.any(full.support[needed] & doubtful, axis=0))
-    needless = doubtful & np.array(
-        [not variables_of(term) & variables for term in task.features.terms], dtype=bool
-    )
-    left_out = short | needless
+    # a sine that corrects other terms says nothing about the sines of other variables
+    refused = np.any(full.support[is_preferred & ~needed] & doubtful, axis=0)
+    for v in sorted(_variables(task, refused) - variables):
+        left_out = _left_out(task, short, doubtful, {v})
+        alone = select(replace(task, support=task.support & ~left_out))
+        if _sines_replace(task, alone, plain, doubtful).any():
+            variables = variables | {v}
+    left_out = _left_out(task, short, doubtful, variables)
     if not variables:
         return plain, left_out
-    if not (full.support & needless).any():
+    if not (full.support & left_out).any():
         return full, left_out
     return select(replace(task, support=task.support & ~left_out)), left_out
+
+
+def _left_out(
+    task: Task, short: Bool[np.ndarray, " K"], doubtful: Bool[np.ndarray, " K"], variables: set[int]
+) -> Bool[np.ndarray, " K"]:
+    """Return the terms that are no candidates if sines of these variables are."""
+    needless = [not variables_of(term) & variables for term in task.features.terms]
+    return short | (doubtful & np.array(needless, dtype=bool))
 
 
 def _sines_of_others(task: Task, units: Mapping[str, str]) -> Bool[np.ndarray, " K"]:
@@ -88,15 +99,18 @@ def _sines_of_others(task: Task, units: Mapping[str, str]) -> Bool[np.ndarray, "
 def _sines_replace(
     task: Task, full: SelectionResult, plain: SelectionResult, doubtful: Bool[np.ndarray, " K"]
 ) -> Bool[np.ndarray, " c"]:
-    """Return in which equations sines of variables with both signs take the place of other terms.
+    """Return in which equations sines of variables with both signs take the place of other terms
+    and are better: at no cost in terms, they need not be clearly better.
 
     A sine with which an equation has more terms than without corrects a polynomial, and a variable
     of one sign is no angle about its rest.
     """
     low, high = task.observed.extent.range
     one_sign = {int(v) for v in np.flatnonzero(low * high >= 0)}
+    sines = [_variables(task, row & doubtful) for row in full.support]
     fewer = full.support.sum(axis=1) <= plain.support.sum(axis=1)
-    return fewer & [not _variables(task, row & doubtful) & one_sign for row in full.support]
+    has_sines = np.array([bool(one) and not one & one_sign for one in sines], dtype=bool)
+    return fewer & has_sines & (_errors(full) < _errors(plain))
 
 
 def _variables(task: Task, terms: Bool[np.ndarray, " K"]) -> set[int]:
