@@ -19,6 +19,8 @@ FIELD_PER_NOISE = 2.0  # added to it for each unit of relative noise
 LARGEST_FIELD_LIMIT = 0.05
 CORRELATED = 0.9  # least correlation of two constants that count as correlated
 _TEST_SEED = 7919  # added to the seed of the training runs
+_SPIKES, _SPIKE = 2, (30.0, 60.0)  # outliers of a run; in standard deviations of the noise
+_ALIKE = 0.7  # correlation of neighbouring errors that are alike
 
 
 def run_case(case: dict[str, Any]) -> dict[str, Any]:
@@ -30,7 +32,7 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
     drawn = system.drawn(seed)
     sparse = system.sparse_rows if case["group"] == "sparse" else None
     rows = case.get("rows") or sparse or system.rows
-    runs = drawn.simulate(rows, system.runs, seed)
+    runs = drawn.simulate(rows, case.get("runs", system.runs), seed)
     test = drawn.simulate(system.rows, system.runs, seed + _TEST_SEED)
     names = _names(case)
     spread = np.concatenate(runs.states).std(axis=0)
@@ -80,7 +82,8 @@ def _dataset(
 
     system = SYSTEMS[case["system"]]
     rng = np.random.default_rng([seed, 2])
-    noisy = [x + case["noise"] * spread * rng.standard_normal(x.shape) for x in runs.states]
+    errors = _ERRORS[case.get("errors", "white")]
+    noisy = [x + case["noise"] * spread * errors(x, rng) for x in runs.states]
     inputs = runs.inputs if system.inputs else None
     signals = list(system.inputs) or None
     if names:
@@ -89,6 +92,37 @@ def _dataset(
             [x[:, columns] for x in noisy], runs.times, inputs, list(system.positions), signals
         )
     return og.Dataset.from_arrays(noisy, runs.times, inputs, system.states, input_names=signals)
+
+
+def _white(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rng.standard_normal(states.shape)
+
+
+def _spiked(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """White noise, and a few values of each run that are far off."""
+    result = _white(states, rng)
+    rows = rng.choice(len(states), _SPIKES, replace=False)
+    columns = rng.integers(states.shape[1], size=_SPIKES)
+    result[rows, columns] += rng.uniform(*_SPIKE, _SPIKES) * rng.choice([-1, 1], _SPIKES)
+    return result
+
+
+def _growing(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Noise in proportion to the state."""
+    return _white(states, rng) * np.abs(states) / np.sqrt(np.mean(states**2, axis=0))
+
+
+def _slow(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Noise of the same variance whose neighbouring values are alike."""
+    result = _white(states, rng)
+    for before, now in zip(result[:-1], result[1:], strict=True):
+        now *= np.sqrt(1 - _ALIKE**2)
+        now += _ALIKE * before
+    return result
+
+
+_ERRORS = {"white": _white, "spiked": _spiked, "growing": _growing, "slow": _slow}
+"""Errors of measured states by kind, in standard deviations of the noise."""
 
 
 def _judged(
