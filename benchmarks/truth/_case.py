@@ -2,6 +2,7 @@
 
 import re
 import zlib
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,9 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
 
     system = SYSTEMS[case["system"]]
     seed = zlib.crc32(case["id"].encode())
-    drawn = system.drawn(seed)
     sparse = system.sparse_rows if case["group"] == "sparse" else None
     rows = case.get("rows") or sparse or system.rows
-    runs = drawn.simulate(rows, case.get("runs", system.runs), seed)
-    test = drawn.simulate(system.rows, system.runs, seed + _TEST_SEED)
+    drawn, runs, test = _simulated(system.name, seed, rows, case.get("runs", system.runs))
     names = _names(case)
     spread = np.concatenate(runs.states).std(axis=0)
     data = _dataset(case, runs, spread, names, seed)
@@ -60,6 +59,15 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
         "fit_seconds": seconds["fit"],
         "summary_seconds": seconds["summary"],
     }
+
+
+@lru_cache(maxsize=1)  # the same for all fits of a case
+def _simulated(name: str, seed: int, rows: int, runs: int) -> tuple[Drawn, Runs, Runs]:
+    """Return a system, its runs, and others to test a model with."""
+    system = SYSTEMS[name]
+    drawn = system.drawn(seed)
+    test = drawn.simulate(system.rows, system.runs, seed + _TEST_SEED)
+    return drawn, drawn.simulate(rows, runs, seed), test
 
 
 def class_of(correct: bool, field_error: float, noise: float) -> str:
@@ -148,7 +156,7 @@ def _judged(
     worst = max(off, default=0.0)
     within = structure and worst <= COEFFICIENT_LIMIT
     if structure and pairs and not within and case["noise"] and case["group"] != "chaos":
-        least = covariance(drawn, runs, _noise(case, spread), list(pairs))
+        least = covariance(drawn, runs, _noise(case, spread), tuple(pairs))
         if least is not None:
             allowed = JUSTIFIED * np.sqrt(np.diag(least))
             within = all(
@@ -163,14 +171,14 @@ def _judged(
     }
 
 
-def _noise(case: dict[str, Any], spread: np.ndarray) -> np.ndarray:
+def _noise(case: dict[str, Any], spread: np.ndarray) -> tuple[float, ...]:
     """The noise of each state, infinite for velocities that are not measured."""
     noise = case["noise"] * spread
     if case["group"] == "positions":
         system = SYSTEMS[case["system"]]
         measured = np.array([name in system.positions for name in system.states])
         noise = np.where(measured, noise, np.inf)
-    return noise
+    return tuple(noise.tolist())
 
 
 def _constants(
@@ -212,6 +220,7 @@ def _learned(case: dict[str, Any], model: Any) -> list[tuple[int, dict[str, floa
     ]
 
 
+@lru_cache(maxsize=4096)
 def _canonical(term: str) -> str:
     """Return a spelling of a term that does not depend on the order of its factors."""
     import sympy
@@ -271,7 +280,7 @@ def _coverage(
     correlated: set[Key] = set()
     keys = list(inside)
     if len(keys) > 1 and case["noise"] and case["group"] != "chaos":
-        least = covariance(drawn, runs, _noise(case, spread), keys)
+        least = covariance(drawn, runs, _noise(case, spread), tuple(keys))
         if least is not None:
             errors = np.sqrt(np.diag(least))
             strength = np.abs(least / np.outer(errors, errors)) - np.eye(len(keys))
