@@ -20,7 +20,7 @@ FIELD_PER_NOISE = 2.0  # added to it for each unit of relative noise
 LARGEST_FIELD_LIMIT = 0.05
 CORRELATED = 0.9  # least correlation of two constants that count as correlated
 _TEST_SEED = 7919  # added to the seed of the training runs
-_SPIKES, _SPIKE = 2, (30.0, 60.0)  # outliers of a run; in standard deviations of the noise
+_SPIKE = (1.0, 2.0)  # size of an outlier, in standard deviations of a state
 _ALIKE = 0.7  # correlation of neighbouring errors that are alike
 
 
@@ -92,6 +92,8 @@ def _dataset(
     rng = np.random.default_rng([seed, 2])
     errors = _ERRORS[case.get("errors", "white")]
     noisy = [x + case["noise"] * spread * errors(x, rng) for x in runs.states]
+    if case.get("errors") == "spiked":
+        noisy = [x + spread * _spikes(x, rng) for x in noisy]
     inputs = runs.inputs if system.inputs else None
     signals = list(system.inputs) or None
     if names:
@@ -106,12 +108,10 @@ def _white(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return rng.standard_normal(states.shape)
 
 
-def _spiked(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """White noise, and a few values of each run that are far off."""
-    result = _white(states, rng)
-    rows = rng.choice(len(states), _SPIKES, replace=False)
-    columns = rng.integers(states.shape[1], size=_SPIKES)
-    result[rows, columns] += rng.uniform(*_SPIKE, _SPIKES) * rng.choice([-1, 1], _SPIKES)
+def _spikes(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A value in a run that is far off, in standard deviations of the state."""
+    result = np.zeros(states.shape)
+    result.flat[rng.integers(states.size)] = rng.uniform(*_SPIKE) * rng.choice([-1, 1])
     return result
 
 
@@ -129,7 +129,7 @@ def _slow(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return result
 
 
-_ERRORS = {"white": _white, "spiked": _spiked, "growing": _growing, "slow": _slow}
+_ERRORS = {"white": _white, "spiked": _white, "growing": _growing, "slow": _slow}
 """Errors of measured states by kind, in standard deviations of the noise."""
 
 
