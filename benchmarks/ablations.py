@@ -1,7 +1,7 @@
 """What each mechanism of a default fit is worth: the same cases with one of them switched off.
 
-Cases are a part of those of `truth` and of `dysts`, development systems only. A mechanism is
-switched off by replacing a limit or a function in the process of the case.
+Cases are harder than those of `truth` and `dysts`, of development systems only. A mechanism is
+switched off by replacing a limit or a function in a copy of the process of the case.
 """
 
 import importlib
@@ -320,9 +320,9 @@ def page(record: dict[str, Any]) -> str:
         "# Ablations\n\nWritten by `python -m benchmarks ablations`; revision "
         f"{record['revision']} of the source. {cases} hard cases of development systems, those of "
         "[truth](truth.md) and [chaotic flows](dysts.md), fitted with defaults while one mechanism "
-        "is switched off: 30 to 300 rows, mostly 5 to 20% noise, libraries with many more terms "
-        "than the truth or without one of them, positions only, outliers, noise that grows with "
-        "the state or is alike in neighbouring rows. A case is named by its group, system, noise, "
+        "is switched off: few rows (mostly 60 to 240), mostly 5 to 20% noise, libraries with many "
+        "more terms than the truth or without one of them, positions only, outliers, noise that "
+        "grows with the state or is alike in neighbouring rows. A case is named by its group, system, noise, "
         "runs x rows, library (if not the usual one) and errors (if not white).\n\n"
         "- **right**: models with the true terms and constants, or equivalent ones;\n"
         "- **called right**: how many of these have the verdict `explained`;\n"
