@@ -5,13 +5,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks._jobs import run_jobs
-from benchmarks.ablations import changes, development_cases, fit_case, in_short, set_name
+from benchmarks import truth
+from benchmarks._jobs import run_jobs, selected
+from benchmarks.ablations import changes, fit_case, in_short, set_name
 from benchmarks.revision import source_revision
 
 STORE = Path(__file__).parent / "records" / "partial" / "sweeps.jsonl"
 FACTORS = (0.5, 2.0)
-KNOWN_SYSTEMS, FLOWS = 5, 1
+KNOWN_SYSTEMS, FLOWS, NOISE = 5, 1, 0.05
 AS_IT_IS = "as it is"
 SWEPT = {
     "refinement": (
@@ -28,7 +29,7 @@ SWEPT = {
 
 def measure(workers: int = 1, store: Path = STORE) -> dict[str, Any]:
     """Run all cases with each limit changed."""
-    cases = development_cases(KNOWN_SYSTEMS, FLOWS)
+    cases = development_cases()
     limits = [(package, name) for package, names in SWEPT.items() for name in names]
     keys = [("", AS_IT_IS, 1.0), *((*one, factor) for one in limits for factor in FACTORS)]
     jobs = [
@@ -45,6 +46,19 @@ def measure(workers: int = 1, store: Path = STORE) -> dict[str, Any]:
         for job in jobs
     ]
     return {"revision": source_revision(), "rows": rows, "values": _values()}
+
+
+def development_cases() -> list[dict[str, Any]]:
+    """Development systems: some of those with known truth, and a flow."""
+    from benchmarks.dysts._flows import names
+
+    known = [case for case in truth.cases() if case["half"] == "development"]
+    cases = [{"kind": "truth"} | case for case in selected(known, limit=KNOWN_SYSTEMS)]
+    every = names() or []
+    for flow in every[:FLOWS]:
+        key = {"id": f"flow {flow}/{100 * NOISE:g}%", "flow": flow, "noise": NOISE, "seed": 0}
+        cases.append({"kind": "flow"} | key)
+    return cases
 
 
 def _values() -> dict[str, float]:

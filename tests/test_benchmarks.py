@@ -75,10 +75,10 @@ def test_the_bound_on_a_decay_rate_is_that_of_its_formula():
     t, a = runs.times, runs.starts[0][0]
     by_rate, by_start = -a * t * np.exp(-0.8 * t), np.exp(-0.8 * t)
     rest = by_rate - by_start * (by_start @ by_rate) / (by_start @ by_start)
-    found = covariance(drawn, runs, np.array([0.05]), ["k"])
+    found = covariance(drawn, runs, (0.05,), ("k",))
     assert found is not None
     assert found[0, 0] == pytest.approx(0.05**2 / (rest @ rest), rel=1e-4)
-    same = covariance(drawn, runs, np.array([0.05]), [(0, "x")])
+    same = covariance(drawn, runs, (0.05,), ((0, "x"),))
     assert same is not None and same[0, 0] == pytest.approx(found[0, 0], rel=1e-6)
 
 

@@ -6,10 +6,10 @@ from typing import Any
 from benchmarks._jobs import run_jobs, selected, with_results
 from benchmarks.revision import source_revision
 
-from ._cases import cases
+from ._cases import cases, harder_case
 from ._page import before, page, render
 
-__all__ = ["before", "cases", "measure", "page", "render"]
+__all__ = ["before", "cases", "harder_case", "measure", "page", "render"]
 
 CPU_LIMIT = 300.0  # seconds for a fit with its summary
 STORE = Path(__file__).parents[1] / "records" / "partial" / "truth.jsonl"

@@ -2,6 +2,7 @@
 
 import re
 import zlib
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ FIELD_PER_NOISE = 2.0  # added to it for each unit of relative noise
 LARGEST_FIELD_LIMIT = 0.05
 CORRELATED = 0.9  # least correlation of two constants that count as correlated
 _TEST_SEED = 7919  # added to the seed of the training runs
+_SPIKE = (1.0, 2.0)  # size of an outlier, in standard deviations of a state
+_ALIKE = 0.7  # correlation of neighbouring errors that are alike
 
 
 def run_case(case: dict[str, Any]) -> dict[str, Any]:
@@ -27,11 +30,9 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
 
     system = SYSTEMS[case["system"]]
     seed = zlib.crc32(case["id"].encode())
-    drawn = system.drawn(seed)
     sparse = system.sparse_rows if case["group"] == "sparse" else None
     rows = case.get("rows") or sparse or system.rows
-    runs = drawn.simulate(rows, system.runs, seed)
-    test = drawn.simulate(system.rows, system.runs, seed + _TEST_SEED)
+    drawn, runs, test = _simulated(system.name, seed, rows, case.get("runs", system.runs))
     names = _names(case)
     spread = np.concatenate(runs.states).std(axis=0)
     data = _dataset(case, runs, spread, names, seed)
@@ -60,6 +61,15 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=1)  # the same for all fits of a case
+def _simulated(name: str, seed: int, rows: int, runs: int) -> tuple[Drawn, Runs, Runs]:
+    """Return a system, its runs, and others to test a model with."""
+    system = SYSTEMS[name]
+    drawn = system.drawn(seed)
+    test = drawn.simulate(system.rows, system.runs, seed + _TEST_SEED)
+    return drawn, drawn.simulate(rows, runs, seed), test
+
+
 def class_of(correct: bool, field_error: float, noise: float) -> str:
     """Return the class of a model with or without the true terms and constants."""
     limit = min(LARGEST_FIELD_LIMIT, FIELD_LIMIT + FIELD_PER_NOISE * noise)
@@ -80,7 +90,10 @@ def _dataset(
 
     system = SYSTEMS[case["system"]]
     rng = np.random.default_rng([seed, 2])
-    noisy = [x + case["noise"] * spread * rng.standard_normal(x.shape) for x in runs.states]
+    errors = _ERRORS[case.get("errors", "white")]
+    noisy = [x + case["noise"] * spread * errors(x, rng) for x in runs.states]
+    if case.get("errors") == "spiked":
+        noisy = [x + spread * _spikes(x, rng) for x in noisy]
     inputs = runs.inputs if system.inputs else None
     signals = list(system.inputs) or None
     if names:
@@ -89,6 +102,35 @@ def _dataset(
             [x[:, columns] for x in noisy], runs.times, inputs, list(system.positions), signals
         )
     return og.Dataset.from_arrays(noisy, runs.times, inputs, system.states, input_names=signals)
+
+
+def _white(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rng.standard_normal(states.shape)
+
+
+def _spikes(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A value in a run that is far off, in standard deviations of the state."""
+    result = np.zeros(states.shape)
+    result.flat[rng.integers(states.size)] = rng.uniform(*_SPIKE) * rng.choice([-1, 1])
+    return result
+
+
+def _growing(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Noise in proportion to the state."""
+    return _white(states, rng) * np.abs(states) / np.sqrt(np.mean(states**2, axis=0))
+
+
+def _slow(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Noise of the same variance whose neighbouring values are alike."""
+    result = _white(states, rng)
+    for before, now in zip(result[:-1], result[1:], strict=True):
+        now *= np.sqrt(1 - _ALIKE**2)
+        now += _ALIKE * before
+    return result
+
+
+_ERRORS = {"white": _white, "spiked": _white, "growing": _growing, "slow": _slow}
+"""Errors of measured states by kind, in standard deviations of the noise."""
 
 
 def _judged(
@@ -114,7 +156,7 @@ def _judged(
     worst = max(off, default=0.0)
     within = structure and worst <= COEFFICIENT_LIMIT
     if structure and pairs and not within and case["noise"] and case["group"] != "chaos":
-        least = covariance(drawn, runs, _noise(case, spread), list(pairs))
+        least = covariance(drawn, runs, _noise(case, spread), tuple(pairs))
         if least is not None:
             allowed = JUSTIFIED * np.sqrt(np.diag(least))
             within = all(
@@ -129,14 +171,14 @@ def _judged(
     }
 
 
-def _noise(case: dict[str, Any], spread: np.ndarray) -> np.ndarray:
+def _noise(case: dict[str, Any], spread: np.ndarray) -> tuple[float, ...]:
     """The noise of each state, infinite for velocities that are not measured."""
     noise = case["noise"] * spread
     if case["group"] == "positions":
         system = SYSTEMS[case["system"]]
         measured = np.array([name in system.positions for name in system.states])
         noise = np.where(measured, noise, np.inf)
-    return noise
+    return tuple(noise.tolist())
 
 
 def _constants(
@@ -178,6 +220,7 @@ def _learned(case: dict[str, Any], model: Any) -> list[tuple[int, dict[str, floa
     ]
 
 
+@lru_cache(maxsize=4096)
 def _canonical(term: str) -> str:
     """Return a spelling of a term that does not depend on the order of its factors."""
     import sympy
@@ -237,7 +280,7 @@ def _coverage(
     correlated: set[Key] = set()
     keys = list(inside)
     if len(keys) > 1 and case["noise"] and case["group"] != "chaos":
-        least = covariance(drawn, runs, _noise(case, spread), keys)
+        least = covariance(drawn, runs, _noise(case, spread), tuple(keys))
         if least is not None:
             errors = np.sqrt(np.diag(least))
             strength = np.abs(least / np.outer(errors, errors)) - np.eye(len(keys))

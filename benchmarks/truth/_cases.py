@@ -26,6 +26,27 @@ IN_VIEW = (
 LARGE_ROWS = 10_000  # of five runs of Duffing, whose library lacks the cubic term
 
 
+def harder_case(
+    group: str,
+    name: str,
+    noise: float,
+    rows: int,
+    runs: int,
+    errors: str = "white",
+    library: str | None = None,
+) -> dict[str, Any]:
+    """Return a case of a system with so many rows and runs, a kind of errors, another library."""
+    case = _case(SYSTEMS[name], group, noise, 0)
+    words = [group, name, f"{100 * noise:g}%", f"{runs}x{rows}", *filter(None, [library])]
+    return case | {
+        "id": "/".join(words if errors == "white" else [*words, errors]),
+        "library": library or case["library"],
+        "rows": rows,
+        "runs": runs,
+        "errors": errors,
+    }
+
+
 def cases(seeds: int = 1) -> list[dict[str, Any]]:
     """Return all cases, about 200 for each seed."""
     return [case for seed in range(seeds) for case in _cases(seed)]

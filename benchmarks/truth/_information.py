@@ -1,7 +1,7 @@
 """How well constants can be known from noisy runs: the Cramer-Rao bound at the truth."""
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -11,19 +11,21 @@ _STEP = 1e-4  # relative change of a constant for a difference quotient; solutio
 Key = str | tuple[int, str]
 
 
+@lru_cache(maxsize=16)  # the same for all fits of a case
 def covariance(
-    drawn: Drawn, runs: Runs, noise: np.ndarray, keys: Sequence[Key]
+    drawn: Drawn, runs: Runs, noise: tuple[float, ...], keys: tuple[Key, ...]
 ) -> np.ndarray | None:
     """Return the least covariance of the constants `keys` (names, or equation and term) that runs
     with this noise allow if their starts are unknown too; None if it is not finite. The noise of
     a state that is not measured is infinite."""
-    measured = np.isfinite(noise)
+    sizes = np.array(noise)
+    measured = np.isfinite(sizes)
     total = np.zeros((len(keys), len(keys)))
     for start, signals, states in zip(runs.starts, runs.signals, runs.states, strict=True):
 
         def path(system: Drawn, begin: np.ndarray, signals: list = signals) -> np.ndarray:
             states = system.solve(begin, runs.times, signals)[:, measured]
-            return (states / noise[measured]).ravel()
+            return (states / sizes[measured]).ravel()
 
         by_constant = [
             (path(_changed(drawn, key, _STEP), start) - path(_changed(drawn, key, -_STEP), start))

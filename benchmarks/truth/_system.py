@@ -76,7 +76,7 @@ class System:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Runs:
     """States and inputs of runs at the same times, without noise; and what they were solved from:
     starts, and signals that are values at the times if they are held and functions otherwise."""
@@ -89,7 +89,7 @@ class Runs:
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Drawn:
     """A system with its constants. `changed` are coefficients that differ from what the constants
     give, by equation and term."""
