@@ -1,13 +1,13 @@
 """Measurements: runs of a system with checked times, states and inputs, and tables of them."""
 
+from ._assembly import concatenate as concatenate
 from ._checks import as_numbers as as_numbers
 from ._checks import warn_constant as warn_constant
+from ._chunked import AnyRows as AnyRows
 from ._chunked import ChunkedDataset as ChunkedDataset
+from ._chunked import ChunkedRows as ChunkedRows
 from ._chunked import chunked as chunked
-from ._chunked_rows import AnyRows as AnyRows
-from ._chunked_rows import ChunkedRows as ChunkedRows
 from ._dataset import Dataset as Dataset
-from ._dataset import concatenate as concatenate
 from ._limits import CLEAN as CLEAN
 from ._limits import NARROWEST as NARROWEST
 from ._plan import Plan as Plan

@@ -10,8 +10,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._common.errors import DataError, DataWarning, quoted
+from .._common.html import html_sentences, html_table
 from ..smoothing import have_equal_steps, mean_steps
-from ._arrays import from_arrays, from_positions
+from ._assembly import from_arrays, from_positions, second_order
 from ._checks import (
     GAP,
     Place,
@@ -23,8 +24,6 @@ from ._checks import (
 )
 from ._rows import deciding_runs
 from ._schema import Note, Schema
-from ._velocities import second_order
-from ._view import view
 
 if TYPE_CHECKING:
     from ._plan import Plan
@@ -463,7 +462,7 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: size, range and origin of each variable."""
-        return view(self)
+        return _html(self)
 
 
 def _cut_at_gaps(data: Dataset, gap: float | int) -> Dataset:
@@ -492,53 +491,25 @@ def _cut_at_gaps(data: Dataset, gap: float | int) -> Dataset:
     )
 
 
-def concatenate(parts: Sequence[Dataset]) -> Dataset:
-    """All runs of several datasets of the same system as one."""
-    if not parts:
-        raise DataError("At least one dataset is needed; the list is empty.")
-    first = parts[0]
-    for other in parts[1:]:
-        if (other.state_names, other.input_names) != (first.state_names, first.input_names):
-            raise DataError(
-                f"Datasets can be joined only when their states and inputs agree; got "
-                f"{list(first.state_names)}, {list(first.input_names)} and "
-                f"{list(other.state_names)}, {list(other.input_names)}."
-            )
-        if dict(other.velocity_of) != dict(first.velocity_of):
-            raise DataError(
-                f"Datasets can be joined only when the same states are velocities; got "
-                f"{dict(first.velocity_of)} and {dict(other.velocity_of)}."
-            )
-        if (other.derivatives is None) != (first.derivatives is None):
-            raise DataError("Datasets can be joined only when all or none carry derivatives.")
-    if len(parts) == 1:
-        return first
-
-    def joined(name: str) -> Any:
-        arrays = [getattr(part, name) for part in parts]
-        return None if arrays[0] is None else np.concatenate(arrays)
-
-    lengths = np.concatenate([part.run_lengths for part in parts])
-    estimated = dict.fromkeys(name for part in parts for name in part.estimated)
-    return replace(
-        first,
-        times=joined("times"),
-        states=joined("states"),
-        inputs=joined("inputs"),
-        derivatives=joined("derivatives"),
-        filled=_joined_marks(parts),
-        offsets=np.concatenate([[0], np.cumsum(lengths)]),
-        labels=tuple(label for part in parts for label in part.labels),
-        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
-        schema=replace(first.schema, estimated=tuple(estimated)),
-    )
+_MAX_SHOWN = 30  # variables
 
 
-def _joined_marks(parts: Sequence[Dataset]) -> Bool[np.ndarray, "N n"] | None:
-    """Which values of several datasets nobody measured."""
-    if all(part.filled is None for part in parts):
-        return None
-    return np.concatenate(
-        [np.zeros(one.states.shape, dtype=bool) if one.filled is None else one.filled
-         for one in parts]
-    )  # fmt: skip
+def _html(data: Dataset) -> str:
+    """The size, a row for each variable, and what was noted while the data were read."""
+    runs = f"{data.n_runs:,} run{'s' * (data.n_runs != 1)}"
+    low, high = int(data.run_lengths.min()), int(data.run_lengths.max())
+    each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    time = data.units.get(data.time_name, "")
+    size = f"{runs} of {each} samples; {data.time_name}{f' in {time}' * bool(time)}"
+    rows, values = [], data.variables
+    for k, name in enumerate(data.variable_names[:_MAX_SHOWN]):
+        column = values[:, k]
+        kind = "input" if k >= data.n_states else "state"
+        if name in data.estimated:
+            kind = "state, estimated"
+        numbers = (f"{column.min():.4g}", f"{column.max():.4g}")
+        rows.append((name, kind, data.units.get(name, ""), *numbers))
+    more = len(data.variable_names) - _MAX_SHOWN
+    notes = [f"and {more} more"] if more > 0 else []
+    table = html_table(("variable", "kind", "unit", "from", "to"), rows, words=3)
+    return html_sentences([size]) + table + html_sentences([*notes, *map(str, data.notes)])

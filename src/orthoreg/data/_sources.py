@@ -12,9 +12,10 @@ import numpy as np
 
 from .._common.errors import DataError
 from .._common.parallel import map_in_order
-from ._arrays import from_arrays as dataset_parts
+from ._assembly import concatenate
+from ._assembly import from_arrays as dataset_parts
 from ._chunked import CHUNK, ChunkedDataset, chunk_edges
-from ._dataset import Dataset, concatenate
+from ._dataset import Dataset
 
 
 @final

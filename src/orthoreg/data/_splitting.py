@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ._chunked_rows import AnyRows
+from ._chunked import AnyRows
 from ._rows import Extent, Rows, place_in_run
 
 MOST_GROUPS = 50

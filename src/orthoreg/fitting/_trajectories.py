@@ -10,8 +10,7 @@ from .._common.typing import Mask
 from ..augmentations import Zero
 from ..data import AnyRows, Dataset, Rows, held_out_rows
 from ..diagnostics import certify
-from ..field.hybrid import HybridField
-from ..field.switched import jumping_terms, switching_terms
+from ..field.hybrid import HybridField, jumping_terms, switching_terms
 from ..libraries import parameter_bounds
 from ..losses import is_coarse
 from ..physics import Knowledge

@@ -1,4 +1,4 @@
-"""The one pass over the data: second moments of features, basis functions and targets."""
+"""Second moments of features, basis functions and targets, gathered in one pass over the data."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from .._common.arrays import Arrays
 from .._common.errors import DataError
 from .._common.progress import track
 from ..data import AnyRows, FoldRule, Rows
@@ -243,3 +244,15 @@ def not_finite(features: Any, rows: Rows) -> DataError:
                 f"term must be finite and below 1e150 on all data. {remedy}"
             )
     return DataError("The targets are too large to square; rescale the data.")
+
+
+def overlaps(
+    features: Float[Arrays, "N K"], residual: Float[Arrays, "N c"]
+) -> Float[Arrays, "K c"]:
+    """<f_aug, phi_j>_D for all j = (k, c), phi_j(x) = theta_k(x) e_c. [eq:orthoreg_penalty]"""
+    return features.T @ residual / len(features)
+
+
+def squared_norm(values: Float[np.ndarray, "N c"]) -> float:
+    """|f|^2_D = 1/N sum_i |f(x_i)|^2."""
+    return float(np.sum(values**2) / len(values))

@@ -8,8 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..data import Dataset
-from ..field.hybrid import HybridField
-from ..field.switched import switched
+from ..field.hybrid import HybridField, switched
 from . import _limits as limits
 from ._constants import Constants
 from ._levenberg import Prior, Solution

@@ -1,21 +1,272 @@
-"""Vector field + starts + times + inputs -> states, for many starts at once: a `Rollout`."""
+"""Integration of a vector field from many starts at once.
+
+Steps of the explicit method are taken by NumPy, then by compiled JAX if it is installed and worth
+its compilation. SciPy's Radau takes over stiff rollouts, one at a time.
+"""
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from .._common.errors import SimulationError
 from .._common.progress import progress
 from ._inputs import Inputs
-from ._routes import Field, NumpyField, Task, by_jax, by_numpy
-from ._stepping import Grid, begin
-from ._switching import AbstractSwitchedField
-from ._tsit5 import COMPLETED, DIVERGED, LEAST, RUNNING, STALLED, STUCK, Limits, Now, rows_of
+from ._stepping import Grid, begin, is_held_by_stability, numpy_block, read_out
+from ._switching import AbstractSwitchedField, Switched
+from ._tsit5 import (
+    COMPLETED,
+    DIVERGED,
+    GROWN,
+    LEAST,
+    RUNNING,
+    STALLED,
+    STUCK,
+    Limits,
+    Now,
+    Slope,
+    rows_of,
+    with_inputs,
+)
+
+MAX_STEPS = 100_000
+"""Of a rollout: about two minutes."""
+
+_CALL = 5000  # values of functions that could be computed while NumPy is called for one slope
+_FASTER = 2 / 3  # of the time of computing a value is what compiled code saves
+_ROW = 5  # values that could be computed in what it takes, in turn, for each rollout
+_STAGES = 6
+_SWITCHING = 5  # times what a step costs in NumPy where signs may change in it
+_LONGEST = 256  # steps by NumPy between two looks at how far it is
+_ROOM = 2**19  # states of these steps that are held in memory
+_MOST_STEPS, _MOST_EACH = 1_000_000, 100  # of a rollout; more for each time that is asked for
+_STIFF = 10_000  # steps of NumPy still to go for each rollout whose steps are as long as stability
+# allows: an implicit step takes the time of ten, and about a thousand of them are enough
+_STIFF_COMPILED = 200_000  # the same, of compiled steps
+_LONG = 20_000  # steps still to go for a few rollouts of many: worth another compilation
+
+Field = Callable[[Any, Any, Any], Any] | AbstractSwitchedField
+"""(time, state, input) -> derivative of one rollout, in JAX; a pytree, so that other numbers in it
+do not compile anew."""
+
+
+def finish_implicitly(
+    slope: Slope,
+    t: float,
+    x: Float[np.ndarray, " n"],
+    limits: Limits,
+    inputs: Inputs | None,
+    times: Float[np.ndarray, " T"],
+    states: Float[np.ndarray, "T n"],
+) -> tuple[float, Float[np.ndarray, " n"], int]:
+    """Continue one rollout, write its `states` at those `times` that lie ahead, and return its last
+    time and state and its status. `limits` and `inputs` have a single row.
+
+    Steps end at the asked times, because interpolation within a step of a stiff field is much less
+    accurate than its end, and at the knots of the inputs, so that no step leaps over a change.
+    """
+    from scipy.integrate import Radau
+
+    last, bound = float(limits.last[0]), limits.bound[0]
+    rate, solver, size = _Rate(slope, inputs), None, None
+    with np.errstate(all="ignore"):
+        for _ in range(MAX_STEPS):
+            if t >= last:
+                return t, x, COMPLETED
+            place = int(np.searchsorted(times, t, side="right"))
+            end = min(float(times[place]), rate.enter(t))
+            try:
+                if solver is None:
+                    solver = Radau(
+                        rate, t, x, end, rtol=limits.rtol, atol=limits.atol[0], vectorized=True,
+                        first_step=size and min(size, end - t),
+                    )  # fmt: skip
+                solver.t_bound, solver.status = end, "running"
+                solver.step()
+            except (ValueError, np.linalg.LinAlgError):  # a Jacobian that is not finite
+                return t, x, _stopped(x, bound)
+            if solver.status == "failed" or not np.isfinite(solver.y).all():
+                return t, x, _stopped(x, bound)
+            t, x, size = float(solver.t), solver.y, float(solver.t) - t
+            if (np.abs(x) > bound).any():
+                return t, x, DIVERGED
+            if t == times[place]:
+                states[place] = x
+            if t == end and rate.jumps:
+                solver = None  # the slope there has two values
+    return t, x, STALLED
+
+
+def _stopped(x: Float[np.ndarray, " n"], bound: Float[np.ndarray, " n"]) -> int:
+    return DIVERGED if (np.abs(x) > GROWN * bound).any() else STUCK
+
+
+@final
+class _Rate:
+    """(t, states n x k) -> derivatives n x k of one rollout, with the inputs of the cell that was
+    entered last."""
+
+    def __init__(self, slope: Slope, inputs: Inputs | None):
+        self._slope, self._inputs = slope, inputs
+        self._rows = with_inputs(slope, None, None)
+        self.jumps = inputs is not None and inputs.jumps
+
+    def enter(self, t: float) -> float:
+        """Enter the cell of the inputs at this time, and return the time at which it ends."""
+        if self._inputs is None:
+            return np.inf
+        cells, cell = self._inputs.cells, self._inputs.cell_at(np.array([t]))
+        self._rows = with_inputs(self._at_rows, cell, cells)
+        knots = cells.knots[cells.signal[0]]
+        after = knots[knots > t]
+        return float(after[0]) if len(after) else np.inf
+
+    def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
+        columns = y[:, None] if y.ndim == 1 else y
+        found = np.asarray(self._rows(np.full(columns.shape[1], t), columns.T)).T
+        return found[:, 0] if y.ndim == 1 else found
+
+    def _at_rows(self, t: Any, x: Any, u: Any) -> Any:
+        return self._slope(t, x, np.broadcast_to(u, (len(x), u.shape[1])))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NumpyField:
+    """A field for many rollouts at once, in NumPy.
+
+    `cost` is how many values of functions (sines, tanh) one rollout takes. Work adds up over all
+    simulations with the same `owner`, such as a fitted model's field.
+    """
+
+    slope: Slope | Switched
+    cost: float = 20.0
+    owner: Any = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rollouts that go side by side: these rows of a grid."""
+
+    limits: Limits
+    inputs: Inputs | None
+    grid: Grid
+    rows: Int[np.ndarray, " B"]
+
+    def only(self, rows: Any) -> "Task":
+        """Some of the rollouts."""
+        inputs = None if self.inputs is None else self.inputs.only(rows)
+        return Task(rows_of(self.limits, rows), inputs, self.grid, self.rows[rows])
+
+    @property
+    def first(self) -> Float[np.ndarray, " B"]:
+        return self.grid.times[self.rows, 0]
+
+    @property
+    def most_steps(self) -> int:
+        return _MOST_STEPS + _MOST_EACH * self.grid.times.shape[1]
+
+
+def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now, float]:
+    """Where the rollouts stand when they have ended, or when it turned out that compiling them
+    saves more than this price; and what it would have saved so far.
+
+    To go on takes as many steps as the speed so far says. Those that are stiff are finished by the
+    implicit method, unless the field jumps.
+    """
+    missed, steps = 0.0, 0
+    stages = _STAGES * (_SWITCHING if isinstance(field.slope, Switched) else 1)
+    running = np.flatnonzero(now.status == RUNNING)
+    while running.size:
+        part, current = task.only(running), rows_of(now, running)
+        saved = stages * (_CALL + running.size * (_FASTER * field.cost - _ROW))
+        if saved > 0 and missed >= price:
+            break
+        most = min(_LONGEST, _ROOM // current.x.size)
+        length = int(np.clip(price / 8 / max(saved, 1.0), 8, max(most, 8)))
+        current, step = numpy_block(field.slope, current, part.limits, part.inputs, length)
+        read_out(step, part.grid, part.rows)
+        now = _updated(now, running, current)
+        steps += len(step.t)
+        missed += max(saved, 0.0) * len(step.t)
+        runs = current.status == RUNNING
+        ahead = _ahead(len(step.t), step.t[0], current.t, part.limits.last)
+        if not isinstance(field.slope, Switched):
+            stiff = runs & is_held_by_stability(step, part.limits)
+            if ahead[stiff].max(initial=0.0) > _STIFF * np.count_nonzero(stiff):
+                now, runs = _implicitly(field.slope, task, now, running[stiff]), runs & ~stiff
+        ahead = _ahead(steps, part.first, current.t, part.limits.last)[runs]
+        if runs.any() and saved > 0 and missed + saved * ahead.mean() > price:
+            break
+        if steps > task.most_steps:
+            now.status[running[runs]] = STALLED
+        running = running[now.status[running] == RUNNING]
+    return now, missed
+
+
+def by_jax(field: Field, slope: Slope | Switched, task: Task, now: Now) -> Now:
+    """Where the rollouts stand in the end. Those that are stiff, or out of steps, are handed to
+    the implicit method, which takes `slope`, unless the field jumps."""
+    running = np.flatnonzero(now.status == RUNNING)
+    if not running.size:
+        return now
+    from ._compiled import SIZES, compiled_block
+
+    left_over, jumps = [running[:0]], isinstance(slope, Switched)
+    for rows in np.split(running, np.arange(SIZES[-1], len(running), SIZES[-1])):
+        steps, far, size = 0, np.inf, SIZES[-1]
+        while rows.size:
+            if far > _LONG:
+                size = next(size for size in SIZES if size >= rows.size)
+            part, current = task.only(rows), rows_of(now, rows)
+            current, step = compiled_block(field, current, part.limits, part.inputs, size)
+            read_out(step, part.grid, part.rows)
+            now = _updated(now, rows, current)
+            steps += len(step.t)
+            ahead = _ahead(len(step.t), step.t[0], current.t, part.limits.last)
+            held = is_held_by_stability(step, part.limits) & (not jumps)
+            hopeless = (held & (ahead > _STIFF_COMPILED)) | (steps > task.most_steps)
+            runs = current.status == RUNNING
+            left_over.append(rows[runs & hopeless])
+            rows, far = rows[runs & ~hopeless], ahead[runs].max(initial=0.0)
+    stiff = np.concatenate(left_over)
+    if isinstance(slope, Switched):  # an implicit method would have to know of the jumps
+        now.status[stiff] = STALLED
+        return now
+    return _implicitly(slope, task, now, stiff)
+
+
+def _implicitly(slope: Slope, task: Task, now: Now, rows: Int[np.ndarray, " r"]) -> Now:
+    """Where the rollouts stand when the implicit method has finished some of them."""
+    now = Now(*(np.array(array) for array in now))
+    for row in rows.tolist():
+        one = task.only([row])
+        where = one.rows[0]
+        now.t[row], now.x[row], now.status[row] = finish_implicitly(
+            slope, float(now.t[row]), now.x[row], one.limits, one.inputs,
+            task.grid.times[where], task.grid.states[where],
+        )  # fmt: skip
+    return now
+
+
+def _ahead(steps: int, begun: Any, t: Any, last: Any) -> Float[np.ndarray, " B"]:
+    """How many steps are still to go, as far as those taken tell."""
+    return steps * (last - t) / np.maximum(t - begun, 1e-300)
+
+
+def _updated(now: Now, rows: Int[np.ndarray, " r"], part: Now) -> Now:
+    """The rollouts with some of them further on."""
+    whole = Now(*(np.array(array) for array in now))
+    for array, piece in zip(whole, part, strict=True):
+        array[rows] = piece
+    return whole
+
 
 COMPILATION = 1.4e8
 """What it costs to load JAX and to compile: about four seconds, in which NumPy computes so many

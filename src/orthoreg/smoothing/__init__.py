@@ -1,8 +1,8 @@
 """Curves through samples, as pure functions on arrays: sliding polynomials and velocities."""
 
+from ._noise import noise_growth as noise_growth
 from ._noise import noise_level as noise_level
-from ._noise_growth import noise_growth as noise_growth
-from ._noise_growth import relative_variance as relative_variance
+from ._noise import relative_variance as relative_variance
 from ._outliers import Outliers as Outliers
 from ._outliers import find_outliers as find_outliers
 from ._polynomial import FEWEST_POINTS as FEWEST_POINTS

@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 from typing import Any, final
 
 from ..._common.errors import DataError, quoted, suggestion
+from .._assembly import named_positions
 from .._checks import check_names
 from .._limits import GAP
-from .._velocities import named_positions
 
 MARKS = (
     "", "-", "--", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "err", "error", "#error",

@@ -11,17 +11,15 @@ from jaxtyping import Int
 from ..._common.errors import DataError, missing_extra
 from ..._common.parallel import map_in_order
 from ..._common.places import File, name_of, opened
+from .._assembly import preferred_slopes, second_order
 from .._checks import check_moving
 from .._chunked import ChunkedDataset, chunk_edges
 from .._dataset import Dataset
 from .._schema import Note
 from .._sources import of_partitions
-from .._velocities import preferred_slopes, second_order
-from . import _columnar
 from ._choice import Choice, Format
-from ._columnar import from_arrow
-from ._runs import Measured, dataset_of, measured
-from ._source import measured_source
+from ._formats import COLUMNAR_SUFFIXES, from_arrow
+from ._runs import Measured, dataset_of, measured, measured_source
 
 _BATCH = 2**16  # rows that are decoded at a time
 
@@ -177,7 +175,7 @@ def _index(
     """The pieces of a file, each with the lengths of its runs, and the number of runs cut."""
     file, label = item
     choice, form = read.choice, read.form
-    is_parquet = _columnar.SUFFIXES.get(_suffix(file)) == "Parquet"
+    is_parquet = COLUMNAR_SUFFIXES.get(_suffix(file)) == "Parquet"
     if not is_parquet or form.repair or form.long is not None or choice.patterns:
         lengths = read((Piece(file, label),)).run_lengths
         return [(Piece(file, label), lengths)], 0

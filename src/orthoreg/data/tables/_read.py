@@ -11,9 +11,8 @@ from .._chunked import CHUNK
 from .._sources import is_dask
 from ._choice import GAP, Choice, Format
 from ._chunks import read_chunks, read_dask
-from ._columnar import SOURCE, is_frame
-from ._runs import dataset_of
-from ._source import PACKED_SUFFIXES, measured_source
+from ._formats import FRAME_NAME, is_frame
+from ._runs import PACKED_SUFFIXES, dataset_of, measured_source
 
 LARGEST = 2 << 30
 """Bytes of files beyond which tables are read in chunks, unless that is said."""
@@ -193,6 +192,6 @@ def _stem(name: str) -> str:
 def _shown(path: Any, sources: Sequence[Any]) -> str:
     if len(sources) == 1:
         one = sources[0]
-        return name_of(one) if isinstance(one, Path | str) else SOURCE
+        return name_of(one) if isinstance(one, Path | str) else FRAME_NAME
     is_pattern = isinstance(path, str | os.PathLike)
     return os.fspath(path) if is_pattern else f"{len(sources)} tables"

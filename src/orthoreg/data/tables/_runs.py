@@ -1,21 +1,31 @@
-"""Rows of numbers sorted into runs, and a dataset of them."""
+"""Tables of any format and layout as numbers, sorted into runs, and a `Dataset` of them."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from pathlib import Path
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..._common.errors import DataError
+from ..._common.errors import DataError, quoted, suggestion
+from ..._common.places import local
 from .._dataset import Dataset
 from .._schema import Note
-from ._choice import TIME_UNITS, Choice, Format, time_unit_in
-from ._clock import times_of
-from ._layout import RUN, clean_pattern
+from ._choice import TIME_UNITS, Choice, Format, name_and_unit, time_unit_in
+from ._csv import read_csv
+from ._dialect import packing
+from ._formats import (
+    COLUMNAR_SUFFIXES,
+    EXCEL_SUFFIXES,
+    is_frame,
+    read_columnar,
+    read_excel,
+    read_frame,
+)
 from ._repair import Runs, bridge, fill, mend, warn_of_gaps
-from ._table import Table, numbers_of, text_of
+from ._table import Table, numbers_of, text_of, times_of
 
 _DECIMAL = re.compile(r"(.*/)?([+-]?\d+)(?:\.(\d*))?")  # of a run, behind the name of its file
 
@@ -266,3 +276,145 @@ def _places(parts: Sequence[Measured]) -> Callable[[int], tuple[str, int]]:
         return table.source, table.row_of(row - int(begins[which]))
 
     return place_of
+
+
+PACKED_SUFFIXES = (".gz", ".zst", ".zip", ".bz2", ".xz")
+
+
+def measured_source(source: Any, choice: Choice, form: Format) -> Measured:
+    """The numbers of a file or frame."""
+    table = _source_table(source, choice, form)
+    if form.long is not None:
+        table = from_long(table, choice, form)
+    if choice.patterns:
+        table = from_side_by_side(table, choice)
+    return measured(table, choice, form)
+
+
+def _source_table(source: Any, choice: Choice, form: Format) -> Table:
+    if is_frame(source):
+        return read_frame(source, choice, form)
+    with local(source) as file:
+        return _file_table(file, choice, form)
+
+
+def _file_table(source: Path, choice: Choice, form: Format) -> Table:
+    suffix = source.suffix.lower()
+    if suffix in COLUMNAR_SUFFIXES:
+        return read_columnar(source, choice, form)
+    if suffix in EXCEL_SUFFIXES:
+        return read_excel(source, choice, form)
+    if suffix in (".xls", ".ods"):
+        raise DataError(f"{source.name} is a spreadsheet of another kind; save it as .xlsx or CSV.")
+    if form.sheet is not None:
+        raise DataError(f"sheet must be left out: '{source.name}' is no Excel workbook.")
+    if packing(source) == "zip" and suffix not in PACKED_SUFFIXES:
+        raise DataError(
+            f"{source.name} is a zip archive or a spreadsheet; give it a name that ends in .zip or "
+            f".xlsx."
+        )
+    return read_csv(source, choice, form)
+
+
+RUN = "\0run"
+"""The column that tells runs apart where the layout does."""
+
+
+def from_long(table: Table, choice: Choice, form: Format) -> Table:
+    """A table with one row for each time and quantity, as one row for each time.
+
+    What was not measured at a time is missing there."""
+    assert form.long is not None
+    variable, value = form.long
+    quantity = np.array([text_of(cell) for cell in table.columns[variable].tolist()])
+    values, times = table.columns[value], table.columns[choice.time]
+    keys = [times] if choice.group is None else [table.columns[choice.group], times]
+    row_key = np.zeros(len(times), dtype=np.int64)
+    for key in keys:
+        _, codes = np.unique(key.astype(str) if key.dtype.kind == "O" else key, return_inverse=True)
+        row_key = row_key * (codes.max(initial=0) + 1) + codes
+    _, first, place = np.unique(row_key, return_index=True, return_inverse=True)
+    order = np.argsort(np.argsort(first))  # rows in the order in which they appear
+    place, first = order[place], np.sort(first)
+    known = list(dict.fromkeys(quantity.tolist()))
+    columns = {choice.time: times[first]}
+    if choice.group is not None:
+        columns[choice.group] = table.columns[choice.group][first]
+    for name in choice.numeric[1:]:
+        rows = np.flatnonzero([name in (one, name_and_unit(one)[0]) for one in quantity])
+        if not rows.size:
+            raise DataError(
+                f"{table.source}: column '{variable}' never holds '{name}'."
+                f"{suggestion(name, known)} It holds {quoted(known)}."
+            )
+        cells, counts = np.unique(place[rows], return_counts=True)
+        if counts.max() > 1:
+            again = rows[place[rows] == cells[np.argmax(counts)]][1]
+            raise DataError(
+                f"{table.at(int(again))}: '{name}' stands there a second time for the same time. "
+                f"Keep one, or pass group=..., the column that tells runs apart."
+            )
+        if len(cells) < len(first) and not form.repair:
+            lacking = int(first[np.setdiff1d(np.arange(len(first)), cells)[0]])
+            raise DataError(
+                f"{table.at(lacking)}: '{name}' has no value for this time, nor for "
+                f"{len(first) - len(cells) - 1} others. Pass repair=True to keep the times that "
+                f"have all values, or fill=True to fill them in."
+            )
+        column = np.full(len(first), "", dtype=object) if values.dtype.kind in "OUT" else (
+            np.full(len(first), np.nan)
+        )  # fmt: skip
+        column[place[rows]] = values[rows]
+        columns[name] = column
+    told = Note("long", f"The table is long: {len(times)} rows make {len(first)} times.")
+    return replace(
+        table,
+        columns=columns,
+        row_of=_selected_rows(table.row_of, first),
+        notes=(*table.notes, told),
+        others=tuple(name for name in known if name and name_and_unit(name)[0] not in columns),
+    )
+
+
+def from_side_by_side(table: Table, choice: Choice) -> Table:
+    """A table with columns such as theta_1, theta_2 for `theta_*` as runs one after the other."""
+    labels: dict[str, dict[str, str]] = {}
+    for pattern in choice.patterns:
+        head, _, tail = pattern.partition("*")
+        for column in table.columns:
+            bare = name_and_unit(column)[0]
+            for one in dict.fromkeys((column, bare)):
+                if one.startswith(head) and one.endswith(tail) and len(one) >= len(head + tail):
+                    label = one[len(head) : len(one) - len(tail)]
+                    labels.setdefault(label, {}).setdefault(pattern, column)
+                    break
+    for label, found in labels.items():
+        lacking = [pattern for pattern in choice.patterns if pattern not in found]
+        if lacking:
+            raise DataError(
+                f"{table.source} has no column '{lacking[0].replace('*', label)}', though it has "
+                f"{quoted(found.values())}; every run needs a column for each of "
+                f"{quoted(choice.patterns)}."
+            )
+    n_rows = len(next(iter(table.columns.values())))
+    columns = {
+        name: np.concatenate([table.columns[found.get(name, name)] for found in labels.values()])
+        for name in choice.numeric
+    }
+    columns[RUN] = np.repeat(np.array(list(labels)), n_rows)
+    told = Note("side-by-side", f"{len(labels)} runs stand side by side: {quoted(labels)}.")
+    return replace(
+        table,
+        columns=columns,
+        row_of=_selected_rows(table.row_of, np.tile(np.arange(n_rows), len(labels))),
+        notes=(*table.notes, told),
+    )
+
+
+def clean_pattern(name: str) -> str:
+    """The name of a quantity without the place of its run: 'theta_*' is theta."""
+    return name.replace("*", "").strip(" _-.") or name
+
+
+def _selected_rows(row_of: Callable[[int], int], rows: np.ndarray) -> Callable[[int], int]:
+    return lambda row: row_of(int(rows[row]))

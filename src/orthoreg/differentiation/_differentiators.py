@@ -1,6 +1,6 @@
-"""Slopes of sliding polynomials: through three points, Savitzky-Golay on equal steps, on any steps,
-and the one that the data prefer."""
+"""Derivatives of measured states: finite differences, sliding polynomials and smoothing splines."""
 
+import abc
 from dataclasses import dataclass
 from numbers import Integral
 from typing import final
@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from .._common.errors import InputError
+from .._common.errors import DataError, InputError
 from .._common.registry import part
 from ..data import Dataset
 from ..smoothing import (
@@ -18,7 +18,73 @@ from ..smoothing import (
     sliding_fit,
     weighted_sum,
 )
-from ._differentiator import AbstractDifferentiator, check_equal_steps
+
+
+class AbstractDifferentiator(abc.ABC):
+    """Dataset -> the same runs with an estimate of each state's derivative."""
+
+    @property
+    @abc.abstractmethod
+    def min_points(self) -> int:
+        """The fewest points a run must have."""
+
+    @abc.abstractmethod
+    def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
+        """The derivative of the states at every row."""
+
+    def rule(self, data: Dataset) -> "AbstractDifferentiator":
+        """What is used for these data: the differentiator itself, unless it is one that chooses."""
+        return self
+
+    def coarser(self) -> "AbstractDifferentiator | None":
+        """A rule of the same kind with a larger systematic error, if there is one."""
+        return None
+
+    def systematic_error(
+        self, data: Dataset, slopes: Float[np.ndarray, "N n"]
+    ) -> Float[np.ndarray, " n"]:
+        """An estimate of the mean squared error of these slopes, its own, that is not noise.
+
+        A quarter of the squared difference to the next coarser rule; zero where there is none.
+        """
+        coarser = self.coarser()
+        if coarser is None or data.run_lengths.min() < coarser.min_points:
+            return np.zeros(data.n_states)
+        some = data.sample
+        away = coarser.slopes(some)
+        away -= slopes if some is data else self.slopes(some)
+        return np.vecdot(away.T, away.T) / (4 * some.n_samples)
+
+    def __call__(self, data: Dataset) -> Dataset:
+        """The dataset with its derivatives filled in."""
+        check_lengths(data, self.min_points, self)
+        return data.with_derivatives(self.slopes(data))
+
+
+def check_lengths(data: Dataset, least: int, who: object) -> None:
+    """Refuses runs that are too short, naming the first."""
+    short = np.flatnonzero(data.run_lengths < least)
+    if short.size:
+        run = int(short[0])
+        length = int(data.run_lengths[run])
+        raise DataError(
+            f"{data.source}: run {data.labels[run]} has {length} point{'s' * (length != 1)}; "
+            f"{who!r} needs at least {least} in each run. Remove the short runs ({short.size} of "
+            f"{data.n_runs}){' or choose a smaller window' if hasattr(who, 'window') else ''}."
+        )
+
+
+def check_equal_steps(data: Dataset, who: object) -> None:
+    """Refuses runs whose steps differ, and says what to use instead."""
+    unequal = np.flatnonzero(~data.has_equal_steps())
+    if unequal.size:
+        run = int(unequal[0])
+        steps = np.diff(data.times[data.offsets[run] : data.offsets[run + 1]])
+        raise DataError(
+            f"{who!r} needs equal time steps; those of run {data.labels[run]} go from "
+            f"{steps.min():g} to {steps.max():g}. For unequal steps use FiniteDifference(), "
+            f"LocalPolynomial(window, degree), SmoothingSpline() or Automatic()."
+        )
 
 
 @dataclass(frozen=True)
@@ -272,3 +338,85 @@ def check_window(window: int, degree: int, who: str) -> None:
             f"{who} needs whole numbers with 1 <= degree < window; "
             f"got window={window!r}, degree={degree!r}."
         )
+
+
+_FOLDS = 3
+_MIN_POINTS = 8  # leaves five, SciPy's least, when every third is held out
+_STRENGTHS = 10.0 ** np.arange(-4, 9)
+
+
+@part
+@final
+@dataclass(frozen=True)
+class SmoothingSpline(AbstractDifferentiator):
+    """Slope of the cubic spline s that minimises sum (y - s)^2 + smoothing * integral s''^2.
+
+    Works on any steps. Runs that share a grid are fitted in one call.
+
+    Parameters
+    ----------
+    smoothing
+        the strength; with None each state gets, on each time grid, the one that best predicts
+        held-out points.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero(), loss=og.VectorField(og.SmoothingSpline()))
+    >>> model.fit(np.exp(-t)[:, None], t=t).equations(2)
+    ["x0' = -1.0 x0"]
+    """
+
+    smoothing: float | None = None
+
+    def __post_init__(self):
+        if self.smoothing is not None and not self.smoothing >= 0:
+            raise InputError(
+                f"SmoothingSpline(smoothing=...) must be None or at least 0; got {self.smoothing}."
+            )
+
+    @property
+    def min_points(self) -> int:
+        return _MIN_POINTS
+
+    def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
+        from scipy.interpolate import make_smoothing_spline
+
+        result = np.empty_like(data.states)
+        for runs in runs_by_grid(data):
+            rows = data.offsets[runs][:, None] + np.arange(int(data.run_lengths[runs[0]]))
+            times = data.times[rows[0]]
+            for state in range(data.n_states):
+                values = np.ascontiguousarray(data.states[rows, state].T)
+                strength = self.smoothing
+                if strength is None:
+                    strength = best_strength(times, values)
+                spline = make_smoothing_spline(times, values, lam=strength)
+                result[rows, state] = spline.derivative()(times).T
+        return result
+
+
+def best_strength(times: Float[np.ndarray, " T"], values: Float[np.ndarray, "T R"]) -> float:
+    """The strength with the least squared error at held-out inner points, over all runs."""
+    from scipy.interpolate import make_smoothing_spline
+
+    unit = np.mean(np.diff(times)) ** 3
+    inner = np.arange(1, len(times) - 1)
+    errors = np.zeros(len(_STRENGTHS))
+    for fold in range(_FOLDS):
+        out = inner[fold::_FOLDS]
+        kept = np.delete(np.arange(len(times)), out)
+        for i, strength in enumerate(_STRENGTHS):
+            spline = make_smoothing_spline(times[kept], values[kept], lam=strength * unit)
+            errors[i] += np.sum((spline(times[out]) - values[out]) ** 2)
+    return float(_STRENGTHS[np.argmin(errors)] * unit)
+
+
+def runs_by_grid(data: Dataset) -> list[np.ndarray]:
+    """Run indices, grouped by equal times."""
+    groups: dict[bytes, list[int]] = {}
+    for run in range(data.n_runs):
+        times = data.times[data.offsets[run] : data.offsets[run + 1]]
+        groups.setdefault(times.tobytes(), []).append(run)
+    return [np.array(group) for group in groups.values()]

@@ -1,4 +1,4 @@
-"""The default: derivatives of clean data, the weak form of noisy ones."""
+"""The default loss: derivatives of clean data, the weak form of noisy data."""
 
 from dataclasses import dataclass
 from typing import final

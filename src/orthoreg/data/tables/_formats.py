@@ -1,28 +1,34 @@
-"""Typed columns: Parquet, Feather and Arrow files, of which only the chosen columns are read, and
-tables in memory: frames of pandas and polars, Arrow tables, xarray datasets, dicts of columns.
+"""Parquet, Feather, Arrow and Excel files, and tables in memory.
 
-Tables in memory are known by what they have, so that none of these packages needs to be imported.
+Of columnar files only the chosen columns are read. Tables in memory (frames of pandas and polars,
+Arrow tables, xarray datasets, dicts) are recognised by their attributes, without imports.
 """
 
-from collections.abc import Mapping
+import datetime
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..._common.errors import DataError, missing_extra
+from ..._common.errors import DataError, missing_extra, quoted, suggestion
+from .._schema import Note
 from ._choice import Choice, Format
+from ._csv import collect
+from ._dialect import Dialect
 from ._table import Table
 
-SUFFIXES = {".parquet": "Parquet", ".pq": "Parquet", ".feather": "Feather", ".arrow": "Arrow",
-            ".ipc": "Arrow"}  # fmt: skip
+COLUMNAR_SUFFIXES = {
+    ".parquet": "Parquet", ".pq": "Parquet", ".feather": "Feather", ".arrow": "Arrow",
+    ".ipc": "Arrow",
+}  # fmt: skip
 
-SOURCE = "the table"
+FRAME_NAME = "the table"
 
 
 def read_columnar(file: Path, choice: Choice, form: Format) -> Table:
     """The chosen columns of a Parquet, Feather or Arrow file."""
-    kind = SUFFIXES[file.suffix.lower()]
+    kind = COLUMNAR_SUFFIXES[file.suffix.lower()]
     try:
         import pyarrow
         from pyarrow import feather, parquet
@@ -109,7 +115,9 @@ def read_frame(frame: Any, choice: Choice, form: Format) -> Table:
         frame = frame.to_dataframe().reset_index()
     if hasattr(frame, "column_names") and hasattr(frame, "column"):  # Arrow
         header = list(frame.column_names)
-        return from_arrow(frame, header, choice.locate(header, SOURCE, form), choice, SOURCE)
+        return from_arrow(
+            frame, header, choice.locate(header, FRAME_NAME, form), choice, FRAME_NAME
+        )
     if isinstance(frame, np.ndarray):  # structured, as from numpy.genfromtxt(names=True)
         frame = {name: frame[name] for name in frame.dtype.names or ()}
     names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
@@ -118,14 +126,14 @@ def read_frame(frame: Any, choice: Choice, form: Format) -> Table:
     index_name = getattr(index, "name", None)
     if index_name is not None and choice.time == str(index_name) not in header:
         names, header = [*names, None], [*header, str(index_name)]
-    places = choice.locate(header, SOURCE, form)
+    places = choice.locate(header, FRAME_NAME, form)
     columns = {
         name: _column_of(index if names[place] is None else frame[names[place]])
         for name, place in places.items()
     }
     return Table(
         columns,
-        SOURCE,
+        FRAME_NAME,
         units=choice.units(header, places),
         others=choice.others(header, places),
     )
@@ -139,3 +147,91 @@ def _column_of(column: Any) -> np.ndarray:
     elif zone is not None and hasattr(column, "tz_convert"):
         column = column.tz_convert("UTC").tz_localize(None)
     return np.asarray(column)
+
+
+EXCEL_SUFFIXES = (".xlsx", ".xlsm")
+_HEADER_ROWS = 200  # rows among which the header is looked for
+
+
+def read_excel(file: Path, choice: Choice, form: Format) -> Table:
+    """The chosen columns of a sheet: the one that is named, or else the first."""
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise missing_extra("openpyxl", "tables", "Reading Excel") from None
+    try:
+        book = load_workbook(file, read_only=True, data_only=True)
+    except Exception as error:  # of many kinds, for a file that is no workbook
+        raise DataError(f"{file.name} could not be read as Excel: {error}") from None
+    try:
+        sheet, notes = _sheet(book, form, file.name)
+        header, number = _sheet_header(sheet, choice, form, file.name)
+        if number > 1:
+            notes += (Note("preamble", f"The header is on row {number}.", number - 1),)
+        places = choice.locate(header, file.name, form)
+        dialect = Dialect(",", tuple(header), number)
+        columns, rows = collect(
+            _sheet_rows(sheet, number + 1, len(header)),
+            dialect,
+            places,
+            choice,
+            form,
+            file.name,
+            "row",
+        )
+    finally:
+        book.close()
+    return Table(
+        columns, file.name, "row", lambda row: int(rows[row]),
+        units=choice.units(header, places), notes=notes, others=choice.others(header, places),
+    )  # fmt: skip
+
+
+def _sheet(book: Any, form: Format, source: str) -> tuple[Any, tuple[Note, ...]]:
+    names = list(book.sheetnames)
+    if form.sheet is None:
+        others = f" of {len(names)}" if len(names) > 1 else ""
+        told = (Note("sheet", f"The table is sheet '{names[0]}', the first{others}."),)
+        return book[names[0]], told if others else ()
+    if form.sheet in names:
+        return book[form.sheet], ()
+    raise DataError(
+        f"{source} has no sheet '{form.sheet}'.{suggestion(form.sheet, names)} sheet=... must "
+        f"be one of {quoted(names)}."
+    )
+
+
+def _sheet_header(sheet: Any, choice: Choice, form: Format, source: str) -> tuple[list[str], int]:
+    """The first row with all names, and its number; else the first that is not empty."""
+    first = None
+    for number, cells in _sheet_rows(sheet, 1, 0, _HEADER_ROWS):
+        while cells and not cells[-1]:
+            cells.pop()
+        if choice.fits(cells, form):
+            return cells, number
+        first = first or (cells, number)
+    if first is None:
+        raise DataError(f"{source} is empty; a header and rows of numbers are needed.")
+    return first
+
+
+def _sheet_rows(sheet: Any, start: int, width: int, most: int | None = None) -> Iterator[Any]:
+    """Number and cells, as text, of every row that is not empty."""
+    last = None if most is None else start + most - 1
+    rows = sheet.iter_rows(min_row=start, max_row=last, values_only=True)
+    for number, values in enumerate(rows, start):
+        cells = [_cell_text(value) for value in values]
+        if any(cells):
+            yield number, cells[:width] + [""] * (width - len(cells)) if width else cells
+
+
+def _cell_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, datetime.datetime | datetime.time):
+        return value.isoformat()
+    if isinstance(value, datetime.timedelta):
+        return f"{'-' if value.total_seconds() < 0 else ''}PT{abs(value).total_seconds():.9f}S"
+    return str(value).strip()

@@ -1,12 +1,18 @@
-"""Arrays of one or many runs as the parts of a `Dataset`."""
+"""The parts of a `Dataset`: from arrays, from other datasets, and velocities from positions."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jaxtyping import Bool
 
 from .._common.errors import DataError, quoted, suggestion
+from ..smoothing import SHORTEST, best_polynomial, velocities
 from ._checks import as_numbers, check_names
+
+if TYPE_CHECKING:
+    from ._dataset import Dataset
 
 
 def from_arrays(
@@ -20,7 +26,7 @@ def from_arrays(
     what: str = "x",
 ) -> dict[str, Any]:
     """What `Dataset._checked` is made from; `what` is the name of the states' argument."""
-    runs = _split(x, what)
+    runs = _run_arrays(x, what)
     names = _column_names(x) if names is None else names
     lengths = [len(run) for run in runs]
     n_states = runs[0].shape[1]
@@ -117,7 +123,7 @@ def _column_names(value: Any) -> list[str] | None:
     return [str(name) for name in first.columns] if hasattr(first, "columns") else None
 
 
-def _split(value: Any, what: str) -> list[np.ndarray]:
+def _run_arrays(value: Any, what: str) -> list[np.ndarray]:
     """Two-dimensional arrays, one for each run."""
     if isinstance(value, list | tuple) and value and all(np.ndim(part) == 2 for part in value):
         runs = [as_numbers(part, f"{what}[{i}]") for i, part in enumerate(value)]
@@ -182,7 +188,7 @@ def _matching(value: Any, what: str, lengths: list[int], beside: str = "x") -> n
     """An array that accompanies the states, joined over runs."""
     if value is None:
         return None
-    runs = _split(value, what)
+    runs = _run_arrays(value, what)
     if len(runs) == 1 and len(lengths) > 1 and len({*lengths, len(runs[0])}) == 1:
         runs = runs * len(lengths)
     if len(runs) != len(lengths):
@@ -194,3 +200,147 @@ def _matching(value: Any, what: str, lengths: list[int], beside: str = "x") -> n
                 f"{len(run)} and {beside} has {length}."
             )
     return np.concatenate(runs)
+
+
+def concatenate(parts: "Sequence[Dataset]") -> "Dataset":
+    """All runs of several datasets of the same system as one."""
+    if not parts:
+        raise DataError("At least one dataset is needed; the list is empty.")
+    first = parts[0]
+    for other in parts[1:]:
+        if (other.state_names, other.input_names) != (first.state_names, first.input_names):
+            raise DataError(
+                f"Datasets can be joined only when their states and inputs agree; got "
+                f"{list(first.state_names)}, {list(first.input_names)} and "
+                f"{list(other.state_names)}, {list(other.input_names)}."
+            )
+        if dict(other.velocity_of) != dict(first.velocity_of):
+            raise DataError(
+                f"Datasets can be joined only when the same states are velocities; got "
+                f"{dict(first.velocity_of)} and {dict(other.velocity_of)}."
+            )
+        if (other.derivatives is None) != (first.derivatives is None):
+            raise DataError("Datasets can be joined only when all or none carry derivatives.")
+    if len(parts) == 1:
+        return first
+
+    def joined(name: str) -> Any:
+        arrays = [getattr(part, name) for part in parts]
+        return None if arrays[0] is None else np.concatenate(arrays)
+
+    lengths = np.concatenate([part.run_lengths for part in parts])
+    estimated = dict.fromkeys(name for part in parts for name in part.estimated)
+    return replace(
+        first,
+        times=joined("times"),
+        states=joined("states"),
+        inputs=joined("inputs"),
+        derivatives=joined("derivatives"),
+        filled=_joined_marks(parts),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        labels=tuple(label for part in parts for label in part.labels),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        schema=replace(first.schema, estimated=tuple(estimated)),
+    )
+
+
+def _joined_marks(parts: "Sequence[Dataset]") -> Bool[np.ndarray, "N n"] | None:
+    """Which values of several datasets nobody measured."""
+    if all(part.filled is None for part in parts):
+        return None
+    return np.concatenate(
+        [np.zeros(one.states.shape, dtype=bool) if one.filled is None else one.filled
+         for one in parts]
+    )  # fmt: skip
+
+
+def named_positions(positions: Any) -> dict[str, str | None]:
+    """Each position's column with that of its velocity, None where it was not measured."""
+    if isinstance(positions, Mapping):
+        check_names(list(positions), "positions")
+        return {str(name): None if v is None else str(v) for name, v in positions.items()}
+    return dict.fromkeys(check_names(positions or (), "positions"))
+
+
+def preferred_slopes(
+    data: Any, positions: Mapping[str, str | None]
+) -> tuple[tuple[int, int] | None]:
+    """The polynomial whose slopes are the velocities that were not measured, alone in a tuple."""
+    places = [data.state_names.index(name) for name, rate in positions.items() if rate is None]
+    some = data.sample
+    return (best_polynomial(some.times, some.states[:, places], some.offsets),)
+
+
+def second_order(
+    data: Any,
+    positions: Mapping[str, str | None],
+    slopes: tuple[tuple[int, int] | None] | None = None,
+) -> dict[str, Any]:
+    """The parts of a `Dataset` that change: positions first, then the velocity of each, then all
+    other states. Velocities that are None are estimated, by the polynomial in `slopes` where that
+    was chosen already."""
+    names, taken = data.state_names, {data.time_name, data.group_name, *data.variable_names}
+    rates: dict[str, str] = {}
+    for position, velocity in positions.items():
+        rates[position] = velocity or _free_name(f"{position}_dot", taken)
+        taken.add(rates[position])
+    estimated = tuple(rates[name] for name, velocity in positions.items() if velocity is None)
+    others = [name for name in names if name not in rates and name not in rates.values()]
+    columns = {name: data.states[:, [names.index(name)]] for name in names}
+    if estimated:
+        missing = {name: rates[name] for name in rates if not positions[name]}
+        columns |= _estimates(data, missing, slopes)
+    order = [*rates, *rates.values(), *others]
+    return {
+        "states": np.hstack([columns[name] for name in order]),
+        "state_names": tuple(order),
+        "units": _units(data, rates),
+        "velocity_of": rates,
+        "estimated": estimated,
+        "filled": _filled(data, order),
+    }
+
+
+def _filled(data: Any, order: Sequence[str]) -> np.ndarray | None:
+    """The marks of values that nobody measured, in the order of these states."""
+    if data.filled is None:
+        return None
+    found = np.zeros((len(data.filled), len(order)), dtype=bool)
+    for place, name in enumerate(order):
+        if name in data.state_names:
+            found[:, place] = data.filled[:, data.state_names.index(name)]
+    return found
+
+
+def _estimates(
+    data: Any, rates: Mapping[str, str], slopes: tuple[tuple[int, int] | None] | None
+) -> dict[str, np.ndarray]:
+    """An estimate of each velocity, from its position."""
+    short = np.flatnonzero(data.run_lengths < SHORTEST)
+    if short.size:
+        run = int(short[0])
+        count = int(data.run_lengths[run])
+        raise DataError(
+            f"{data.source}: run {data.labels[run]} has {count} row{'s' * (count != 1)}; a "
+            f"velocity needs at least {SHORTEST} in each run. Remove the short runs "
+            f"({short.size} of {data.n_runs})."
+        )
+    places = [data.state_names.index(name) for name in rates]
+    (polynomial,) = slopes or preferred_slopes(data, dict.fromkeys(rates))
+    found = velocities(data.times, data.states[:, places], data.offsets, polynomial)
+    return {name: found[:, [i]] for i, name in enumerate(rates.values())}
+
+
+def _free_name(name: str, taken: set[str | None]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _units(data: Any, rates: Mapping[str, str]) -> dict[str, str]:
+    """Units, with that of a velocity where those of position and time are known."""
+    units, time = dict(data.units), data.units.get(data.time_name)
+    for position, velocity in rates.items():
+        if time and position in units:
+            units.setdefault(velocity, f"{units[position]}/{time}")
+    return units
