@@ -195,6 +195,12 @@ def test_one_step_is_the_former_name_of_a_window_of_one_step():
     assert found == og.MultiStep(1, "euler")
 
 
+def test_measured_is_the_former_name_of_auto():
+    with pytest.warns(DeprecationWarning, match=r"Measured\(\) is deprecated: use Auto\(\)"):
+        found = og.Measured()
+    assert found == og.Auto()
+
+
 # -- what a fitted field is measured against ---------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 """Data-fit losses: how measured runs become something to fit."""
 
+from ._auto import Auto as Auto
 from ._auto import Measured as Measured
 from ._auto import is_coarse as is_coarse
 from ._loss import AbstractLoss as AbstractLoss

@@ -21,7 +21,7 @@ from ..export import equation_names
 from ..field.hybrid import HybridField
 from ..fitting import Fit, describe
 from ..libraries import AbstractLibrary, Fourier, Polynomial, as_library
-from ..losses import Measured
+from ..losses import Auto
 from ..physics import Bound, Physics, bind_physics
 from ..refinement import Matched
 from ..selection import Chosen
@@ -117,7 +117,7 @@ class _Models:
     ):
         self._data, self._physics, self._goes_on = data, physics, goes_on
         probe = OrthoReg(augmentation=Zero())
-        self._rows, self._columns = training_rows(probe, Measured(), data, None, None, None)
+        self._rows, self._columns = training_rows(probe, Auto(), data, None, None, None)
         bound = self._bind(base)
         if bound.features.parameters:
             raise InputError(
@@ -131,7 +131,7 @@ class _Models:
             bound.knowledge,
             self._bind,
             self._columns.interpolation,
-            Measured(),
+            Auto(),
             self._rows.point_extent.sample,
             physics,
             atoms,

@@ -19,7 +19,7 @@ from .._schema import Note
 from .._sources import of_partitions
 from ._choice import Choice, Format
 from ._formats import COLUMNAR_SUFFIXES, from_arrow
-from ._runs import Measured, dataset_of, measured, measured_source
+from ._runs import SourceNumbers, dataset_of, source_numbers, table_numbers
 
 _BATCH = 2**16  # rows that are decoded at a time
 
@@ -46,17 +46,17 @@ class TableReader:
     source: str
 
     def __call__(self, pieces: Sequence[Piece]) -> Dataset:
-        parts = [self.measured(piece) for piece in pieces]
+        parts = [self.numbers(piece) for piece in pieces]
         labels = [piece.label for piece in pieces]
         source = name_of(pieces[0].file) if len(pieces) == 1 else self.source
         return dataset_of(parts, labels, self.choice, self.form, self.units, source, is_chunk=True)
 
-    def measured(self, piece: Piece) -> Measured:
+    def numbers(self, piece: Piece) -> SourceNumbers:
         """The numbers of a piece; the file is named where it cannot be read."""
         try:
             if piece.last is None:
-                return measured_source(piece.file, self.choice, self.form)
-            return measured(self._range(piece), self.choice, self.form)
+                return source_numbers(piece.file, self.choice, self.form)
+            return table_numbers(self._range(piece), self.choice, self.form)
         except OSError as error:
             raise DataError(f"{piece.file} could not be read: {error}") from None
 
@@ -143,7 +143,7 @@ class _FrameReader:
             return None
         if self.sort:
             frame = frame.sort_values([self.choice.group, self.choice.time])
-        part = measured_source(frame, self.choice, self.form)
+        part = source_numbers(frame, self.choice, self.form)
         return dataset_of([part], [""], self.choice, self.form, self.units, "the Dask frame",
                           is_chunk=True)  # fmt: skip
 

@@ -12,7 +12,7 @@ from .._sources import is_dask
 from ._choice import GAP, Choice, Format
 from ._chunks import read_chunks, read_dask
 from ._formats import FRAME_NAME, is_frame
-from ._runs import PACKED_SUFFIXES, dataset_of, measured_source
+from ._runs import PACKED_SUFFIXES, dataset_of, source_numbers
 
 LARGEST = 2 << 30
 """Bytes of files beyond which tables are read in chunks, unless that is said."""
@@ -125,7 +125,7 @@ def read_table(
     name = _shown(path, sources)
     if rows := _chunk_rows(chunks, sources):
         return read_chunks(sources, labels, choice, form, units, name, rows)
-    parts = [measured_source(source, choice, form) for source in sources]
+    parts = [source_numbers(source, choice, form) for source in sources]
     return dataset_of(parts, labels, choice, form, units, name)
 
 

@@ -41,7 +41,7 @@ class Stretches:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Measured:
+class SourceNumbers:
     """Numbers of one source: times, the columns of `names`, and the labels of the rows' runs."""
 
     times: Float[np.ndarray, " N"]
@@ -53,7 +53,7 @@ class Measured:
     notes: tuple[Note, ...]
 
 
-def measured(table: Table, choice: Choice, form: Format) -> Measured:
+def table_numbers(table: Table, choice: Choice, form: Format) -> SourceNumbers:
     """The numbers of a table; times in seconds where they were dates or durations, or in the unit
     that was asked for."""
     group = RUN if choice.patterns else choice.group
@@ -80,7 +80,7 @@ def measured(table: Table, choice: Choice, form: Format) -> Measured:
         table = replace(table, columns={n: c for n, c in table.columns.items() if n != name})
     if not len(times):
         raise DataError(f"{table.source} holds no rows below its header; at least one is needed.")
-    return Measured(np.array(times), values, names, keys, table, units, notes)
+    return SourceNumbers(np.array(times), values, names, keys, table, units, notes)
 
 
 def _converted(
@@ -118,7 +118,7 @@ def _keys(table: Table, group: str) -> Stretches:
 
 
 def dataset_of(
-    parts: Sequence[Measured],
+    parts: Sequence[SourceNumbers],
     labels: Sequence[str],
     choice: Choice,
     form: Format,
@@ -200,7 +200,7 @@ def dataset_of(
     return data
 
 
-def _joined(parts: Sequence[Measured], labels: Sequence[str]) -> Runs:
+def _joined(parts: Sequence[SourceNumbers], labels: Sequence[str]) -> Runs:
     """The runs of all sources; of a single one without a copy of its numbers."""
     if len(parts) == 1:
         return sort_into_runs(parts[0].times, parts[0].values, parts[0].keys)
@@ -266,7 +266,7 @@ def merged(notes: Sequence[tuple[Note, ...]]) -> tuple[Note, ...]:
     )  # fmt: skip
 
 
-def _places(parts: Sequence[Measured]) -> Callable[[int], tuple[str, int]]:
+def _places(parts: Sequence[SourceNumbers]) -> Callable[[int], tuple[str, int]]:
     """For a row of all sources its source and the number that it has there."""
     begins: Int[np.ndarray, " parts"] = np.cumsum([0, *(len(part.times) for part in parts)])
 
@@ -281,14 +281,14 @@ def _places(parts: Sequence[Measured]) -> Callable[[int], tuple[str, int]]:
 PACKED_SUFFIXES = (".gz", ".zst", ".zip", ".bz2", ".xz")
 
 
-def measured_source(source: Any, choice: Choice, form: Format) -> Measured:
+def source_numbers(source: Any, choice: Choice, form: Format) -> SourceNumbers:
     """The numbers of a file or frame."""
     table = _source_table(source, choice, form)
     if form.long is not None:
         table = from_long(table, choice, form)
     if choice.patterns:
         table = from_side_by_side(table, choice)
-    return measured(table, choice, form)
+    return table_numbers(table, choice, form)
 
 
 def _source_table(source: Any, choice: Choice, form: Format) -> Table:
