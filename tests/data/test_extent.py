@@ -35,13 +35,13 @@ def test_it_is_that_of_all_rows_whatever_the_chunks(seed, places):
     assert found.count == 200
     assert_array_equal(found.range, [variables.min(axis=0), variables.max(axis=0)])
     assert_allclose(found.mean, variables.mean(axis=0), rtol=1e-13)
-    assert_allclose(found.spread[:3], variables[:, :3].std(axis=0), rtol=1e-12)
+    assert_allclose(found.std[:3], variables[:, :3].std(axis=0), rtol=1e-12)
     size = variables.std(axis=0)
     away = variables - variables.mean(axis=0)
     scale = np.outer(size, size) * 200 + 1e-300
     assert_allclose(found.square / scale, away.T @ away / scale, atol=1e-11)
     assert_array_equal(found.varies, [True, True, True, False])
-    assert found.spread[3] == 1
+    assert found.std[3] == 1
 
 
 @given(seeds, cuts)
@@ -52,7 +52,7 @@ def test_chunks_may_come_in_any_order(seed, places):
     parts = [parts[i] for i in np.random.default_rng(seed).permutation(len(parts))]
     mixed, whole = sum(parts[1:], start=parts[0]), Extent.of(variables)
     assert_allclose(mixed.mean, whole.mean, rtol=1e-12)
-    assert_allclose(mixed.spread, whole.spread, rtol=1e-9)
+    assert_allclose(mixed.std, whole.std, rtol=1e-9)
     assert_array_equal(np.sort(mixed.sample, axis=0), np.sort(whole.sample, axis=0))
 
 

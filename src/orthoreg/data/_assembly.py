@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from .._common.errors import DataError, quoted, suggestion
-from ..smoothing import SHORTEST, best_polynomial, velocities
+from ..smoothing import MIN_VELOCITY_ROWS, best_polynomial, velocities
 from ._checks import as_numbers, check_names
 
 if TYPE_CHECKING:
@@ -23,19 +23,21 @@ def from_arrays(
     derivatives: Any,
     input_names: Sequence[str] | None,
     units: Mapping[str, str] | None,
-    what: str = "x",
+    argument: str = "x",
 ) -> dict[str, Any]:
-    """What `Dataset._checked` is made from; `what` is the name of the states' argument."""
-    runs = _run_arrays(x, what)
+    """What `Dataset.checked` is made from; `what` is the name of the states' argument."""
+    runs = _run_arrays(x, argument)
     names = _column_names(x) if names is None else names
     lengths = [len(run) for run in runs]
     n_states = runs[0].shape[1]
-    times = _times(t, lengths, n_states, what)
-    state_names = _names(names, "names", what, n_states)
-    inputs = _matching(u, "u", lengths, what)
+    times = _times(t, lengths, n_states, argument)
+    state_names = _names(names, "names", argument, n_states)
+    inputs = _matching(u, "u", lengths, argument)
     input_names = _column_names(u) if input_names is None else input_names
-    given = _names(input_names, "input_names", "u", 0 if inputs is None else inputs.shape[1])
-    slopes = _matching(derivatives, "derivatives", lengths, what)
+    checked_input_names = _names(
+        input_names, "input_names", "u", 0 if inputs is None else inputs.shape[1]
+    )
+    slopes = _matching(derivatives, "derivatives", lengths, argument)
     if slopes is not None and slopes.shape[1] != n_states:
         raise DataError(
             f"derivatives must have one column for each of the {n_states} states; "
@@ -49,10 +51,12 @@ def from_arrays(
         "state_names": state_names,
         "inputs": inputs,
         "derivatives": slopes,
-        "input_names": given,
+        "input_names": checked_input_names,
         "units": dict(units or {}),
-        "time_name": next(n for n in ("t", "time", "t_") if n not in state_names + given),
-        "source": what,
+        "time_name": next(
+            n for n in ("t", "time", "t_") if n not in state_names + checked_input_names
+        ),
+        "source": argument,
         "row_word": "row",
         "grouped": True,
     }
@@ -74,39 +78,43 @@ def from_positions(
     positions = parts["state_names"]
     if states is not None:
         lengths = parts["lengths"].tolist()
-        beside = _matching(_column(states), "states", lengths, "q")
-        assert beside is not None
+        measured_states = _matching(_column(states), "states", lengths, "q")
+        assert measured_states is not None
         state_names = _column_names(states) if state_names is None else state_names
-        others = _names(state_names, "state_names", "states", beside.shape[1])
-        if doubled := sorted(set(positions) & set(others)):
+        other_names = _names(state_names, "state_names", "states", measured_states.shape[1])
+        if duplicates := sorted(set(positions) & set(other_names)):
             raise DataError(
-                f"A column can be a position or another state, not both; {quoted(doubled)} "
+                f"A column can be a position or another state, not both; {quoted(duplicates)} "
                 f"stands in names and in state_names."
             )
-        parts["states"] = np.hstack([parts["states"], beside])
-        parts["state_names"] = positions + others
+        parts["states"] = np.hstack([parts["states"], measured_states])
+        parts["state_names"] = positions + other_names
     for position, velocity in dict(velocity_of or {}).items():
         if position not in positions or velocity not in parts["state_names"][len(positions) :]:
             known = positions if position not in positions else parts["state_names"]
-            wrong = position if position not in positions else velocity
+            unknown = position if position not in positions else velocity
             raise DataError(
                 f"velocity_of must name positions and measured states that are their "
-                f"velocities, such as {{'theta': 'omega'}}; '{wrong}' is none."
-                f"{suggestion(wrong, [name for name in known if name != wrong])}"
+                f"velocities, such as {{'theta': 'omega'}}; '{unknown}' is none."
+                f"{suggestion(unknown, [name for name in known if name != unknown])}"
             )
     return parts | {"positions": {name: (velocity_of or {}).get(name) for name in positions}}
 
 
-def _names(names: Sequence[str] | None, what: str, of: str, count: int) -> tuple[str, ...]:
+def _names(
+    names: Sequence[str] | None, argument: str, array_name: str, count: int
+) -> tuple[str, ...]:
     """One name for each column; those of an argument's letter where none are given."""
-    letter = "x" if of == "states" else of
-    found = check_names([f"{letter}{i}" for i in range(count)] if names is None else names, what)
-    if len(found) != count:
+    letter = "x" if array_name == "states" else array_name
+    result = check_names(
+        [f"{letter}{i}" for i in range(count)] if names is None else names, argument
+    )
+    if len(result) != count:
         raise DataError(
-            f"{what} must give one name for each of the {count} columns of {of}; "
-            f"got {len(found)}: {list(found)}."
+            f"{argument} must give one name for each of the {count} columns of {array_name}; "
+            f"got {len(result)}: {list(result)}."
         )
-    return found
+    return result
 
 
 def _column(value: Any) -> Any:
@@ -123,37 +131,38 @@ def _column_names(value: Any) -> list[str] | None:
     return [str(name) for name in first.columns] if hasattr(first, "columns") else None
 
 
-def _run_arrays(value: Any, what: str) -> list[np.ndarray]:
+def _run_arrays(value: Any, argument: str) -> list[np.ndarray]:
     """Two-dimensional arrays, one for each run."""
     if isinstance(value, list | tuple) and value and all(np.ndim(part) == 2 for part in value):
-        runs = [as_numbers(part, f"{what}[{i}]") for i, part in enumerate(value)]
+        runs = [as_numbers(part, f"{argument}[{i}]") for i, part in enumerate(value)]
     else:
-        array = as_numbers(value, what)
+        array = as_numbers(value, argument)
         if array.ndim == 1 or array.ndim == 0:
             raise DataError(
-                f"{what} must have two dimensions (times x columns); it has shape {array.shape}. "
-                f"For a single column write {what}.reshape(-1, 1)."
+                f"{argument} must have two dimensions (times x columns); "
+                f"it has shape {array.shape}. "
+                f"For a single column write {argument}.reshape(-1, 1)."
             )
         if array.ndim > 3:
             raise DataError(
-                f"{what} must be (times x columns) or (runs x times x columns); "
+                f"{argument} must be (times x columns) or (runs x times x columns); "
                 f"it has shape {array.shape}."
             )
         runs = [array] if array.ndim == 2 else list(array)
     if not runs or any(run.shape[1] == 0 for run in runs):
-        raise DataError(f"{what} must have at least one run and one column; it has none.")
+        raise DataError(f"{argument} must have at least one run and one column; it has none.")
     widths = {run.shape[1] for run in runs}
     if len(widths) > 1:
         raise DataError(
-            f"All runs of {what} need the same columns; found {sorted(widths)} of them."
+            f"All runs of {argument} need the same columns; found {sorted(widths)} of them."
         )
     empty = [i for i, run in enumerate(runs) if len(run) == 0]
     if empty:
-        raise DataError(f"{what}[{empty[0]}] holds no rows; every run needs at least one.")
+        raise DataError(f"{argument}[{empty[0]}] holds no rows; every run needs at least one.")
     return runs
 
 
-def _times(t: Any, lengths: list[int], n_columns: int, what: str) -> list[np.ndarray]:
+def _times(t: Any, lengths: list[int], n_columns: int, argument: str) -> list[np.ndarray]:
     """One array of times for each run of so many rows and columns."""
     if not isinstance(t, list | tuple) and np.ndim(t) == 0:
         step = float(as_numbers(t, "t"))
@@ -172,32 +181,36 @@ def _times(t: Any, lengths: list[int], n_columns: int, what: str) -> list[np.nda
         times = [array] * len(lengths) if array.ndim == 1 else list(array)
     if len(times) != len(lengths):
         raise DataError(
-            f"t holds times for {len(times)} runs, but {what} holds {len(lengths)} runs."
+            f"t holds times for {len(times)} runs, but {argument} holds {len(lengths)} runs."
         )
     for i, (time, length) in enumerate(zip(times, lengths, strict=True)):
         if np.shape(time) != (length,):
             raise DataError(
-                f"t and {what} must have the same number of rows; in run {i} t has shape "
-                f"{np.shape(time)} and {what} has {length} rows."
-                + (f" Did you mean {what}.T?" if np.shape(time) == (n_columns,) else "")
+                f"t and {argument} must have the same number of rows; in run {i} t has shape "
+                f"{np.shape(time)} and {argument} has {length} rows."
+                + (f" Did you mean {argument}.T?" if np.shape(time) == (n_columns,) else "")
             )
     return times
 
 
-def _matching(value: Any, what: str, lengths: list[int], beside: str = "x") -> np.ndarray | None:
+def _matching(
+    value: Any, argument: str, lengths: list[int], states_argument: str = "x"
+) -> np.ndarray | None:
     """An array that accompanies the states, joined over runs."""
     if value is None:
         return None
-    runs = _run_arrays(value, what)
+    runs = _run_arrays(value, argument)
     if len(runs) == 1 and len(lengths) > 1 and len({*lengths, len(runs[0])}) == 1:
         runs = runs * len(lengths)
     if len(runs) != len(lengths):
-        raise DataError(f"{what} holds {len(runs)} runs, but {beside} holds {len(lengths)}.")
+        raise DataError(
+            f"{argument} holds {len(runs)} runs, but {states_argument} holds {len(lengths)}."
+        )
     for i, (run, length) in enumerate(zip(runs, lengths, strict=True)):
         if len(run) != length:
             raise DataError(
-                f"{what} and {beside} must have the same number of rows; in run {i} {what} has "
-                f"{len(run)} and {beside} has {length}."
+                f"{argument} and {states_argument} must have the same number of rows; "
+                f"in run {i} {argument} has {len(run)} and {states_argument} has {length}."
             )
     return np.concatenate(runs)
 
@@ -249,8 +262,8 @@ def _joined_marks(parts: "Sequence[Dataset]") -> Bool[np.ndarray, "N n"] | None:
     if all(part.filled is None for part in parts):
         return None
     return np.concatenate(
-        [np.zeros(one.states.shape, dtype=bool) if one.filled is None else one.filled
-         for one in parts]
+        [np.zeros(part.states.shape, dtype=bool) if part.filled is None else part.filled
+         for part in parts]
     )  # fmt: skip
 
 
@@ -266,9 +279,9 @@ def preferred_slopes(
     data: Any, positions: Mapping[str, str | None]
 ) -> tuple[tuple[int, int] | None]:
     """The polynomial whose slopes are the velocities that were not measured, alone in a tuple."""
-    places = [data.state_names.index(name) for name, rate in positions.items() if rate is None]
-    some = data.sample
-    return (best_polynomial(some.times, some.states[:, places], some.offsets),)
+    columns = [data.state_names.index(name) for name, rate in positions.items() if rate is None]
+    sample = data.sample
+    return (best_polynomial(sample.times, sample.states[:, columns], sample.offsets),)
 
 
 def second_order(
@@ -305,30 +318,30 @@ def _filled(data: Any, order: Sequence[str]) -> np.ndarray | None:
     """The marks of values that nobody measured, in the order of these states."""
     if data.filled is None:
         return None
-    found = np.zeros((len(data.filled), len(order)), dtype=bool)
-    for place, name in enumerate(order):
+    result = np.zeros((len(data.filled), len(order)), dtype=bool)
+    for column, name in enumerate(order):
         if name in data.state_names:
-            found[:, place] = data.filled[:, data.state_names.index(name)]
-    return found
+            result[:, column] = data.filled[:, data.state_names.index(name)]
+    return result
 
 
 def _estimates(
     data: Any, rates: Mapping[str, str], slopes: tuple[tuple[int, int] | None] | None
 ) -> dict[str, np.ndarray]:
     """An estimate of each velocity, from its position."""
-    short = np.flatnonzero(data.run_lengths < SHORTEST)
+    short = np.flatnonzero(data.run_lengths < MIN_VELOCITY_ROWS)
     if short.size:
         run = int(short[0])
         count = int(data.run_lengths[run])
         raise DataError(
             f"{data.source}: run {data.labels[run]} has {count} row{'s' * (count != 1)}; a "
-            f"velocity needs at least {SHORTEST} in each run. Remove the short runs "
+            f"velocity needs at least {MIN_VELOCITY_ROWS} in each run. Remove the short runs "
             f"({short.size} of {data.n_runs})."
         )
-    places = [data.state_names.index(name) for name in rates]
+    columns = [data.state_names.index(name) for name in rates]
     (polynomial,) = slopes or preferred_slopes(data, dict.fromkeys(rates))
-    found = velocities(data.times, data.states[:, places], data.offsets, polynomial)
-    return {name: found[:, [i]] for i, name in enumerate(rates.values())}
+    estimates = velocities(data.times, data.states[:, columns], data.offsets, polynomial)
+    return {name: estimates[:, [i]] for i, name in enumerate(rates.values())}
 
 
 def _free_name(name: str, taken: set[str | None]) -> str:

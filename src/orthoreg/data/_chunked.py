@@ -16,7 +16,7 @@ from .._common.parallel import map_in_order, map_reduce
 from ._assembly import concatenate
 from ._dataset import Dataset
 from ._plan import Plan
-from ._rows import Extent, Rows, deciding_runs, thinned
+from ._rows import Extent, Rows, subsample_runs, thinned
 from ._schema import Note
 
 CHUNK = 2**18
@@ -67,15 +67,15 @@ class ChunkedDataset:
         """The runs of these chunks, with the sample read."""
         if not len(keys):
             raise DataError("The data hold no runs; at least one is needed.")
-        chosen = deciding_runs(np.concatenate(lengths))
-        first = np.cumsum([0, *(len(one) for one in lengths)])
-        wanted = [
+        chosen = subsample_runs(np.concatenate(lengths))
+        first = np.cumsum([0, *(len(chunk) for chunk in lengths)])
+        requests = [
             (key, chosen[(chosen >= a) & (chosen < b)] - a)
             for key, a, b in zip(keys, first[:-1], first[1:], strict=True)
         ]
-        wanted = [(key, runs) for key, runs in wanted if len(runs)]
-        parts = map_in_order(partial(_some_runs, read), wanted, "Reading a sample")
-        return cls(read, tuple(keys), tuple(lengths), concatenate(parts))
+        requests = [(key, runs) for key, runs in requests if len(runs)]
+        samples = map_in_order(partial(_read_runs, read), requests, "Reading a sample")
+        return cls(read, tuple(keys), tuple(lengths), concatenate(samples))
 
     @classmethod
     def from_arrays(
@@ -154,11 +154,11 @@ class ChunkedDataset:
 
     @property
     def n_samples(self) -> int:
-        return int(sum(one.sum() for one in self.lengths))
+        return int(sum(chunk.sum() for chunk in self.lengths))
 
     @property
     def n_runs(self) -> int:
-        return sum(len(one) for one in self.lengths)
+        return sum(len(chunk) for chunk in self.lengths)
 
     @property
     def n_chunks(self) -> int:
@@ -204,26 +204,28 @@ class ChunkedDataset:
         """The runs, chunk by chunk."""
         return (self.read(key) for key in self.keys)
 
-    def changed(self, change: Callable[[Dataset], Dataset]) -> "ChunkedDataset":
+    def transformed(self, change: Callable[[Dataset], Dataset]) -> "ChunkedDataset":
         """The data with a change made to every chunk when it is read."""
-        return replace(self, read=partial(_changed, self.read, change), sample=change(self.sample))
+        return replace(
+            self, read=partial(_read_transformed, self.read, change), sample=change(self.sample)
+        )
 
-    def total(self, function: Callable[[Dataset, int], Any], words: str) -> Any:
+    def sum_chunks(self, function: Callable[[Dataset, int], Any], label: str) -> Any:
         """function(chunk, number of its first run), added up over all chunks."""
-        return map_reduce(partial(_on_chunk, self.read, function), self._items(), words,
+        return map_reduce(partial(_apply_to_chunk, self.read, function), self._items(), label,
                           sizes=self._sizes())  # fmt: skip
 
-    def each(self, function: Callable[[Dataset, int], Any], words: str) -> list[Any]:
+    def map_chunks(self, function: Callable[[Dataset, int], Any], label: str) -> list[Any]:
         """function(chunk, number of its first run) for all chunks."""
-        return map_in_order(partial(_on_chunk, self.read, function), self._items(), words,
+        return map_in_order(partial(_apply_to_chunk, self.read, function), self._items(), label,
                             sizes=self._sizes())  # fmt: skip
 
     def _items(self) -> list[tuple[Any, int]]:
-        first = np.cumsum([0, *(len(one) for one in self.lengths)])
+        first = np.cumsum([0, *(len(chunk) for chunk in self.lengths)])
         return [(key, int(run)) for key, run in zip(self.keys, first[:-1], strict=True)]
 
     def _sizes(self) -> list[int]:
-        return [int(one.sum()) for one in self.lengths]
+        return [int(chunk.sum()) for chunk in self.lengths]
 
     def __repr__(self) -> str:
         parts = [f"{self.n_runs} runs", f"{self.n_samples} samples", f"{self.n_chunks} chunks"]
@@ -238,42 +240,44 @@ def chunked(data: Dataset, rows: int) -> ChunkedDataset:
     edges = chunk_edges(data.run_lengths, rows)
     pairs = list(zip(edges[:-1], edges[1:], strict=True))
     return ChunkedDataset.of(
-        partial(_slice, data), pairs, [data.run_lengths[a:b] for a, b in pairs]
+        partial(_slice_runs, data), pairs, [data.run_lengths[a:b] for a, b in pairs]
     )
 
 
 def chunk_edges(lengths: Int[np.ndarray, " R"], rows: int) -> list[int]:
     """Where to cut a row of runs, so that each part has at most so many rows, or is one run."""
-    edges, held = [0], 0
+    edges, n_rows = [0], 0
     for run, length in enumerate(lengths.tolist()):
-        if held and held + length > rows:
+        if n_rows and n_rows + length > rows:
             edges.append(run)
-            held = 0
-        held += length
+            n_rows = 0
+        n_rows += length
     return [*edges, len(lengths)]
 
 
-def _slice(data: Dataset, ends: tuple[int, int]) -> Dataset:
-    return data[slice(*ends)]
+def _slice_runs(data: Dataset, bounds: tuple[int, int]) -> Dataset:
+    return data[slice(*bounds)]
 
 
-def _some_runs(read: Callable[[Any], Dataset], wanted: tuple[Any, np.ndarray]) -> Dataset:
-    key, runs = wanted
+def _read_runs(read: Callable[[Any], Dataset], request: tuple[Any, np.ndarray]) -> Dataset:
+    key, runs = request
     return read(key)[runs]
 
 
-def _changed(read: Callable[[Any], Dataset], change: Callable[[Dataset], Dataset], key: Any) -> Any:
+def _read_transformed(
+    read: Callable[[Any], Dataset], change: Callable[[Dataset], Dataset], key: Any
+) -> Any:
     return change(read(key))
 
 
-def _on_chunk(
+def _apply_to_chunk(
     read: Callable[[Any], Dataset], function: Callable[[Dataset, int], Any], item: tuple[Any, int]
 ) -> Any:
     key, first_run = item
     return function(read(key), first_run)
 
 
-_USUAL = (5_000, 20_000, 2**15)
+_SAMPLE_SIZES = (5_000, 20_000, 2**15)
 """Sizes of samples that fits ask for, which the first pass takes along; others cost a pass each."""
 
 
@@ -294,17 +298,19 @@ class RowSums:
         will be in all."""
         about_points = None if rows.windows is None else rows.point_extent
         error = len(rows) * rows.target_mse
-        samples = {} if expected is None else {n: _share(rows, n, expected) for n in _USUAL}
+        samples = (
+            {} if expected is None else {n: _chunk_sample(rows, n, expected) for n in _SAMPLE_SIZES}
+        )
         return cls(len(rows), error, rows.extent, about_points, samples)
 
     def __add__(self, other: "RowSums") -> "RowSums":
-        mine, its = self.point_extent, other.point_extent
+        extent, other_extent = self.point_extent, other.point_extent
         return RowSums(
             self.count + other.count,
             self.error + other.error,
             self.extent + other.extent,
-            None if mine is None or its is None else mine + its,
-            {n: stacked([one, other.samples[n]]) for n, one in self.samples.items()},
+            None if extent is None or other_extent is None else extent + other_extent,
+            {n: stacked([sample, other.samples[n]]) for n, sample in self.samples.items()},
         )
 
 
@@ -328,8 +334,8 @@ class ChunkedRows:
         """The rows, after a first pass over them."""
         first = observe(data.sample)
         expected = data.n_samples if len(first) == data.sample.n_samples else None
-        measure = partial(_on_rows, observe, partial(RowSums.of, expected=expected))
-        sums = data.total(measure, "Measuring the data")
+        measure = partial(_apply_to_rows, observe, partial(RowSums.of, expected=expected))
+        sums = data.sum_chunks(measure, "Measuring the data")
         samples = dict(sums.samples) if sums.count == expected else {}
         return cls(data, observe, replace(sums, samples={}), first, samples)
 
@@ -357,8 +363,8 @@ class ChunkedRows:
         return self.first.given
 
     @property
-    def clock(self) -> int | None:
-        return self.first.clock
+    def time_index(self) -> int | None:
+        return self.first.time_index
 
     @property
     def times(self) -> Any:
@@ -385,27 +391,33 @@ class ChunkedRows:
         """The mean squared error that each target is known to have."""
         return self.sums.error / self.sums.count
 
-    def total(self, function: Callable[[Rows], Any]) -> Any:
+    def sum_chunks(self, function: Callable[[Rows], Any]) -> Any:
         """The sum of a function over all chunks: one pass over the data."""
-        return self.data.total(partial(_on_rows, self.observe, function), "Reading the data")
+        return self.data.sum_chunks(
+            partial(_apply_to_rows, self.observe, function), "Reading the data"
+        )
 
-    def each(self, function: Callable[[Rows], Any]) -> list[Any]:
+    def map_chunks(self, function: Callable[[Rows], Any]) -> list[Any]:
         """The values of a function, which must be small, on all chunks: one pass over the data."""
-        return self.data.each(partial(_on_rows, self.observe, function), "Reading the data")
+        return self.data.map_chunks(
+            partial(_apply_to_rows, self.observe, function), "Reading the data"
+        )
 
-    def some(self, most: int) -> Rows:
+    def subsample(self, max_rows: int) -> Rows:
         """At most about `most` rows, spread evenly over every run, held in memory."""
-        if most not in self._some:
+        if max_rows not in self._some:
             count = len(self)
-            self._some[most] = stacked(self.each(lambda rows: _share(rows, most, count)))
-        return self._some[most]
+            self._some[max_rows] = stacked(
+                self.map_chunks(lambda rows: _chunk_sample(rows, max_rows, count))
+            )
+        return self._some[max_rows]
 
 
 AnyRows = Rows | ChunkedRows
 """Rows in memory, or in chunks."""
 
 
-def _on_rows(
+def _apply_to_rows(
     observe: Callable[[Dataset], Rows],
     function: Callable[[Rows], Any],
     data: Dataset,
@@ -414,10 +426,10 @@ def _on_rows(
     return function(replace(observe(data), first_run=first_run, all_runs=data.n_runs))
 
 
-def _share(rows: Rows, most: int, of: int) -> Rows:
+def _chunk_sample(rows: Rows, max_rows: int, n_total: int) -> Rows:
     """The rows of a chunk that are among `most` of all, under the numbers of their runs."""
-    part = rows if of <= most else rows.at(thinned(rows, most, of)).compact()
-    return replace(part, run_of_row=part.run, first_run=0, all_runs=0)
+    subset = rows if n_total <= max_rows else rows.at(thinned(rows, max_rows, n_total)).compact()
+    return replace(subset, run_of_row=subset.run, first_run=0, all_runs=0)
 
 
 def stacked(parts: Sequence[Rows]) -> Rows:
@@ -435,8 +447,8 @@ def stacked(parts: Sequence[Rows]) -> Rows:
         targets=np.concatenate([rows.targets for rows in parts]),
         run_of_row=np.concatenate([rows.run_of_row for rows in parts]),
         times=None
-        if any(one is None for one in times)
-        else np.concatenate([np.asarray(one) for one in times]),
+        if any(array is None for array in times)
+        else np.concatenate([np.asarray(array) for array in times]),
         windows=windows,
         target_mse=np.average([rows.target_mse for rows in parts], axis=0, weights=counts),
     )

@@ -15,20 +15,20 @@ from ..smoothing import have_equal_steps, mean_steps
 from ._assembly import from_arrays, from_positions, second_order
 from ._checks import (
     GAP,
-    Place,
+    Locator,
     check_finite,
     check_increasing,
     check_moving,
     cut_at_gaps,
     warn_constant,
 )
-from ._rows import deciding_runs
+from ._rows import subsample_runs
 from ._schema import Note, Schema
 
 if TYPE_CHECKING:
     from ._plan import Plan
 
-_COLUMNS = {one.name for one in fields(Schema)}
+_COLUMNS = {entry.name for entry in fields(Schema)}
 _BY_ROW = ("times", "states", "inputs", "derivatives", "filled")
 
 
@@ -130,7 +130,7 @@ class Dataset:
         >>> og.Dataset.from_arrays([short, long], [t[:50], t], names=["x"]).n_samples
         171
         """
-        return cls._checked(**from_arrays(x, t, u, names, derivatives, input_names, units))
+        return cls.checked(**from_arrays(x, t, u, names, derivatives, input_names, units))
 
     @classmethod
     def from_positions(
@@ -178,12 +178,12 @@ class Dataset:
         >>> data.state_names, data.velocity_of, data.estimated
         (('theta', 'theta_dot'), {'theta': 'theta_dot'}, ('theta_dot',))
         """
-        return cls._checked(
+        return cls.checked(
             **from_positions(q, t, u, names, input_names, states, state_names, velocity_of, units)
         )
 
     @classmethod
-    def _checked(
+    def checked(
         cls,
         *,
         lengths: Int[np.ndarray, " R"],
@@ -222,17 +222,17 @@ class Dataset:
             return index - int(offsets[data.run_of_row[index]])
 
         can_repair = row_of is not None
-        place = Place(
+        locator = Locator(
             data.source, row_word, row_of or first_row, run_of, source_of, can_repair=can_repair
         )
-        check_finite(data.times[:, None], [data.time_name], place)
-        check_finite(data.states, data.state_names, place)
+        check_finite(data.times[:, None], [data.time_name], locator)
+        check_finite(data.states, data.state_names, locator)
         if data.inputs is not None:
-            check_finite(data.inputs, data.input_names, place)
+            check_finite(data.inputs, data.input_names, locator)
         if data.derivatives is not None:
             names = derivative_names or [f"d{name}/dt" for name in data.state_names]
-            check_finite(data.derivatives, names, place)
-        check_increasing(data.times, offsets, data.time_name, place, grouped=grouped)
+            check_finite(data.derivatives, names, locator)
+        check_increasing(data.times, offsets, data.time_name, locator, grouped=grouped)
         if is_chunk:
             return data
         data = _cut_at_gaps(data, gap)
@@ -323,9 +323,9 @@ class Dataset:
         return self.schema.estimated
 
     @property
-    def clock(self) -> str | None:
+    def time_input(self) -> str | None:
         """The last input, if that is the time itself."""
-        return self.schema.clock
+        return self.schema.time_input
 
     @property
     def is_measured(self) -> Bool[np.ndarray, " n"]:
@@ -348,7 +348,7 @@ class Dataset:
     def sample(self) -> "Dataset":
         """Some whole runs, about 131,072 rows, for decisions that do not need all data; the data
         themselves where they have no more."""
-        return self[deciding_runs(self.run_lengths)]
+        return self[subsample_runs(self.run_lengths)]
 
     @cached_property
     def plan(self) -> "Plan":
@@ -357,7 +357,9 @@ class Dataset:
 
         return Plan(self, None if self.sample is self else self.sample.plan)
 
-    def planned_as(self, whole: "Dataset", rows: Bool[np.ndarray, " M"] | None = None) -> "Dataset":
+    def with_plan_of(
+        self, whole: "Dataset", rows: Bool[np.ndarray, " M"] | None = None
+    ) -> "Dataset":
         """The same runs, part of others, with the decisions of their plan; `rows` are those of the
         others that they are, if known."""
         from ._plan import Plan
@@ -369,7 +371,7 @@ class Dataset:
         return part
 
     def __getstate__(self) -> dict[str, Any]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     # -- choosing ------------------------------------------------------------------------
 
@@ -379,41 +381,43 @@ class Dataset:
     def __iter__(self) -> Iterator["Dataset"]:
         return (self[i] for i in range(self.n_runs))
 
-    def __getitem__(self, which: Any) -> "Dataset":
+    def __getitem__(self, runs: Any) -> "Dataset":
         """A run by its index, or several by a slice, a list or a mask."""
-        chosen = np.atleast_1d(np.arange(self.n_runs)[which])
+        chosen = np.atleast_1d(np.arange(self.n_runs)[runs])
         if np.array_equal(chosen, np.arange(self.n_runs)):
             return self
-        ends = list(zip(self.offsets[chosen], self.offsets[chosen + 1], strict=True))
-        none = np.zeros(0, dtype=np.int64)
-        rows = np.concatenate([none, *(np.arange(int(first), int(last)) for first, last in ends)])
-        offsets = np.cumsum([0, *(int(last - first) for first, last in ends)])
+        bounds = list(zip(self.offsets[chosen], self.offsets[chosen + 1], strict=True))
+        empty = np.zeros(0, dtype=np.int64)
+        rows = np.concatenate(
+            [empty, *(np.arange(int(first), int(last)) for first, last in bounds)]
+        )
+        offsets = np.cumsum([0, *(int(last - first) for first, last in bounds)])
         return self.at(rows, offsets, chosen)
 
-    def some_runs(self, most_rows: int, fewest: int = 1) -> "Dataset":
+    def subsample(self, max_rows: int, min_runs: int = 1) -> "Dataset":
         """Whole runs, evenly chosen, that hold about so many rows: all where these are no more,
         and at least the `fewest`. The decisions of their plan are those of all runs."""
-        if self.n_samples <= most_rows or self.n_runs <= fewest:
+        if self.n_samples <= max_rows or self.n_runs <= min_runs:
             return self
-        count = max(int(most_rows / self.n_samples * self.n_runs), fewest)
+        count = max(int(max_rows / self.n_samples * self.n_runs), min_runs)
         chosen = np.unique(np.linspace(0, self.n_runs - 1, count).astype(int))
-        return self[chosen].planned_as(self)
+        return self[chosen].with_plan_of(self)
 
-    def at_most(self, rows: int) -> "Dataset":
+    def subsample_rows(self, max_rows: int) -> "Dataset":
         """Runs from all over the data with at most this many rows; the last one may be cut."""
-        some = self.some_runs(rows)
-        if some.n_samples <= rows:
-            return some
-        return some.only(np.arange(some.n_samples) < rows).planned_as(self)
+        subset = self.subsample(max_rows)
+        if subset.n_samples <= max_rows:
+            return subset
+        return subset.only(np.arange(subset.n_samples) < max_rows).with_plan_of(self)
 
-    def only(self, chosen: Bool[np.ndarray, " N"]) -> "Dataset":
+    def only(self, is_kept: Bool[np.ndarray, " N"]) -> "Dataset":
         """The rows that are marked; those that follow each other in a run are a run."""
-        if np.all(chosen):
+        if np.all(is_kept):
             return self
-        rows = np.flatnonzero(chosen)
+        rows = np.flatnonzero(is_kept)
         run = self.run_of_row[rows]
-        begins = np.flatnonzero((np.diff(rows, prepend=-2) > 1) | (np.diff(run, prepend=-1) > 0))
-        return self.at(rows, np.append(begins, len(rows)), run[begins])
+        starts = np.flatnonzero((np.diff(rows, prepend=-2) > 1) | (np.diff(run, prepend=-1) > 0))
+        return self.at(rows, np.append(starts, len(rows)), run[starts])
 
     def at(
         self,
@@ -439,15 +443,15 @@ class Dataset:
         where that is None the velocity is estimated. Positions come first, then velocities."""
         return self.with_parts(derivatives=None, **second_order(self, positions))
 
-    def with_clock(self) -> "Dataset":
+    def with_time_input(self) -> "Dataset":
         """The same runs with time as their last input, under its own name."""
-        if self.clock is not None:
+        if self.time_input is not None:
             return self
         times = self.times[:, None]
         return replace(
             self,
             inputs=times if self.inputs is None else np.hstack([self.inputs, times]),
-            schema=self.schema.with_clock(),
+            schema=self.schema.with_time_input(),
         )
 
     def __repr__(self) -> str:
@@ -509,7 +513,7 @@ def _html(data: Dataset) -> str:
             kind = "state, estimated"
         numbers = (f"{column.min():.4g}", f"{column.max():.4g}")
         rows.append((name, kind, data.units.get(name, ""), *numbers))
-    more = len(data.variable_names) - _MAX_SHOWN
-    notes = [f"and {more} more"] if more > 0 else []
+    n_hidden = len(data.variable_names) - _MAX_SHOWN
+    notes = [f"and {n_hidden} more"] if n_hidden > 0 else []
     table = html_table(("variable", "kind", "unit", "from", "to"), rows, words=3)
     return html_sentences([size]) + table + html_sentences([*notes, *map(str, data.notes)])

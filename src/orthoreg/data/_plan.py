@@ -9,16 +9,16 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..smoothing import (
-    FEWEST_POINTS,
+    MIN_POLYNOMIAL_ROWS,
     Outliers,
     Smoother,
     Windows,
     best_polynomial,
     best_smoother,
     bump_windows,
+    estimate_noise,
+    estimate_noise_growth,
     find_outliers,
-    noise_growth,
-    noise_level,
     relative_variance,
 )
 from ._dataset import Dataset
@@ -43,15 +43,15 @@ def weak_targets(
 ) -> tuple[Float[np.ndarray, "R n"], Float[np.ndarray, " n"]]:
     """int phi x' in each window, and the variance that noise leaves in it."""
     targets = np.asarray(windows.slope @ data.states)
-    size = np.mean(np.asarray(windows.slope.multiply(windows.slope).sum(axis=1)))
-    noise = variance * size
-    place = {name: c for c, name in enumerate(data.state_names)}
-    bent = np.mean(np.asarray(windows.curvature.multiply(windows.curvature).sum(axis=1)))
+    slope_size = np.mean(np.asarray(windows.slope.multiply(windows.slope).sum(axis=1)))
+    noise = variance * slope_size
+    index = {name: c for c, name in enumerate(data.state_names)}
+    curvature_size = np.mean(np.asarray(windows.curvature.multiply(windows.curvature).sum(axis=1)))
     for position, velocity in data.velocity_of.items():
         if velocity in data.estimated:
-            q, v = place[position], place[velocity]
+            q, v = index[position], index[velocity]
             targets[:, v] = windows.curvature @ data.states[:, q]
-            noise[v] = variance[q] * bent
+            noise[v] = variance[q] * curvature_size
     return targets, noise
 
 
@@ -63,23 +63,23 @@ def best_half_widths(
     samples allow. `variance` is that of the noise, `order` that of the bumps."""
     step = float(np.median(np.diff(data.times)[np.diff(data.run_of_row) == 0]))
     span = float(np.median(data.step_of_run() * (data.run_lengths - 1)))
-    given = set(data.given_rates)
-    best, most = NARROWEST * step, -np.inf
-    h = best
-    while h <= max(WIDEST * span, best):
-        windows = bump_windows(data.times, data.offsets, h, order)
+    position_columns = set(data.given_rates)
+    best, max_information = NARROWEST * step, -np.inf
+    half_width = best
+    while half_width <= max(WIDEST * span, best):
+        windows = bump_windows(data.times, data.offsets, half_width, order)
         if not len(windows):
             break
         targets, noise = weak_targets(data, variance, windows)
-        columns = [c for c in range(data.n_states) if c not in given and noise[c] > 0]
+        columns = [c for c in range(data.n_states) if c not in position_columns and noise[c] > 0]
         signal = np.maximum(np.mean(targets**2, axis=0) - noise, 1e-3 * noise)
-        information = np.log(signal[columns] / noise[columns] / h).sum()
-        if information > most:
-            best, most = h, information
+        information = np.log(signal[columns] / noise[columns] / half_width).sum()
+        if information > max_information:
+            best, max_information = half_width, information
         if (noise[columns] < WINDOW_NOISE * signal[columns]).all():
-            best = h
+            best = half_width
             break
-        h *= WIDTH_RATIO
+        half_width *= WIDTH_RATIO
     widths = {max(FAST_SHARE * best, NARROWEST * step), best}
     return tuple(sorted(float(f"{width:.3g}") for width in widths))
 
@@ -126,7 +126,7 @@ class Plan:
 
     @_decision
     def _level(self) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-        level, is_noise = noise_level(self.data.times, self.data.states, self.data.offsets)
+        level, is_noise = estimate_noise(self.data.times, self.data.states, self.data.offsets)
         return _read_only(level), _read_only(is_noise)
 
     @property
@@ -146,8 +146,10 @@ class Plan:
         if data.derivatives is not None:
             return False
         size = data.states.std(axis=0)
-        seen = data.is_measured & self.is_noise & (size > 0)
-        return bool((self.noise > CLEAN * size)[seen].any() or self._acceleration_noise() > CLEAR)
+        is_relevant = data.is_measured & self.is_noise & (size > 0)
+        return bool(
+            (self.noise > CLEAN * size)[is_relevant].any() or self._acceleration_noise() > CLEAR
+        )
 
     def _acceleration_noise(self) -> float:
         """The noise in plain second differences of positions without measured velocity, relative
@@ -164,9 +166,11 @@ class Plan:
 
     @_decision
     def _growth(self) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-        some = self.data.some_runs(PLAN_ROWS)
-        smoothed = some.plan.smoothed
-        return _read_only(noise_growth(some.states, smoothed)), np.mean(smoothed**2, axis=0)
+        subset = self.data.subsample(PLAN_ROWS)
+        smoothed = subset.plan.smoothed
+        return _read_only(estimate_noise_growth(subset.states, smoothed)), np.mean(
+            smoothed**2, axis=0
+        )
 
     @property
     def growth(self) -> Float[np.ndarray, " n"]:
@@ -189,14 +193,14 @@ class Plan:
     def outliers(self) -> Outliers:
         """The outliers of measured states."""
         columns = None if self.parent is None else self.parent.outliers.columns
-        return outliers_of(self.data, columns)
+        return find_data_outliers(self.data, columns)
 
     @cached_property
     def clean(self) -> Dataset:
         """The runs with outliers replaced by polynomials through their neighbours."""
         if self.parent is not None and self.parent.clean is self.data:
             return self.data
-        return repaired(self.data, self.outliers).planned_as(self.data)
+        return replace_outliers(self.data, self.outliers).with_plan_of(self.data)
 
     # -- smoothing -----------------------------------------------------------------------
 
@@ -219,17 +223,17 @@ class Plan:
     def oversampling(self) -> float:
         """How many times more rows than `RADIAN_ROWS` the fastest state has while it moves by its
         standard deviation, which a sine does within a radian; at least 1."""
-        some = self.data.some_runs(PLAN_ROWS)
-        smoothed = some.plan.smoothed
-        moves = np.diff(smoothed, axis=0)[np.diff(some.run_of_row) == 0]
-        if not len(moves):
+        subset = self.data.subsample(PLAN_ROWS)
+        smoothed = subset.plan.smoothed
+        changes = np.diff(smoothed, axis=0)[np.diff(subset.run_of_row) == 0]
+        if not len(changes):
             return 1.0
-        move, size = np.sqrt(np.mean(moves**2, axis=0)), smoothed.std(axis=0)
-        moving = self.data.is_measured & (move > 0) & (size > 0)
+        rms_change, size = np.sqrt(np.mean(changes**2, axis=0)), smoothed.std(axis=0)
+        is_moving = self.data.is_measured & (rms_change > 0) & (size > 0)
         return max(
             1.0,
-            float(np.min(size[moving] / move[moving], initial=np.inf)) / RADIAN_ROWS
-            if moving.any()
+            float(np.min(size[is_moving] / rms_change[is_moving], initial=np.inf)) / RADIAN_ROWS
+            if is_moving.any()
             else 1.0,
         )
 
@@ -240,10 +244,10 @@ class Plan:
         """Window and degree of the sliding polynomial for derivatives, if one can be fitted."""
         data = self.data
         if self.parent is not None:
-            found = self.parent.polynomial
-            long = data.run_lengths[data.run_lengths >= FEWEST_POINTS]
-            if found is None or found[0] <= long.min(initial=np.iinfo(np.int64).max):
-                return found
+            polynomial = self.parent.polynomial
+            lengths = data.run_lengths[data.run_lengths >= MIN_POLYNOMIAL_ROWS]
+            if polynomial is None or polynomial[0] <= lengths.min(initial=np.iinfo(np.int64).max):
+                return polynomial
         return best_polynomial(data.times, data.states[:, data.is_measured], data.offsets)
 
     def half_widths(self, order: int) -> tuple[float, ...]:
@@ -251,8 +255,8 @@ class Plan:
         if self.parent is not None:
             return self.parent.half_widths(order)
         if order not in self._half_widths:
-            some = self.clean.some_runs(PLAN_ROWS)
-            self._half_widths[order] = best_half_widths(some, self.smoother.noise**2, order)
+            subset = self.clean.subsample(PLAN_ROWS)
+            self._half_widths[order] = best_half_widths(subset, self.smoother.noise**2, order)
         return self._half_widths[order]
 
 
@@ -261,13 +265,13 @@ def _read_only(array: Array) -> Array:
     return array
 
 
-def outliers_of(data: Dataset, columns: Bool[np.ndarray, " m"] | None = None) -> Outliers:
+def find_data_outliers(data: Dataset, columns: Bool[np.ndarray, " m"] | None = None) -> Outliers:
     """The outliers of measured states, or of these `columns` of them."""
     measured = data.states[:, data.is_measured]
     return find_outliers(data.times, measured, data.offsets, columns, data.inputs)
 
 
-def repaired(data: Dataset, outliers: Outliers) -> Dataset:
+def replace_outliers(data: Dataset, outliers: Outliers) -> Dataset:
     """The runs with outliers replaced by polynomials through their neighbours."""
     if not outliers.is_outlier.any():
         return data

@@ -11,14 +11,14 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt64
 
-from ..smoothing import FEWEST_POINTS
+from ..smoothing import MIN_POLYNOMIAL_ROWS
 
 _BLOCK = 65_536
 _SAMPLED = 2**17  # rows that are kept as a sample: all of them where they are fewer
 _FLAT = 1e-8  # a direction with less of the largest variance has no extent
 _ROUNDING = 1e-12  # of a variable's size
 
-DECIDING = 2**17
+SUBSAMPLE_ROWS = 2**17
 """The rows, in whole runs, on which a choice is made that needs no more: how noisy the data are,
 how to differentiate them, whether a residual forecasts."""
 _BLOCKS = 16  # places that these runs come from
@@ -54,34 +54,36 @@ class Extent:
         if numbers is None:
             numbers = np.arange(first, first + len(variables), dtype=np.uint64)
         priority = hashed(numbers)
-        kept = _least(priority)
+        rows = _least(priority)
         blocks = [cls._sums(variables[i : i + _BLOCK]) for i in range(0, len(variables), _BLOCK)]
         whole = reduce(operator.add, blocks)
-        return replace(whole, sample=variables[kept], priority=priority[kept])
+        return replace(whole, sample=variables[rows], priority=priority[rows])
 
     @classmethod
     def _sums(cls, variables: Float[np.ndarray, "N V"]) -> "Extent":
         """All but the sample. A few columns are summed up far faster when each is contiguous."""
         columns = np.ascontiguousarray(variables.T)
         mean, low, high = columns.mean(axis=1), columns.min(axis=1), columns.max(axis=1)
-        away = columns - mean[:, None]
-        none = np.zeros(0, dtype=np.uint64)
-        return cls(len(variables), mean, away @ away.T, low, high, variables[:0], none)
+        deviation = columns - mean[:, None]
+        empty = np.zeros(0, dtype=np.uint64)
+        return cls(len(variables), mean, deviation @ deviation.T, low, high, variables[:0], empty)
 
     def __add__(self, other: "Extent") -> "Extent":
         count = self.count + other.count
-        step = other.mean - self.mean
+        shift = other.mean - self.mean
         sample = np.concatenate([self.sample, other.sample])
         priority = np.concatenate([self.priority, other.priority])
-        kept = _least(priority)
+        rows = _least(priority)
         return Extent(
             count,
-            self.mean + step * (other.count / count),
-            self.square + other.square + np.outer(step, step) * (self.count * other.count / count),
+            self.mean + shift * (other.count / count),
+            self.square
+            + other.square
+            + np.outer(shift, shift) * (self.count * other.count / count),
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
-            sample[kept],
-            priority[kept],
+            sample[rows],
+            priority[rows],
         )
 
     @property
@@ -91,7 +93,7 @@ class Extent:
         return (self.high - self.low > _ROUNDING * size) & (np.diag(self.square) > 0)
 
     @property
-    def spread(self) -> Float[np.ndarray, " V"]:
+    def std(self) -> Float[np.ndarray, " V"]:
         """Standard deviations; one for a variable that does not vary."""
         deviation = np.sqrt(np.diag(self.square) / self.count)
         return np.where(self.varies, deviation, 1.0)
@@ -110,8 +112,8 @@ class Extent:
         )
         positive = (low < 0) & (low >= -reach) & (high > reach)
         negative = (high > 0) & (high <= reach) & (low < -reach)
-        beyond = ((points < 0) & positive) | ((points > 0) & negative)
-        crossing = points[beyond.any(axis=1)]
+        is_beyond = ((points < 0) & positive) | ((points > 0) & negative)
+        crossing = points[is_beyond.any(axis=1)]
         return replace(
             self,
             low=np.where(positive, np.maximum(self.low, 0.0), self.low),
@@ -122,21 +124,21 @@ class Extent:
 
     def with_signs(self, points: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N V"]:
         """Points at which variables that have one sign keep it."""
-        least = np.where(self.low >= 0, 0.0, -np.inf)
-        largest = np.where(self.high <= 0, 0.0, np.inf)
-        return np.clip(points, least, largest)
+        lower = np.where(self.low >= 0, 0.0, -np.inf)
+        upper = np.where(self.high <= 0, 0.0, np.inf)
+        return np.clip(points, lower, upper)
 
     def distance(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
         """How far out each row is: the Mahalanobis distance from the mean."""
-        moving = np.flatnonzero(self.varies)
-        if not len(moving):
+        varying = np.flatnonzero(self.varies)
+        if not len(varying):
             return np.zeros(len(variables))
-        scale = self.spread[moving]
-        covariance = self.square[np.ix_(moving, moving)] / self.count / np.outer(scale, scale)
+        scale = self.std[varying]
+        covariance = self.square[np.ix_(varying, varying)] / self.count / np.outer(scale, scale)
         values, vectors = np.linalg.eigh(covariance)
-        wide = values > _FLAT * values[-1]
-        turn = vectors[:, wide] / np.sqrt(values[wide]) / scale[:, None]
-        return np.sqrt((((variables[:, moving] - self.mean[moving]) @ turn) ** 2).sum(axis=1))
+        is_wide = values > _FLAT * values[-1]
+        rotation = vectors[:, is_wide] / np.sqrt(values[is_wide]) / scale[:, None]
+        return np.sqrt((((variables[:, varying] - self.mean[varying]) @ rotation) ** 2).sum(axis=1))
 
 
 def _least(priority: UInt64[np.ndarray, " N"]) -> Any:
@@ -158,18 +160,18 @@ def hashed(numbers: UInt64[np.ndarray, " N"]) -> UInt64[np.ndarray, " N"]:
         return z
 
 
-def deciding_runs(lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " S"]:
+def subsample_runs(lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " S"]:
     """Runs that hold about 131,072 rows, from some places spread evenly over all, and the shortest
     runs, which limit what can be done with all: all runs where these hold no more."""
     total, count = int(lengths.sum()), len(lengths)
-    if total <= DECIDING:
+    if total <= SUBSAMPLE_ROWS:
         return np.arange(count)
-    each = max(int(DECIDING / total * count / _BLOCKS), 1)
-    begins = np.linspace(0, max(count - each, 0), _BLOCKS).astype(int)
-    chosen = (begins[:, None] + np.arange(each)).ravel()
-    long = np.where(lengths >= FEWEST_POINTS, lengths, total)
-    both = np.concatenate([chosen, [np.argmin(lengths), np.argmin(long)]])
-    return np.unique(both[both < count])
+    runs_per_block = max(int(SUBSAMPLE_ROWS / total * count / _BLOCKS), 1)
+    starts = np.linspace(0, max(count - runs_per_block, 0), _BLOCKS).astype(int)
+    chosen = (starts[:, None] + np.arange(runs_per_block)).ravel()
+    long_lengths = np.where(lengths >= MIN_POLYNOMIAL_ROWS, lengths, total)
+    candidates = np.concatenate([chosen, [np.argmin(lengths), np.argmin(long_lengths)]])
+    return np.unique(candidates[candidates < count])
 
 
 @final
@@ -200,7 +202,7 @@ class Rows:
     times: Float[np.ndarray, " N"] | None = None
     windows: Any = None
     given: Mapping[int, int] = field(default_factory=dict)
-    clock: int | None = None
+    time_index: int | None = None
     first_run: int = 0
     all_runs: int = 0
 
@@ -233,15 +235,15 @@ class Rows:
     @property
     def numbers(self) -> UInt64[np.ndarray, " N"]:
         """A number for each row that does not depend on how the data are cut into chunks."""
-        place = place_in_run(self.run_of_row).astype(np.uint64)
+        index = index_in_run(self.run_of_row).astype(np.uint64)
         with np.errstate(over="ignore"):
-            return hashed(self.run.astype(np.uint64)) + place
+            return hashed(self.run.astype(np.uint64)) + index
 
-    def total(self, function: Callable[["Rows"], Any]) -> Any:
+    def sum_chunks(self, function: Callable[["Rows"], Any]) -> Any:
         """The sum of a function over the chunks that the rows come in: of all at once."""
         return function(self)
 
-    def each(self, function: Callable[["Rows"], Any]) -> list[Any]:
+    def map_chunks(self, function: Callable[["Rows"], Any]) -> list[Any]:
         """The values of a function on the chunks that the rows come in."""
         return [function(self)]
 
@@ -257,11 +259,11 @@ class Rows:
         """For each point the row that it counts most in."""
         if self.windows is None:
             return np.arange(len(self))
-        each = self.windows.tocoo()
-        order = np.lexsort([-each.row, each.data, each.col])  # of equal ones the first row
-        found = np.zeros(self.n_points, dtype=int)
-        found[each.col[order]] = each.row[order]  # the last one of a point stays
-        return found
+        entries = self.windows.tocoo()
+        order = np.lexsort([-entries.row, entries.data, entries.col])  # of equal ones the first row
+        result = np.zeros(self.n_points, dtype=int)
+        result[entries.col[order]] = entries.row[order]  # the last one of a point stays
+        return result
 
     def evaluate(
         self, function: Callable[[np.ndarray], np.ndarray], rows: Int[np.ndarray, " B"] | slice
@@ -272,10 +274,10 @@ class Rows:
         windows, used = _of_used_points(self.windows[rows])
         return np.asarray(windows @ function(self.points[used]))
 
-    def some(self, most: int) -> "Rows":
+    def subsample(self, max_rows: int) -> "Rows":
         """At most about `most` rows, spread evenly over every run; all where they are fewer."""
-        kept = thinned(self, most)
-        return self if len(kept) == len(self) else self.at(kept).compact()
+        rows = thinned(self, max_rows)
+        return self if len(rows) == len(self) else self.at(rows).compact()
 
     def at(self, rows: Int[np.ndarray, " M"]) -> "Rows":
         """These rows, in this order, which may repeat; they no longer follow each other in time."""
@@ -295,7 +297,7 @@ class Rows:
         windows, used = _of_used_points(self.windows)
         return replace(self, points=self.points[used], windows=windows)
 
-    def holding(self, given: Mapping[int, int]) -> "Rows":
+    def with_given(self, given: Mapping[int, int]) -> "Rows":
         """The rows with these outputs given, {output: variable}: their targets are the variables,
         without error."""
         if not given:
@@ -315,14 +317,14 @@ class Rows:
         return replace(chosen, run_of_row=runs, times=times, all_runs=0)
 
 
-def thinned(rows: "Rows", most: int, of: int | None = None) -> Int[np.ndarray, " M"]:
+def thinned(rows: "Rows", max_rows: int, n_total: int | None = None) -> Int[np.ndarray, " M"]:
     """At most about `most` rows, spread evenly over every run; all of them where they are fewer.
     Where the rows are a chunk, they are its share of the `of` rows that there are in all."""
-    every = -(-(len(rows) if of is None else of) // most)
-    if every <= 1:
+    stride = -(-(len(rows) if n_total is None else n_total) // max_rows)
+    if stride <= 1:
         return np.arange(len(rows))
     # runs begin at different places, so that short runs are not all seen at their first rows
-    return np.flatnonzero((place_in_run(rows.run_of_row) + rows.run) % every == 0)
+    return np.flatnonzero((index_in_run(rows.run_of_row) + rows.run) % stride == 0)
 
 
 def _of_used_points(windows: Any) -> tuple[Any, Int[np.ndarray, " U"]]:
@@ -331,13 +333,13 @@ def _of_used_points(windows: Any) -> tuple[Any, Int[np.ndarray, " U"]]:
     first = int(windows.indices.min(initial=windows.shape[1]))
     inside = windows.indices - first
     is_used = np.bincount(inside) > 0
-    places = (np.cumsum(is_used) - 1).astype(windows.indices.dtype)
+    indices = (np.cumsum(is_used) - 1).astype(windows.indices.dtype)
     used = first + np.flatnonzero(is_used)
     shape = (windows.shape[0], len(used))
-    return type(windows)((windows.data, places[inside], windows.indptr), shape=shape), used
+    return type(windows)((windows.data, indices[inside], windows.indptr), shape=shape), used
 
 
-def place_in_run(run: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
+def index_in_run(run: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
     """0, 1, 2, ... within each run; runs follow each other."""
     length = np.bincount(run)
     return np.arange(len(run)) - (np.cumsum(length) - length)[run]

@@ -60,7 +60,7 @@ class Schema:
     units: Mapping[str, str] = field(default_factory=dict)
     velocity_of: Mapping[str, str] = field(default_factory=dict)
     estimated: tuple[str, ...] = ()
-    clock: str | None = None
+    time_input: str | None = None
 
     @property
     def variable_names(self) -> tuple[str, ...]:
@@ -88,17 +88,19 @@ class Schema:
     @property
     def given_rates(self) -> dict[int, int]:
         """For the place of each position, the place of the state that is its derivative."""
-        place = self.state_names.index
-        return {place(position): place(rate) for position, rate in self.velocity_of.items()}
+        index = self.state_names.index
+        return {index(position): index(rate) for position, rate in self.velocity_of.items()}
 
     @property
-    def clock_place(self) -> int | None:
+    def time_index(self) -> int | None:
         """The place among the variables of the one that is time, if one is."""
-        return None if self.clock is None else self.variable_names.index(self.clock)
+        return None if self.time_input is None else self.variable_names.index(self.time_input)
 
-    def with_clock(self) -> "Schema":
+    def with_time_input(self) -> "Schema":
         """With time as the last input, under its own name."""
-        return replace(self, input_names=(*self.input_names, self.time_name), clock=self.time_name)
+        return replace(
+            self, input_names=(*self.input_names, self.time_name), time_input=self.time_name
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, under the keys of model files."""
@@ -109,15 +111,15 @@ class Schema:
             "columns": {"time": self.time_name, "group": self.group_name},
             "velocity_of": dict(self.velocity_of),
             "estimated": list(self.estimated),
-            "clock": self.clock or "",
+            "clock": self.time_input or "",
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Schema":
         """The schema that `to_dict` described. Files from before time could be an input have no
         'clock'. Raises ValueError, TypeError or KeyError for anything else."""
-        columns, clock = values["columns"], values.get("clock") or None
-        found = cls(
+        columns, time_input = values["columns"], values.get("clock") or None
+        schema = cls(
             state_names=tuple(values["states"]),
             input_names=tuple(values["inputs"]),
             time_name=columns["time"],
@@ -125,13 +127,13 @@ class Schema:
             units=dict(values["units"]),
             velocity_of=dict(values["velocity_of"]),
             estimated=tuple(values["estimated"]),
-            clock=clock,
+            time_input=time_input,
         )
-        pairs = (*found.units.items(), *found.velocity_of.items())
-        names = (*found.variable_names, *found.estimated, found.time_name, *sum(pairs, ()))
-        names += tuple(name for name in (found.group_name, clock) if name is not None)
+        pairs = (*schema.units.items(), *schema.velocity_of.items())
+        names = (*schema.variable_names, *schema.estimated, schema.time_name, *sum(pairs, ()))
+        names += tuple(name for name in (schema.group_name, time_input) if name is not None)
         if not all(isinstance(name, str) for name in names):
             raise ValueError("the names of columns must be text")
-        if clock is not None and found.input_names[-1:] != (clock,):
-            raise ValueError("the clock must be the last input")
-        return found
+        if time_input is not None and schema.input_names[-1:] != (time_input,):
+            raise ValueError("the time must be the last input")
+        return schema

@@ -30,8 +30,8 @@ class ArrayReader:
     names: tuple[str, ...] | None
     input_names: tuple[str, ...] | None
 
-    def __call__(self, ends: tuple[int, int]) -> Dataset:
-        a, b = ends
+    def __call__(self, bounds: tuple[int, int]) -> Dataset:
+        a, b = bounds
         times = self.times if self.times.ndim < 2 else self.times[a:b]
         inputs = None if self.inputs is None else np.asarray(_opened(self.inputs)[a:b])
         states = np.asarray(_opened(self.states)[a:b])
@@ -83,30 +83,30 @@ def from_runs(runs: Any, *, rows: int = CHUNK, folder: str | None = None) -> Chu
     they are."""
     if is_dask(runs):
         return _from_bag(runs)
-    place = Path(tempfile.mkdtemp(prefix="orthoreg-") if folder is None else folder)
-    place.mkdir(parents=True, exist_ok=True)
+    directory = Path(tempfile.mkdtemp(prefix="orthoreg-") if folder is None else folder)
+    directory.mkdir(parents=True, exist_ok=True)
     keys: list[str] = []
     lengths: list[np.ndarray] = []
     try:
-        like: Dataset | None = None
+        first_part: Dataset | None = None
         for number, part in enumerate(_batches(runs, rows)):
-            like = part if like is None else like
-            file = place / f"{number:08d}.npz"
+            first_part = part if first_part is None else first_part
+            file = directory / f"{number:08d}.npz"
             names = ("times", "states", "offsets", "inputs", "derivatives", "filled")
             arrays: dict[str, Any] = {name: getattr(part, name) for name in names}
-            np.savez(file, **{name: one for name, one in arrays.items() if one is not None})
+            np.savez(file, **{name: array for name, array in arrays.items() if array is not None})
             keys.append(str(file))
             lengths.append(part.run_lengths)
-        if like is None:
+        if first_part is None:
             raise DataError("At least one run is needed; the iterable is empty.")
-        none = like[:0]
-        data = ChunkedDataset.of(_Spool(replace(none, labels=(), filled=None)), keys, lengths)
+        template = first_part[:0]
+        data = ChunkedDataset.of(_Spool(replace(template, labels=(), filled=None)), keys, lengths)
     except BaseException:
         if folder is None:
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(directory, ignore_errors=True)
         raise
     if folder is None:
-        weakref.finalize(data, shutil.rmtree, place, ignore_errors=True)
+        weakref.finalize(data, shutil.rmtree, directory, ignore_errors=True)
     return data
 
 
@@ -125,14 +125,14 @@ class _Spool:
 
 
 def _batches(runs: Iterable[Any], rows: int) -> Iterator[Dataset]:
-    held: list[Dataset] = []
+    batch: list[Dataset] = []
     for run in runs:
-        held.append(_as_run(run))
-        if sum(one.n_samples for one in held) >= rows:
-            yield concatenate(held)
-            held = []
-    if held:
-        yield concatenate(held)
+        batch.append(_as_run(run))
+        if sum(run.n_samples for run in batch) >= rows:
+            yield concatenate(batch)
+            batch = []
+    if batch:
+        yield concatenate(batch)
 
 
 def _as_run(run: Any) -> Dataset:
@@ -142,7 +142,7 @@ def _as_run(run: Any) -> Dataset:
         raise DataError(
             f"A run must be a Dataset, or its arrays (x, t) or (x, t, u); got {type(run).__name__}."
         )
-    return _chunk([run[0]], run[1], *([one] for one in run[2:]))
+    return _chunk([run[0]], run[1], *([array] for array in run[2:]))
 
 
 # -- Dask --------------------------------------------------------------------------------------
@@ -169,8 +169,8 @@ class _Lengths:
     read: DaskReader
 
     def __call__(self, partition: Any) -> np.ndarray:
-        found = self.read(partition)
-        return np.zeros(0, dtype=np.int64) if found is None else found.run_lengths
+        runs = self.read(partition)
+        return np.zeros(0, dtype=np.int64) if runs is None else runs.run_lengths
 
 
 def of_partitions(
@@ -180,8 +180,14 @@ def of_partitions(
     partitions without any are left out."""
     read = DaskReader(make)
     lengths = map_in_order(_Lengths(read), partitions, "Finding the runs")
-    found = [(one, own) for one, own in zip(partitions, lengths, strict=True) if len(own)]
-    return ChunkedDataset.of(read, [one for one, _ in found], [own for _, own in found])
+    nonempty = [
+        (key, run_lengths)
+        for key, run_lengths in zip(partitions, lengths, strict=True)
+        if len(run_lengths)
+    ]
+    return ChunkedDataset.of(
+        read, [key for key, _ in nonempty], [run_lengths for _, run_lengths in nonempty]
+    )
 
 
 def _from_bag(bag: Any) -> ChunkedDataset:
@@ -189,8 +195,8 @@ def _from_bag(bag: Any) -> ChunkedDataset:
 
 
 def _of_runs(runs: Iterable[Any]) -> Dataset | None:
-    found = [_as_run(run) for run in runs]
-    return concatenate(found) if found else None
+    datasets = [_as_run(run) for run in runs]
+    return concatenate(datasets) if datasets else None
 
 
 def _from_dask_array(
@@ -208,8 +214,8 @@ def _from_dask_array(
     make = _ArrayMaker(None if names is None else tuple(names),
                        None if input_names is None else tuple(input_names))  # fmt: skip
     parts = [
-        delayed((one, times if times.ndim < 2 else times[a:b], inputs), pure=True)
-        for one, inputs, a, b in zip(states, shared, first[:-1], first[1:], strict=True)
+        delayed((chunk, times if times.ndim < 2 else times[a:b], inputs), pure=True)
+        for chunk, inputs, a, b in zip(states, shared, first[:-1], first[1:], strict=True)
     ]
     return of_partitions(make, parts)
 
@@ -234,7 +240,7 @@ def _chunk(
 ) -> Dataset:
     """Runs of arrays, which are part of more."""
     parts = dataset_parts(x, t, u, names, None, input_names, None)
-    return Dataset._checked(**parts, is_chunk=True)
+    return Dataset.checked(**parts, is_chunk=True)
 
 
 def _by_file(array: Any) -> Any:

@@ -13,11 +13,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ._chunked import AnyRows
-from ._rows import Extent, Rows, place_in_run
+from ._rows import Extent, Rows, index_in_run
 
-MOST_GROUPS = 50
-_MOST_AXES = 6  # half-spaces along more states than these would hold too few rows each
-_FEWEST_RUNS = 8
+MAX_GROUPS = 50
+_MAX_AXES = 6  # half-spaces along more states than these would hold too few rows each
+_MIN_RUNS = 8
 
 
 @final
@@ -65,15 +65,15 @@ def outward_fold_rule(rows: AnyRows, count: int) -> FoldRule:
     first fold, those that go furthest in the last. The same as `fold_rule` for few runs."""
     if rows.n_runs < 2 * count:
         return fold_rule(rows, count)
-    mean, spread = rows.extent.mean, rows.extent.spread
+    mean, std = rows.extent.mean, rows.extent.std
 
     def reach(chunk: Rows) -> Float[np.ndarray, " R"]:
-        away = (chunk.variables - mean) / spread
+        deviation = (chunk.variables - mean) / std
         furthest = np.zeros(chunk.n_runs)
-        np.maximum.at(furthest, chunk.run_of_row, np.square(away).sum(axis=1))
+        np.maximum.at(furthest, chunk.run_of_row, np.square(deviation).sum(axis=1))
         return furthest
 
-    ranks = _rank(np.concatenate(rows.each(reach)))
+    ranks = _rank(np.concatenate(rows.map_chunks(reach)))
     return FoldRule(ranks * count // rows.n_runs, count)
 
 
@@ -107,11 +107,11 @@ def extrapolation_rule(rows: AnyRows, inner: float, reach: float) -> "PartitionR
     in one variable), the runs that go furthest, and the last part of every run.
     """
     extent = rows.extent
-    axes = np.flatnonzero(extent.varies)[:_MOST_AXES]
-    ends = {int(axis): np.quantile(extent.sample[:, axis], [1 - inner, inner]) for axis in axes}
+    axes = np.flatnonzero(extent.varies)[:_MAX_AXES]
+    bounds = {int(axis): np.quantile(extent.sample[:, axis], [1 - inner, inner]) for axis in axes}
     return PartitionRule(
         extent, len(rows), rows.n_runs, _run_distances(rows), rows.names, inner, reach,
-        float(np.quantile(extent.distance(extent.sample), inner)), ends, cuts=True,
+        float(np.quantile(extent.distance(extent.sample), inner)), bounds, cuts=True,
     )  # fmt: skip
 
 
@@ -148,11 +148,11 @@ class PartitionRule:
         if self.of_run is not None:
             outer["runs"] = self._is_outer_run[chunk.run]
         if chunk.times is not None:
-            outer["tail"] = place_in_run(run) >= self.inner * np.bincount(run)[run]
-        mean, far = self.extent.mean, None
+            outer["tail"] = index_in_run(run) >= self.inner * np.bincount(run)[run]
+        mean, extrapolated = self.extent.mean, None
         if self.reach is not None:
-            far = mean + self.reach * (variables - mean)
-        return Partition(group, np.column_stack(list(outer.values())), tuple(outer), far)
+            extrapolated = mean + self.reach * (variables - mean)
+        return Partition(group, np.column_stack(list(outer.values())), tuple(outer), extrapolated)
 
     @cached_property
     def _is_outer_run(self) -> Bool[np.ndarray, " R"]:
@@ -162,7 +162,7 @@ class PartitionRule:
     @cached_property
     def _group_of_run(self) -> Int[np.ndarray, " R"]:
         assert self.of_run is not None
-        return _rank(self.of_run) % min(MOST_GROUPS, self.n_runs)
+        return _rank(self.of_run) % min(MAX_GROUPS, self.n_runs)
 
     def _groups(self, chunk: Rows, distance: Float[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
         """A group for each row, at most 50: runs dealt out from the nearest to the furthest.
@@ -172,19 +172,21 @@ class PartitionRule:
         if self.of_run is not None:
             return self._group_of_run[chunk.run]
         if chunk.times is None:
-            return _rank(distance) % min(MOST_GROUPS, len(chunk))
+            return _rank(distance) % min(MAX_GROUPS, len(chunk))
         run = chunk.run_of_row
-        each = max(min(MOST_GROUPS, self.count) // self.n_runs, 1)
-        return chunk.run * each + place_in_run(run) * each // np.bincount(run)[run]
+        groups_per_run = max(min(MAX_GROUPS, self.count) // self.n_runs, 1)
+        return (
+            chunk.run * groups_per_run + index_in_run(run) * groups_per_run // np.bincount(run)[run]
+        )
 
 
 def _run_distances(rows: AnyRows) -> Float[np.ndarray, " R"] | None:
     """How far from the mean the rows of each run are, on average; None where runs are few."""
-    if rows.n_runs < _FEWEST_RUNS:
+    if rows.n_runs < _MIN_RUNS:
         return None
     extent = rows.extent
     return np.concatenate(
-        rows.each(lambda chunk: _mean_by_run(extent.distance(chunk.variables), chunk))
+        rows.map_chunks(lambda chunk: _mean_by_run(extent.distance(chunk.variables), chunk))
     )
 
 

@@ -12,7 +12,7 @@ from .._common.errors import DataError, InputError
 from .._common.registry import part
 from ..data import Dataset
 from ..smoothing import (
-    FEWEST_POINTS,
+    MIN_POLYNOMIAL_ROWS,
     equal_step_weights,
     parabola_slopes,
     sliding_fit,
@@ -50,10 +50,10 @@ class AbstractDifferentiator(abc.ABC):
         coarser = self.coarser()
         if coarser is None or data.run_lengths.min() < coarser.min_points:
             return np.zeros(data.n_states)
-        some = data.sample
-        away = coarser.slopes(some)
-        away -= slopes if some is data else self.slopes(some)
-        return np.vecdot(away.T, away.T) / (4 * some.n_samples)
+        sample = data.sample
+        difference = coarser.slopes(sample)
+        difference -= slopes if sample is data else self.slopes(sample)
+        return np.vecdot(difference.T, difference.T) / (4 * sample.n_samples)
 
     def __call__(self, data: Dataset) -> Dataset:
         """The dataset with its derivatives filled in."""
@@ -61,27 +61,28 @@ class AbstractDifferentiator(abc.ABC):
         return data.with_derivatives(self.slopes(data))
 
 
-def check_lengths(data: Dataset, least: int, who: object) -> None:
+def check_lengths(data: Dataset, min_points: int, differentiator: object) -> None:
     """Refuses runs that are too short, naming the first."""
-    short = np.flatnonzero(data.run_lengths < least)
+    short = np.flatnonzero(data.run_lengths < min_points)
     if short.size:
         run = int(short[0])
         length = int(data.run_lengths[run])
         raise DataError(
             f"{data.source}: run {data.labels[run]} has {length} point{'s' * (length != 1)}; "
-            f"{who!r} needs at least {least} in each run. Remove the short runs ({short.size} of "
-            f"{data.n_runs}){' or choose a smaller window' if hasattr(who, 'window') else ''}."
+            f"{differentiator!r} needs at least {min_points} in each run. Remove the short runs "
+            f"({short.size} of {data.n_runs})"
+            f"{' or choose a smaller window' if hasattr(differentiator, 'window') else ''}."
         )
 
 
-def check_equal_steps(data: Dataset, who: object) -> None:
+def check_equal_steps(data: Dataset, differentiator: object) -> None:
     """Refuses runs whose steps differ, and says what to use instead."""
     unequal = np.flatnonzero(~data.has_equal_steps())
     if unequal.size:
         run = int(unequal[0])
         steps = np.diff(data.times[data.offsets[run] : data.offsets[run + 1]])
         raise DataError(
-            f"{who!r} needs equal time steps; those of run {data.labels[run]} go from "
+            f"{differentiator!r} needs equal time steps; those of run {data.labels[run]} go from "
             f"{steps.min():g} to {steps.max():g}. For unequal steps use FiniteDifference(), "
             f"LocalPolynomial(window, degree), SmoothingSpline() or Automatic()."
         )
@@ -272,13 +273,13 @@ class Automatic(AbstractDifferentiator):
         choice = data.plan.polynomial
         if choice is None:
             return FiniteDifference()
-        rule, short = LocalPolynomial(*choice), data.run_lengths < FEWEST_POINTS
+        rule, short = LocalPolynomial(*choice), data.run_lengths < MIN_POLYNOMIAL_ROWS
         return LongAndShort(rule, FiniteDifference()) if short.any() else rule
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Settled(AbstractDifferentiator):
+class ResolvedDifferentiator(AbstractDifferentiator):
     """A rule that was chosen on some of the runs, for all of them, with the systematic error that
     it has there."""
 
@@ -286,7 +287,7 @@ class Settled(AbstractDifferentiator):
     error: Float[np.ndarray, " n"]
 
     @classmethod
-    def on(cls, rule: AbstractDifferentiator, data: Dataset) -> "Settled":
+    def on(cls, rule: AbstractDifferentiator, data: Dataset) -> "ResolvedDifferentiator":
         """What a rule becomes on these runs."""
         chosen = rule.rule(data)
         return cls(chosen, chosen.systematic_error(data, chosen.slopes(data)))
@@ -330,19 +331,19 @@ class LongAndShort(AbstractDifferentiator):
         return None if coarser is None else LongAndShort(coarser, self.short)
 
 
-def check_window(window: int, degree: int, who: str) -> None:
+def check_window(window: int, degree: int, name: str) -> None:
     """Refuses windows that cannot hold the polynomial."""
     whole = isinstance(window, Integral) and isinstance(degree, Integral)
     if not whole or not 1 <= degree < window:
         raise InputError(
-            f"{who} needs whole numbers with 1 <= degree < window; "
+            f"{name} needs whole numbers with 1 <= degree < window; "
             f"got window={window!r}, degree={degree!r}."
         )
 
 
-_FOLDS = 3
-_MIN_POINTS = 8  # leaves five, SciPy's least, when every third is held out
-_STRENGTHS = 10.0 ** np.arange(-4, 9)
+_SPLINE_FOLDS = 3
+_MIN_SPLINE_POINTS = 8  # leaves five, SciPy's least, when every third is held out
+_SPLINE_STRENGTHS = 10.0 ** np.arange(-4, 9)
 
 
 @part
@@ -378,7 +379,7 @@ class SmoothingSpline(AbstractDifferentiator):
 
     @property
     def min_points(self) -> int:
-        return _MIN_POINTS
+        return _MIN_SPLINE_POINTS
 
     def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
         from scipy.interpolate import make_smoothing_spline
@@ -391,26 +392,26 @@ class SmoothingSpline(AbstractDifferentiator):
                 values = np.ascontiguousarray(data.states[rows, state].T)
                 strength = self.smoothing
                 if strength is None:
-                    strength = best_strength(times, values)
+                    strength = choose_strength(times, values)
                 spline = make_smoothing_spline(times, values, lam=strength)
                 result[rows, state] = spline.derivative()(times).T
         return result
 
 
-def best_strength(times: Float[np.ndarray, " T"], values: Float[np.ndarray, "T R"]) -> float:
+def choose_strength(times: Float[np.ndarray, " T"], values: Float[np.ndarray, "T R"]) -> float:
     """The strength with the least squared error at held-out inner points, over all runs."""
     from scipy.interpolate import make_smoothing_spline
 
     unit = np.mean(np.diff(times)) ** 3
     inner = np.arange(1, len(times) - 1)
-    errors = np.zeros(len(_STRENGTHS))
-    for fold in range(_FOLDS):
-        out = inner[fold::_FOLDS]
-        kept = np.delete(np.arange(len(times)), out)
-        for i, strength in enumerate(_STRENGTHS):
-            spline = make_smoothing_spline(times[kept], values[kept], lam=strength * unit)
-            errors[i] += np.sum((spline(times[out]) - values[out]) ** 2)
-    return float(_STRENGTHS[np.argmin(errors)] * unit)
+    errors = np.zeros(len(_SPLINE_STRENGTHS))
+    for fold in range(_SPLINE_FOLDS):
+        held_out = inner[fold::_SPLINE_FOLDS]
+        remainder = np.delete(np.arange(len(times)), held_out)
+        for i, strength in enumerate(_SPLINE_STRENGTHS):
+            spline = make_smoothing_spline(times[remainder], values[remainder], lam=strength * unit)
+            errors[i] += np.sum((spline(times[held_out]) - values[held_out]) ** 2)
+    return float(_SPLINE_STRENGTHS[np.argmin(errors)] * unit)
 
 
 def runs_by_grid(data: Dataset) -> list[np.ndarray]:

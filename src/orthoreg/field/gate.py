@@ -13,15 +13,15 @@ from .._common.errors import InputError
 from .._common.registry import part
 from ..data import Extent
 
-_ROWS_EACH = 10  # a landmark stands for at least so many rows
-_INSIDE = 0.95  # the part of a left-out run's rows that count as inside
-_NEAREST = 0.1  # standard deviations: a state as near as this to a landmark is inside
+_ROWS_PER_LANDMARK = 10  # a landmark stands for at least so many rows
+_INSIDE_QUANTILE = 0.95  # the part of a left-out run's rows that count as inside
+_MIN_DISTANCE = 0.1  # standard deviations: a state as near as this to a landmark is inside
 _MARGIN = 1e-6  # the edge is a hair beyond the farthest row, so that rounding leaves none outside
 SEARCHED = 20_000
 """The rows among which landmarks are sought."""
 SHARPNESS = 4.0  # of the choice among landmarks whose residual is held, per unit of distance
-_MOST_IN_TREE = 12  # variables
-_FEW_POINTS, _FEW_PAIRS = 256, 2**20  # that need no tree
+_MAX_TREE_VARIABLES = 12  # variables
+_MAX_DENSE_POINTS, _MAX_DENSE_PAIRS = 256, 2**20  # that need no tree
 FARTHEST = 1e6  # distances along one variable that are told apart
 _BLOCK = 1024
 
@@ -84,24 +84,24 @@ class Region:
         outside = ~(self._nearest(variables) <= 1.0)
         if not outside.any():
             return residual
-        found = np.array(residual)
-        found[outside] = self._mixed(variables[outside], residual[outside], np)
-        return found
+        result = np.array(residual)
+        result[outside] = self._mixed(variables[outside], residual[outside], np)
+        return result
 
     def _mixed(self, variables: Any, residual: Any, xp: Any) -> Any:
-        beyond = self._beyond(variables, xp)
-        nearest = xp.min(beyond, axis=-1)
+        distances = self._beyond(variables, xp)
+        nearest = xp.min(distances, axis=-1)
         share = self._share(nearest, xp)[..., None]
         # the residual need not be finite where it has no share
-        inside = share * xp.where(share > 0, residual, 0.0)
+        shared = share * xp.where(share > 0, residual, 0.0)
         if self.held is None:
-            return inside
-        weights = xp.exp(SHARPNESS * (nearest[..., None] - beyond))
+            return shared
+        weights = xp.exp(SHARPNESS * (nearest[..., None] - distances))
         mean = (weights @ self.held) / xp.sum(weights, axis=-1)[..., None]
-        return inside + (1.0 - share) * mean
+        return shared + (1.0 - share) * mean
 
-    def _share(self, nearest: Any, xp: Any) -> Any:
-        step = xp.minimum((nearest - 1.0) / self.fade, 1.0)
+    def _share(self, distance: Any, xp: Any) -> Any:
+        step = xp.minimum((distance - 1.0) / self.fade, 1.0)
         return 1.0 - step * step * (3.0 - 2.0 * step)
 
     def _beyond(self, variables: Any, xp: Any) -> Any:
@@ -117,42 +117,42 @@ class Region:
         """
         if self.period is not None:
             return self._squares(variables, np).min(axis=-1)
-        centre, turn, length = self._landmarks_as_matrix
+        centre, matrix, lengths = self._landmarks_as_matrix
         with np.errstate(over="ignore", invalid="ignore"):
             z = variables * self.rate
             z -= centre
-            own = np.vecdot(z, z)
-            products = turn @ z.T
-            products += length
-            found = own + products.min(axis=0)
-            far = ~(own < FARTHEST**2)  # rounding there exceeds any distance, or it is no number
-            found[far] = own[far]
-        return np.maximum(found, 0.0, out=found)
+            norms = np.vecdot(z, z)
+            products = matrix @ z.T
+            products += lengths
+            squares = norms + products.min(axis=0)
+            far = ~(norms < FARTHEST**2)  # rounding there exceeds any distance, or it is no number
+            squares[far] = norms[far]
+        return np.maximum(squares, 0.0, out=squares)
 
     @cached_property
     def _landmarks_as_matrix(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The landmarks' centre, and -2 l_j and |l_j|^2 about it."""
         centre = np.mean(self.landmarks, axis=0)
-        away = self.landmarks - centre
-        return centre, -2.0 * away, np.vecdot(away, away)[:, None]
+        centred = self.landmarks - centre
+        return centre, -2.0 * centred, np.vecdot(centred, centred)[:, None]
 
     def _squares(self, variables: Any, xp: Any, farthest: float = np.inf) -> Any:
         with np.errstate(over="ignore"):
             scaled = variables * self.rate
             # variable by variable: NumPy is slow in sums over a short last axis
-            ways = [self._along(scaled[..., i, None], i, xp) for i in range(scaled.shape[-1])]
+            components = [self._along(scaled[..., i, None], i, xp) for i in range(scaled.shape[-1])]
             if farthest < np.inf:
-                ways = [xp.clip(way, -farthest, farthest) for way in ways]
-            parts = [way * way for way in ways]
+                components = [xp.clip(component, -farthest, farthest) for component in components]
+            parts = [component * component for component in components]
             return sum(parts[1:], start=parts[0])
 
     def _along(self, scaled: Any, i: int, xp: Any) -> Any:
         """The way from the landmarks along one variable."""
-        away = scaled - self.landmarks[:, i]
+        difference = scaled - self.landmarks[:, i]
         if self.period is None:
-            return away
-        turn = self.period[i]
-        return away - turn * xp.round(away / xp.where(turn > 0, turn, 1.0))
+            return difference
+        period = self.period[i]
+        return difference - period * xp.round(difference / xp.where(period > 0, period, 1.0))
 
 
 @part
@@ -223,9 +223,11 @@ class Gate:
         the values that are held; without it none are."""
         if parts is None:
             parts = np.arange(len(variables)) * 5 // len(variables)
-        few = slice(None, None, -(-len(variables) // SEARCHED))
+        subset = slice(None, None, -(-len(variables) // SEARCHED))
         extent = Extent.of(variables)
-        return self.region(extent, variables[few], parts[few], lambda f: f(variables), residual)
+        return self.region(
+            extent, variables[subset], parts[subset], lambda f: f(variables), residual
+        )
 
     def region(
         self,
@@ -237,19 +239,21 @@ class Gate:
     ) -> Region:
         """The region of rows that lie as `extent` says, of which these are some. `largest` is that
         value of a function of rows that is largest on any chunk of them all."""
-        few = slice(None, None, -(-len(rows) // SEARCHED))
-        rows, parts = rows[few], parts[few]
-        rate = np.where(extent.varies, 1 / extent.spread, 0.0)
+        subset = slice(None, None, -(-len(rows) // SEARCHED))
+        rows, parts = rows[subset], parts[subset]
+        rate = np.where(extent.varies, 1 / extent.std, 0.0)
         scaled = rows * rate
-        chosen = _spread_out(scaled, max(1, min(int(self.landmarks), extent.count // _ROWS_EACH)))
+        chosen = _farthest_points(
+            scaled, max(1, min(int(self.landmarks), extent.count // _ROWS_PER_LANDMARK))
+        )
         landmarks = scaled[chosen]
         farthest = largest(lambda chunk: float(np.max(_nearest_distances(landmarks, chunk * rate))))
-        unit = max(farthest * (1 + _MARGIN) + _gap(scaled, parts), _NEAREST)
+        unit = max(farthest * (1 + _MARGIN) + _distance_between_parts(scaled, parts), _MIN_DISTANCE)
         held = residual(rows[chosen]) if self.hold and residual is not None else None
         return Region(rate / unit, landmarks / unit, float(self.fade), held)
 
 
-def _spread_out(rows: Float[np.ndarray, "N V"], count: int) -> list[int]:
+def _farthest_points(rows: Float[np.ndarray, "N V"], count: int) -> list[int]:
     """The row nearest to the mean, then again and again the one farthest from all before."""
     chosen = [int(np.square(rows - rows.mean(axis=0)).sum(axis=1).argmin())]
     distance = np.full(len(rows), np.inf)
@@ -259,14 +263,14 @@ def _spread_out(rows: Float[np.ndarray, "N V"], count: int) -> list[int]:
     return chosen
 
 
-def _gap(rows: Float[np.ndarray, "N V"], parts: Int[np.ndarray, " N"]) -> float:
+def _distance_between_parts(rows: Float[np.ndarray, "N V"], parts: Int[np.ndarray, " N"]) -> float:
     """How far 95% of the rows are, at most, from the nearest row of another part."""
     distances = [
         _nearest_distances(rows[parts != part], rows[parts == part])
         for part in np.unique(parts)
         if (parts != part).any()
     ]
-    return float(np.quantile(np.concatenate(distances), _INSIDE)) if distances else 0.0
+    return float(np.quantile(np.concatenate(distances), _INSIDE_QUANTILE)) if distances else 0.0
 
 
 def _nearest_distances(
@@ -274,19 +278,21 @@ def _nearest_distances(
 ) -> Float[np.ndarray, " N"]:
     """The distance of each row from the nearest of the points. A tree finds it among many points in
     few variables; else all pairs are looked at, which a matrix product does faster."""
-    many = len(points) > _FEW_POINTS and len(points) * len(rows) > _FEW_PAIRS
-    if many and rows.shape[1] <= _MOST_IN_TREE:
+    is_large = len(points) > _MAX_DENSE_POINTS and len(points) * len(rows) > _MAX_DENSE_PAIRS
+    if is_large and rows.shape[1] <= _MAX_TREE_VARIABLES:
         from scipy.spatial import KDTree
 
         return KDTree(points).query(rows)[0]
     centre = points.mean(axis=0)
     points, rows = points - centre, rows - centre
-    both = np.hstack([-2 * points, np.vecdot(points, points)[:, None]])
+    augmented = np.hstack([-2 * points, np.vecdot(points, points)[:, None]])
     columns = np.vstack([rows.T, np.ones(len(rows))])
-    tiles = [both[i : i + _FEW_POINTS] for i in range(0, len(both), _FEW_POINTS)]
-    found = np.vecdot(rows, rows)
+    tiles = [
+        augmented[i : i + _MAX_DENSE_POINTS] for i in range(0, len(augmented), _MAX_DENSE_POINTS)
+    ]
+    squares = np.vecdot(rows, rows)
     for first in range(0, len(rows), _BLOCK):
         block = columns[:, first : first + _BLOCK]
-        least = [(tile @ block).min(axis=0) for tile in tiles]  # of pairs that fit into the cache
-        found[first : first + _BLOCK] += np.min(least, axis=0)
-    return np.sqrt(np.maximum(found, 0.0))
+        minima = [(tile @ block).min(axis=0) for tile in tiles]  # of pairs that fit into the cache
+        squares[first : first + _BLOCK] += np.min(minima, axis=0)
+    return np.sqrt(np.maximum(squares, 0.0))

@@ -62,9 +62,9 @@ class HybridField:
         """f at samples."""
         if not self.has_residual:
             return self.symbolic(variables)
-        found = self.symbolic(variables)
-        found += self.neural(variables)
-        return found
+        result = self.symbolic(variables)
+        result += self.neural(variables)
+        return result
 
     def __call__(self, t: Any, x: Any, u: Any = None) -> Any:
         """f at one state and input, traced by JAX."""
@@ -135,8 +135,8 @@ class HybridField:
         if digits is None or not self.features.parameters:
             return replace(self, features=features, parameters=None)
         parts = [
-            split_number(rounded(term, digits)) if parameters_of(own) else (1.0, term)
-            for own, term in zip(self.features.terms, features.terms, strict=True)
+            split_number(rounded(term, digits)) if parameters_of(original) else (1.0, term)
+            for original, term in zip(self.features.terms, features.terms, strict=True)
         ]
         factors = np.array([number for number, _ in parts])
         return replace(
@@ -152,8 +152,8 @@ class HybridField:
         region of a residual that is zero."""
         if np.any(np.asarray(self.weights)):
             return self
-        none = np.zeros(len(self.features.variables))
-        basis = TanhLayers(none, none + 1.0, (), ())
+        zeros = np.zeros(len(self.features.variables))
+        basis = TanhLayers(zeros, zeros + 1.0, (), ())
         region = self.region if np.any(np.asarray(self.correction)) else None
         return replace(self, basis=basis, weights=self.weights[:0], region=region)
 
@@ -215,14 +215,16 @@ class SwitchedField(AbstractSwitchedField):
         field, z = self.field, x if u is None else xp.concatenate([x, u], axis=-1)
         rows = [part[..., i] for part in (z, signs) for i in range(part.shape[-1])]
         theta = _stacked(field.features.columns(rows, xp, field.parameters), rows[0], xp)
-        way = _weighted(theta, field.coefficients, xp)
+        symbolic = _weighted(theta, field.coefficients, xp)
         if xp is np and not (field.basis.size or np.any(field.correction)):
-            return way
+            return symbolic
         residual = -_weighted(theta, field.correction, xp)
         if field.basis.size:
             values = field.basis(xp.atleast_2d(z), xp) @ field.weights
             residual = residual + values.reshape(residual.shape)
-        return way + (residual if field.region is None else field.region.gated(z, residual, xp))
+        return symbolic + (
+            residual if field.region is None else field.region.gated(z, residual, xp)
+        )
 
     def surfaces(self, x: Any, u: Any, xp: Any) -> tuple[Any, Any]:
         z = x if u is None else xp.concatenate([x, u], axis=-1)

@@ -45,7 +45,7 @@ class AbstractLoss(abc.ABC):
         """What is used for these data: the loss itself, unless it is one that chooses."""
         return self
 
-    def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
+    def resolved(self, data: Dataset) -> Callable[[Dataset], Rows]:
         """`observe` with all that it chooses by the data chosen on these runs, so that others can
         be observed chunk by chunk."""
         return self.observe
@@ -95,9 +95,9 @@ class AbstractRowLoss(AbstractLoss):
                 "loss=Weak() is a linear problem without single points to train on; use "
                 "solver=Exact(), or a gradient solver with loss=VectorField() or MultiStep(10)."
             )
-        n, none = len(observed.targets), np.zeros((len(observed.targets), 0))
+        n, empty = len(observed.targets), np.zeros((len(observed.targets), 0))
         return Segments(
-            observed.variables[:, None], observed.targets[:, None], none, none.reshape(n, 0, 0)
+            observed.variables[:, None], observed.targets[:, None], empty, empty.reshape(n, 0, 0)
         )
 
     def segment_rows(self, observed) -> Int[np.ndarray, " M"]:

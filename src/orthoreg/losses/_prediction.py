@@ -72,10 +72,10 @@ class MultiStep(AbstractSegmentLoss):
         short = np.flatnonzero(data.run_lengths <= self.window)
         if short.size:
             run = int(short[0])
-            where = f"run '{data.labels[run]}'" if data.n_runs > 1 else data.source
+            run_name = f"run '{data.labels[run]}'" if data.n_runs > 1 else data.source
             raise DataError(
                 f"MultiStep(window={self.window}) needs runs of at least {self.window + 1} rows; "
-                f"{where} has {data.run_lengths[run]}."
+                f"{run_name} has {data.run_lengths[run]}."
                 + (" Choose a smaller window or leave the run out." if self.window > 1 else "")
             )
         before = _step_starts(data.run_of_row)
@@ -84,7 +84,7 @@ class MultiStep(AbstractSegmentLoss):
         return Rows(
             data.variables, slopes, data.run_of_row, np.zeros(data.n_states), data.variable_names,
             data.state_names, data.times,
-        ).holding(data.given_rates)  # fmt: skip
+        ).with_given(data.given_rates)  # fmt: skip
 
     def segments(self, observed) -> Segments:
         if observed.times is None:
@@ -114,18 +114,18 @@ class MultiStep(AbstractSegmentLoss):
         """The rows of each window but its last."""
         window, lengths = self.window, np.bincount(observed.run_of_row)
         offsets = np.cumsum(lengths) - lengths
-        found = [
+        starts = [
             offset + np.append(np.arange(0, length - 1 - window, window), length - 1 - window)
             for offset, length in zip(offsets, lengths, strict=True)
             if length > window
         ]
-        if not found:
+        if not starts:
             raise DataError(
                 f"MultiStep(window={window}) needs runs of at least {window + 1} rows; what "
                 f"validation leaves of them has at most {lengths.max()}. Choose a smaller window "
                 f"or hold out less."
             )
-        return np.concatenate(found)[:, None] + np.arange(window)
+        return np.concatenate(starts)[:, None] + np.arange(window)
 
 
 def OneStep(method: str = "rk4") -> MultiStep:
@@ -181,23 +181,23 @@ def _step(
     Every slope after the first is taken at the end of a part of the step along the slope before.
     """
     before, after = inputs
-    share, places, weights = METHODS[method]
+    first_weight, stages, weights = METHODS[method]
     dt = dt[:, None]
 
-    def stage(carry: tuple[Any, Any], place_and_weight: Any) -> tuple[tuple[Any, Any], None]:
+    def stage(carry: tuple[Any, Any], position_and_weight: Any) -> tuple[tuple[Any, Any], None]:
         slope, mean = carry
-        place, weight = place_and_weight[0], place_and_weight[1]
-        z = x + place * dt * slope
+        position, weight = position_and_weight[0], position_and_weight[1]
+        z = x + position * dt * slope
         if before.shape[1]:
-            here = before + place * (after - before)
-            z = namespace(z, here).concatenate([z, here], axis=1)
+            inputs_there = before + position * (after - before)
+            z = namespace(z, inputs_there).concatenate([z, inputs_there], axis=1)
         slope = field(z)
         return (slope, mean + weight * slope), None
 
-    if not places:
-        return x + dt * share * first
-    table = np.column_stack([places, weights]).astype(x.dtype)
-    (_, mean), _ = loop(stage, (first, share * first), table)
+    if not stages:
+        return x + dt * first_weight * first
+    table = np.column_stack([stages, weights]).astype(x.dtype)
+    (_, mean), _ = loop(stage, (first, first_weight * first), table)
     return x + dt * mean
 
 
@@ -244,10 +244,10 @@ def _implied_derivatives(method: str, observed: Rows, field: Field) -> np.ndarra
     n = observed.targets.shape[1]
     inside = _has_step(observed.run_of_row)
     rows = _step_starts(observed.run_of_row)[inside]
-    begin, end = observed.variables[rows], observed.variables[rows + 1]
+    start, end = observed.variables[rows], observed.variables[rows + 1]
     dt = observed.times[rows + 1] - observed.times[rows]
-    inputs = (begin[:, n:], end[:, n:])
-    reached = _step(method, field, begin[:, :n], dt, field(begin), inputs, _python_loop)
+    inputs = (start[:, n:], end[:, n:])
+    reached = _step(method, field, start[:, :n], dt, field(start), inputs, _python_loop)
     implied = np.array(field(observed.variables))
     implied[inside] += (end[:, :n] - reached) / dt[:, None]
-    return replace(observed, targets=implied).holding(observed.given).targets
+    return replace(observed, targets=implied).with_given(observed.given).targets

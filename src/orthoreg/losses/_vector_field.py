@@ -12,7 +12,12 @@ from jaxtyping import Bool, Float
 from .._common.errors import DataError, InputError, quoted, suggestion
 from .._common.registry import part
 from ..data import Dataset, Rows
-from ..differentiation import AbstractDifferentiator, Automatic, Settled, check_lengths
+from ..differentiation import (
+    AbstractDifferentiator,
+    Automatic,
+    ResolvedDifferentiator,
+    check_lengths,
+)
 from ..libraries import evaluate, parse
 from . import _limits as limits
 from ._loss import AbstractRowLoss, AbstractSegmentLoss, Segments
@@ -43,11 +48,11 @@ class VectorField(AbstractRowLoss):
 
     differentiation: AbstractDifferentiator = field(default_factory=Automatic)
 
-    def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
+    def resolved(self, data: Dataset) -> Callable[[Dataset], Rows]:
         if data.derivatives is not None:
             return self.observe
         check_lengths(data, self.differentiation.min_points, self.differentiation)
-        return VectorField(Settled.on(self.differentiation, data)).observe
+        return VectorField(ResolvedDifferentiator.on(self.differentiation, data)).observe
 
     def observe(self, data: Dataset) -> Rows:
         """A target for every row."""
@@ -59,17 +64,17 @@ class VectorField(AbstractRowLoss):
             rule = self.differentiation.rule(data)
             targets = rule.slopes(data)
             error = rule.systematic_error(data, targets)
-        rests = _is_rounding(data, targets)
+        is_constant = _is_rounding(data, targets)
         return Rows(
             data.variables,
-            np.where(rests, 0.0, targets) if rests.any() else targets,
+            np.where(is_constant, 0.0, targets) if is_constant.any() else targets,
             data.run_of_row,
             error,
             data.variable_names,
             data.state_names,
             data.times,
-            clock=data.schema.clock_place,
-        ).holding(data.given_rates)
+            time_index=data.schema.time_index,
+        ).with_given(data.given_rates)
 
     def derivatives(self, data: Dataset, field) -> np.ndarray:
         return self.observe(data).targets
@@ -78,7 +83,7 @@ class VectorField(AbstractRowLoss):
 def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.ndarray, " n"]:
     """The states whose derivatives, over the longest run, add up to no more than rounding."""
     longest = np.max(data.step_of_run() * (data.run_lengths - 1))
-    change, size = (np.sqrt(np.vecdot(one.T, one.T)) for one in (slopes, data.states))
+    change, size = (np.sqrt(np.vecdot(values.T, values.T)) for values in (slopes, data.states))
     return (change * longest <= limits.CONSTANT_STATE_CHANGE * size) & (longest > 0)
 
 

@@ -18,8 +18,8 @@ from ..data import (
     NARROWEST,
     Dataset,
     Rows,
-    outliers_of,
-    repaired,
+    find_data_outliers,
+    replace_outliers,
     weak_targets,
 )
 from ..smoothing import Smoother, Windows, bump_windows
@@ -33,21 +33,21 @@ from ._vector_field import VectorField
 class Rest:
     """When the velocities that were not measured rest: slower than a hundredth of their root mean
     square `size`, for five rows and three times as long as it takes to turn round, which are the
-    `fewest` rows of a rest."""
+    `min_rows` rows of a rest."""
 
     size: Float[np.ndarray, " k"]
-    fewest: Float[np.ndarray, " k"]
+    min_rows: Float[np.ndarray, " k"]
 
     @classmethod
     def of(cls, data: Dataset) -> "Rest":
         """What these runs say of it."""
-        place = _places(data)
-        size = np.sqrt(np.mean(data.states[:, place] ** 2, axis=0))
-        if not place:
+        columns = _places(data)
+        size = np.sqrt(np.mean(data.states[:, columns] ** 2, axis=0))
+        if not columns:
             return cls(size, size)
         inside = np.diff(data.run_of_row) == 0
         steps = np.diff(data.times)[inside]
-        rate = np.diff(data.states[:, place], axis=0)[inside] / steps[:, None]
+        rate = np.diff(data.states[:, columns], axis=0)[inside] / steps[:, None]
         typical = np.maximum(np.sqrt(np.mean(rate**2, axis=0)), 1e-300)
         turning = 2 * limits.REST_SPEED * size / typical
         rows = limits.REST_TURNING_TIMES * turning / np.median(steps)
@@ -56,24 +56,28 @@ class Rest:
     def rows(self, data: Dataset) -> Bool[np.ndarray, "N k"]:
         """Which rows of runs these velocities rest in."""
         slow = np.abs(data.states[:, _places(data)]) < limits.REST_SPEED * self.size
-        for c, fewest in enumerate(self.fewest):
+        for c, min_rows in enumerate(self.min_rows):
             edges = np.diff(slow[:, c].astype(int), prepend=0, append=0)
-            begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-            for begin, end in zip(begins, ends, strict=True):
-                if end - begin < fewest:
-                    slow[begin:end, c] = False
+            starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+            for start, stop in zip(starts, stops, strict=True):
+                if stop - start < min_rows:
+                    slow[start:stop, c] = False
         return slow
 
     def share(self, data: Dataset, windows: Windows) -> Float[np.ndarray, " R"]:
         """The share of each window in which one of them rests."""
         return np.asarray(windows.mean @ self.rows(data)).max(axis=1, initial=0.0)
 
-    def most(self, data: Dataset, windows: Windows) -> float | None:
+    def share_limit(self, data: Dataset, windows: Windows) -> float | None:
         """How much of a window may be at rest: the least that leaves enough windows; None where
         that is anything."""
-        share = self.share(data, windows)
-        fewest = limits.MIN_MOVING_WINDOWS * len(windows)
-        enough = (most for most in limits.REST_SHARES if (share < most).sum() >= fewest)
+        shares = self.share(data, windows)
+        min_windows = limits.MIN_MOVING_WINDOWS * len(windows)
+        enough = (
+            share_limit
+            for share_limit in limits.REST_SHARES
+            if (shares < share_limit).sum() >= min_windows
+        )
         return next(enough, None)
 
     def most_of_width(self, data: Dataset, half_width: float, order: int) -> float | None:
@@ -81,13 +85,13 @@ class Rest:
         if not len(self.size):
             return None
         windows = bump_windows(data.times, data.offsets, half_width, order)
-        return self.most(data, windows) if len(windows) else None
+        return self.share_limit(data, windows) if len(windows) else None
 
-    def left_out(self, data: Dataset, windows: Windows, most: float | None) -> Windows:
+    def left_out(self, data: Dataset, windows: Windows, max_share: float | None) -> Windows:
         """The windows that rest for less of their time than that."""
-        if most is None or not len(self.size):
+        if max_share is None or not len(self.size):
             return windows
-        return windows.only(np.flatnonzero(self.share(data, windows) < most))
+        return windows.only(np.flatnonzero(self.share(data, windows) < max_share))
 
 
 def moving(data: Dataset, windows: Windows) -> Windows:
@@ -98,7 +102,7 @@ def moving(data: Dataset, windows: Windows) -> Windows:
     are few.
     """
     rest = Rest.of(data)
-    return rest.left_out(data, windows, rest.most(data, windows))
+    return rest.left_out(data, windows, rest.share_limit(data, windows))
 
 
 def _places(data: Dataset) -> list[int]:
@@ -169,7 +173,7 @@ class Weak(AbstractRowLoss):
         plan = data.plan
         return self._observe(WeakChoices.of(data.sample, self), plan.clean, plan.smoothed, data)
 
-    def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
+    def resolved(self, data: Dataset) -> Callable[[Dataset], Rows]:
         loss = self.rule(data)
         return partial(_observe_chunk, loss, WeakChoices.of(data, loss))
 
@@ -182,17 +186,17 @@ class Weak(AbstractRowLoss):
     ) -> Rows:
         """The rows of data, which without outliers are `clean` and without noise `points`."""
         assert isinstance(self.widths, tuple)
-        found: list[Rows] = []
-        for h, most in zip(self.widths, chosen.most_rest, strict=True):  # windows are large
+        parts: list[Rows] = []
+        for h, max_rest in zip(self.widths, chosen.most_rest, strict=True):  # windows are large
             windows = bump_windows(data.times, data.offsets, h, self.order)
             if len(windows):
-                windows = chosen.rest.left_out(data, windows, most)
+                windows = chosen.rest.left_out(data, windows, max_rest)
             if len(windows):
-                found.append(self._rows(clean, points, chosen.smoother.noise**2, windows))
+                parts.append(self._rows(clean, points, chosen.smoother.noise**2, windows))
             del windows
-        if not found:
+        if not parts:
             raise _too_short(data, min(self.widths))
-        return joined(found)
+        return joined(parts)
 
     def _rows(
         self,
@@ -212,9 +216,9 @@ class Weak(AbstractRowLoss):
             data.state_names,
             windows.centres,
             windows.mean,
-            clock=data.schema.clock_place,
+            time_index=data.schema.time_index,
             all_runs=data.n_runs,
-        ).holding(data.given_rates)
+        ).with_given(data.given_rates)
 
     def derivatives(self, data: Dataset, field) -> Float[np.ndarray, "N n"]:
         return VectorField().derivatives(data, field)
@@ -237,12 +241,12 @@ class WeakChoices:
         """The choices for these runs."""
         assert isinstance(loss.widths, tuple)
         plan, rest = data.plan, Rest.of(data)
-        most = tuple(rest.most_of_width(data, h, loss.order) for h in loss.widths)
-        return cls(plan.outliers.columns, plan.smoother, rest, most)
+        max_rest = tuple(rest.most_of_width(data, h, loss.order) for h in loss.widths)
+        return cls(plan.outliers.columns, plan.smoother, rest, max_rest)
 
 
 def _observe_chunk(loss: Weak, chosen: WeakChoices, data: Dataset) -> Rows:
-    clean = repaired(data, outliers_of(data, chosen.outlier_columns))
+    clean = replace_outliers(data, find_data_outliers(data, chosen.outlier_columns))
     points = chosen.smoother(clean.times, clean.states, clean.offsets)
     return loss._observe(chosen, clean, points, data)
 

@@ -28,7 +28,7 @@ from ..selection import Chosen
 from .discovery import Difference, DiscoveredModel, Discovery
 from .estimator import OrthoReg
 from .explaining import TRIED, until
-from .validation import as_dataset, training_rows, with_clock
+from .validation import as_dataset, training_rows, with_time_input
 
 _SHARPENED = 3  # models whose constants are matched as well as they can be
 _BEHIND = 20.0  # nats, from which on they are not
@@ -97,7 +97,7 @@ def discover(
     if not (isinstance(tried, int) and tried > 0):
         raise InputError(f"tried must be a whole number of at least 1; got {tried!r}.")
     base = Polynomial(2) + Fourier(1) if library is None else as_library(library)
-    data = data.with_clock() if functions_of_time else with_clock(data, physics, base)
+    data = data.with_time_input() if functions_of_time else with_time_input(data, physics, base)
     models = _Models(data, base, physics, atoms, library is not None, goes_on)
     return models.discovered(tried)
 
@@ -170,7 +170,7 @@ class _Models:
         data = self._data
         return bind_physics(
             physics or self._physics, library, data.variable_names, data.state_names,
-            dict(data.given_rates), data.schema.clock_place,
+            dict(data.given_rates), data.schema.time_index,
         )  # fmt: skip
 
     def _model(self, one: Combination, matched: Matched, *, is_near: bool) -> DiscoveredModel:

@@ -106,25 +106,25 @@ class Moments:
 
     def without(self, terms: Int[np.ndarray, " q"]) -> "Moments":
         """The moments of what least squares with these terms leaves of all other columns."""
-        own = self.total[np.ix_(terms, terms)]
-        left = (
+        gram = self.total[np.ix_(terms, terms)]
+        residual = (
             self.total
-            - self.total[:, terms] @ np.linalg.pinv(own, hermitian=True) @ (self.total[terms])
+            - self.total[:, terms] @ np.linalg.pinv(gram, hermitian=True) @ (self.total[terms])
         )
-        return Moments(self.count, left, self.n_features, self.n_basis)
+        return Moments(self.count, residual, self.n_features, self.n_basis)
 
     def turned_basis(self, axes: Float[np.ndarray, "H r"]) -> "Moments":
         """The moments of the functions psi @ axes in place of psi."""
         features, basis, targets = self._parts
         n, r = self.n_features, axes.shape[1]
-        own = np.r_[features, slice(targets.start, len(self.total))]
-        kept = np.r_[slice(0, n), slice(n + r, r + len(own))]
-        half = self.total[:, basis] @ axes
-        total = np.empty((r + len(own), r + len(own)))
-        total[np.ix_(kept, kept)] = self.total[np.ix_(own, own)]
-        total[n : n + r, n : n + r] = axes.T @ half[basis]
-        total[kept, n : n + r] = half[own]
-        total[n : n + r, kept] = half[own].T
+        unchanged = np.r_[features, slice(targets.start, len(self.total))]
+        kept = np.r_[slice(0, n), slice(n + r, r + len(unchanged))]
+        partial = self.total[:, basis] @ axes
+        total = np.empty((r + len(unchanged), r + len(unchanged)))
+        total[np.ix_(kept, kept)] = self.total[np.ix_(unchanged, unchanged)]
+        total[n : n + r, n : n + r] = axes.T @ partial[basis]
+        total[kept, n : n + r] = partial[unchanged]
+        total[n : n + r, kept] = partial[unchanged].T
         return Moments(self.count, total, n, r)
 
     def only_basis(self, chosen: Bool[np.ndarray, " H"]) -> "Moments":
@@ -154,7 +154,7 @@ def gather(
         fold = fold_of_row(chunk) if isinstance(fold_of_row, FoldRule) else fold_of_row
         return _FoldMoments(_gather(features, basis, chunk, folds, fold))
 
-    return list(rows.total(of_chunk).folds)
+    return list(rows.sum_chunks(of_chunk).folds)
 
 
 @final

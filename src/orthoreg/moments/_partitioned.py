@@ -50,18 +50,18 @@ class CenteredTerms:
         expansions = [_expanded(term, mean) for term in features.terms]
         parts = list(dict.fromkeys(part for weights in expansions for part in weights))
         expansion = _filled(expansions, parts)
-        own = dict(zip(features.terms, features(rows).T, strict=True))
-        values = np.array([_values(part, rows - mean, own) for part in parts])
+        term_values = dict(zip(features.terms, features(rows).T, strict=True))
+        values = np.array([_values(part, rows - mean, term_values) for part in parts])
         values = values.reshape(len(parts), len(rows))
-        spread, size = values.std(axis=1), np.sqrt((values**2).mean(axis=1))
-        spread = np.where(spread > _FLAT * size, spread, 0.0)
-        unit = np.where(spread > 0, spread, 1.0)[:, None]
+        std, size = values.std(axis=1), np.sqrt((values**2).mean(axis=1))
+        std = np.where(std > _FLAT * size, std, 0.0)
+        unit = np.where(std > 0, std, 1.0)[:, None]
         standard = (values - values.mean(axis=1, keepdims=True)) / unit
         uses = [_uses(part) for part in parts]
         groups = list(dict.fromkeys(uses))
         member = _filled([{use: 1.0} for use in uses], groups)
         return cls(
-            expansion * spread,
+            expansion * std,
             (standard @ standard.T / len(rows)) * (member @ member.T),
             member,
         )
@@ -84,9 +84,9 @@ class CenteredTerms:
     def combined(self, maps: Float[np.ndarray, "g K J"]) -> "CenteredTerms":
         """Those of combinations of terms in several equations, which are kept apart."""
         count = len(maps)
-        together = np.kron(np.eye(count), self.correlation)
-        expansion = np.concatenate([one.T @ self.expansion for one in maps], axis=1)
-        return CenteredTerms(expansion, together, np.kron(np.eye(count), self.member))
+        correlation = np.kron(np.eye(count), self.correlation)
+        expansion = np.concatenate([term_map.T @ self.expansion for term_map in maps], axis=1)
+        return CenteredTerms(expansion, correlation, np.kron(np.eye(count), self.member))
 
     def cancellation(
         self, coefficients: Float[np.ndarray, "M K"], size: Float[np.ndarray, " M"]
@@ -107,20 +107,20 @@ def _filled(
     rows: Sequence[Mapping[Any, float]], columns: Sequence[Any]
 ) -> Float[np.ndarray, "R C"]:
     """A matrix with the values of each row under their columns, zero elsewhere."""
-    place = {column: number for number, column in enumerate(columns)}
-    found = np.zeros((len(rows), len(columns)))
-    for row, values in zip(found, rows, strict=True):
+    column_index = {column: number for number, column in enumerate(columns)}
+    matrix = np.zeros((len(rows), len(columns)))
+    for row, values in zip(matrix, rows, strict=True):
         for column, value in values.items():
-            row[place[column]] = value
-    return found
+            row[column_index[column]] = value
+    return matrix
 
 
 def _expanded(term: Expression, mean: Float[np.ndarray, " V"]) -> dict[Part, float]:
     """The term as a sum of monomials about the mean, without the constant; else as itself."""
-    found = monomial(term, len(mean))
-    if found is None:
+    factors = monomial(term, len(mean))
+    if factors is None:
         return {term: 1.0}
-    factor, powers = found
+    factor, powers = factors
     return {
         lower: factor
         * math.prod(
@@ -133,11 +133,13 @@ def _expanded(term: Expression, mean: Float[np.ndarray, " V"]) -> dict[Part, flo
 
 
 def _values(
-    part: Part, away: Float[np.ndarray, "N V"], own: dict[Expression, np.ndarray]
+    part: Part, deviation: Float[np.ndarray, "N V"], term_values: dict[Expression, np.ndarray]
 ) -> Float[np.ndarray, " N"]:
     if not isinstance(part, tuple):
-        return own[part]
-    return math.prod((away[:, i] ** p for i, p in enumerate(part) if p), start=np.ones(len(away)))
+        return term_values[part]
+    return math.prod(
+        (deviation[:, i] ** p for i, p in enumerate(part) if p), start=np.ones(len(deviation))
+    )
 
 
 def _uses(part: Part) -> frozenset[int]:
@@ -148,12 +150,15 @@ def _uses(part: Part) -> frozenset[int]:
 
 
 _BLOCK = 16384
-_MOST_NUMBERS = 2**24  # of all cells together; groups are merged until they fit
-_MANY, _MOST_IN_CUTS = 512, 2**26  # columns from which on cuts are left out until cells fit this
-_FEWEST_CELLS = 4  # however many columns there are
-_ROOM = 2**23  # numbers of a block of rows
-_LARGEST = 1e100
-_COUNTED = 2**20
+_MAX_CELL_NUMBERS = 2**24  # of all cells together; groups are merged until they fit
+_MANY_COLUMNS, _MAX_CUT_NUMBERS = (
+    512,
+    2**26,
+)  # columns from which on cuts are left out until cells fit this
+_MIN_CELLS = 4  # however many columns there are
+_BLOCK_NUMBERS = 2**23  # numbers of a block of rows
+_MAX_TERM_VALUE = 1e100
+_MAX_COUNTED_CODE = 2**20
 
 
 @final
@@ -190,13 +195,13 @@ class PartitionedMoments:
         n, m = self.n_extrapolated, other.n_extrapolated
         rows = self.all.count + other.all.count
         level = max(self.level, other.level)
-        mine, its = self._merged(level), other._merged(level)
+        cells, other_cells = self._merged(level), other._merged(level)
         both = replace(
             self,
-            count=np.concatenate([mine[0], its[0]]),
-            total=np.concatenate([mine[1], its[1]]),
-            group=np.concatenate([mine[2], its[2]]),
-            outer=np.concatenate([mine[3], its[3]]),
+            count=np.concatenate([cells[0], other_cells[0]]),
+            total=np.concatenate([cells[1], other_cells[1]]),
+            group=np.concatenate([cells[2], other_cells[2]]),
+            outer=np.concatenate([cells[3], other_cells[3]]),
             extrapolation_gram=(n * self.extrapolation_gram + m * other.extrapolation_gram)
             / max(n + m, 1),
             n_extrapolated=n + m,
@@ -204,10 +209,10 @@ class PartitionedMoments:
             / rows,
             level=level,
         )
-        most = _MOST_NUMBERS // self.total.shape[1] ** 2
+        max_cells = _MAX_CELL_NUMBERS // self.total.shape[1] ** 2
         while True:
             count, total, group, outer = both._merged(level)
-            if len(count) <= most or not group.any():
+            if len(count) <= max_cells or not group.any():
                 break
             level += 1
         return replace(both, count=count, total=total, group=group, outer=outer, level=level)
@@ -225,13 +230,13 @@ class PartitionedMoments:
         width = self.outer.shape[1]
         group = self.group >> (level - self.level)
         code = (group.astype(np.int64) << width) | _bits(self.outer)
-        kept, place = np.unique(code, return_inverse=True)
+        kept, cell = np.unique(code, return_inverse=True)
         if len(kept) == len(code):
-            order = np.argsort(place)
+            order = np.argsort(cell)
             return self.count[order], self.total[order], group[order], self.outer[order]
         count, total = np.zeros(len(kept), np.int64), np.zeros((len(kept), *self.total.shape[1:]))
-        np.add.at(count, place, self.count)
-        np.add.at(total, place, self.total)
+        np.add.at(count, cell, self.count)
+        np.add.at(total, cell, self.total)
         return count, total, kept >> width, _sides(kept, width)
 
     @property
@@ -308,13 +313,13 @@ def gather_partitioned(
     """The moments of every cell, from one pass in blocks of rows sorted by cell. A rule says the
     partition of any chunk of the rows."""
     with np.errstate(all="ignore"):  # a term that is not finite is named below
-        centered = CenteredTerms.of(features, rows.some(CENTERED_ROWS).points)
+        centered = CenteredTerms.of(features, rows.subsample(CENTERED_ROWS).points)
 
     def of_chunk(chunk: Rows) -> PartitionedMoments:
-        own = partition if isinstance(partition, Partition) else partition(chunk)
-        return _gather_partitioned(features, chunk, own, centered)
+        chunk_partition = partition if isinstance(partition, Partition) else partition(chunk)
+        return _gather_partitioned(features, chunk, chunk_partition, centered)
 
-    return rows.total(of_chunk)
+    return rows.sum_chunks(of_chunk)
 
 
 def _gather_partitioned(
@@ -323,12 +328,12 @@ def _gather_partitioned(
     n_features = features(rows.points[:1]).shape[1]
     size = n_features + rows.targets.shape[1]
     partition = _fewer_cuts(partition, size)
-    cell_of_row, group, outer, level = _cells(partition, _MOST_NUMBERS // size**2)
-    length = int(np.clip(_ROOM // size, 256, _BLOCK))
-    narrow = np.uint16 if len(group) <= 2**16 else np.int64  # which is sorted digit by digit
-    order = np.argsort(cell_of_row.astype(narrow), kind="stable")
+    cell_of_row, group, outer, level = _cells(partition, _MAX_CELL_NUMBERS // size**2)
+    length = int(np.clip(_BLOCK_NUMBERS // size, 256, _BLOCK))
+    dtype = np.uint16 if len(group) <= 2**16 else np.int64  # which is sorted digit by digit
+    order = np.argsort(cell_of_row.astype(dtype), kind="stable")
     total = np.zeros((len(group), size, size))
-    gram, n_far = np.zeros((n_features, n_features)), 0
+    gram, n_extrapolated = np.zeros((n_features, n_features)), 0
     scratch = np.empty((size, min(length, len(order))))
     for first in range(0, len(order), length):
         chosen = order[first : first + length]
@@ -341,36 +346,36 @@ def _gather_partitioned(
             for a, b in zip(starts, [*starts[1:], len(chosen)], strict=True):
                 total[cells[a]] += block[:, a:b] @ block[:, a:b].T
         if partition.extrapolated is not None:
-            far = features(partition.extrapolated[chosen])
-            if not np.abs(far).max() < _LARGEST:  # a term may not be defined there
-                far = far[(np.abs(far) < _LARGEST).all(axis=1)]
-            gram += far.T @ far
-            n_far += len(far)
+            extrapolated = features(partition.extrapolated[chosen])
+            if not np.abs(extrapolated).max() < _MAX_TERM_VALUE:  # a term may not be defined there
+                extrapolated = extrapolated[(np.abs(extrapolated) < _MAX_TERM_VALUE).all(axis=1)]
+            gram += extrapolated.T @ extrapolated
+            n_extrapolated += len(extrapolated)
     if not np.isfinite(total).all():
         raise not_finite(features, rows)
     count = np.bincount(cell_of_row, minlength=len(group))
     return PartitionedMoments(
-        count, total, group, outer, partition.cuts, gram / max(n_far, 1), n_far, rows.target_mse,
-        centered, level=level,
+        count, total, group, outer, partition.cuts, gram / max(n_extrapolated, 1), n_extrapolated,
+        rows.target_mse, centered, level=level,
     )  # fmt: skip
 
 
 def _fewer_cuts(partition: Partition, size: int) -> Partition:
     """The partition with so few cuts that the cells of very many terms fit into memory: the first
     and the last few. Says the same for every chunk."""
-    if size <= _MANY:
+    if size <= _MANY_COLUMNS:
         return partition
-    most = int(np.log2(max(_MOST_IN_CUTS // size**2, _FEWEST_CELLS)))
+    max_cuts = int(np.log2(max(_MAX_CUT_NUMBERS // size**2, _MIN_CELLS)))
     width = partition.outer.shape[1]
-    if width <= most:
+    if width <= max_cuts:
         return partition
-    kept = [0, *range(width - most + 1, width)]
-    cuts = tuple(partition.cuts[place] for place in kept)
+    kept = [0, *range(width - max_cuts + 1, width)]
+    cuts = tuple(partition.cuts[cut] for cut in kept)
     return replace(partition, outer=partition.outer[:, kept], cuts=cuts)
 
 
 def _cells(
-    partition: Partition, most: int
+    partition: Partition, max_cells: int
 ) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " C"], Bool[np.ndarray, "C Q"], int]:
     """For each row its cell; for each cell its group and its side of every cut; how often groups
     were halved."""
@@ -382,7 +387,7 @@ def _cells(
     while True:
         code = (group.astype(np.int64) << width) | bits
         kept, cell_of_row = _distinct(code)
-        if len(kept) <= most or not group.any():
+        if len(kept) <= max_cells or not group.any():
             break
         group, level = group // 2, level + 1
     return cell_of_row, kept >> width, _sides(kept, width), level
@@ -394,7 +399,7 @@ def _distinct(
     """The numbers that occur, and the place of each among them: by counting where they are small,
     which is faster than sorting."""
     largest = int(code.max(initial=0))
-    if largest > max(len(code), _COUNTED):
+    if largest > max(len(code), _MAX_COUNTED_CODE):
         return np.unique(code, return_inverse=True)
     occurs = np.bincount(code) > 0
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[code]

@@ -88,7 +88,7 @@ def judge(
     more than `HORIZON_GROWTH` times along them. None where trajectories cannot be followed.
     """
     rows = limits.JUDGED_ROWS_RESIDUAL if np.any(field.weights) else limits.SEARCH_ROWS
-    some = data.at_most(rows)
+    some = data.subsample_rows(rows)
     problem = _problem(field, some, interpolation)
     if problem is None:
         return None

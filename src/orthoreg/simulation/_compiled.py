@@ -72,7 +72,7 @@ def split_field(field: Any) -> tuple[Any, Any]:
     return arrays, (structure, tuple(is_number), others)
 
 
-def whole_field(arrays: Any, rest: Any) -> Any:
+def join_field(arrays: Any, rest: Any) -> Any:
     structure, is_number, others = rest
     numbers = iter(arrays)
     return jax.tree.unflatten(
@@ -81,8 +81,8 @@ def whole_field(arrays: Any, rest: Any) -> Any:
     )
 
 
-def _many(arrays: Any, rest: Any) -> Slope | Switched:
-    field = whole_field(arrays, rest)
+def _batched(arrays: Any, rest: Any) -> Slope | Switched:
+    field = join_field(arrays, rest)
     if isinstance(field, AbstractSwitchedField):
         return Switched(
             lambda t, x, u, signs: jax.vmap(
@@ -98,25 +98,25 @@ def _many(arrays: Any, rest: Any) -> Slope | Switched:
 
 @partial(jax.jit, static_argnums=1)
 def _values(arrays, rest, t, x, u):
-    return jax.vmap(whole_field(arrays, rest), (0, 0, None if u is None else 0))(t, x, u)
+    return jax.vmap(join_field(arrays, rest), (0, 0, None if u is None else 0))(t, x, u)
 
 
 @partial(jax.jit, static_argnums=(1, 5, 6))
-def _block(arrays, rest, now, limits, cells, jumps, most):
-    field = _many(arrays, rest)
+def _block(arrays, rest, now, limits, cells, jumps, max_steps):
+    field = _batched(arrays, rest)
     count, n = now.x.shape
     space = (
-        *(jnp.zeros((most, count)) for _ in range(3)), jnp.zeros((most, count, n)),
-        jnp.zeros((most, count), bool), jnp.zeros((most, 7, count, n)),
+        *(jnp.zeros((max_steps, count)) for _ in range(3)), jnp.zeros((max_steps, count, n)),
+        jnp.zeros((max_steps, count), bool), jnp.zeros((max_steps, 7, count, n)),
     )  # fmt: skip
 
-    def goes_on(carry):
+    def should_continue(carry):
         taken, now, _ = carry
         runs = now.status == RUNNING
-        here = taken < most
+        has_room = taken < max_steps
         if cells is not None:  # until one has passed its window
-            here &= jnp.all(~runs | (now.cell < cells.knots.shape[1] - 2))
-        return here & jnp.any(runs)
+            has_room &= jnp.all(~runs | (now.cell < cells.knots.shape[1] - 2))
+        return has_room & jnp.any(runs)
 
     def body(carry):
         taken, now, space = carry
@@ -126,5 +126,5 @@ def _block(arrays, rest, now, limits, cells, jumps, most):
         space = tuple(array.at[taken].set(part) for array, part in zip(space, parts, strict=True))
         return taken + 1, now, space
 
-    taken, now, space = jax.lax.while_loop(goes_on, body, (0, now, space))
+    taken, now, space = jax.lax.while_loop(should_continue, body, (0, now, space))
     return now, (taken, *space)

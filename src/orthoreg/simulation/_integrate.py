@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from .._common.errors import SimulationError
 from .._common.progress import progress
 from ._inputs import Inputs
-from ._stepping import Grid, begin, is_held_by_stability, numpy_block, read_out
+from ._stepping import Grid, begin_rollouts, is_held_by_stability, numpy_block, read_out
 from ._switching import AbstractSwitchedField, Switched
 from ._tsit5 import (
     COMPLETED,
@@ -37,18 +37,25 @@ from ._tsit5 import (
 MAX_STEPS = 100_000
 """Of a rollout: about two minutes."""
 
-_CALL = 5000  # values of functions that could be computed while NumPy is called for one slope
-_FASTER = 2 / 3  # of the time of computing a value is what compiled code saves
-_ROW = 5  # values that could be computed in what it takes, in turn, for each rollout
+_CALL_COST = 5000  # values of functions that could be computed while NumPy is called for one slope
+_COMPILED_SAVING = 2 / 3  # of the time of computing a value is what compiled code saves
+_ROW_COST = 5  # values that could be computed in what it takes, in turn, for each rollout
 _STAGES = 6
-_SWITCHING = 5  # times what a step costs in NumPy where signs may change in it
-_LONGEST = 256  # steps by NumPy between two looks at how far it is
-_ROOM = 2**19  # states of these steps that are held in memory
-_MOST_STEPS, _MOST_EACH = 1_000_000, 100  # of a rollout; more for each time that is asked for
-_STIFF = 10_000  # steps of NumPy still to go for each rollout whose steps are as long as stability
+_SWITCHING_COST = 5  # times what a step costs in NumPy where signs may change in it
+_MAX_BLOCK_STEPS = 256  # steps by NumPy between two looks at how far it is
+_MAX_BLOCK_STATES = 2**19  # states of these steps that are held in memory
+_MAX_STEPS, _MAX_STEPS_PER_TIME = (
+    1_000_000,
+    100,
+)  # of a rollout; more for each time that is asked for
+_MAX_STIFF_STEPS = (
+    10_000  # steps of NumPy still to go for each rollout whose steps are as long as stability
+)
 # allows: an implicit step takes the time of ten, and about a thousand of them are enough
-_STIFF_COMPILED = 200_000  # the same, of compiled steps
-_LONG = 20_000  # steps still to go for a few rollouts of many: worth another compilation
+_MAX_STIFF_STEPS_COMPILED = 200_000  # the same, of compiled steps
+_MIN_STEPS_RECOMPILED = (
+    20_000  # steps still to go for a few rollouts of many: worth another compilation
+)
 
 Field = Callable[[Any, Any, Any], Any] | AbstractSwitchedField
 """(time, state, input) -> derivative of one rollout, in JAX; a pytree, so that other numbers in it
@@ -78,8 +85,8 @@ def finish_implicitly(
         for _ in range(MAX_STEPS):
             if t >= last:
                 return t, x, COMPLETED
-            place = int(np.searchsorted(times, t, side="right"))
-            end = min(float(times[place]), rate.enter(t))
+            next_index = int(np.searchsorted(times, t, side="right"))
+            end = min(float(times[next_index]), rate.enter(t))
             try:
                 if solver is None:
                     solver = Radau(
@@ -95,8 +102,8 @@ def finish_implicitly(
             t, x, size = float(solver.t), solver.y, float(solver.t) - t
             if (np.abs(x) > bound).any():
                 return t, x, DIVERGED
-            if t == times[place]:
-                states[place] = x
+            if t == times[next_index]:
+                states[next_index] = x
             if t == end and rate.jumps:
                 solver = None  # the slope there has two values
     return t, x, STALLED
@@ -128,8 +135,8 @@ class _Rate:
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         columns = y[:, None] if y.ndim == 1 else y
-        found = np.asarray(self._rows(np.full(columns.shape[1], t), columns.T)).T
-        return found[:, 0] if y.ndim == 1 else found
+        derivatives = np.asarray(self._rows(np.full(columns.shape[1], t), columns.T)).T
+        return derivatives[:, 0] if y.ndim == 1 else derivatives
 
     def _at_rows(self, t: Any, x: Any, u: Any) -> Any:
         return self._slope(t, x, np.broadcast_to(u, (len(x), u.shape[1])))
@@ -170,7 +177,7 @@ class Task:
 
     @property
     def most_steps(self) -> int:
-        return _MOST_STEPS + _MOST_EACH * self.grid.times.shape[1]
+        return _MAX_STEPS + _MAX_STEPS_PER_TIME * self.grid.times.shape[1]
 
 
 def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now, float]:
@@ -181,31 +188,34 @@ def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now
     implicit method, unless the field jumps.
     """
     missed, steps = 0.0, 0
-    stages = _STAGES * (_SWITCHING if isinstance(field.slope, Switched) else 1)
+    stages = _STAGES * (_SWITCHING_COST if isinstance(field.slope, Switched) else 1)
     running = np.flatnonzero(now.status == RUNNING)
     while running.size:
         part, current = task.only(running), rows_of(now, running)
-        saved = stages * (_CALL + running.size * (_FASTER * field.cost - _ROW))
+        saved = stages * (_CALL_COST + running.size * (_COMPILED_SAVING * field.cost - _ROW_COST))
         if saved > 0 and missed >= price:
             break
-        most = min(_LONGEST, _ROOM // current.x.size)
-        length = int(np.clip(price / 8 / max(saved, 1.0), 8, max(most, 8)))
+        max_length = min(_MAX_BLOCK_STEPS, _MAX_BLOCK_STATES // current.x.size)
+        length = int(np.clip(price / 8 / max(saved, 1.0), 8, max(max_length, 8)))
         current, step = numpy_block(field.slope, current, part.limits, part.inputs, length)
         read_out(step, part.grid, part.rows)
-        now = _updated(now, running, current)
+        now = _with_rows(now, running, current)
         steps += len(step.t)
         missed += max(saved, 0.0) * len(step.t)
-        runs = current.status == RUNNING
-        ahead = _ahead(len(step.t), step.t[0], current.t, part.limits.last)
+        is_running = current.status == RUNNING
+        ahead = _steps_ahead(len(step.t), step.t[0], current.t, part.limits.last)
         if not isinstance(field.slope, Switched):
-            stiff = runs & is_held_by_stability(step, part.limits)
-            if ahead[stiff].max(initial=0.0) > _STIFF * np.count_nonzero(stiff):
-                now, runs = _implicitly(field.slope, task, now, running[stiff]), runs & ~stiff
-        ahead = _ahead(steps, part.first, current.t, part.limits.last)[runs]
-        if runs.any() and saved > 0 and missed + saved * ahead.mean() > price:
+            stiff = is_running & is_held_by_stability(step, part.limits)
+            if ahead[stiff].max(initial=0.0) > _MAX_STIFF_STEPS * np.count_nonzero(stiff):
+                now, is_running = (
+                    _finish_rows(field.slope, task, now, running[stiff]),
+                    is_running & ~stiff,
+                )
+        ahead = _steps_ahead(steps, part.first, current.t, part.limits.last)[is_running]
+        if is_running.any() and saved > 0 and missed + saved * ahead.mean() > price:
             break
         if steps > task.most_steps:
-            now.status[running[runs]] = STALLED
+            now.status[running[is_running]] = STALLED
         running = running[now.status[running] == RUNNING]
     return now, missed
 
@@ -218,49 +228,51 @@ def by_jax(field: Field, slope: Slope | Switched, task: Task, now: Now) -> Now:
         return now
     from ._compiled import SIZES, compiled_block
 
-    left_over, jumps = [running[:0]], isinstance(slope, Switched)
+    abandoned, jumps = [running[:0]], isinstance(slope, Switched)
     for rows in np.split(running, np.arange(SIZES[-1], len(running), SIZES[-1])):
         steps, far, size = 0, np.inf, SIZES[-1]
         while rows.size:
-            if far > _LONG:
+            if far > _MIN_STEPS_RECOMPILED:
                 size = next(size for size in SIZES if size >= rows.size)
             part, current = task.only(rows), rows_of(now, rows)
             current, step = compiled_block(field, current, part.limits, part.inputs, size)
             read_out(step, part.grid, part.rows)
-            now = _updated(now, rows, current)
+            now = _with_rows(now, rows, current)
             steps += len(step.t)
-            ahead = _ahead(len(step.t), step.t[0], current.t, part.limits.last)
-            held = is_held_by_stability(step, part.limits) & (not jumps)
-            hopeless = (held & (ahead > _STIFF_COMPILED)) | (steps > task.most_steps)
-            runs = current.status == RUNNING
-            left_over.append(rows[runs & hopeless])
-            rows, far = rows[runs & ~hopeless], ahead[runs].max(initial=0.0)
-    stiff = np.concatenate(left_over)
+            ahead = _steps_ahead(len(step.t), step.t[0], current.t, part.limits.last)
+            is_limited = is_held_by_stability(step, part.limits) & (not jumps)
+            is_abandoned = (is_limited & (ahead > _MAX_STIFF_STEPS_COMPILED)) | (
+                steps > task.most_steps
+            )
+            is_running = current.status == RUNNING
+            abandoned.append(rows[is_running & is_abandoned])
+            rows, far = rows[is_running & ~is_abandoned], ahead[is_running].max(initial=0.0)
+    stiff = np.concatenate(abandoned)
     if isinstance(slope, Switched):  # an implicit method would have to know of the jumps
         now.status[stiff] = STALLED
         return now
-    return _implicitly(slope, task, now, stiff)
+    return _finish_rows(slope, task, now, stiff)
 
 
-def _implicitly(slope: Slope, task: Task, now: Now, rows: Int[np.ndarray, " r"]) -> Now:
+def _finish_rows(slope: Slope, task: Task, now: Now, rows: Int[np.ndarray, " r"]) -> Now:
     """Where the rollouts stand when the implicit method has finished some of them."""
     now = Now(*(np.array(array) for array in now))
     for row in rows.tolist():
-        one = task.only([row])
-        where = one.rows[0]
+        rollout = task.only([row])
+        grid_row = rollout.rows[0]
         now.t[row], now.x[row], now.status[row] = finish_implicitly(
-            slope, float(now.t[row]), now.x[row], one.limits, one.inputs,
-            task.grid.times[where], task.grid.states[where],
+            slope, float(now.t[row]), now.x[row], rollout.limits, rollout.inputs,
+            task.grid.times[grid_row], task.grid.states[grid_row],
         )  # fmt: skip
     return now
 
 
-def _ahead(steps: int, begun: Any, t: Any, last: Any) -> Float[np.ndarray, " B"]:
+def _steps_ahead(steps: int, start: Any, t: Any, last: Any) -> Float[np.ndarray, " B"]:
     """How many steps are still to go, as far as those taken tell."""
-    return steps * (last - t) / np.maximum(t - begun, 1e-300)
+    return steps * (last - t) / np.maximum(t - start, 1e-300)
 
 
-def _updated(now: Now, rows: Int[np.ndarray, " r"], part: Now) -> Now:
+def _with_rows(now: Now, rows: Int[np.ndarray, " r"], part: Now) -> Now:
     """The rollouts with some of them further on."""
     whole = Now(*(np.array(array) for array in now))
     for array, piece in zip(whole, part, strict=True):
@@ -271,7 +283,10 @@ def _updated(now: Now, rows: Int[np.ndarray, " r"], part: Now) -> Now:
 COMPILATION = 1.4e8
 """What it costs to load JAX and to compile: about four seconds, in which NumPy computes so many
 values of functions (sines, tanh)."""
-_WIDE, _WIDEST = 2**17, 4096  # values of functions, and rollouts, that are computed side by side
+_BATCH_VALUES, _MAX_BATCH = (
+    2**17,
+    4096,
+)  # values of functions, and rollouts, that are computed side by side
 _BATCH = 256  # rollouts that are compiled side by side
 _MESSAGES = {
     COMPLETED: "",
@@ -280,7 +295,7 @@ _MESSAGES = {
     STUCK: "The rollout cannot go on at t = {time:.6g}: the field is undefined or jumps there",
 }
 # a cache, as is that of what JAX compiled: what compiling would have saved each owner so far
-_missed: "WeakKeyDictionary[Any, float]" = WeakKeyDictionary()
+_missed_savings: "WeakKeyDictionary[Any, float]" = WeakKeyDictionary()
 
 
 @final
@@ -366,35 +381,37 @@ def integrate(
     """
     assert in_numpy is not None or not (field is None or isinstance(field, AbstractSwitchedField))
     starts, times = np.asarray(starts, float), np.asarray(times, float)
-    slope, owner, width = _jax_slope(field), None, _WIDEST
+    slope, owner, width = _jax_slope(field), None, _MAX_BATCH
     if in_numpy is not None:
         slope, owner = in_numpy.slope, in_numpy.owner
-        width = int(np.clip(_WIDE / in_numpy.cost // _BATCH * _BATCH, _BATCH, _WIDEST))
+        width = int(np.clip(_BATCH_VALUES / in_numpy.cost // _BATCH * _BATCH, _BATCH, _MAX_BATCH))
     limits = _limits(starts, times, bound, rtol, atol)
     states = np.full((*times.shape, starts.shape[1]), np.nan)
     grid = Grid(times, states)
     run, column = np.nonzero(times <= times[:, :1])
     states[run, column] = starts[run]
-    missed = 0.0 if owner is None else _missed.get(owner, 0.0)
+    missed = 0.0 if owner is None else _missed_savings.get(owner, 0.0)
     compiles = field is not None and find_spec("jax") is not None
-    ends: list[Now] = []
+    results: list[Now] = []
     with progress("Simulating", len(starts)) as show:
         for rows in np.split(np.arange(len(starts)), np.arange(width, len(starts), width)):
             show(rows[0], "")
-            own = None if inputs is None else inputs.only(rows)
-            task = Task(rows_of(limits, rows), own, grid, rows)
-            now = begin(slope, starts[rows], times[rows, 0], task.limits, own)
+            batch_inputs = None if inputs is None else inputs.only(rows)
+            task = Task(rows_of(limits, rows), batch_inputs, grid, rows)
+            now = begin_rollouts(slope, starts[rows], times[rows, 0], task.limits, batch_inputs)
             if in_numpy is not None:
                 share = len(rows) / (len(starts) - rows[0])
                 price = share * (COMPILATION - missed) if compiles else np.inf
-                now, more = by_numpy(in_numpy, task, now, price)
-                missed += more
+                now, added = by_numpy(in_numpy, task, now, price)
+                missed += added
             if field is not None and (now.status == RUNNING).any():
                 now, missed = by_jax(field, slope, task, now), max(missed, COMPILATION)
-            ends.append(now)
+            results.append(now)
     if owner is not None:
-        _missed[owner] = missed
-    return _rollout(times, states, Now(*(np.concatenate(part) for part in zip(*ends, strict=True))))
+        _missed_savings[owner] = missed
+    return _rollout(
+        times, states, Now(*(np.concatenate(part) for part in zip(*results, strict=True)))
+    )
 
 
 def _jax_slope(field: Field | None) -> Any:
@@ -408,11 +425,13 @@ def _jax_slope(field: Field | None) -> Any:
 
 def _limits(starts: Any, times: Any, bound: Any, rtol: float, atol: Any) -> Limits:
     first, last = times[:, 0], times[:, -1]
-    least = np.maximum(
+    min_step = np.maximum(
         LEAST * (last - first), 4 * np.spacing(np.maximum(np.abs(first), np.abs(last)))
     )
-    bound, atol = (np.broadcast_to(np.asarray(one, float), starts.shape) for one in (bound, atol))
-    return Limits(last, bound, atol, rtol, least)
+    bound, atol = (
+        np.broadcast_to(np.asarray(value, float), starts.shape) for value in (bound, atol)
+    )
+    return Limits(last, bound, atol, rtol, min_step)
 
 
 def _rollout(times: np.ndarray, states: np.ndarray, end: Now) -> Rollout:

@@ -45,19 +45,21 @@ from ._tsit5 import (
     with_inputs,
 )
 
-_TABLE = np.array([np.pad(row, (0, 7 - len(row))) for row in ((), *WEIGHTS)])
+_STAGE_WEIGHTS = np.array([np.pad(row, (0, 7 - len(row))) for row in ((), *WEIGHTS)])
 _STAGES = np.array([0.0, *PLACES])
-_CHECKS = np.array([0.25, 0.5, 0.75])  # places where signs are looked at, besides the end
-_LEFT = -1e-10  # shares beyond 0 and 1 by so much end sliding
-_SHARP = 1e-13  # of a step: how well the time of a change is known
-_MOST = 100  # evaluations
+_CHECKED_FRACTIONS = np.array(
+    [0.25, 0.5, 0.75]
+)  # places where signs are looked at, besides the end
+_LEAVING_MARGIN = -1e-10  # shares beyond 0 and 1 by so much end sliding
+_ROOT_TOLERANCE = 1e-13  # of a step: how well the time of a change is known
+_MAX_EVALUATIONS = 100  # evaluations
 
 
 @final
-class _Found(NamedTuple):
+class _ModeChange(NamedTuple):
     """Where a step changes a mode: part of the step, state there and the modes from there on."""
 
-    place: Any
+    fraction: Any
     x: Any
     mode: Any
 
@@ -86,35 +88,37 @@ def attempt_switched(
     size = now.end - now.t
     count, n = now.x.shape
 
-    room = (xp.zeros((7, count, n)), xp.zeros((7, *now.mode.shape)))
-    slopes, margins = loop(7, lambda i, done: _stage(field, now, inputs, i, done, xp), room, xp)
-    x = now.x + size[:, None] * xp.tensordot(xp.asarray(_TABLE)[6], slopes, 1)
+    zeros = (xp.zeros((7, count, n)), xp.zeros((7, *now.mode.shape)))
+    slopes, margins = loop(7, lambda i, parts: _stage(field, now, inputs, i, parts, xp), zeros, xp)
+    x = now.x + size[:, None] * xp.tensordot(xp.asarray(_STAGE_WEIGHTS)[6], slopes, 1)
     error = size[:, None] * xp.tensordot(xp.asarray(ERROR), slopes, 1)
     error = relative_size(error, now.x, x, limits, xp)
     kept = (error < 1) & (now.status == RUNNING)
     step = Step(now.t, now.end, size, now.x, slopes, kept)
     x, first = _check(field, now, step, x, margins, inputs, xp)
-    found = choose(
+    change = choose(
         (first <= 1).any(),
-        lambda x, first: _changes(field, now, step, _Found(first, x, now.mode), limits, cells, xp),
-        lambda x, first: _Found(xp.ones(count), x, now.mode),
+        lambda x, first: _changes(
+            field, now, step, _ModeChange(first, x, now.mode), limits, cells, xp
+        ),
+        lambda x, first: _ModeChange(xp.ones(count), x, now.mode),
         (x, first),
         xp,
     )
-    end = xp.where(found.place < 1, now.t + found.place * size, now.end)
-    end = xp.minimum(xp.maximum(end, now.t + limits.least), now.end)
-    after = advance(now._replace(end=end), found.x, slopes[6], error, kept, limits, cells, xp)
-    mode = xp.where(kept[:, None], found.mode, now.mode)
+    end = xp.where(change.fraction < 1, now.t + change.fraction * size, now.end)
+    end = xp.minimum(xp.maximum(end, now.t + limits.min_step), now.end)
+    after = advance(now._replace(end=end), change.x, slopes[6], error, kept, limits, cells, xp)
+    mode = xp.where(kept[:, None], change.mode, now.mode)
     return after._replace(mode=mode), step._replace(end=end)
 
 
 def _stage(
-    field: Switched, now: Now, inputs: Callable[..., Any], i: Any, done: tuple[Any, Any], xp: Any
+    field: Switched, now: Now, inputs: Callable[..., Any], i: Any, so_far: tuple[Any, Any], xp: Any
 ) -> tuple[Any, Any]:
     """The slopes and margins so far with those of one more stage."""
-    slopes, margins = done
+    slopes, margins = so_far
     size = now.end - now.t
-    x = now.x + size[:, None] * xp.tensordot(xp.asarray(_TABLE)[i], slopes, 1)
+    x = now.x + size[:, None] * xp.tensordot(xp.asarray(_STAGE_WEIGHTS)[i], slopes, 1)
     t = now.t + xp.asarray(_STAGES)[i] * size
     slope, margin = sliding_slope(field, Point(t, x, *inputs(t)), now.mode, xp)
     return put(slopes, i, slope, xp), put(margins, i, margin, xp)
@@ -127,21 +131,21 @@ def _check(
     each step at which a mode no longer fits, 2 where there is none."""
     count, n = x.shape
     size = step.size[:, None]
-    weights = xp.asarray(_DENSE)
-    way = xp.einsum("ps,sbn->pbn", weights, step.slopes)
-    states = xp.concatenate([now.x + size * way, x[None]])
-    places = np.append(_CHECKS, 1.0)
-    times = [now.t + place * step.size for place in places.tolist()]
+    weights = xp.asarray(_CHECKED_WEIGHTS)
+    displacement = xp.einsum("ps,sbn->pbn", weights, step.slopes)
+    states = xp.concatenate([now.x + size * displacement, x[None]])
+    positions = np.append(_CHECKED_FRACTIONS, 1.0)
+    times = [now.t + position * step.size for position in positions.tolist()]
     u = inputs(times[0])[0]
     if u is not None:
         u = xp.concatenate([inputs(t)[0] for t in times])
-    g, gradient = field.surfaces(states.reshape(len(places) * count, n), u)
-    g = g.reshape(len(places), *now.mode.shape)
-    crossed = (g * now.mode < 0).any(2)
-    left = (margins < _LEFT).any(2)
+    g, gradient = field.surfaces(states.reshape(len(positions) * count, n), u)
+    g = g.reshape(len(positions), *now.mode.shape)
+    has_crossed = (g * now.mode < 0).any(2)
+    has_left = (margins < _LEAVING_MARGIN).any(2)
     first = xp.minimum(
-        xp.where(crossed, xp.asarray(places)[:, None], 2.0).min(0),
-        xp.where(left, xp.asarray(_STAGES)[:, None], 2.0).min(0),
+        xp.where(has_crossed, xp.asarray(positions)[:, None], 2.0).min(0),
+        xp.where(has_left, xp.asarray(_STAGES)[:, None], 2.0).min(0),
     )
     x = onto_surfaces(x, g[-1], gradient[-count:], now.mode == 0, xp)
     return x, xp.where(step.kept, first, 2.0)
@@ -151,66 +155,66 @@ def _changes(
     field: Switched,
     now: Now,
     step: Step,
-    end: _Found,
+    end: _ModeChange,
     limits: Limits,
     cells: Cells | None,
     xp: Any,
-) -> _Found:
+) -> _ModeChange:
     """What `_change` says; by NumPy for the rollouts that do change, by JAX for all alike."""
     if xp is not np:
         return _change(field, now, step, end, limits, cells, xp)
-    rows = np.flatnonzero(end.place <= 1)
-    own = None if cells is None else cells._replace(signal=cells.signal[rows])
-    some = Step(*(part[:, rows] if part is step.slopes else part[rows] for part in step))
-    part = (rows_of(now, rows), some, rows_of(end, rows), rows_of(limits, rows))
-    found = _change(field, *part, own, xp)
-    whole = _Found(np.ones(len(end.place)), end.x, now.mode.copy())
-    for array, values in zip(whole, found, strict=True):
+    rows = np.flatnonzero(end.fraction <= 1)
+    changing_cells = None if cells is None else cells._replace(signal=cells.signal[rows])
+    changing = Step(*(part[:, rows] if part is step.slopes else part[rows] for part in step))
+    part = (rows_of(now, rows), changing, rows_of(end, rows), rows_of(limits, rows))
+    change = _change(field, *part, changing_cells, xp)
+    result = _ModeChange(np.ones(len(end.fraction)), end.x, now.mode.copy())
+    for array, values in zip(result, change, strict=True):
         array[rows] = values
-    return whole
+    return result
 
 
 def _change(
     field: Switched,
     now: Now,
     step: Step,
-    end: _Found,
+    end: _ModeChange,
     limits: Limits,
     cells: Cells | None,
     xp: Any,
-) -> _Found:
+) -> _ModeChange:
     """Where the steps change their modes, to what; the others as they are."""
     inputs = inputs_at(now.cell, cells, xp)
     margin = partial(_margin, field, step, inputs, now.mode, xp)
-    high = xp.where(end.place <= 1, end.place, 1.0)
+    high = xp.where(end.fraction <= 1, end.fraction, 1.0)
     before, after = margin(xp.zeros_like(high)), margin(high)
-    changes = (end.place <= 1) & ((before < 0) | (after < 0))
-    place = xp.where(before < 0, 0.0, first_root(margin, before, high, after, changes, xp))
-    point = _within(step, inputs, place, xp)
+    changes = (end.fraction <= 1) & ((before < 0) | (after < 0))
+    position = xp.where(before < 0, 0.0, first_root(margin, before, high, after, changes, xp))
+    point = _within(step, inputs, position, xp)
     g, _ = field.surfaces(point.x, point.u)
     mode, x = settle(field, point, now.mode, now.mode * g <= 0, limits, xp)
-    return _Found(
-        xp.where(changes, place, 1.0),
+    return _ModeChange(
+        xp.where(changes, position, 1.0),
         xp.where(changes[:, None], x, end.x),
         xp.where(changes[:, None], mode, now.mode),
     )
 
 
-def _within(step: Step, inputs: Callable[..., Any], place: Any, xp: Any) -> Point:
+def _within(step: Step, inputs: Callable[..., Any], position: Any, xp: Any) -> Point:
     """Times, states and inputs at a place of each step."""
-    way = xp.einsum("bs,sbn->bn", weights_at(place, xp), step.slopes)
-    t = step.t + place * step.size
-    return Point(t, step.x + step.size[:, None] * way, *inputs(t))
+    displacement = xp.einsum("bs,sbn->bn", weights_at(position, xp), step.slopes)
+    t = step.t + position * step.size
+    return Point(t, step.x + step.size[:, None] * displacement, *inputs(t))
 
 
 def _margin(
-    field: Switched, step: Step, inputs: Callable[..., Any], mode: Any, xp: Any, place: Any
+    field: Switched, step: Step, inputs: Callable[..., Any], mode: Any, xp: Any, position: Any
 ) -> Any:
     """How far each rollout is from a change of its modes; negative where one does not fit."""
-    point = _within(step, inputs, place, xp)
-    _, left = sliding_slope(field, point, mode, xp)
+    point = _within(step, inputs, position, xp)
+    _, slide_margin = sliding_slope(field, point, mode, xp)
     g, _ = field.surfaces(point.x, point.u)
-    return xp.where(mode == 0, left - _LEFT, mode * g).min(1)
+    return xp.where(mode == 0, slide_margin - _LEAVING_MARGIN, mode * g).min(1)
 
 
 def first_root(
@@ -224,9 +228,10 @@ def first_root(
     start = (0, xp.zeros_like(high), high, before, after, xp.full(high.shape, 0.5))
     _, a, b, value_a, *_ = repeat_while(
         lambda carry: (
-            (carry[0] < _MOST) & (wanted & (xp.abs(carry[2] - carry[1]) > _SHARP * high)).any()
+            (carry[0] < _MAX_EVALUATIONS)
+            & (wanted & (xp.abs(carry[2] - carry[1]) > _ROOT_TOLERANCE * high)).any()
         ),
-        lambda carry: _narrower(function, carry, _SHARP * high, xp),
+        lambda carry: _narrower(function, carry, _ROOT_TOLERANCE * high, xp),
         start,
         xp,
     )
@@ -237,34 +242,34 @@ def _narrower(function: Callable[[Any], Any], carry: Any, tolerance: Any, xp: An
     """One more evaluation: the newest place a, b on the other side of the root, their values, and
     the part of the way from a to b that is tried next."""
     i, a, b, value_a, value_b, part = carry
-    place = a + part * (b - a)
-    value = function(place)
-    same = (value >= 0) == (value_a >= 0)
-    c, value_c = xp.where(same, a, b), xp.where(same, value_a, value_b)
-    b, value_b = xp.where(same, b, a), xp.where(same, value_b, value_a)
-    a, value_a = place, value
+    newest = a + part * (b - a)
+    value = function(newest)
+    is_same_side = (value >= 0) == (value_a >= 0)
+    c, value_c = xp.where(is_same_side, a, b), xp.where(is_same_side, value_a, value_b)
+    b, value_b = xp.where(is_same_side, b, a), xp.where(is_same_side, value_b, value_a)
+    a, value_a = newest, value
     xi, phi = (a - b) / (c - b), (value_a - value_b) / (value_c - value_b)
     smooth = (phi * phi < xi) & ((1 - phi) ** 2 < 1 - xi)
     first = value_a / (value_b - value_a) * value_c / (value_b - value_c)
     second = (c - a) / (b - a) * value_a / (value_c - value_a) * value_b / (value_c - value_b)
-    least = 0.5 * tolerance / xp.maximum(xp.abs(b - a), 1e-300)
-    safe = smooth & (least < 0.5)
+    min_part = 0.5 * tolerance / xp.maximum(xp.abs(b - a), 1e-300)
+    safe = smooth & (min_part < 0.5)
     return (
         i + 1,
         a,
         b,
         value_a,
         value_b,
-        xp.where(safe, xp.clip(first + second, least, 1 - least), 0.5),
+        xp.where(safe, xp.clip(first + second, min_part, 1 - min_part), 0.5),
     )
 
 
-_DENSE = weights_at(_CHECKS)
+_CHECKED_WEIGHTS = weights_at(_CHECKED_FRACTIONS)
 
 
-_FIRST = 0.01  # size of the first step, in units of time or of the whole time: soon forgotten
-_WRITTEN = 8192  # states that are read out at once, so that they stay in the cache
-_STABLE = 2.0  # rate times step: the method is stable up to about 3, and accurate far below
+_FIRST_STEP = 0.01  # size of the first step, in units of time or of the whole time: soon forgotten
+_STATES_PER_BATCH = 8192  # states that are read out at once, so that they stay in the cache
+_STIFF_RATE = 2.0  # rate times step: the method is stable up to about 3, and accurate far below
 
 
 @final
@@ -287,13 +292,13 @@ class Grid:
         if self.is_shared:
             return np.searchsorted(self.times[0], now, side="right")
         passed = np.empty(len(now), dtype=np.int64)
-        for one in np.unique(row):
-            mine = row == one
-            passed[mine] = np.searchsorted(self.times[one], now[mine], side="right")
+        for index in np.unique(row):
+            is_row = row == index
+            passed[is_row] = np.searchsorted(self.times[index], now[is_row], side="right")
         return passed
 
 
-def begin(
+def begin_rollouts(
     field: Slope | Switched,
     starts: Float[np.ndarray, "B n"],
     first: Float[np.ndarray, " B"],
@@ -311,7 +316,7 @@ def begin(
         else:
             slope = np.asarray(with_inputs(field, cell, cells)(first, starts))
             mode = np.zeros((len(starts), 0))
-    wanted = _FIRST * np.minimum(limits.last - first, 1.0)
+    wanted = _FIRST_STEP * np.minimum(limits.last - first, 1.0)
     status = np.where(limits.last > first, RUNNING, COMPLETED)
     end = clipped(first, wanted, cell, limits, cells, np)
     end = np.where(status == RUNNING, end, first)
@@ -328,13 +333,13 @@ def take_step(
 
 
 def numpy_block(
-    field: Slope | Switched, now: Now, limits: Limits, inputs: Inputs | None, most: int
+    field: Slope | Switched, now: Now, limits: Limits, inputs: Inputs | None, max_steps: int
 ) -> tuple[Now, Step]:
     """At most so many steps of all rollouts, and what they were, one after the other."""
     steps = []
     cells, jumps = (None, False) if inputs is None else (inputs.cells, inputs.jumps)
     with np.errstate(all="ignore"):
-        while len(steps) < most and (now.status == RUNNING).any():
+        while len(steps) < max_steps and (now.status == RUNNING).any():
             now, step = take_step(field, now, limits, cells, jumps, np)
             steps.append(step)
     return now, Step(*(np.array(part) for part in zip(*steps, strict=True)))
@@ -346,32 +351,34 @@ def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
     The arrays of a block have one more axis in front: the steps.
     """
     n = step.x.shape[-1]
-    number, which = np.nonzero(step.kept)
-    begin, end = step.t[number, which], step.end[number, which]
-    first, last = grid.passed(begin, rows[which]), grid.passed(end, rows[which])
-    asked = np.flatnonzero(last > first)
-    number, which, begin, first = (part[asked] for part in (number, which, begin, first))
-    count = last[asked] - first
-    size = step.size[number, which]
+    step_index, rollout = np.nonzero(step.kept)
+    start, end = step.t[step_index, rollout], step.end[step_index, rollout]
+    first, last = grid.passed(start, rows[rollout]), grid.passed(end, rows[rollout])
+    has_times = np.flatnonzero(last > first)
+    step_index, rollout, start, first = (
+        part[has_times] for part in (step_index, rollout, start, first)
+    )
+    count = last[has_times] - first
+    size = step.size[step_index, rollout]
     # the slopes of a step, (step, slope, rollout, state), as a polynomial in the part of it
     with np.errstate(all="ignore"):  # those of steps that were not kept may be anything
-        ways = np.tensordot(DENSE.T, step.slopes, axes=(1, 1))[:, number, which]
-    ways *= size[:, None]
-    for some in np.split(np.arange(len(asked)), np.searchsorted(
-        np.cumsum(count), np.arange(_WRITTEN, count.sum(), _WRITTEN)
+        displacements = np.tensordot(DENSE.T, step.slopes, axes=(1, 1))[:, step_index, rollout]
+    displacements *= size[:, None]
+    for batch in np.split(np.arange(len(has_times)), np.searchsorted(
+        np.cumsum(count), np.arange(_STATES_PER_BATCH, count.sum(), _STATES_PER_BATCH)
     )):  # fmt: skip
-        again = np.repeat(some, count[some])
-        before = np.cumsum(count[some]) - count[some]
-        column = first[again] + np.arange(len(again)) - np.repeat(before, count[some])
-        row = rows[which[again]]
-        place = (grid.times[row, column] - begin[again]) / size[again]
-        place = np.repeat(place, n).reshape(-1, n)  # NumPy is slow along a short last axis
-        total = ways[3, again]
+        repeated = np.repeat(batch, count[batch])
+        before = np.cumsum(count[batch]) - count[batch]
+        column = first[repeated] + np.arange(len(repeated)) - np.repeat(before, count[batch])
+        row = rows[rollout[repeated]]
+        fraction = (grid.times[row, column] - start[repeated]) / size[repeated]
+        fraction = np.repeat(fraction, n).reshape(-1, n)  # NumPy is slow along a short last axis
+        total = displacements[3, repeated]
         for power in (2, 1, 0):
-            total *= place
-            total += ways[power, again]
-        total *= place
-        total += step.x[number[again], which[again]]
+            total *= fraction
+            total += displacements[power, repeated]
+        total *= fraction
+        total += step.x[step_index[repeated], rollout[repeated]]
         grid.states[row, column] = total
 
 
@@ -384,8 +391,8 @@ def is_held_by_stability(step: Step, limits: Limits) -> Bool[np.ndarray, " B"]:
     scale, size = limits.atol, step.size[..., None]
     with np.errstate(all="ignore"):
         weights = np.array(WEIGHTS[5]) - np.append(WEIGHTS[4], 0.0)
-        apart = size * np.einsum("s,isbn->ibn", weights, step.slopes[:, :6])
+        difference = size * np.einsum("s,isbn->ibn", weights, step.slopes[:, :6])
         change = size * (step.slopes[:, 6] - step.slopes[:, 5])
-        rate = np.linalg.norm(change / scale, axis=2) / np.linalg.norm(apart / scale, axis=2)
-    held = (step.kept & (rate > _STABLE)).sum(0)
-    return held > 0.5 * np.maximum(step.kept.sum(0), 1)
+        rate = np.linalg.norm(change / scale, axis=2) / np.linalg.norm(difference / scale, axis=2)
+    n_limited = (step.kept & (rate > _STIFF_RATE)).sum(0)
+    return n_limited > 0.5 * np.maximum(step.kept.sum(0), 1)

@@ -19,11 +19,11 @@ import numpy as np
 from ._tsit5 import LEAST, Cells, Limits
 
 
-def put(array: Any, place: Any, value: Any, xp: Any) -> Any:
+def put(array: Any, index: Any, value: Any, xp: Any) -> Any:
     """The array with one entry replaced; NumPy's is changed."""
     if xp is not np:
-        return array.at[place].set(value)
-    array[place] = value
+        return array.at[index].set(value)
+    array[index] = value
     return array
 
 
@@ -39,14 +39,14 @@ def loop(count: int, body: Callable[[Any, Any], Any], carry: Any, xp: Any) -> An
 
 
 def repeat_while(
-    goes_on: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any, xp: Any
+    should_continue: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any, xp: Any
 ) -> Any:
     """carry = body(carry) as long as it goes on."""
     if xp is not np:
         import jax
 
-        return jax.lax.while_loop(goes_on, body, carry)
-    while goes_on(carry):
+        return jax.lax.while_loop(should_continue, body, carry)
+    while should_continue(carry):
         carry = body(carry)
     return carry
 
@@ -115,17 +115,17 @@ def inputs_at(cell: Any, cells: Cells | None, xp: Any) -> Callable[[Any], tuple[
     """times -> inputs and their rates, in the cells in which the rollouts are."""
     if cells is None:
         return lambda t: (None, None)
-    left, right = cells.knots[cells.signal, cell], cells.knots[cells.signal, cell + 1]
+    start, stop = cells.knots[cells.signal, cell], cells.knots[cells.signal, cell + 1]
     pieces = cells.coefficients[cells.signal, cell]
-    return lambda t: _polynomials(pieces, t - left, right - left, xp)
+    return lambda t: _polynomials(pieces, t - start, stop - start, xp)
 
 
 def _polynomials(pieces: Any, since: Any, width: Any, xp: Any) -> tuple[Any, Any]:
-    place = (since / width)[:, None]
+    position = (since / width)[:, None]
     u, rate = pieces[:, 0], xp.zeros_like(pieces[:, 0])
     for power in range(1, pieces.shape[1]):
-        rate = rate * place + u
-        u = u * place + pieces[:, power]
+        rate = rate * position + u
+        u = u * position + pieces[:, power]
     return u, rate / width[:, None]
 
 
@@ -134,7 +134,7 @@ def sliding_slope(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[An
     negative where it should be, infinite where nothing slides."""
     return choose(
         (mode == 0).any(),
-        lambda mode: _along(field, point, mode, xp),
+        lambda mode: _sliding(field, point, mode, xp),
         lambda mode: (
             field.slope(point.t, point.x, point.u, mode),
             xp.full(mode.shape, xp.inf),
@@ -144,18 +144,18 @@ def sliding_slope(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[An
     )
 
 
-def _along(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, Any]:
+def _sliding(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, Any]:
     """The same where some rollout slides: lambda solves dg/dt = 0."""
     slides = mode == 0
-    sides = _sides(field, point, mode, slides, xp)
+    sides = _side_fields(field, point, mode, slides, xp)
     rows = xp.where(slides[:, :, None], sides.effects, xp.eye(mode.shape[1]))
     share = _solve(rows, xp.where(slides, -sides.drift, 0.0), xp)
-    way = sides.base + xp.einsum("bi,ibn->bn", share, sides.jumps)
+    velocity = sides.base + xp.einsum("bi,ibn->bn", share, sides.jumps)
     # dg/dt is zero up to rounding; this makes it zero where g is a state, so that rest is rest
-    way = _tangent(way, sides, slides, point.rate, xp)
+    velocity = _tangent(velocity, sides, slides, point.rate, xp)
     attracts = xp.einsum("bii->bi", sides.effects) < 0
     margin = xp.where(attracts, 0.5 - xp.abs(share - 0.5), -1.0)
-    return way, xp.where(slides, margin, xp.inf)
+    return velocity, xp.where(slides, margin, xp.inf)
 
 
 def settle(
@@ -172,29 +172,29 @@ def settle(
     n = point.x.shape[1]
     scale = limits.atol + limits.rtol * xp.abs(point.x)
     reach = xp.einsum("bkn,bn->bk", xp.abs(gradient[:, :, :n]), scale)
-    near = at & (xp.abs(g) <= reach) | (mode == 0)
-    sides = _sides(field, point, mode, near, xp)
+    is_near = at & (xp.abs(g) <= reach) | (mode == 0)
+    sides = _side_fields(field, point, mode, is_near, xp)
     # a jump that cannot move g beyond its tolerance in all the time is none
-    attracts = xp.einsum("bii->bi", sides.effects) < -reach * (LEAST / limits.least)[:, None]
-    share = xp.where(near, xp.where(mode == 0, 0.5, (1 + mode) / 2), 0.0)
+    attracts = xp.einsum("bii->bi", sides.effects) < -reach * (LEAST / limits.min_step)[:, None]
+    share = xp.where(is_near, xp.where(mode == 0, 0.5, (1 + mode) / 2), 0.0)
     first = share
     sweeps = 1 if mode.shape[1] == 1 else _SWEEPS
-    share = loop(sweeps, lambda _, now: _sweep(sides, near, attracts, first, now, xp), share, xp)
-    slides = near & attracts & (share > _INSIDE) & (share < 1 - _INSIDE)
-    left = xp.where(slides, 0.0, xp.where(share >= 0.5, 1.0, -1.0))
-    beyond = at & ~near
-    new = xp.where(near, left, xp.where(beyond & (g != 0), xp.sign(g), mode))
+    share = loop(sweeps, lambda _, now: _sweep(sides, is_near, attracts, first, now, xp), share, xp)
+    slides = is_near & attracts & (share > _INSIDE) & (share < 1 - _INSIDE)
+    sliding_mode = xp.where(slides, 0.0, xp.where(share >= 0.5, 1.0, -1.0))
+    has_jumped = at & ~is_near
+    new = xp.where(is_near, sliding_mode, xp.where(has_jumped & (g != 0), xp.sign(g), mode))
     return new, onto_surfaces(point.x, g, gradient, slides, xp)
 
 
-def _sweep(sides: "_Sides", near: Any, attracts: Any, first: Any, share: Any, xp: Any) -> Any:
+def _sweep(sides: "_SideFields", near: Any, attracts: Any, first: Any, share: Any, xp: Any) -> Any:
     """Each share in turn such that its own g stays, as far as it can."""
     columns = [share[:, i] for i in range(share.shape[1])]
     for i in range(share.shape[1]):
         effects = sides.effects[:, i]
         rate = sides.drift[:, i] + (effects * xp.stack(columns, axis=1)).sum(1)
-        own = xp.where(attracts[:, i], effects[:, i], -1.0)
-        slid = xp.clip(columns[i] - rate / own, 0.0, 1.0)
+        effect = xp.where(attracts[:, i], effects[:, i], -1.0)
+        slid = xp.clip(columns[i] - rate / effect, 0.0, 1.0)
         side = xp.where(rate > 0, 1.0, xp.where(rate < 0, 0.0, first[:, i]))
         columns[i] = xp.where(near[:, i], xp.where(attracts[:, i], slid, side), 0.0)
     return xp.stack(columns, axis=1)
@@ -211,7 +211,7 @@ def onto_surfaces(x: Any, g: Any, gradient: Any, slides: Any, xp: Any) -> Any:
 
 
 @final
-class _Sides(NamedTuple):
+class _SideFields(NamedTuple):
     """The field at the negative side of some surfaces, and what changes at the other sides."""
 
     base: Any  # B x n
@@ -221,12 +221,12 @@ class _Sides(NamedTuple):
     effects: Any  # B x k x k: what each jump adds to each dg/dt
 
 
-def _sides(field: Switched, point: Point, mode: Any, free: Any, xp: Any) -> _Sides:
+def _side_fields(field: Switched, point: Point, mode: Any, free: Any, xp: Any) -> _SideFields:
     k, n = mode.shape[1], point.x.shape[1]
     base = xp.where(free, -1.0, xp.where(mode == 0, -1.0, mode))
     flips = free[None] & xp.eye(k, dtype=bool)[:, None, :]
     signs = xp.concatenate([base[None], xp.where(flips, 1.0, base[None])])
-    t, x, u = (part if part is None else _again(part, k + 1, xp) for part in point[:3])
+    t, x, u = (part if part is None else _repeated(part, k + 1, xp) for part in point[:3])
     slopes = field.slope(t, x, u, signs.reshape(-1, k)).reshape(k + 1, -1, n)
     jumps = slopes[1:] - slopes[:1]
     _, gradient = field.surfaces(point.x, point.u)
@@ -234,25 +234,27 @@ def _sides(field: Switched, point: Point, mode: Any, free: Any, xp: Any) -> _Sid
     drift = xp.einsum("bkn,bn->bk", by_state, slopes[0])
     if point.rate is not None:
         drift = drift + xp.einsum("bkm,bm->bk", gradient[:, :, n:], point.rate)
-    return _Sides(slopes[0], jumps, gradient, drift, xp.einsum("bkn,ibn->bki", by_state, jumps))
+    return _SideFields(
+        slopes[0], jumps, gradient, drift, xp.einsum("bkn,ibn->bki", by_state, jumps)
+    )
 
 
-def _again(rows: Any, count: int, xp: Any) -> Any:
+def _repeated(rows: Any, count: int, xp: Any) -> Any:
     """The rows, so many times one behind the other."""
     return xp.concatenate([rows] * count)
 
 
-def _tangent(way: Any, sides: _Sides, slides: Any, rate: Any, xp: Any) -> Any:
-    n = way.shape[1]
+def _tangent(velocity: Any, sides: _SideFields, slides: Any, rate: Any, xp: Any) -> Any:
+    n = velocity.shape[1]
     for i in range(slides.shape[1]):
         normal = sides.gradient[:, i, :n]
         square = (normal * normal).sum(1)
-        along = (normal * way).sum(1)
+        along = (normal * velocity).sum(1)
         if rate is not None:
             along = along + (sides.gradient[:, i, n:] * rate).sum(1)
         part = xp.where(slides[:, i], along / xp.where(square > 0, square, 1.0), 0.0)
-        way = way - part[:, None] * normal
-    return way
+        velocity = velocity - part[:, None] * normal
+    return velocity
 
 
 def _solve(matrix: Any, right: Any, xp: Any) -> Any:

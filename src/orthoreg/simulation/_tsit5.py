@@ -73,7 +73,7 @@ class Limits(NamedTuple):
     bound: Any
     atol: Any
     rtol: Any
-    least: Any
+    min_step: Any
 
 
 @final
@@ -111,15 +111,15 @@ def with_inputs(field: Slope, cell: Any, cells: Cells | None) -> Callable[..., A
     """(times, states) -> derivatives, with the inputs of the cells in which the rollouts are."""
     if cells is None:
         return lambda t, x: field(t, x, None)
-    left, right = cells.knots[cells.signal, cell], cells.knots[cells.signal, cell + 1]
+    start, stop = cells.knots[cells.signal, cell], cells.knots[cells.signal, cell + 1]
     pieces = cells.coefficients[cells.signal, cell]
-    width = right - left
+    width = stop - start
 
     def slope(t: Any, x: Any) -> Any:
-        place = ((t - left) / width)[:, None]
+        position = ((t - start) / width)[:, None]
         u = pieces[:, 0]
         for power in range(1, pieces.shape[1]):
-            u = u * place + pieces[:, power]
+            u = u * position + pieces[:, power]
         return field(t, x, u)
 
     return slope
@@ -138,9 +138,9 @@ def attempt(
     size = length[:, None]
     slopes = [slope(now.t, now.x) if jumps else now.slope]
     x = now.x
-    for place, weights in zip(PLACES, WEIGHTS, strict=True):
+    for fraction, weights in zip(PLACES, WEIGHTS, strict=True):
         x = now.x + size * _weighted(weights, slopes)
-        slopes.append(slope(now.t + place * length, x))
+        slopes.append(slope(now.t + fraction * length, x))
     error = relative_size(size * _weighted(ERROR, slopes), now.x, x, limits, xp)
     kept = (error < 1) & (now.status == RUNNING)
     step = Step(now.t, now.end, length, now.x, slopes, kept)
@@ -170,30 +170,30 @@ def advance(
     x: Any,
     slope: Any,
     error: Any,
-    kept: Any,
+    is_accepted: Any,
     limits: Limits,
     cells: Cells | None,
     xp: Any,
 ) -> Now:
     """Where the rollouts stand after a step, and the step that they try then."""
-    least = xp.where(kept, 1.0, _SHRINK)
-    most = xp.where(kept, _GROW, _SAFETY)
+    min_factor = xp.where(is_accepted, 1.0, _SHRINK)
+    max_factor = xp.where(is_accepted, _GROW, _SAFETY)
     size = now.end - now.t
-    wanted = size * xp.minimum(xp.maximum(_SAFETY * error ** (-1 / _ORDER), least), most)
+    wanted = size * xp.minimum(xp.maximum(_SAFETY * error ** (-1 / _ORDER), min_factor), max_factor)
     # a step cut short by a knot says little about the size of the next
-    wanted = xp.where(kept, xp.maximum(wanted, now.wanted), wanted)
-    t = xp.where(kept, now.end, now.t)
-    x = xp.where(kept[:, None], x, now.x)
-    slope = xp.where(kept[:, None], slope, now.slope)
+    wanted = xp.where(is_accepted, xp.maximum(wanted, now.wanted), wanted)
+    t = xp.where(is_accepted, now.end, now.t)
+    x = xp.where(is_accepted[:, None], x, now.x)
+    slope = xp.where(is_accepted[:, None], slope, now.slope)
     size = xp.abs(x)
-    escaped = kept & ~(size <= limits.bound).all(1)
-    vanished = (now.status == RUNNING) & ~kept & (wanted < limits.least)
+    escaped = is_accepted & ~(size <= limits.bound).all(1)
+    vanished = (now.status == RUNNING) & ~is_accepted & (wanted < limits.min_step)
     grown = ~(size <= GROWN * limits.bound).all(1)
     status = xp.where(t >= limits.last, COMPLETED, now.status)
     status = xp.where(escaped | (vanished & grown), DIVERGED, xp.where(vanished, STUCK, status))
     cell = now.cell
     if cells is not None:
-        cell = xp.where(kept & (t >= cells.knots[cells.signal, cell + 1]), cell + 1, cell)
+        cell = xp.where(is_accepted & (t >= cells.knots[cells.signal, cell + 1]), cell + 1, cell)
     end = clipped(t, wanted, cell, limits, cells, xp)
     return Now(t, xp.where(status == RUNNING, end, t), wanted, x, slope, cell, status, now.mode)
 
@@ -203,7 +203,7 @@ def clipped(t: Any, wanted: Any, cell: Any, limits: Limits, cells: Cells | None,
     stop = limits.last
     if cells is not None:
         stop = xp.minimum(stop, cells.knots[cells.signal, cell + 1])
-    return xp.where(t + wanted > stop - limits.least, stop, t + wanted)
+    return xp.where(t + wanted > stop - limits.min_step, stop, t + wanted)
 
 
 def _quartic(factor: float, *parts: Sequence[float]) -> np.ndarray:
@@ -231,6 +231,6 @@ DENSE = np.stack([
 the step (dense output)."""
 
 
-def weights_at(place: Float[Arrays, " M"], xp: Any = np) -> Float[Arrays, "M 7"]:
+def weights_at(position: Float[Arrays, " M"], xp: Any = np) -> Float[Arrays, "M 7"]:
     """How the slopes of a step add up to the way covered in a part of it."""
-    return xp.stack([place, place**2, place**3, place**4], axis=1) @ DENSE.T
+    return xp.stack([position, position**2, position**3, position**4], axis=1) @ DENSE.T

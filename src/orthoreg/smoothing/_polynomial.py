@@ -12,24 +12,24 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 _BLOCK = 8192
-_WEAK = 1e-14
-_MOST_ROWS = 2000
-_EQUAL = 1e-9  # steps that differ by no more, relatively, are equal but for rounding
-_ALONE = 1 - 1e-6  # own weight of a row that the rest of its window says nothing about
+_MIN_RELATIVE_NORM = 1e-14
+_MAX_SCORED_ROWS = 2000
+_EQUAL_STEPS = 1e-9  # steps that differ by no more, relatively, are equal but for rounding
+_MAX_LEVERAGE = 1 - 1e-6  # own weight of a row that the rest of its window says nothing about
 
 
 _WINDOWS = (5, 7, 9, 13, 19, 27, 41, 61, 91, 131, 191, 281)
 _DEGREES = (3, 5)
-_NEARLY_EQUAL = 1e-4  # relative. Motion within such differences of steps is rounding
+_NEARLY_EQUAL_STEPS = 1e-4  # relative. Motion within such differences of steps is rounding
 
-SHORTEST = 3
+MIN_VELOCITY_ROWS = 3
 """The fewest points of a run that has a velocity."""
 
 _CANDIDATES = (
     (5, 3), (7, 3), (9, 3), (13, 3), (19, 3), (27, 3), (41, 3), (61, 3),
     (7, 5), (9, 5), (13, 5), (19, 5), (27, 5), (41, 5), (61, 5),
 )  # fmt: skip
-FEWEST_POINTS = _CANDIDATES[0][0]
+MIN_POLYNOMIAL_ROWS = _CANDIDATES[0][0]
 """The fewest points of a run that a polynomial is chosen for."""
 
 
@@ -47,7 +47,7 @@ def windows(
     return start, rows - start
 
 
-def _near_ends(offsets: Int[np.ndarray, " bounds"], width: int) -> Int[np.ndarray, " B"]:
+def _shifted_rows(offsets: Int[np.ndarray, " bounds"], width: int) -> Int[np.ndarray, " B"]:
     """The rows whose windows are shifted inwards. All others are in the middle of theirs, so that
     one pass of slices over the rows, whatever their runs, serves them."""
     first = offsets[:-1, None] + np.arange(width // 2)
@@ -102,17 +102,19 @@ def polynomial_weights(
         slopes = [legendre.legder(row, derivative) for row in np.eye(degree + 1)]
         targets = np.stack([legendre.legval(at, slope) for slope in slopes])
     weights = np.zeros((len(at), points.shape[1]))
-    least = _WEAK * np.sqrt(points.shape[1])  # of the norm of the first polynomial, a constant
-    for k, one in enumerate(columns):
+    min_norm = _MIN_RELATIVE_NORM * np.sqrt(
+        points.shape[1]
+    )  # of the norm of the first polynomial, a constant
+    for k, column in enumerate(columns):
         for _ in range(2):
-            share = np.vecdot(columns[:k], one)
-            one -= np.einsum("kb,kbw->bw", share, columns[:k])
+            share = np.vecdot(columns[:k], column)
+            column -= np.einsum("kb,kbw->bw", share, columns[:k])
             targets[k] -= np.sum(share * targets[:k], axis=0)
         # on points in two clusters polynomials are all but dependent: small norms are held up
-        norm = np.maximum(np.sqrt(np.vecdot(one, one)), least)
-        one /= norm[:, None]
+        norm = np.maximum(np.sqrt(np.vecdot(column, column)), min_norm)
+        column /= norm[:, None]
         targets[k] /= norm
-        weights += targets[k][:, None] * one
+        weights += targets[k][:, None] * column
     return weights
 
 
@@ -121,10 +123,10 @@ def equal_step_weights(
 ) -> Float[np.ndarray, "place member"]:
     """Weights of the window's members for the fitted value (0) or unit-step slope (1) at each
     place in the window."""
-    places = np.arange(window, dtype=np.float64)
+    positions = np.arange(window, dtype=np.float64)
     scale = (window - 1) / 2
-    at = (places - scale) / scale
-    weights = polynomial_weights(at[None], at, degree, derivative)
+    scaled = (positions - scale) / scale
+    weights = polynomial_weights(scaled[None], scaled, degree, derivative)
     return weights / scale**derivative
 
 
@@ -144,11 +146,11 @@ def weighted_sum(
         for j in range(1, width):
             np.multiply(values[first + j : last + j], weights[middle, j], out=part)
             block += part
-    rows = _near_ends(offsets, width)
-    start, place = windows(offsets, width, rows)
+    rows = _shifted_rows(offsets, width)
+    start, position = windows(offsets, width, rows)
     result[rows] = 0.0
     for j in range(width):
-        result[rows] += weights[place, j, None] * values[start + j]
+        result[rows] += weights[position, j, None] * values[start + j]
     return result
 
 
@@ -180,7 +182,7 @@ def sliding_fit(
     degree: int,
     *,
     derivative: int,
-    tolerance: float = _EQUAL,
+    tolerance: float = _EQUAL_STEPS,
 ) -> Float[np.ndarray, "N n"]:
     """The value (0) or slope (1), at every row, of the polynomial fitted to its window: by one set
     of weights where all steps agree to the relative tolerance, else on true times."""
@@ -216,9 +218,9 @@ def parabola_slopes(
             share = steps[:-1] / (steps[:-1] + steps[1:])
             after, before = share / steps[1:], (1 - share) / steps[:-1]
             for column, slopes in zip(values.T, result.T, strict=True):
-                rises = np.diff(column[first : last + 2])
-                slopes[first + 1 : last + 1] = after * rises[1:] + before * rises[:-1]
-    rows = _near_ends(offsets, 3)
+                increments = np.diff(column[first : last + 2])
+                slopes[first + 1 : last + 1] = after * increments[1:] + before * increments[:-1]
+    rows = _shifted_rows(offsets, 3)
     start, _ = windows(offsets, 3, rows)
     result[rows] = _parabola_slope(times, values, rows, [start, start + 1, start + 2])
     return result
@@ -249,25 +251,25 @@ def left_out_errors(
     For a linear fit with own weight h the left-out error is (y - fit) / (1 - h). Some rows of the
     runs that hold a window count; it is infinite where one is alone in its window.
     """
-    rows = np.unique(np.linspace(0, len(times) - 1, _MOST_ROWS).astype(int))
+    rows = np.unique(np.linspace(0, len(times) - 1, _MAX_SCORED_ROWS).astype(int))
     run = np.searchsorted(offsets, rows, side="right") - 1
     rows = rows[np.diff(offsets)[run] >= window]
     if not len(rows):
         return np.full(values.shape[1], np.inf)
-    if have_equal_steps(times, offsets, _EQUAL).all():
-        start, place = windows(offsets, window, rows)
-        weights = equal_step_weights(window, degree, derivative=0)[place]
+    if have_equal_steps(times, offsets, _EQUAL_STEPS).all():
+        start, position = windows(offsets, window, rows)
+        weights = equal_step_weights(window, degree, derivative=0)[position]
     else:
         weights, members = local_weights(times, offsets, rows, window, degree, derivative=0)
         start = members[:, 0]
-        place = rows - start
+        position = rows - start
     columns = np.ascontiguousarray(values.T)
     inside = np.lib.stride_tricks.sliding_window_view(columns, window, axis=1)[:, start]
     fitted = np.vecdot(inside, weights).T
-    own = weights[np.arange(len(rows)), place]
-    if (own > _ALONE).any():
+    leverage = weights[np.arange(len(rows)), position]
+    if (leverage > _MAX_LEVERAGE).any():
         return np.full(values.shape[1], np.inf)
-    return np.mean(((values[rows] - fitted) / (1 - own)[:, None]) ** 2, axis=0)
+    return np.mean(((values[rows] - fitted) / (1 - leverage)[:, None]) ** 2, axis=0)
 
 
 def best_polynomial(
@@ -275,23 +277,26 @@ def best_polynomial(
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
 ) -> tuple[int, int] | None:
-    """Window and degree of the sliding polynomial that best predicts points left out.
+    """Return window and degree of the sliding polynomial that best predicts left-out points.
 
-    Runs of fewer than `FEWEST_POINTS` points do not count. None where no other run is left, or
-    where samples come in such bursts that no polynomial can be fitted.
+    Runs with fewer than `MIN_POLYNOMIAL_ROWS` points do not count. None if no run is left, or if
+    samples come in bursts to which no polynomial can be fitted.
     """
-    long = np.diff(offsets) >= FEWEST_POINTS
+    long = np.diff(offsets) >= MIN_POLYNOMIAL_ROWS
     if not long.any():
         return None
-    rows, bounds = _rows_of(offsets, long)
+    rows, bounds = _rows_of_runs(offsets, long)
     times, values = times[rows], values[rows]
     shortest = int(np.diff(bounds).min())
     fitting = [(window, degree) for window, degree in _CANDIDATES if window <= shortest]
     varies = np.ptp(values, axis=0) > 0
-    spread = np.where(varies, values.std(axis=0), np.inf)
-    found = [left_out_errors(times, values, bounds, *choice) for choice in fitting]
+    std = np.where(varies, values.std(axis=0), np.inf)
+    candidate_errors = [left_out_errors(times, values, bounds, *choice) for choice in fitting]
     errors = np.array(
-        [float(np.mean(one / spread**2)) if np.isfinite(one).all() else np.inf for one in found]
+        [
+            float(np.mean(error / std**2)) if np.isfinite(error).all() else np.inf
+            for error in candidate_errors
+        ]
     )
     return fitting[int(np.argmin(errors))] if np.isfinite(errors).any() else None
 
@@ -307,12 +312,12 @@ def velocities(
     Runs of three or four points, and samples that no polynomial fits, get the parabola through
     three neighbours; such runs do not bind the others. No run may have fewer than three points.
     """
-    long = np.diff(offsets) >= FEWEST_POINTS
+    long = np.diff(offsets) >= MIN_POLYNOMIAL_ROWS
     result = np.empty_like(values)
     for chosen in (long, ~long):
         if not chosen.any():
             continue
-        rows, bounds = _rows_of(offsets, chosen)
+        rows, bounds = _rows_of_runs(offsets, chosen)
         t, x = times[rows], values[rows]
         choice = polynomial if chosen is long else None
         if choice is None:
@@ -322,7 +327,7 @@ def velocities(
     return result
 
 
-def _rows_of(
+def _rows_of_runs(
     offsets: Int[np.ndarray, " bounds"], runs: Bool[np.ndarray, " R"]
 ) -> tuple[Bool[np.ndarray, " N"], Int[np.ndarray, " some"]]:
     """The rows of these runs, as a mask, and where each begins among them."""
@@ -376,16 +381,16 @@ def best_smoother(
     columns: Bool[np.ndarray, " n"] | None = None,
 ) -> Smoother:
     """For each column, or only for `columns`, the polynomial that best predicts rows left out."""
-    chosen = np.arange(values.shape[1]) if columns is None else np.flatnonzero(columns)
+    smoothed = np.arange(values.shape[1]) if columns is None else np.flatnonzero(columns)
     noise = np.zeros(values.shape[1])
     window, degree = np.ones((2, values.shape[1]), dtype=np.int64)
-    usual = int(np.median(np.diff(offsets)))
-    candidates = [(w, d) for d in _DEGREES for w in _WINDOWS if d + 1 < w <= max(usual, 5)]
-    values = values[:, chosen]
+    median_length = int(np.median(np.diff(offsets)))
+    candidates = [(w, d) for d in _DEGREES for w in _WINDOWS if d + 1 < w <= max(median_length, 5)]
+    values = values[:, smoothed]
     errors = np.stack([left_out_errors(times, values, offsets, w, d) for w, d in candidates])
     if np.isfinite(errors).any():  # no polynomial can be fitted to samples in bursts
-        window[chosen], degree[chosen] = np.array(candidates)[errors.argmin(axis=0)].T
-        noise[chosen] = np.sqrt(errors.min(axis=0))
+        window[smoothed], degree[smoothed] = np.array(candidates)[errors.argmin(axis=0)].T
+        noise[smoothed] = np.sqrt(errors.min(axis=0))
     return Smoother(noise, window, degree)
 
 
@@ -408,6 +413,6 @@ def _smoothed(
         bounds = np.concatenate([[0], np.cumsum(lengths[chosen])])
         result[mask] = sliding_fit(
             times[mask], values[mask], bounds, int(width), power, derivative=0,
-            tolerance=_NEARLY_EQUAL,
+            tolerance=_NEARLY_EQUAL_STEPS,
         )  # fmt: skip
     return result

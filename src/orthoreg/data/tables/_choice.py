@@ -124,10 +124,10 @@ def name_and_unit(header: str) -> tuple[str, str | None]:
     header = header.strip()
     # most cells have no sign of a unit; the pattern would take ten times longer to find out
     has_sign = "[" in header or "(" in header or "/" in header
-    found = _WITH_UNIT.fullmatch(header) if has_sign else None
-    if found is None:
+    match = _WITH_UNIT.fullmatch(header) if has_sign else None
+    if match is None:
         return header, None
-    name, unit = (part for part in found.groups() if part is not None)
+    name, unit = (part for part in match.groups() if part is not None)
     return name.strip(), None if unit.strip() in _NO_UNIT else unit.strip()
 
 
@@ -163,11 +163,11 @@ class Choice:
         for part, name in (("time", time), ("group", group)):
             if name is not None and not str(name).strip():
                 raise DataError(f"{part} must name a column; got empty text.")
-        asked = [time, *named, *velocities, *others, *asked_inputs, *asked_slopes]
-        bases = [_without_unit(str(name)) for name in dict.fromkeys(asked)]
+        requested = [time, *named, *velocities, *others, *asked_inputs, *asked_slopes]
+        bases = [_without_unit(str(name)) for name in dict.fromkeys(requested)]
         self._asked = {
             base if bases.count(base) == 1 else str(name): str(name)
-            for name, base in zip(dict.fromkeys(asked), bases, strict=True)
+            for name, base in zip(dict.fromkeys(requested), bases, strict=True)
         }
         clean = {name: base for base, name in self._asked.items()}
         self.time, self.group = clean[str(time)], group
@@ -243,41 +243,43 @@ class Choice:
     def locate(self, header: Sequence[Any], source: str, form: Format) -> dict[str, int]:
         """The place of each wanted column; those of a pattern under their own names."""
         known = [str(name).strip() for name in header]
-        found: dict[str, int] = {}
+        indices: dict[str, int] = {}
         for name in self.wanted(form):
-            places = self._places(name, known)
-            if not places:
+            matches = self._places(name, known)
+            if not matches:
                 bases = [name_and_unit(column)[0] for column in known]
                 raise DataError(
                     f"{source} has no column '{name}'.{suggestion(name, bases)} "
                     f"Its columns are {quoted(known)}."
                 )
             if "*" in name:
-                found |= {known[place]: place for place in places}
-            elif len(places) > 1:
+                indices |= {known[index]: index for index in matches}
+            elif len(matches) > 1:
                 raise DataError(
                     f"{source} has more than one column named '{name}'. Give them different names "
                     f"in its header, or remove one."
                 )
             else:
-                found[name] = places[0]
-        return found
+                indices[name] = matches[0]
+        return indices
 
-    def units(self, header: Sequence[Any], found: dict[str, int]) -> dict[str, str]:
+    def units(self, header: Sequence[Any], indices: dict[str, int]) -> dict[str, str]:
         """Units in the header of the columns found, without those that tell runs apart."""
-        known = {name: name_and_unit(str(header[place]))[1] for name, place in found.items()}
+        known = {name: name_and_unit(str(header[index]))[1] for name, index in indices.items()}
         return {name: unit for name, unit in known.items() if unit and name in self.numeric}
 
-    def others(self, header: Sequence[Any], found: dict[str, int]) -> tuple[str, ...]:
+    def others(self, header: Sequence[Any], indices: dict[str, int]) -> tuple[str, ...]:
         """The columns of the header that were not chosen, without their units."""
-        chosen = set(found.values())
-        names = (str(name).strip() for place, name in enumerate(header) if place not in chosen)
+        chosen = set(indices.values())
+        names = (str(name).strip() for index, name in enumerate(header) if index not in chosen)
         return tuple(name_and_unit(name)[0] for name in names if name)
 
     def _places(self, name: str, header: Sequence[str]) -> list[int]:
         """Where a column stands: under exactly this name, or under it and a unit."""
         if "*" in name:
-            exact = [i for i, one in enumerate(header) if fnmatchcase(one, name)]
+            exact = [i for i, column in enumerate(header) if fnmatchcase(column, name)]
         else:
-            exact = [i for i, one in enumerate(header) if one in (name, self._asked.get(name))]
-        return exact or [i for i, one in enumerate(header) if name_and_unit(one)[0] == name]
+            exact = [
+                i for i, column in enumerate(header) if column in (name, self._asked.get(name))
+            ]
+        return exact or [i for i, column in enumerate(header) if name_and_unit(column)[0] == name]

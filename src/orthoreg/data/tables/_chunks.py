@@ -62,12 +62,12 @@ class TableReader:
 
     def _range(self, piece: Piece) -> Any:
         name = name_of(piece.file)
-        with _Parquet(piece.file) as table:
-            places = self.choice.locate(table.header, name, self.form)
-            names = list(dict.fromkeys(table.header[place] for place in places.values()))
-            rows = table.rows(names, piece.first, piece.last or 0)
-        found = from_arrow(rows, table.header, places, self.choice, name)
-        return replace(found, row_of=partial(_shifted, piece.first))
+        with _Parquet(piece.file) as file:
+            columns = self.choice.locate(file.header, name, self.form)
+            names = list(dict.fromkeys(file.header[index] for index in columns.values()))
+            rows = file.rows(names, piece.first, piece.last or 0)
+        table = from_arrow(rows, file.header, columns, self.choice, name)
+        return replace(table, row_of=partial(_shifted, piece.first))
 
 
 def read_chunks(
@@ -84,17 +84,17 @@ def read_chunks(
     index = map_in_order(
         partial(_index, read, rows), list(zip(files, labels, strict=True)), "Finding the runs"
     )
-    pieces = [one for found, _ in index for one in found]
-    sizes = [int(own.sum()) for _, own in pieces]
+    pieces = [piece for file_pieces, _ in index for piece in file_pieces]
+    sizes = [int(run_lengths.sum()) for _, run_lengths in pieces]
     keys, lengths = [], []
     edges = chunk_edges(np.array(sizes), rows)
     for a, b in zip(edges[:-1], edges[1:], strict=True):
         keys.append(tuple(piece for piece, _ in pieces[a:b]))
-        lengths.append(np.concatenate([one for _, one in pieces[a:b]]))
+        lengths.append(np.concatenate([piece for _, piece in pieces[a:b]]))
     data = ChunkedDataset.of(read, keys, lengths)
     if cut := sum(count for _, count in index):
-        words = f"{cut} run{'s' * (cut > 1)} longer than {rows} rows"
-        note = Note("cut-runs", f"{words} {'were' if cut > 1 else 'was'} cut into chunks.", cut)
+        subject = f"{cut} run{'s' * (cut > 1)} longer than {rows} rows"
+        note = Note("cut-runs", f"{subject} {'were' if cut > 1 else 'was'} cut into chunks.", cut)
         data = replace(data, sample=replace(data.sample, notes=(*data.sample.notes, note)))
     return _with_velocities(data, choice, source)
 
@@ -103,9 +103,11 @@ def _with_velocities(data: ChunkedDataset, choice: Choice, source: str) -> Chunk
     """The data with the velocities of positions, by a polynomial that the sample prefers."""
     if not choice.positions:
         return data
-    some = data.sample
-    check_moving(some.states, some.state_names, some.offsets, tuple(choice.positions), source)
-    return data.changed(_Velocities(choice.positions, preferred_slopes(some, choice.positions)))
+    sample = data.sample
+    check_moving(sample.states, sample.state_names, sample.offsets, tuple(choice.positions), source)
+    return data.transformed(
+        _Velocities(choice.positions, preferred_slopes(sample, choice.positions))
+    )
 
 
 def read_dask(
@@ -116,8 +118,8 @@ def read_dask(
     read = _FrameReader(choice, form, units)
     data = of_partitions(read, list(frame.to_delayed()))
     if choice.group is not None:
-        labels = [one for own in map_in_order(_Labels(data.read), data.keys, "Finding the runs")
-                  for one in own]  # fmt: skip
+        per_chunk = map_in_order(_Labels(data.read), data.keys, "Finding the runs")
+        labels = [label for chunk_labels in per_chunk for label in chunk_labels]
         if len(set(labels)) < len(labels):
             whole = frame.shuffle(on=choice.group)
             read = replace(read, sort=True)
@@ -181,18 +183,20 @@ def _index(
         return [(Piece(file, label), lengths)], 0
     try:
         with _Parquet(file) as table:
-            begins = table.begins(choice, form, name_of(file))
-            parts = np.maximum(-(-np.diff(begins) // rows), 1)  # that each run is cut into
+            starts = table.run_starts(choice, form, name_of(file))
+            parts = np.maximum(-(-np.diff(starts) // rows), 1)  # that each run is cut into
             if (parts > 1).any():
-                pairs = zip(begins[:-1], begins[1:], parts, strict=True)
-                each = [np.linspace(a, b, n, endpoint=False, dtype=np.int64) for a, b, n in pairs]
-                begins = np.concatenate([*each, begins[-1:]])
-            edges = table.cuts(begins, rows)
+                pairs = zip(starts[:-1], starts[1:], parts, strict=True)
+                run_starts = [
+                    np.linspace(a, b, n, endpoint=False, dtype=np.int64) for a, b, n in pairs
+                ]
+                starts = np.concatenate([*run_starts, starts[-1:]])
+            edges = table.cuts(starts, rows)
     except OSError as error:
         raise DataError(f"{file} could not be read: {error}") from None
-    lengths = np.diff(begins)
+    lengths = np.diff(starts)
     return [
-        (Piece(file, label, int(begins[a]), int(begins[b])), lengths[a:b])
+        (Piece(file, label, int(starts[a]), int(starts[b])), lengths[a:b])
         for a, b in zip(edges[:-1], edges[1:], strict=True)
     ], int((parts > 1).sum())
 
@@ -237,29 +241,29 @@ class _Parquet:
             for i, (a, b) in enumerate(zip(self._ends[:-1], self._ends[1:], strict=True))
             if a < last and b > first
         ]
-        at, found = int(self._ends[groups[0]]), []
+        row, batches = int(self._ends[groups[0]]), []
         try:
             for batch in self._file.iter_batches(
                 _BATCH, row_groups=groups, columns=names, use_threads=False
             ):
-                if at + len(batch) > first:
-                    begin = max(first - at, 0)
-                    found.append(batch.slice(begin, min(last - at, len(batch)) - begin))
-                at += len(batch)
-                if at >= last:
+                if row + len(batch) > first:
+                    offset = max(first - row, 0)
+                    batches.append(batch.slice(offset, min(last - row, len(batch)) - offset))
+                row += len(batch)
+                if row >= last:
                     break
         except (pyarrow.ArrowException, OSError) as error:
             raise DataError(f"{self._name} could not be read as Parquet: {error}") from None
-        return pyarrow.Table.from_batches(found)
+        return pyarrow.Table.from_batches(batches)
 
-    def cuts(self, begins: Int[np.ndarray, " bounds"], rows: int) -> list[int]:
+    def cuts(self, starts: Int[np.ndarray, " bounds"], rows: int) -> list[int]:
         """Where to cut the runs that begin so into pieces of about so many rows, or as many as
         the largest group of rows holds: where groups of rows begin, so that none is read twice."""
-        places = np.unique([0, *np.searchsorted(begins, self._ends), len(begins) - 1])
-        edges = chunk_edges(np.diff(begins[places]), max(rows, self._largest))
-        return places[edges].tolist()
+        boundaries = np.unique([0, *np.searchsorted(starts, self._ends), len(starts) - 1])
+        edges = chunk_edges(np.diff(starts[boundaries]), max(rows, self._largest))
+        return boundaries[edges].tolist()
 
-    def begins(self, choice: Choice, form: Format, name: str) -> Int[np.ndarray, " bounds"]:
+    def run_starts(self, choice: Choice, form: Format, name: str) -> Int[np.ndarray, " bounds"]:
         """The first row of each run, and the number of rows: only the group's column is read."""
         import pyarrow
         import pyarrow.compute
@@ -268,36 +272,36 @@ class _Parquet:
         total = int(self._ends[-1])
         if not total:
             raise DataError(f"{name} holds no rows below its header; at least one is needed.")
-        places = choice.locate(self.header, name, form)
+        columns = choice.locate(self.header, name, form)
         if choice.group is None:
             return np.array([0, total])
-        column = self.header[places[choice.group]]
-        begins, labels, last, seen = [], [], None, 0
+        column = self.header[columns[choice.group]]
+        starts, labels, last_label, n_rows = [], [], None, 0
         for batch in self._file.iter_batches(columns=[column], batch_size=2**18):
             keys = batch.column(0)
             if pyarrow.types.is_dictionary(keys.type):
                 keys = keys.dictionary_decode()
             if keys.null_count:
-                row = seen + int(np.argmax(np.asarray(keys.is_null())))
+                row = n_rows + int(np.argmax(np.asarray(keys.is_null())))
                 raise DataError(
                     f"{name}, row {row}: column '{choice.group}' is empty; every row must say "
                     f"which run it belongs to."
                 )
             changed = np.asarray(compute.not_equal(keys[1:], keys[:-1]))
-            new = np.flatnonzero(np.concatenate([[keys[0].as_py() != last], changed]))
-            begins.append(new + seen)
-            labels.append(keys.take(pyarrow.array(new)))
-            last, seen = keys[-1].as_py(), seen + len(keys)
-        together = pyarrow.chunked_array(labels)
-        if len(compute.unique(together)) < len(together):
-            counts = together.value_counts().to_pylist()
-            again = next(one["values"] for one in counts if one["counts"] > 1)
+            new_runs = np.flatnonzero(np.concatenate([[keys[0].as_py() != last_label], changed]))
+            starts.append(new_runs + n_rows)
+            labels.append(keys.take(pyarrow.array(new_runs)))
+            last_label, n_rows = keys[-1].as_py(), n_rows + len(keys)
+        all_labels = pyarrow.chunked_array(labels)
+        if len(compute.unique(all_labels)) < len(all_labels):
+            counts = all_labels.value_counts().to_pylist()
+            label = next(count["values"] for count in counts if count["counts"] > 1)
             raise DataError(
-                f"{name}: the rows of run {again} do not lie together, as they must where a "
+                f"{name}: the rows of run {label} do not lie together, as they must where a "
                 f"table is read in chunks. Sort the file by '{choice.group}', or read it with "
                 f"chunks=False."
             )
-        return np.append(np.concatenate(begins), total)
+        return np.append(np.concatenate(starts), total)
 
 
 def _suffix(file: File) -> str:

@@ -55,16 +55,16 @@ def _read(
     file: Path, choice: Choice, form: Format, encoding: str, notes: tuple[Note, ...]
 ) -> Table:
     dialect = find_dialect(_first_lines(file, encoding), choice, form, file.name)
-    places = choice.locate(dialect.header, file.name, form)
-    units = choice.units(dialect.header, places)
+    indices = choice.locate(dialect.header, file.name, form)
+    units = choice.units(dialect.header, indices)
     units |= choice.units([f"x [{cell.strip('[]()')}]" for cell in dialect.unit_row],
-                          places if dialect.unit_row else {})  # fmt: skip
+                          indices if dialect.unit_row else {})  # fmt: skip
     comments: list[int] = []
     rows = _rows(file, encoding, dialect, choice, form, comments)
     is_large = file.stat().st_size > LARGE
-    fast = read_fast(file, encoding, dialect, places, choice, form) if is_large else None
+    fast = read_fast(file, encoding, dialect, indices, choice, form) if is_large else None
     if fast is None:
-        columns, lines = collect(rows, dialect, places, choice, form, file.name)
+        columns, lines = collect(rows, dialect, indices, choice, form, file.name)
         skipped = len(comments)
 
         def row_of(row: int) -> int:
@@ -79,8 +79,8 @@ def _read(
 
     notes += dialect.notes
     if skipped:
-        words = "line is a comment" if skipped == 1 else "lines are comments"
-        notes += (Note("comments", f"{skipped} {words}.", skipped),)
+        subject = "line is a comment" if skipped == 1 else "lines are comments"
+        notes += (Note("comments", f"{skipped} {subject}.", skipped),)
     return Table(
         columns,
         file.name,
@@ -89,21 +89,21 @@ def _read(
         dialect.decimal,
         units,
         notes,
-        choice.others(dialect.header, places),
+        choice.others(dialect.header, indices),
     )
 
 
 def collect(
     rows: Iterable[tuple[int, list[str]]],
     dialect: Dialect,
-    places: dict[str, int],
+    indices: dict[str, int],
     choice: Choice,
     form: Format,
     source: str,
     row_word: str = "line",
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """The columns at these places, as compact as they can be, and the number of each row."""
-    columns: dict[str, list[np.ndarray]] = {name: [] for name in places}
+    columns: dict[str, list[np.ndarray]] = {name: [] for name in indices}
     lines: list[np.ndarray] = []
     rows, width = iter(rows), len(dialect.header)
     while chunk := list(itertools.islice(rows, _CHUNK)):
@@ -115,8 +115,8 @@ def collect(
                     f"the {row_word}, or pass comment=... if it is a remark."
                 )
         lines.append(np.array([line for line, _ in chunk]))
-        for name, place in places.items():
-            cells = [cells[place].strip() for _, cells in chunk]
+        for name, index in indices.items():
+            cells = [cells[index].strip() for _, cells in chunk]
             is_label = name in (choice.group, form.variable)
             columns[name].append(
                 np.array(cells)
@@ -169,10 +169,10 @@ def _compact(cells: list[str], decimal: str, is_time: bool, form: Format) -> np.
     if is_time and form.date_format is None:
         if len(cells[0]) > _EPOCH_DIGITS and all(cell.isdigit() for cell in cells):
             return np.array(cells).astype(np.int64)
-    found = plain_numbers(cells, decimal)
-    if found is None and is_time and form.date_format is None:
-        found = exact_clock(cells)
-    return np.array(cells, dtype=object) if found is None else found
+    values = plain_numbers(cells, decimal)
+    if values is None and is_time and form.date_format is None:
+        values = exact_clock(cells)
+    return np.array(cells, dtype=object) if values is None else values
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:
@@ -215,7 +215,7 @@ def read_fast(
     file: Path,
     encoding: str,
     dialect: Dialect,
-    places: dict[str, int],
+    indices: dict[str, int],
     choice: Choice,
     form: Format,
 ) -> tuple[dict[str, np.ndarray], int] | None:
@@ -228,14 +228,14 @@ def read_fast(
         from pyarrow import csv
     except ImportError:
         return None
-    labels = [name for name in places if name in (choice.group, form.variable)]
+    labels = [name for name in indices if name in (choice.group, form.variable)]
     kinds = {
-        f"c{place}": pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+        f"c{index}": pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
         if name in labels
         else pyarrow.string()
         if name == choice.time
         else pyarrow.float64()
-        for name, place in places.items()
+        for name, index in indices.items()
     }
     comments = 0
 
@@ -265,7 +265,7 @@ def read_fast(
                     null_values=_nulls(form) if form.repair else [],
                 ),
             )
-            blocks = _joined_blocks(reader, places, choice, set(labels))
+            blocks = _joined_blocks(reader, indices, choice, set(labels))
     except (pyarrow.ArrowException, UnicodeDecodeError, _NotPlain):
         return None
     return blocks, comments
@@ -276,23 +276,23 @@ class _NotPlain(Exception):
 
 
 def _joined_blocks(
-    reader: Any, places: dict[str, int], choice: Choice, labels: set[str]
+    reader: Any, indices: dict[str, int], choice: Choice, labels: set[str]
 ) -> dict[str, np.ndarray]:
     """All blocks of the chosen columns, joined; text of the times is gone block by block."""
-    found: dict[str, list[np.ndarray]] = {name: [] for name in places}
+    blocks: dict[str, list[np.ndarray]] = {name: [] for name in indices}
     for batch in reader:
-        for name, place in places.items():
-            column = batch.column(f"c{place}")
+        for name, index in indices.items():
+            column = batch.column(f"c{index}")
             if name in labels:
                 column = column.dictionary_decode()
-                found[name].append(np.strings.strip(column.to_numpy(False).astype(str)))
+                blocks[name].append(np.strings.strip(column.to_numpy(False).astype(str)))
             elif name == choice.time:
-                found[name].append(_time_block(column))
+                blocks[name].append(_time_block(column))
             else:
-                found[name].append(np.array(column.to_numpy(zero_copy_only=False)))
+                blocks[name].append(np.array(column.to_numpy(zero_copy_only=False)))
     joined = {}
-    for name in list(found):
-        parts = found.pop(name)
+    for name in list(blocks):
+        parts = blocks.pop(name)
         if len({part.dtype.kind for part in parts}) > 1:
             raise _NotPlain
         joined[name] = np.concatenate(parts) if parts else np.zeros(0)
@@ -319,4 +319,6 @@ def _time_block(column: Any) -> np.ndarray:
 
 def _nulls(form: Format) -> list[str]:
     """The marks of missing values in the ways in which they are usually written."""
-    return [way for mark in MARKS for way in {mark, mark.upper(), mark.title()}] + form.marks
+    return [
+        spelling for mark in MARKS for spelling in {mark, mark.upper(), mark.title()}
+    ] + form.marks

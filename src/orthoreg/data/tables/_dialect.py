@@ -64,13 +64,13 @@ def unpacked(file: Path) -> Iterator[IO[bytes]]:
 
 def encoding_of(opening: bytes, source: str) -> tuple[str, Note | None]:
     """The encoding of a text by how it begins, and a word on it where it is not UTF-8."""
-    begin = opening.removeprefix(b"\xef\xbb\xbf").lstrip()[:14].lower()
-    if begin.startswith((b"<!doctype html", b"<html")):
+    first_text = opening.removeprefix(b"\xef\xbb\xbf").lstrip()[:14].lower()
+    if first_text.startswith((b"<!doctype html", b"<html")):
         raise DataError(
             f"{source} is a web page, not a table: perhaps what a browser showed was saved in its "
             f"place. Download the table itself."
         )
-    if begin.startswith((b'{"', b"[{", b"[[", b'{ "')):
+    if first_text.startswith((b'{"', b"[{", b"[[", b'{ "')):
         raise DataError(
             f"{source} is JSON, not a table of lines. Save it as CSV; in Python, read it and pass "
             f"a dict of columns."
@@ -91,13 +91,13 @@ def encoding_of(opening: bytes, source: str) -> tuple[str, Note | None]:
 
 def _only_member(archive: zipfile.ZipFile, source: str) -> zipfile.ZipInfo:
     members = [
-        one for one in archive.infolist()
-        if not one.is_dir() and not one.filename.startswith(("__MACOSX", "."))
+        member for member in archive.infolist()
+        if not member.is_dir() and not member.filename.startswith(("__MACOSX", "."))
     ]  # fmt: skip
     if len(members) != 1:
         raise DataError(
-            f"{source} holds {len(members)} files ({quoted(one.filename for one in members)}); a "
-            f"table is one. Unpack it and name one, or all of them as 'folder/*.csv'."
+            f"{source} holds {len(members)} files ({quoted(one.filename for one in members)}). A "
+            f"table must be one file: unpack the archive and pass one of them, or 'folder/*.csv'."
         )
     return members[0]
 
@@ -175,56 +175,56 @@ def is_comment(cells: Sequence[str], header: Sequence[str], choice: Choice, form
 def find_dialect(lines: Sequence[str], choice: Choice, form: Format, source: str) -> Dialect:
     """How the table is written of which these are the first lines."""
     signs = list(DELIMITERS) if form.delimiter is None else [form.delimiter]
-    found = _first_header(lines, signs, choice, form)
-    if found is None and form.delimiter is not None:
+    dialect = _first_header(lines, signs, choice, form)
+    if dialect is None and form.delimiter is not None:
         _refuse_delimiter(lines, choice, form, source)
-    if found is None:
-        found = _likely_header(lines, signs, choice, form, source)
+    if dialect is None:
+        dialect = _likely_header(lines, signs, choice, form, source)
     notes = []
-    above = [line for line in lines[: found.skipped - 1] if line.strip()]
+    above = [line for line in lines[: dialect.skipped - 1] if line.strip()]
     if above:
         notes.append(
-            Note("preamble", f"The header is on line {found.skipped}; {_lines(len(above))} above "
+            Note("preamble", f"The header is on line {dialect.skipped}; {_lines(len(above))} above "
                  f"it {'is' if len(above) == 1 else 'are'} no part of the table.", len(above))
         )  # fmt: skip
-    if form.delimiter is None and found.delimiter != ",":
-        words = DELIMITERS[found.delimiter]
-        notes.append(Note("delimiter", f"Columns are separated by {words}."))
-    rest = [cells for _, cells in _split_each(lines, found.skipped, found.delimiter)]
-    rows = [cells for cells in rest if not is_comment(cells, found.header, choice, form)]
+    if form.delimiter is None and dialect.delimiter != ",":
+        separator = DELIMITERS[dialect.delimiter]
+        notes.append(Note("delimiter", f"Columns are separated by {separator}."))
+    cell_rows = [cells for _, cells in _split_each(lines, dialect.skipped, dialect.delimiter)]
+    rows = [cells for cells in cell_rows if not is_comment(cells, dialect.header, choice, form)]
     numeric = [
-        place
-        for name, place in choice.locate(found.header, source, form).items()
+        index
+        for name, index in choice.locate(dialect.header, source, form).items()
         if name not in (choice.group, form.variable)
     ]
     unit_row = _unit_row(rows, numeric, form)
     if unit_row:
         notes.append(Note("unit-row", "The line below the header holds units."))
-    decimal = form.decimal or _decimal(rows[bool(unit_row) :], numeric, found.delimiter)
+    decimal = form.decimal or _decimal(rows[bool(unit_row) :], numeric, dialect.delimiter)
     if decimal == "," and form.decimal is None:
         notes.append(Note("decimal", "Decimals are written with a comma."))
-    return replace(found, decimal=decimal, unit_row=unit_row, notes=tuple(notes))
+    return replace(dialect, decimal=decimal, unit_row=unit_row, notes=tuple(notes))
 
 
 def _first_header(
-    lines: Sequence[str], signs: Sequence[str], choice: Choice, form: Format
+    lines: Sequence[str], delimiters: Sequence[str], choice: Choice, form: Format
 ) -> Dialect | None:
     """The first line with all names whose next line has as many cells, or else the first."""
     fallback = None
     for number, line in enumerate(lines, 1):
-        for sign in signs:
+        for delimiter in delimiters:
             for text in _with_and_without_mark(line, form):
-                cells = _cells(text, sign)
+                cells = _cells(text, delimiter)
                 if not choice.fits(cells, form):
                     continue
-                found = Dialect(sign, tuple(cells), number)
+                candidate = Dialect(delimiter, tuple(cells), number)
                 below = (
-                    row for _, row in _split_each(lines, number, sign)
+                    row for _, row in _split_each(lines, number, delimiter)
                     if not is_comment(row, cells, choice, form)
                 )  # fmt: skip
                 if len(next(below, cells)) == len(cells):
-                    return found
-                fallback = fallback or found
+                    return candidate
+                fallback = fallback or candidate
     return fallback
 
 
@@ -237,24 +237,34 @@ def _with_and_without_mark(line: str, form: Format) -> list[str]:
 
 
 def _likely_header(
-    lines: Sequence[str], signs: Sequence[str], choice: Choice, form: Format, source: str
+    lines: Sequence[str], delimiters: Sequence[str], choice: Choice, form: Format, source: str
 ) -> Dialect:
     """The line, and the sign between its cells, with most of the names that were asked for, to tell
     what is there instead of the others; without any, the first line that is no comment."""
     first = None
-    best, most = None, 0
+    best, max_count = None, 0
     for number, line in enumerate(lines, 1):
         texts = _with_and_without_mark(line, form)[::-1]
-        found = [
-            Dialect(sign, tuple(_cells(text, sign)), number) for text in texts for sign in signs
+        candidates = [
+            Dialect(delimiter, tuple(_cells(text, delimiter)), number)
+            for text in texts
+            for delimiter in delimiters
         ]
-        likely = max(found, key=lambda one: (choice.count(one.header, form), _agrees(one, lines),
-                                             len(one.header)))  # fmt: skip
-        if choice.count(likely.header, form) > most:
-            best, most = likely, choice.count(likely.header, form)
-        plain = [one for one in found[-len(signs) :] if any(one.header)]
+        likely = max(
+            candidates,
+            key=lambda candidate: (
+                choice.count(candidate.header, form),
+                _agrees(candidate, lines),
+                len(candidate.header),
+            ),
+        )
+        if choice.count(likely.header, form) > max_count:
+            best, max_count = likely, choice.count(likely.header, form)
+        plain = [candidate for candidate in candidates[-len(delimiters) :] if any(candidate.header)]
         if first is None and plain and not is_comment(plain[0].header, (), choice, form):
-            first = max(plain, key=lambda one: (_agrees(one, lines), len(one.header)))
+            first = max(
+                plain, key=lambda candidate: (_agrees(candidate, lines), len(candidate.header))
+            )
     if best is not None:
         return best
     if first is None:
@@ -302,7 +312,7 @@ def _unit_row(rows: list[list[str]], numeric: list[int], form: Format) -> tuple[
     """The first row where it names units: text in all columns that hold numbers below it."""
     if len(rows) < 2 or max(numeric) >= min(len(rows[0]), len(rows[1])):
         return ()
-    first, second = ([row[place] for place in numeric] for row in rows[:2])
+    first, second = ([row[index] for index in numeric] for row in rows[:2])
     is_text = all(_UNIT.fullmatch(cell) and not form.is_missing(cell) for cell in first)
     numbers = (is_number(cell.replace(",", ".")) or as_clock([cell]) is not None for cell in second)
     return tuple(rows[0]) if is_text and all(numbers) else ()
@@ -312,7 +322,7 @@ def _decimal(rows: list[list[str]], numeric: list[int], delimiter: str) -> str:
     """A comma where numbers have one that cannot separate thousands, and none has a point."""
     if delimiter == ",":
         return "."
-    cells = [row[place] for row in rows for place in numeric if place < len(row)]
+    cells = [row[index] for row in rows for index in numeric if index < len(row)]
     commas = [cell for cell in cells if _COMMA.fullmatch(cell)]
     surely = any(not _MAYBE_THOUSANDS.fullmatch(cell) for cell in commas)
     points = any("." in cell and is_number(cell) for cell in cells)

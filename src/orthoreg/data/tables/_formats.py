@@ -40,8 +40,8 @@ def read_columnar(file: Path, choice: Choice, form: Format) -> Table:
         else:
             with pyarrow.memory_map(str(file)) as stream:
                 header = _ipc_schema(pyarrow, stream).names
-        places = choice.locate(header, file.name, form)
-        names = list(dict.fromkeys(header[place] for place in places.values()))
+        indices = choice.locate(header, file.name, form)
+        names = list(dict.fromkeys(header[index] for index in indices.values()))
         if kind == "Parquet":
             table = parquet.read_table(file, columns=names)
         elif _is_stream(file):
@@ -51,19 +51,19 @@ def read_columnar(file: Path, choice: Choice, form: Format) -> Table:
             table = feather.read_table(file, columns=names)
     except pyarrow.ArrowException as error:
         raise DataError(f"{file.name} could not be read as {kind}: {error}") from None
-    return from_arrow(table, header, places, choice, file.name)
+    return from_arrow(table, header, indices, choice, file.name)
 
 
 def from_arrow(
-    table: Any, header: list[str], places: dict[str, int], choice: Choice, source: str
+    table: Any, header: list[str], indices: dict[str, int], choice: Choice, source: str
 ) -> Table:
     """The columns at these places of an Arrow table."""
-    columns = {name: _as_array(table.column(header[place])) for name, place in places.items()}
+    columns = {name: _as_array(table.column(header[index])) for name, index in indices.items()}
     return Table(
         columns,
         source,
-        units=choice.units(header, places),
-        others=choice.others(header, places),
+        units=choice.units(header, indices),
+        others=choice.others(header, indices),
     )
 
 
@@ -126,16 +126,16 @@ def read_frame(frame: Any, choice: Choice, form: Format) -> Table:
     index_name = getattr(index, "name", None)
     if index_name is not None and choice.time == str(index_name) not in header:
         names, header = [*names, None], [*header, str(index_name)]
-    places = choice.locate(header, FRAME_NAME, form)
+    indices = choice.locate(header, FRAME_NAME, form)
     columns = {
-        name: _column_of(index if names[place] is None else frame[names[place]])
-        for name, place in places.items()
+        name: _column_of(index if names[column_index] is None else frame[names[column_index]])
+        for name, column_index in indices.items()
     }
     return Table(
         columns,
         FRAME_NAME,
-        units=choice.units(header, places),
-        others=choice.others(header, places),
+        units=choice.units(header, indices),
+        others=choice.others(header, indices),
     )
 
 
@@ -168,12 +168,12 @@ def read_excel(file: Path, choice: Choice, form: Format) -> Table:
         header, number = _sheet_header(sheet, choice, form, file.name)
         if number > 1:
             notes += (Note("preamble", f"The header is on row {number}.", number - 1),)
-        places = choice.locate(header, file.name, form)
+        indices = choice.locate(header, file.name, form)
         dialect = Dialect(",", tuple(header), number)
         columns, rows = collect(
             _sheet_rows(sheet, number + 1, len(header)),
             dialect,
-            places,
+            indices,
             choice,
             form,
             file.name,
@@ -183,7 +183,7 @@ def read_excel(file: Path, choice: Choice, form: Format) -> Table:
         book.close()
     return Table(
         columns, file.name, "row", lambda row: int(rows[row]),
-        units=choice.units(header, places), notes=notes, others=choice.others(header, places),
+        units=choice.units(header, indices), notes=notes, others=choice.others(header, indices),
     )  # fmt: skip
 
 
@@ -191,8 +191,8 @@ def _sheet(book: Any, form: Format, source: str) -> tuple[Any, tuple[Note, ...]]
     names = list(book.sheetnames)
     if form.sheet is None:
         others = f" of {len(names)}" if len(names) > 1 else ""
-        told = (Note("sheet", f"The table is sheet '{names[0]}', the first{others}."),)
-        return book[names[0]], told if others else ()
+        note = (Note("sheet", f"The table is sheet '{names[0]}', the first{others}."),)
+        return book[names[0]], note if others else ()
     if form.sheet in names:
         return book[form.sheet], ()
     raise DataError(
@@ -215,9 +215,9 @@ def _sheet_header(sheet: Any, choice: Choice, form: Format, source: str) -> tupl
     return first
 
 
-def _sheet_rows(sheet: Any, start: int, width: int, most: int | None = None) -> Iterator[Any]:
+def _sheet_rows(sheet: Any, start: int, width: int, max_rows: int | None = None) -> Iterator[Any]:
     """Number and cells, as text, of every row that is not empty."""
-    last = None if most is None else start + most - 1
+    last = None if max_rows is None else start + max_rows - 1
     rows = sheet.iter_rows(min_row=start, max_row=last, values_only=True)
     for number, values in enumerate(rows, start):
         cells = [_cell_text(value) for value in values]

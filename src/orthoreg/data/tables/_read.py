@@ -138,7 +138,7 @@ def _sources(path: Any) -> list[Any]:
     if isinstance(path, list | tuple):
         if not path:
             raise DataError("At least one table is needed; the list is empty.")
-        return [one if is_frame(one) else existing(one) for one in path]
+        return [source if is_frame(source) else existing(source) for source in path]
     try:
         os.fspath(path)
     except TypeError:
@@ -152,12 +152,12 @@ def _sources(path: Any) -> list[Any]:
 def _chunk_rows(chunks: bool | int | None, sources: Sequence[Any]) -> int | None:
     """The rows of a chunk, where the tables are to be read in chunks."""
     if chunks is None:
-        files = [one for one in sources if isinstance(one, Path | str)]
+        files = [source for source in sources if isinstance(source, Path | str)]
         return CHUNK if sum(size_of(file) for file in files) > LARGEST else None
     if chunks is False:
         return None
     whole = chunks is True or (isinstance(chunks, int) and chunks >= 100)
-    if not whole or any(not isinstance(one, Path | str) for one in sources):
+    if not whole or any(not isinstance(source, Path | str) for source in sources):
         raise DataError(
             f"chunks must be True, False, None or a number of rows of at least 100, and of files; "
             f"got {chunks!r}."
@@ -191,7 +191,7 @@ def _stem(name: str) -> str:
 
 def _shown(path: Any, sources: Sequence[Any]) -> str:
     if len(sources) == 1:
-        one = sources[0]
-        return name_of(one) if isinstance(one, Path | str) else FRAME_NAME
+        source = sources[0]
+        return name_of(source) if isinstance(source, Path | str) else FRAME_NAME
     is_pattern = isinstance(path, str | os.PathLike)
     return os.fspath(path) if is_pattern else f"{len(sources)} tables"

@@ -16,8 +16,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..._common.errors import DataError, DataWarning
-from ...smoothing import SHORTEST
-from .._checks import begins_again, gaps
+from ...smoothing import MIN_VELOCITY_ROWS
+from .._checks import is_gap, restarts
 from .._schema import Note
 
 _CUBIC = 4  # values from which a cubic spline is drawn
@@ -38,9 +38,9 @@ class Runs:
 
     def stretches(self) -> Iterator[tuple[str, "slice[int, int, None]"]]:
         """Label and rows of each run."""
-        ends = np.cumsum(self.lengths)
-        for label, length, end in zip(self.labels, self.lengths, ends, strict=True):
-            yield label, slice(int(end - length), int(end))
+        stops = np.cumsum(self.lengths)
+        for label, length, stop in zip(self.labels, self.lengths, stops, strict=True):
+            yield label, slice(int(stop - length), int(stop))
 
 
 def mend(
@@ -59,22 +59,24 @@ def mend(
         "restarts": 0, "sorted": 0, "gaps": 0, "short": 0, "short_rows": 0,
     }  # fmt: skip
     for label, part in runs.stretches():
-        order, cuts, moved = ordered(runs.times[part])
-        counts["sorted"] += moved
+        order, cuts, n_moved = ordered(runs.times[part])
+        counts["sorted"] += n_moved
         counts["restarts"] += len(cuts)
         stretches = [piece for piece in np.split(order, cuts) if len(piece)]
         if not grouped and len(cuts) == 0:
             _refuse_many_runs(runs.times[part][order], time_name, source)
-        found = []
+        parts = []
         for piece in stretches:
             times = np.unique(runs.times[part][piece])
-            ends = times[np.flatnonzero(gaps(times, gap))]
-            parts = np.split(piece, np.searchsorted(runs.times[part][piece], ends, side="right"))
-            counts["gaps"] += len(parts) - 1
-            found += parts
-        kept = [piece for piece in found if len(found) == 1 or len(piece) >= SHORTEST]
-        counts["short"] += len(found) - len(kept)
-        counts["short_rows"] += sum(map(len, found)) - sum(map(len, kept))
+            gap_times = times[np.flatnonzero(is_gap(times, gap))]
+            gap_parts = np.split(
+                piece, np.searchsorted(runs.times[part][piece], gap_times, side="right")
+            )
+            counts["gaps"] += len(gap_parts) - 1
+            parts += gap_parts
+        kept = [piece for piece in parts if len(parts) == 1 or len(piece) >= MIN_VELOCITY_ROWS]
+        counts["short"] += len(parts) - len(kept)
+        counts["short_rows"] += sum(map(len, parts)) - sum(map(len, kept))
         several = len(kept) > 1
         pieces += [
             (f"{label}.{number}" if several else label, part.start + piece)
@@ -86,17 +88,17 @@ def mend(
 
 def warn_of_gaps(runs: Runs, multiple: float | int, time_name: str, source: str) -> None:
     """Warns of gaps in time, which are kept: what happened there is not known."""
-    count, where = 0, 0.0
+    count, first_time = 0, 0.0
     for _, part in runs.stretches():
-        found = np.flatnonzero(gaps(runs.times[part], multiple))
-        if found.size and not count:
-            where = float(runs.times[part][found[0]])
-        count += len(found)
+        gap_rows = np.flatnonzero(is_gap(runs.times[part], multiple))
+        if gap_rows.size and not count:
+            first_time = float(runs.times[part][gap_rows[0]])
+        count += len(gap_rows)
     if count:
-        more = f", the first of {count}" if count > 1 else ""
+        suffix = f", the first of {count}" if count > 1 else ""
         warnings.warn(
-            f"{source}: after {time_name} = {where:.6g} the next row comes more than "
-            f"{multiple:g} time steps later{more}. Pass repair=True to cut runs at such gaps.",
+            f"{source}: after {time_name} = {first_time:.6g} the next row comes more than "
+            f"{multiple:g} time steps later{suffix}. Pass repair=True to cut runs at such gaps.",
             DataWarning,
             stacklevel=4,
         )
@@ -111,19 +113,19 @@ def _complete_rows(
     if keep.all():
         return runs, ()
     if not keep.any():
-        worst = (time_name, *names)[int(np.argmax((~good).sum(axis=0)))]
+        column = (time_name, *names)[int(np.argmax((~good).sum(axis=0)))]
         raise DataError(
-            f"{source}: no row has a value in all columns; '{worst}' lacks most. Leave it out, or "
+            f"{source}: no row has a value in all columns; '{column}' lacks most. Leave it out, or "
             f"pass fill=True."
         )
     counts = zip((time_name, *names), (~good).sum(axis=0).tolist(), strict=True)
-    words = ", ".join(f"{count} of '{name}'" for name, count in counts if count)
+    counts_text = ", ".join(f"{count} of '{name}'" for name, count in counts if count)
     lost = int((~keep).sum())
     run = np.repeat(np.arange(len(runs.lengths)), runs.lengths)[keep]
     lengths = np.bincount(run, minlength=len(runs.lengths))
     note = Note(
         "missing",
-        f"{_rows(lost)} of {len(keep)} left out for values that are missing: {words}.",
+        f"{_rows(lost)} of {len(keep)} left out for values that are missing: {counts_text}.",
         lost,
         True,
     )
@@ -144,7 +146,7 @@ def ordered(
     back = 1 + np.flatnonzero(np.diff(times) < 0)
     if not back.size:
         return order, back, 0
-    if begins_again(times, back).all():
+    if restarts(times, back).all():
         return order, back, 0
     order = np.argsort(times, kind="stable")
     return order, back[:0], int((order != np.arange(len(times))).sum())
@@ -167,8 +169,8 @@ def _averaged(runs: Runs, pieces: list[tuple[str, np.ndarray]]) -> tuple[Runs, i
     run = np.repeat(np.arange(len(pieces)), lengths)
     times, values = runs.times[rows], runs.values[rows]
     is_new = (np.diff(times, prepend=-np.inf) != 0) | (np.diff(run, prepend=-1) != 0)
-    place = np.cumsum(is_new) - 1
-    count = np.bincount(place)
+    index = np.cumsum(is_new) - 1
+    count = np.bincount(index)
     if (count > 1).any():
         values = np.add.reduceat(values, np.flatnonzero(is_new), axis=0) / count[:, None]
     mended = Runs(
@@ -182,17 +184,18 @@ def _averaged(runs: Runs, pieces: list[tuple[str, np.ndarray]]) -> tuple[Runs, i
 
 
 def _told(counts: dict[str, int], doubled: int, gap: float | int) -> tuple[Note, ...]:
-    found = {
+    texts = {
         "restarts": f"Runs cut at {_places(counts['restarts'])} where times begin again.",
         "sorted": f"{_rows(counts['sorted'])} moved to sort times.",
         "doubled": f"{_rows(doubled)} merged with others of the same time, as their mean.",
         "gaps": f"Runs cut at {counts['gaps']} gap{'s' * (counts['gaps'] != 1)} longer than "
         f"{gap:g} time steps.",
-        "short": f"{counts['short']} piece{'s' * (counts['short'] != 1)} of fewer than {SHORTEST} "
+        "short": f"{counts['short']} piece{'s' * (counts['short'] != 1)} of fewer than "
+        f"{MIN_VELOCITY_ROWS} "
         f"rows left out ({_rows(counts['short_rows'])}).",
     }
     sizes = counts | {"doubled": doubled}
-    return tuple(Note(code, text, sizes[code], True) for code, text in found.items() if sizes[code])
+    return tuple(Note(code, text, sizes[code], True) for code, text in texts.items() if sizes[code])
 
 
 def _rows(count: int) -> str:
@@ -216,11 +219,13 @@ def fill(runs: Runs, names: Sequence[str], gap: float | int) -> tuple[Runs, tupl
     counts = np.sum(np.isfinite(values) & ~np.isfinite(runs.values), axis=0).tolist()
     if not any(counts):
         return runs, ()
-    words = ", ".join(
+    counts_text = ", ".join(
         f"{count} of '{name}'" for name, count in zip(names, counts, strict=True) if count
     )
-    told = Note("filled", f"Values filled in along a smooth curve: {words}.", sum(counts), True)
-    return replace(runs, values=values), (told,)
+    note = Note(
+        "filled", f"Values filled in along a smooth curve: {counts_text}.", sum(counts), True
+    )
+    return replace(runs, values=values), (note,)
 
 
 def bridge(
@@ -229,21 +234,21 @@ def bridge(
     """The runs with values in the place of those that are missing in rows where some state was
     measured, between measured ones close by: up to three in a row. Others stay missing, and all
     where a column lacks many: its sensor writes at times of its own."""
-    some = np.asarray(np.isfinite(runs.values[:, list(states)]).any(axis=1))
-    share = np.isfinite(runs.values[some]).sum(axis=0) / max(int(some.sum()), 1)
+    has_state = np.asarray(np.isfinite(runs.values[:, list(states)]).any(axis=1))
+    share = np.isfinite(runs.values[has_state]).sum(axis=0) / max(int(has_state.sum()), 1)
     if (share == 1).all() or not (share >= _MOSTLY).all():
         return runs, ()
-    found, told = fill(runs, names, _NEAR)
-    values = np.where(some[:, None], found.values, runs.values)
+    filled, notes = fill(runs, names, _NEAR)
+    values = np.where(has_state[:, None], filled.values, runs.values)
     counts = np.sum(np.isfinite(values) & ~np.isfinite(runs.values), axis=0).tolist()
-    if not told or not any(counts):
+    if not notes or not any(counts):
         return runs, ()
-    words = ", ".join(
+    counts_text = ", ".join(
         f"{count} of '{name}'" for name, count in zip(names, counts, strict=True) if count
     )
     note = Note(
         "bridged",
-        f"Single values that are missing were bridged and do not count as measured: {words}.",
+        f"Single values that are missing were bridged and do not count as measured: {counts_text}.",
         sum(counts),
         True,
     )
@@ -263,8 +268,8 @@ def _filled(
     steps = np.diff(knots)
     cuts = 1 + np.flatnonzero(steps > gap * np.median(steps))  # a curve ends where a gap begins
     result = values.copy()
-    for places in np.split(np.arange(len(knots)), cuts):
-        x, y = knots[places], values[known][first][places]
+    for indices in np.split(np.arange(len(knots)), cuts):
+        x, y = knots[indices], values[known][first][indices]
         wanted = ~known & (times >= x[0]) & (times <= x[-1])
         if wanted.any():
             curve = CubicSpline(x, y) if len(x) >= _CUBIC else partial(np.interp, xp=x, fp=y)

@@ -60,23 +60,23 @@ def table_numbers(table: Table, choice: Choice, form: Format) -> SourceNumbers:
     keys = None if group is None else _keys(table, group)
     notes, units = table.notes, dict(table.units)
     if units:
-        words = ", ".join(f"{name} in {unit}" for name, unit in units.items())
-        notes += (Note("units", f"Units by the header: {words}.", len(units)),)
-    clock = times_of(table, choice.time, form)
-    if clock is None:
+        unit_list = ", ".join(f"{name} in {unit}" for name, unit in units.items())
+        notes += (Note("units", f"Units by the header: {unit_list}.", len(units)),)
+    time_result = times_of(table, choice.time, form)
+    if time_result is None:
         times = numbers_of(table, choice.time, form, group or "")
         if form.time_unit is not None:
             times, converted = _converted(times, units.get(choice.time), choice, form.time_unit)
             notes += converted
             units[choice.time] = form.time_unit
     else:
-        times, told = clock
+        times, note = time_result
         units[choice.time] = form.time_unit or "s"
-        notes += (told,) if told else ()
+        notes += (note,) if note else ()
     names = tuple(choice.numeric[1:])
     values = np.empty((len(times), len(names)))
-    for place, name in enumerate(names):
-        values[:, place] = numbers_of(table, name, form, group or "")
+    for column, name in enumerate(names):
+        values[:, column] = numbers_of(table, name, form, group or "")
         table = replace(table, columns={n: c for n, c in table.columns.items() if n != name})
     if not len(times):
         raise DataError(f"{table.source} holds no rows below its header; at least one is needed.")
@@ -96,8 +96,8 @@ def _converted(
             f"time_unit must be left out, or be '{known}' as the header has it: '{rates[0]}' was "
             f"measured in that unit of time."
         )
-    words = f"'{choice.time}' holds {TIME_UNITS[known][1]}; times are {TIME_UNITS[unit][1]}."
-    return times * (TIME_UNITS[known][0] / TIME_UNITS[unit][0]), (Note("time-unit", words),)
+    text = f"'{choice.time}' holds {TIME_UNITS[known][1]}; times are {TIME_UNITS[unit][1]}."
+    return times * (TIME_UNITS[known][0] / TIME_UNITS[unit][0]), (Note("time-unit", text),)
 
 
 def _keys(table: Table, group: str) -> Stretches:
@@ -106,8 +106,10 @@ def _keys(table: Table, group: str) -> Stretches:
     if cells.dtype.kind == "O":
         cells = np.array([text_of(cell) for cell in cells.tolist()], dtype=str)
     first = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]])[: len(cells)])
-    own = cells[first]
-    texts = np.where(own == own, np.strings.strip(own.astype(str)), "")  # NaN is not itself
+    labels = cells[first]
+    texts = np.where(
+        labels == labels, np.strings.strip(labels.astype(str)), ""
+    )  # NaN is not itself
     if not (texts != "").all():
         row = int(first[np.argmin(texts != "")])
         raise DataError(
@@ -129,9 +131,9 @@ def dataset_of(
 ) -> Dataset:
     """The runs of several sources; `labels` name them where each is a run of its own. A chunk is
     part of such data."""
-    many, first = len(parts) > 1, parts[0]
+    is_multiple, first = len(parts) > 1, parts[0]
     runs = _joined(parts, labels)
-    grouped = many or first.keys is not None
+    grouped = is_multiple or first.keys is not None
     notes = merged([part.notes for part in parts])
     place_of = _places(parts)
     measured_at = runs
@@ -152,23 +154,23 @@ def dataset_of(
             runs, choice.time, first.names, form.gap, grouped=grouped, source=source
         )
         notes += repairs
-    found = {name: unit for part in parts for name, unit in part.units.items()}
+    part_units = {name: unit for part in parts for name, unit in part.units.items()}
     clean = {name: clean_pattern(name) if "*" in name else name for name in choice.numeric}
 
     def columns(names: Sequence[str]) -> np.ndarray | None:
-        places = [first.names.index(name) for name in names]
-        return runs.values[:, places] if names else None
+        indices = [first.names.index(name) for name in names]
+        return runs.values[:, indices] if names else None
 
     def unmeasured() -> np.ndarray | None:
         if marks is None:
             return None
-        found = marks[runs.rows][:, [first.names.index(name) for name in choice.states]]
-        return found if found.any() else None
+        state_marks = marks[runs.rows][:, [first.names.index(name) for name in choice.states]]
+        return state_marks if state_marks.any() else None
 
     def named(names: Sequence[str]) -> tuple[str, ...]:
         return tuple(clean[name] for name in names)
 
-    data = Dataset._checked(
+    data = Dataset.checked(
         times=runs.times,
         states=columns(choice.states),
         inputs=columns(choice.inputs),
@@ -182,12 +184,12 @@ def dataset_of(
         input_names=named(choice.inputs),
         time_name=choice.time,
         group_name=choice.group,
-        units={name: unit for name, unit in found.items()
+        units={name: unit for name, unit in part_units.items()
                if name in (choice.time, *choice.states, *choice.inputs)} | dict(units or {}),
         source=source,
         row_word=first.table.row_word,
         row_of=lambda index: place_of(int(runs.rows[index]))[1],
-        source_of=(lambda index: place_of(int(runs.rows[index]))[0]) if many else None,
+        source_of=(lambda index: place_of(int(runs.rows[index]))[0]) if is_multiple else None,
         grouped=grouped,
         notes=notes,
         gap=form.gap,
@@ -225,9 +227,11 @@ def sort_into_runs(
     rows = np.arange(len(times))
     if keys is None:
         return Runs(times, values, rows, np.array([len(times)]), ("0",))
-    place: dict[str, int] = {}
-    rank = np.array([place.setdefault(label, len(place)) for label in keys.labels], dtype=np.int64)
-    labels = tuple(place)
+    run_index: dict[str, int] = {}
+    rank = np.array(
+        [run_index.setdefault(label, len(run_index)) for label in keys.labels], dtype=np.int64
+    )
+    labels = tuple(run_index)
     if len(labels) == len(rank):
         return Runs(times, values, rows, keys.lengths, labels)
     run = np.repeat(rank, keys.lengths)
@@ -242,11 +246,11 @@ def short_labels(labels: Sequence[str]) -> tuple[str, ...]:
     >>> short_labels(["0.0000", "0.5000"]), short_labels(["1.1", "1.10"])
     (('0', '0.5'), ('1.1', '1.10'))
     """
-    found = [_DECIMAL.fullmatch(label) for label in labels]
+    matches = [_DECIMAL.fullmatch(label) for label in labels]
     short = [
-        f"{one[1] or ''}{one[2]}.{(one[3] or '').rstrip('0')}".removesuffix(".")
-        for one in found
-        if one
+        f"{match[1] or ''}{match[2]}.{(match[3] or '').rstrip('0')}".removesuffix(".")
+        for match in matches
+        if match
     ]
     is_numeric = len(short) == len(set(short)) == len(labels)
     return tuple(short) if is_numeric else tuple(labels)
@@ -268,12 +272,12 @@ def merged(notes: Sequence[tuple[Note, ...]]) -> tuple[Note, ...]:
 
 def _places(parts: Sequence[SourceNumbers]) -> Callable[[int], tuple[str, int]]:
     """For a row of all sources its source and the number that it has there."""
-    begins: Int[np.ndarray, " parts"] = np.cumsum([0, *(len(part.times) for part in parts)])
+    starts: Int[np.ndarray, " parts"] = np.cumsum([0, *(len(part.times) for part in parts)])
 
     def place_of(row: int) -> tuple[str, int]:
-        which = int(np.searchsorted(begins, row, side="right")) - 1
-        table = parts[which].table
-        return table.source, table.row_of(row - int(begins[which]))
+        part = int(np.searchsorted(starts, row, side="right")) - 1
+        table = parts[part].table
+        return table.source, table.row_of(row - int(starts[part]))
 
     return place_of
 
@@ -333,45 +337,45 @@ def from_long(table: Table, choice: Choice, form: Format) -> Table:
     for key in keys:
         _, codes = np.unique(key.astype(str) if key.dtype.kind == "O" else key, return_inverse=True)
         row_key = row_key * (codes.max(initial=0) + 1) + codes
-    _, first, place = np.unique(row_key, return_index=True, return_inverse=True)
+    _, first, time_index = np.unique(row_key, return_index=True, return_inverse=True)
     order = np.argsort(np.argsort(first))  # rows in the order in which they appear
-    place, first = order[place], np.sort(first)
+    time_index, first = order[time_index], np.sort(first)
     known = list(dict.fromkeys(quantity.tolist()))
     columns = {choice.time: times[first]}
     if choice.group is not None:
         columns[choice.group] = table.columns[choice.group][first]
     for name in choice.numeric[1:]:
-        rows = np.flatnonzero([name in (one, name_and_unit(one)[0]) for one in quantity])
+        rows = np.flatnonzero([name in (text, name_and_unit(text)[0]) for text in quantity])
         if not rows.size:
             raise DataError(
                 f"{table.source}: column '{variable}' never holds '{name}'."
                 f"{suggestion(name, known)} It holds {quoted(known)}."
             )
-        cells, counts = np.unique(place[rows], return_counts=True)
+        cells, counts = np.unique(time_index[rows], return_counts=True)
         if counts.max() > 1:
-            again = rows[place[rows] == cells[np.argmax(counts)]][1]
+            repeated = rows[time_index[rows] == cells[np.argmax(counts)]][1]
             raise DataError(
-                f"{table.at(int(again))}: '{name}' stands there a second time for the same time. "
-                f"Keep one, or pass group=..., the column that tells runs apart."
+                f"{table.at(int(repeated))}: '{name}' has a second value for the same time. Keep "
+                f"one, or pass group=..., the column that identifies the run."
             )
         if len(cells) < len(first) and not form.repair:
-            lacking = int(first[np.setdiff1d(np.arange(len(first)), cells)[0]])
+            missing = int(first[np.setdiff1d(np.arange(len(first)), cells)[0]])
             raise DataError(
-                f"{table.at(lacking)}: '{name}' has no value for this time, nor for "
+                f"{table.at(missing)}: '{name}' has no value for this time, nor for "
                 f"{len(first) - len(cells) - 1} others. Pass repair=True to keep the times that "
                 f"have all values, or fill=True to fill them in."
             )
         column = np.full(len(first), "", dtype=object) if values.dtype.kind in "OUT" else (
             np.full(len(first), np.nan)
         )  # fmt: skip
-        column[place[rows]] = values[rows]
+        column[time_index[rows]] = values[rows]
         columns[name] = column
-    told = Note("long", f"The table is long: {len(times)} rows make {len(first)} times.")
+    note = Note("long", f"The table is long: {len(times)} rows make {len(first)} times.")
     return replace(
         table,
         columns=columns,
         row_of=_selected_rows(table.row_of, first),
-        notes=(*table.notes, told),
+        notes=(*table.notes, note),
         others=tuple(name for name in known if name and name_and_unit(name)[0] not in columns),
     )
 
@@ -383,31 +387,33 @@ def from_side_by_side(table: Table, choice: Choice) -> Table:
         head, _, tail = pattern.partition("*")
         for column in table.columns:
             bare = name_and_unit(column)[0]
-            for one in dict.fromkeys((column, bare)):
-                if one.startswith(head) and one.endswith(tail) and len(one) >= len(head + tail):
-                    label = one[len(head) : len(one) - len(tail)]
+            for text in dict.fromkeys((column, bare)):
+                if text.startswith(head) and text.endswith(tail) and len(text) >= len(head + tail):
+                    label = text[len(head) : len(text) - len(tail)]
                     labels.setdefault(label, {}).setdefault(pattern, column)
                     break
-    for label, found in labels.items():
-        lacking = [pattern for pattern in choice.patterns if pattern not in found]
-        if lacking:
+    for label, run_columns in labels.items():
+        missing = [pattern for pattern in choice.patterns if pattern not in run_columns]
+        if missing:
             raise DataError(
-                f"{table.source} has no column '{lacking[0].replace('*', label)}', though it has "
-                f"{quoted(found.values())}; every run needs a column for each of "
+                f"{table.source} has no column '{missing[0].replace('*', label)}', though it has "
+                f"{quoted(run_columns.values())}; every run needs a column for each of "
                 f"{quoted(choice.patterns)}."
             )
     n_rows = len(next(iter(table.columns.values())))
     columns = {
-        name: np.concatenate([table.columns[found.get(name, name)] for found in labels.values()])
+        name: np.concatenate(
+            [table.columns[run_columns.get(name, name)] for run_columns in labels.values()]
+        )
         for name in choice.numeric
     }
     columns[RUN] = np.repeat(np.array(list(labels)), n_rows)
-    told = Note("side-by-side", f"{len(labels)} runs stand side by side: {quoted(labels)}.")
+    note = Note("side-by-side", f"{len(labels)} runs stand side by side: {quoted(labels)}.")
     return replace(
         table,
         columns=columns,
         row_of=_selected_rows(table.row_of, np.tile(np.arange(n_rows), len(labels))),
-        notes=(*table.notes, told),
+        notes=(*table.notes, note),
     )
 
 

@@ -94,9 +94,9 @@ def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[
             f"{table.at(0)}: column '{name}' holds dates or durations, which only time=... may."
         )
     cells = [text_of(cell).replace("\u2212", "-") for cell in column.tolist()]  # a typeset minus
-    found = plain_numbers(cells, table.decimal) if cells else np.zeros(0)
-    if found is not None:
-        return _without_marks(found, table, name, form, group)
+    parsed = plain_numbers(cells, table.decimal) if cells else np.zeros(0)
+    if parsed is not None:
+        return _without_marks(parsed, table, name, form, group)
     values = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
         has_point = table.decimal == "," and "." in cell
@@ -120,14 +120,14 @@ def _without_marks(
     marks = [float(mark) for mark in form.marks if is_number(mark)]
     if not marks:
         return values
-    found = np.isin(values, marks)
-    if not found.any():
+    is_mark = np.isin(values, marks)
+    if not is_mark.any():
         return values
     if not form.repair:
-        row = int(np.argmax(found))
+        row = int(np.argmax(is_mark))
         cells = [""] * row + [f"{values[row]:g}"]
         raise DataError(_missing(table, name, cells, row, _run(table, group, row)))
-    return np.where(found, np.nan, values)
+    return np.where(is_mark, np.nan, values)
 
 
 def _run(table: Table, group: str, row: int) -> str:
@@ -135,20 +135,20 @@ def _run(table: Table, group: str, row: int) -> str:
 
 
 def _missing(table: Table, name: str, cells: list[str], row: int, run: str) -> str:
-    where, rest = f"{table.at(row)}{run}: column '{name}'", cells[row:]
+    location, remainder = f"{table.at(row)}{run}: column '{name}'", cells[row:]
     if cells[row]:
         return (
-            f"{where} holds '{cells[row]}', which is no value. Correct it; pass repair=True to "
+            f"{location} holds '{cells[row]}', which is no value. Correct it; pass repair=True to "
             f"leave out such rows, or fill=True to fill them in."
         )
-    if len(rest) > 1 and not any(rest):
+    if len(remainder) > 1 and not any(remainder):
         return (
-            f"{where} ends here, {len(rest)} rows before the others. Give its values to the end, "
+            f"{location} ends here, {len(remainder)} rows before the others. Complete the column "
             f"or remove these rows; pass repair=True to leave them out."
         )
     return (
-        f"{where} is empty. Correct it; pass repair=True to leave out such rows, or fill=True to "
-        f"fill them in."
+        f"{location} is empty. Correct it; pass repair=True to leave out such rows, or fill=True "
+        f"to fill them in."
     )
 
 
@@ -205,19 +205,19 @@ def as_clock(cells: Sequence[str], date_format: str | None = None) -> np.ndarray
         return None
     if date_format is not None:
         return _formatted(cells, date_format)
-    found = exact_clock(given)
-    found = _dates_by_day(given) if found is None else found
-    if found is None:
+    values = exact_clock(given)
+    values = _dates_by_day(given) if values is None else values
+    if values is None:
         return None
-    result = np.full(len(cells), "NaT", dtype=found.dtype)
-    result[np.array([bool(cell) for cell in cells])] = found
+    result = np.full(len(cells), "NaT", dtype=values.dtype)
+    result[np.array([bool(cell) for cell in cells])] = values
     return result
 
 
 def exact_clock(cells: list[str]) -> np.ndarray | None:
     """The same of texts whose meaning no other text can change: ISO 8601 and clock times."""
-    found = _iso_dates(cells)
-    return _durations(cells) if found is None else found
+    values = _iso_dates(cells)
+    return _durations(cells) if values is None else values
 
 
 def times_of(
@@ -226,9 +226,9 @@ def times_of(
     """Times from the first of them, in seconds or the unit that was asked for, where the column
     holds dates, durations or counts since 1970, and a word on it; None where it holds plain numbers
     or something else."""
-    size, words, _ = TIME_UNITS[form.time_unit or "s"]
-    found = _seconds_of(table, name, form, words)
-    return None if found is None else (found[0] / size, found[1])
+    size, unit_name, _ = TIME_UNITS[form.time_unit or "s"]
+    result = _seconds_of(table, name, form, unit_name)
+    return None if result is None else (result[0] / size, result[1])
 
 
 def _seconds_of(
@@ -240,11 +240,11 @@ def _seconds_of(
     if column.dtype.kind not in "mM":
         cells = [_time_text(cell) for cell in column.tolist()]
         cells = ["" if form.is_missing(cell) else cell for cell in cells]
-        found = as_clock(cells, form.date_format)
-        if found is None:
+        values = as_clock(cells, form.date_format)
+        if values is None:
             _refuse(table, name, cells, form)
             return None
-        column = found
+        column = values
     absent = np.isnat(column)
     if absent.all():
         return None
@@ -257,18 +257,18 @@ def _seconds_of(
     first = int(ticks[~absent].min())
     seconds = np.where(absent, np.nan, (ticks - first) / _SECOND)
     if column.dtype.kind == "M":
-        begin = str(np.datetime64(first, "ns")).rstrip("0").rstrip(".")
-        begin = str(np.datetime64(first, "ns").astype("M8[s]")) if first % _SECOND == 0 else begin
-        return seconds, Note("dates", f"'{name}' holds dates; times are {unit} since {begin}.")
+        start = str(np.datetime64(first, "ns")).rstrip("0").rstrip(".")
+        start = str(np.datetime64(first, "ns").astype("M8[s]")) if first % _SECOND == 0 else start
+        return seconds, Note("dates", f"'{name}' holds dates; times are {unit} since {start}.")
     seconds, days = _over_midnight(seconds)
-    words = f", with midnight passed {days} time{'s' * (days != 1)}" if days else ""
+    text = f", with midnight passed {days} time{'s' * (days != 1)}" if days else ""
     return seconds, Note(
         "durations", f"'{name}' holds clock times or durations; times are {unit} from the first"
-        f"{words}.", days
+        f"{text}.", days
     )  # fmt: skip
 
 
-def _from_counts(column: np.ndarray, words: str) -> tuple[np.ndarray, Note] | None:
+def _from_counts(column: np.ndarray, unit_name: str) -> tuple[np.ndarray, Note] | None:
     """Counts since 1970, told by their size: every one of them lies between 2000 and 2100, within
     ten years."""
     good = column[np.isfinite(column)] if column.dtype.kind == "f" else column
@@ -279,13 +279,13 @@ def _from_counts(column: np.ndarray, words: str) -> tuple[np.ndarray, Note] | No
         within = _YEARS[0] * per_second <= low and high <= _YEARS[1] * per_second
         if within and high - low <= _LONGEST * per_second:
             seconds = (column - low).astype(np.float64) / per_second
-            begin = datetime.fromtimestamp(int(low) // per_second, UTC).strftime(
+            start = datetime.fromtimestamp(int(low) // per_second, UTC).strftime(
                 "%Y-%m-%dT%H:%M:%S"
             )
             return seconds, Note(
                 "epoch",
-                f"Times are {unit} since 1970, as their size tells; they are read as {words} since "
-                f"the first, {begin} UTC.",
+                f"Times look like {unit} since 1970; they are read as {unit_name} since the first, "
+                f"{start} UTC.",
             )
     return None
 
@@ -302,10 +302,10 @@ def _iso_dates(cells: list[str]) -> np.ndarray | None:
     matches = [_ISO.fullmatch(cell) for cell in cells]
     if not all(matches):
         return None
-    zones = [found[2] for found in matches if found]
+    zones = [match[2] for match in matches if match]
     if len({zone == "" for zone in zones}) > 1:  # some with a zone and some without
         return None
-    texts = [found[1].replace(",", ".") for found in matches if found]
+    texts = [match[1].replace(",", ".") for match in matches if match]
     if not ("1700" < min(texts) and max(texts) < "2262"):  # what nanoseconds can count
         return None
     try:
@@ -329,11 +329,11 @@ def _durations(cells: list[str]) -> np.ndarray | None:
     matches = [_CLOCK.fullmatch(cell) or _PERIOD.fullmatch(cell) for cell in cells]
     if not all(matches):
         return None
-    return np.array([_nanoseconds(found) for found in matches if found], dtype="m8[ns]")
+    return np.array([_nanoseconds(match) for match in matches if match], dtype="m8[ns]")
 
 
-def _nanoseconds(found: re.Match[str]) -> int:
-    sign, *counts, last = found.groups()
+def _nanoseconds(match: re.Match[str]) -> int:
+    sign, *counts, last = match.groups()
     days, hours, minutes = counts if len(counts) == 3 else counts[1:]
     weeks = counts[0] if len(counts) == 4 else None
     whole, _, part = (last or "0").replace(",", ".").partition(".")
@@ -348,24 +348,24 @@ def _dates_by_day(cells: list[str]) -> np.ndarray | None:
     matches = [_BY_DAY.fullmatch(_BY_MONTH.sub(_with_number, cell)) for cell in cells]
     if not all(matches):
         return None
-    parts = [found.groups() for found in matches if found]
+    parts = [match.groups() for match in matches if match]
     day_first = _day_first(parts)
     if day_first is None:
         return None
     texts = []
-    for one, _, two, year, clock, half in parts:
-        day, month = (one, two) if day_first else (two, one)
-        hour, _, rest = (clock or "0:00").replace(",", ".").partition(":")
+    for first, _, second, year, clock, half in parts:
+        day, month = (first, second) if day_first else (second, first)
+        hour, _, remainder = (clock or "0:00").replace(",", ".").partition(":")
         if half and not 1 <= int(hour) <= 12:
             return None
         if half:
             hour = int(hour) % 12 + 12 * (half in "Pp")
-        texts.append(f"{year}-{int(month):02}-{int(day):02}T{int(hour):02}:{rest}")
+        texts.append(f"{year}-{int(month):02}-{int(day):02}T{int(hour):02}:{remainder}")
     return _iso_dates(texts)
 
 
-def _with_number(found: re.Match[str]) -> str:
-    return f"{found[1]}.{_MONTHS.index(found[3].lower()) + 1}.{found[4]}"
+def _with_number(match: re.Match[str]) -> str:
+    return f"{match[1]}.{_MONTHS.index(match[3].lower()) + 1}.{match[4]}"
 
 
 def _day_first(parts: Sequence[Any]) -> bool | None:
@@ -430,9 +430,9 @@ def _formatted(cells: Sequence[str], date_format: str) -> np.ndarray | None:
         return None
     naive = [d if d is None or d.tzinfo is None else d.astimezone(UTC).replace(tzinfo=None)
              for d in dates]  # fmt: skip
-    found = np.array(naive, dtype="M8[us]").astype("M8[ns]")
+    dates_ns = np.array(naive, dtype="M8[us]").astype("M8[ns]")
     has_year = any(sign in date_format for sign in ("%Y", "%y", "%c", "%x", "%s", "%D", "%F"))
-    return found if has_year else found - np.datetime64("1900-01-01", "ns")
+    return dates_ns if has_year else dates_ns - np.datetime64("1900-01-01", "ns")
 
 
 def _over_midnight(seconds: Float[np.ndarray, " N"]) -> tuple[Float[np.ndarray, " N"], int]:
