@@ -1,5 +1,6 @@
 """The parts of a `Dataset`: from arrays, from other datasets, and velocities from positions."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -7,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool
 
-from .._common.errors import DataError, quoted, suggestion
+from .._common.errors import DataError, DataWarning, quoted, suggestion
 from ..smoothing import MIN_VELOCITY_ROWS, best_polynomial, velocities
-from ._checks import as_numbers, check_names
+from ._checks import as_numbers, check_names, cut_at_gaps
+from ._schema import Note
 
 if TYPE_CHECKING:
     from ._dataset import Dataset
@@ -25,7 +27,7 @@ def from_arrays(
     units: Mapping[str, str] | None,
     argument: str = "x",
 ) -> dict[str, Any]:
-    """What `Dataset.checked` is made from; `what` is the name of the states' argument."""
+    """Return the arguments of `Dataset.checked`. `argument` is the name of the states' argument."""
     runs = _run_arrays(x, argument)
     names = _column_names(x) if names is None else names
     lengths = [len(run) for run in runs]
@@ -73,7 +75,7 @@ def from_positions(
     velocity_of: Mapping[str, str] | None,
     units: Mapping[str, str] | None,
 ) -> dict[str, Any]:
-    """The same of positions, with the states that were measured beside them."""
+    """Return the arguments of `Dataset.checked` for positions and other measured states."""
     parts = from_arrays(_column(q), t, _column(u), names, None, input_names, units, "q")
     positions = parts["state_names"]
     if states is not None:
@@ -85,7 +87,7 @@ def from_positions(
         if duplicates := sorted(set(positions) & set(other_names)):
             raise DataError(
                 f"A column can be a position or another state, not both; {quoted(duplicates)} "
-                f"stands in names and in state_names."
+                f"is in names and in state_names."
             )
         parts["states"] = np.hstack([parts["states"], measured_states])
         parts["state_names"] = positions + other_names
@@ -95,7 +97,7 @@ def from_positions(
             unknown = position if position not in positions else velocity
             raise DataError(
                 f"velocity_of must name positions and measured states that are their "
-                f"velocities, such as {{'theta': 'omega'}}; '{unknown}' is none."
+                f"velocities, such as {{'theta': 'omega'}}; '{unknown}' is not one of them."
                 f"{suggestion(unknown, [name for name in known if name != unknown])}"
             )
     return parts | {"positions": {name: (velocity_of or {}).get(name) for name in positions}}
@@ -104,7 +106,7 @@ def from_positions(
 def _names(
     names: Sequence[str] | None, argument: str, array_name: str, count: int
 ) -> tuple[str, ...]:
-    """One name for each column; those of an argument's letter where none are given."""
+    """Return one name for each column: those given, or the argument's letter with a number."""
     letter = "x" if array_name == "states" else array_name
     result = check_names(
         [f"{letter}{i}" for i in range(count)] if names is None else names, argument
@@ -118,7 +120,7 @@ def _names(
 
 
 def _column(value: Any) -> Any:
-    """A one-dimensional array as a single column; anything else as it is."""
+    """Return a one-dimensional array as a column, and anything else unchanged."""
     flat = isinstance(value, np.ndarray) and value.ndim == 1
     if flat or type(value).__name__ == "Series":
         return np.asarray(value).reshape(-1, 1)
@@ -126,13 +128,13 @@ def _column(value: Any) -> Any:
 
 
 def _column_names(value: Any) -> list[str] | None:
-    """The columns of a frame, or of the first of several."""
+    """Return the column names of a frame, or of the first frame of a list."""
     first: Any = value[0] if isinstance(value, list | tuple) and len(value) else value
     return [str(name) for name in first.columns] if hasattr(first, "columns") else None
 
 
 def _run_arrays(value: Any, argument: str) -> list[np.ndarray]:
-    """Two-dimensional arrays, one for each run."""
+    """Return one two-dimensional array for each run."""
     if isinstance(value, list | tuple) and value and all(np.ndim(part) == 2 for part in value):
         runs = [as_numbers(part, f"{argument}[{i}]") for i, part in enumerate(value)]
     else:
@@ -153,17 +155,15 @@ def _run_arrays(value: Any, argument: str) -> list[np.ndarray]:
         raise DataError(f"{argument} must have at least one run and one column; it has none.")
     widths = {run.shape[1] for run in runs}
     if len(widths) > 1:
-        raise DataError(
-            f"All runs of {argument} need the same columns; found {sorted(widths)} of them."
-        )
+        raise DataError(f"All runs of {argument} must have the same columns; got {sorted(widths)}.")
     empty = [i for i, run in enumerate(runs) if len(run) == 0]
     if empty:
-        raise DataError(f"{argument}[{empty[0]}] holds no rows; every run needs at least one.")
+        raise DataError(f"{argument}[{empty[0]}] has no rows; every run needs at least one.")
     return runs
 
 
 def _times(t: Any, lengths: list[int], n_columns: int, argument: str) -> list[np.ndarray]:
-    """One array of times for each run of so many rows and columns."""
+    """Return an array of times for each run."""
     if not isinstance(t, list | tuple) and np.ndim(t) == 0:
         step = float(as_numbers(t, "t"))
         if not step > 0:
@@ -196,7 +196,7 @@ def _times(t: Any, lengths: list[int], n_columns: int, argument: str) -> list[np
 def _matching(
     value: Any, argument: str, lengths: list[int], states_argument: str = "x"
 ) -> np.ndarray | None:
-    """An array that accompanies the states, joined over runs."""
+    """Return an array that accompanies the states, joined over runs."""
     if value is None:
         return None
     runs = _run_arrays(value, argument)
@@ -216,24 +216,24 @@ def _matching(
 
 
 def concatenate(parts: "Sequence[Dataset]") -> "Dataset":
-    """All runs of several datasets of the same system as one."""
+    """Join the runs of several datasets of the same system."""
     if not parts:
         raise DataError("At least one dataset is needed; the list is empty.")
     first = parts[0]
     for other in parts[1:]:
         if (other.state_names, other.input_names) != (first.state_names, first.input_names):
             raise DataError(
-                f"Datasets can be joined only when their states and inputs agree; got "
+                f"Datasets can be joined only if their states and inputs agree; got "
                 f"{list(first.state_names)}, {list(first.input_names)} and "
                 f"{list(other.state_names)}, {list(other.input_names)}."
             )
         if dict(other.velocity_of) != dict(first.velocity_of):
             raise DataError(
-                f"Datasets can be joined only when the same states are velocities; got "
+                f"Datasets can be joined only if the same states are velocities; got "
                 f"{dict(first.velocity_of)} and {dict(other.velocity_of)}."
             )
         if (other.derivatives is None) != (first.derivatives is None):
-            raise DataError("Datasets can be joined only when all or none carry derivatives.")
+            raise DataError("Datasets can be joined only if all or none have derivatives.")
     if len(parts) == 1:
         return first
 
@@ -258,7 +258,7 @@ def concatenate(parts: "Sequence[Dataset]") -> "Dataset":
 
 
 def _joined_marks(parts: "Sequence[Dataset]") -> Bool[np.ndarray, "N n"] | None:
-    """Which values of several datasets nobody measured."""
+    """Return a mask of the values that were filled in."""
     if all(part.filled is None for part in parts):
         return None
     return np.concatenate(
@@ -267,18 +267,44 @@ def _joined_marks(parts: "Sequence[Dataset]") -> Bool[np.ndarray, "N n"] | None:
     )  # fmt: skip
 
 
+def split_at_gaps(data: "Dataset", gap: float | int) -> "Dataset":
+    """Return the data with runs cut at gaps, with a warning; unchanged if they have derivatives."""
+    if data.derivatives is not None:
+        return data
+    offsets, counts = cut_at_gaps(data.times, data.offsets, gap)
+    if offsets is data.offsets:
+        return data
+    labels = [
+        label if count == 1 else f"{label}.{number}"
+        for label, count in zip(data.labels, counts, strict=True)
+        for number in range(1, count + 1)
+    ]
+    n_gaps = sum(counts) - len(counts)
+    first = next(int(end) for end in offsets[1:] if end not in data.offsets)
+    text = (
+        f"After {data.time_name} = {data.times[first - 1]:.6g} the next row is at "
+        f"{data.times[first]:.6g}, more than {gap:g} time steps later"
+        f"{f', the first of {n_gaps} gaps' if n_gaps > 1 else ''}: the rows before and after are "
+        f"separate runs."
+    )
+    warnings.warn(f"{data.source}: {text}", DataWarning, stacklevel=4)
+    return replace(
+        data, offsets=offsets, labels=tuple(labels), notes=(*data.notes, Note("gaps", text, n_gaps))
+    )
+
+
 def named_positions(positions: Any) -> dict[str, str | None]:
-    """Each position's column with that of its velocity, None where it was not measured."""
+    """Return the velocity column of each position, None if it was not measured."""
     if isinstance(positions, Mapping):
         check_names(list(positions), "positions")
         return {str(name): None if v is None else str(v) for name, v in positions.items()}
     return dict.fromkeys(check_names(positions or (), "positions"))
 
 
-def preferred_slopes(
+def velocity_polynomial(
     data: Any, positions: Mapping[str, str | None]
 ) -> tuple[tuple[int, int] | None]:
-    """The polynomial whose slopes are the velocities that were not measured, alone in a tuple."""
+    """Return, in a tuple, the polynomial that estimates velocities that were not measured."""
     columns = [data.state_names.index(name) for name, rate in positions.items() if rate is None]
     sample = data.sample
     return (best_polynomial(sample.times, sample.states[:, columns], sample.offsets),)
@@ -287,11 +313,13 @@ def preferred_slopes(
 def second_order(
     data: Any,
     positions: Mapping[str, str | None],
-    slopes: tuple[tuple[int, int] | None] | None = None,
+    polynomial: tuple[tuple[int, int] | None] | None = None,
 ) -> dict[str, Any]:
-    """The parts of a `Dataset` that change: positions first, then the velocity of each, then all
-    other states. Velocities that are None are estimated, by the polynomial in `slopes` where that
-    was chosen already."""
+    """Return the parts of a `Dataset` that change if some states are positions.
+
+    Positions come first, then the velocity of each, then all other states. Velocities that are
+    None are estimated by `polynomial`, in a tuple, which is chosen if omitted.
+    """
     names, taken = data.state_names, {data.time_name, data.group_name, *data.variable_names}
     rates: dict[str, str] = {}
     for position, velocity in positions.items():
@@ -302,7 +330,7 @@ def second_order(
     columns = {name: data.states[:, [names.index(name)]] for name in names}
     if estimated:
         missing = {name: rates[name] for name in rates if not positions[name]}
-        columns |= _estimates(data, missing, slopes)
+        columns |= _estimated_velocities(data, missing, polynomial)
     order = [*rates, *rates.values(), *others]
     return {
         "states": np.hstack([columns[name] for name in order]),
@@ -315,7 +343,7 @@ def second_order(
 
 
 def _filled(data: Any, order: Sequence[str]) -> np.ndarray | None:
-    """The marks of values that nobody measured, in the order of these states."""
+    """Return the mask of filled-in values for states in this order."""
     if data.filled is None:
         return None
     result = np.zeros((len(data.filled), len(order)), dtype=bool)
@@ -325,10 +353,10 @@ def _filled(data: Any, order: Sequence[str]) -> np.ndarray | None:
     return result
 
 
-def _estimates(
-    data: Any, rates: Mapping[str, str], slopes: tuple[tuple[int, int] | None] | None
+def _estimated_velocities(
+    data: Any, rates: Mapping[str, str], polynomial: tuple[tuple[int, int] | None] | None
 ) -> dict[str, np.ndarray]:
-    """An estimate of each velocity, from its position."""
+    """Return an estimate of each velocity from its position."""
     short = np.flatnonzero(data.run_lengths < MIN_VELOCITY_ROWS)
     if short.size:
         run = int(short[0])
@@ -339,8 +367,8 @@ def _estimates(
             f"({short.size} of {data.n_runs})."
         )
     columns = [data.state_names.index(name) for name in rates]
-    (polynomial,) = slopes or preferred_slopes(data, dict.fromkeys(rates))
-    estimates = velocities(data.times, data.states[:, columns], data.offsets, polynomial)
+    (choice,) = polynomial or velocity_polynomial(data, dict.fromkeys(rates))
+    estimates = velocities(data.times, data.states[:, columns], data.offsets, choice)
     return {name: estimates[:, [i]] for i, name in enumerate(rates.values())}
 
 
@@ -351,7 +379,7 @@ def _free_name(name: str, taken: set[str | None]) -> str:
 
 
 def _units(data: Any, rates: Mapping[str, str]) -> dict[str, str]:
-    """Units, with that of a velocity where those of position and time are known."""
+    """Return units, with those of velocities if the units of position and time are known."""
     units, time = dict(data.units), data.units.get(data.time_name)
     for position, velocity in rates.items():
         if time and position in units:

@@ -1,4 +1,4 @@
-"""What is checked at the door, with messages that name source, column, run and row."""
+"""Checks of data on entry. Their messages name source, column, run and row."""
 
 import re
 import warnings
@@ -14,24 +14,24 @@ from ..smoothing import MIN_VELOCITY_ROWS
 from ._limits import BURST, GAP
 
 MAX_VALUE = 1e150
-"""The largest size of a value: the square of a much larger one is no finite number."""
+"""Largest magnitude of a value. The square of a much larger one is not finite."""
 
 _DATE_ADVICE = "Convert them to seconds (or days) since the start of each run."
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
-_NEIGHBOUR_STEPS = 5  # steps before and after one that say how long it should be
-_MAX_SHOWN_ROWS = 3  # numbers of rows in a message
-_RESTART_SHARE = 0.1  # of the time passed so far: a row that goes back further starts a new run
+_NEIGHBOUR_STEPS = 5  # steps on each side of a step that determine its typical length
+_MAX_SHOWN_ROWS = 3  # row numbers in a message
+_RESTART_SHARE = 0.1  # of the elapsed time. A row that goes back to before it starts a new run
 
 
 @final
 @dataclass(frozen=True)
 class Locator:
-    """Turns an index into a flat array into words a user can act on.
+    """Describes rows of a flat array in the user's terms.
 
-    `row_of` maps an index to the number the user sees: a line of a file, a row of an array;
-    `source_of` to the file where there are several. `can_repair` where `read_table` reads.
+    `row_of` maps an index to the number that the user sees: a line of a file or a row of an array.
+    `source_of` maps it to the file if there are several. `can_repair` is true for `read_table`.
     """
 
     source: str
@@ -50,7 +50,7 @@ class Locator:
 
 
 def as_numbers(value: Any, argument: str) -> Float[np.ndarray, "..."]:
-    """A float64 copy of anything array-like; text and ragged lists are refused by name."""
+    """Return a float64 copy of an array-like; text and ragged lists raise a `DataError`."""
     if isinstance(value, np.ma.MaskedArray):
         value = np.ma.filled(value.astype(np.float64), np.nan)
     if hasattr(value, "columns"):
@@ -81,7 +81,7 @@ def as_numbers(value: Any, argument: str) -> Float[np.ndarray, "..."]:
 def parse_column(
     column: np.ndarray, name: str, at: Callable[[int], str]
 ) -> Float[np.ndarray, " N"]:
-    """A column as float64, or an error that names the first cell that is no number."""
+    """Return a column as float64, or raise an error that names the first cell without a number."""
     if column.dtype.kind in "fiub":
         return column.astype(np.float64)
     if column.dtype.kind in "mM":
@@ -94,11 +94,11 @@ def parse_column(
     for row, cell in enumerate(column.tolist()):
         text = _stripped(cell)
         if not text:
-            rest = column[row:].tolist()
-            if len(rest) > 1 and not any(_stripped(cell) for cell in rest):
+            remainder = column[row:].tolist()
+            if len(remainder) > 1 and not any(_stripped(cell) for cell in remainder):
                 raise DataError(
-                    f"{at(row)}: column '{name}' ends here, {len(rest)} rows before the others. "
-                    f"Give its values to the end, or remove these rows."
+                    f"{at(row)}: column '{name}' ends here, {len(remainder)} rows before the "
+                    f"others. Complete the column or remove these rows."
                 )
             raise DataError(f"{at(row)}: column '{name}' is empty. Fill the gap or remove the row.")
         try:
@@ -126,7 +126,7 @@ def _number_advice(text: str) -> str:
 def check_finite(
     values: Float[np.ndarray, "N columns"], names: Sequence[str], locator: Locator
 ) -> None:
-    """Refuses NaN, infinity and numbers that are too large, naming the first place."""
+    """Raise an error for NaN, infinity and values that are too large."""
     if values.size and -MAX_VALUE <= values.min() and values.max() <= MAX_VALUE:
         return
     is_invalid = ~(np.abs(values) <= MAX_VALUE)
@@ -137,7 +137,7 @@ def check_finite(
         problem, fix = (
             ("is too large", "Correct it, or give the column in a larger unit")
             if np.isfinite(value)
-            else ("is no finite number", f"Remove the row, fill the gap or split the run there"
+            else ("is not finite", f"Remove the row, fill the gap or split the run there"
                   f"{', or pass repair=True or fill=True' * locator.can_repair}")
         )  # fmt: skip
         raise DataError(
@@ -155,9 +155,9 @@ def check_increasing(
     *,
     grouped: bool,
 ) -> None:
-    """Refuses times that repeat or go back within a run."""
+    """Raise an error if times repeat or go back within a run."""
     steps = np.diff(times)
-    steps[offsets[1:-1] - 1] = 1.0  # from the last row of one run to the first of the next
+    steps[offsets[1:-1] - 1] = 1.0  # steps between runs
     violations = np.flatnonzero(steps <= 0)
     if violations.size:
         i = int(violations[0]) + 1
@@ -169,53 +169,52 @@ def check_increasing(
             f"{locator.at(i)}: time '{time_name}' {'repeats' if repeats else 'goes back'}, "
             f"{times[i - 1]:.10g} then {times[i]:.10g}; times must increase within each run. "
             f"{advice(times[first:last], first, time_name, locator, grouped)}"
-            f"{' To have it mended, pass repair=True.' * locator.can_repair}"
+            f"{' To repair the table, pass repair=True.' * locator.can_repair}"
         )
 
 
 def _repeat_advice(
     times: Float[np.ndarray, " T"], first: int, time_name: str, locator: Locator, grouped: bool
 ) -> str:
-    """What to do about rows of one run that have the same time."""
+    """Return advice on rows of one run that have the same time."""
     _, counts = np.unique(times, return_counts=True)
     if not grouped and np.mean(counts > 1) > 0.5:
         return (
-            "Most times stand there more than once, as in a table of several runs: pass "
-            "group=..., the column that tells the runs apart."
+            "Most times occur more than once, as in a table of several runs: pass group=..., the "
+            "column that identifies the run."
         )
     rows = 1 + np.flatnonzero(np.diff(times) == 0)
-    return (
-        f"Of rows with the same time keep one, or their mean ({_row_list(rows + first, locator)})."
-    )
+    row_list = _row_list(rows + first, locator)
+    return f"Of rows with the same time keep one, or their mean ({row_list})."
 
 
 def _return_advice(
     times: Float[np.ndarray, " T"], first: int, time_name: str, locator: Locator, grouped: bool
 ) -> str:
-    """What to do about a run whose times go back: it is several runs, or not sorted."""
+    """Return advice on a run whose times go back: several runs, or unsorted rows."""
     rows = 1 + np.flatnonzero(np.diff(times) < 0)
     row_list = _row_list(rows + first, locator)
     if not restarts(times, rows).all():
         others = "" if grouped else (
-            " If there are several runs, pass group=..., the column that tells them apart."
+            " If there are several runs, pass group=..., the column that identifies the run."
         )  # fmt: skip
         return f"Sort the rows by '{time_name}' ({row_list}).{others}"
     if grouped:
-        return f"Times begin again, as where a new run does: split the run there ({row_list})."
+        return f"Times start again, as at the start of a run: split the run there ({row_list})."
     return (
-        f"Times begin again, as where a new run does ({row_list}): pass group=..., the column that "
-        f"tells the runs apart, or add one."
+        f"Times start again, as at the start of a run ({row_list}): pass group=..., the column "
+        f"that identifies the run, or add one."
     )
 
 
 def restarts(times: Float[np.ndarray, " T"], rows: Int[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
-    """Whether at these rows, where times go back, they go back as far as where a run begins."""
+    """Return whether a run starts at each of these rows, at which times go back."""
     elapsed = np.maximum.accumulate(times)[rows - 1] - times[0]
     return times[rows] - times[0] <= _RESTART_SHARE * elapsed
 
 
 def _row_list(rows: Int[np.ndarray, " k"], locator: Locator) -> str:
-    """'lines 4, 6, 9 and 12 more'."""
+    """Return a short list such as 'lines 4, 6, 9 and 12 more'."""
     shown = ", ".join(str(locator.row_of(int(row))) for row in rows[:_MAX_SHOWN_ROWS])
     remainder = f" and {len(rows) - _MAX_SHOWN_ROWS} more" if len(rows) > _MAX_SHOWN_ROWS else ""
     return f"{locator.row_word}{'s' * (len(rows) > 1)} {shown}{remainder}"
@@ -228,22 +227,22 @@ def check_moving(
     positions: Sequence[str],
     source: str,
 ) -> None:
-    """Refuses positions none of which ever changes within a run."""
+    """Raise an error if no position ever changes within a run."""
     columns = states[:, [names.index(name) for name in positions]]
     steps = np.diff(columns, axis=0)
-    steps[offsets[1:-1] - 1] = 0.0  # from the last row of one run to the first of the next
+    steps[offsets[1:-1] - 1] = 0.0  # steps between runs
     if not steps.any():
         subject = f"position {quoted(positions)} never changes" if len(positions) == 1 else (
             f"positions {quoted(positions)} never change"
         )  # fmt: skip
         raise DataError(
-            f"{source}: {subject} within a run: everything is at rest, which says nothing about "
-            f"motion. Measure runs that move."
+            f"{source}: {subject} within a run. Data of a system at rest contain no information "
+            f"on its motion; measure runs that move."
         )
 
 
 def warn_constant(states: Float[np.ndarray, "N n"], names: Sequence[str], source: str) -> None:
-    """Warns of states that never change: their derivative is zero and teaches nothing."""
+    """Warn of states that never change: nothing can be learned from a zero derivative."""
     if len(states) < 2:
         return
     constant = [
@@ -259,7 +258,7 @@ def warn_constant(states: Float[np.ndarray, "N n"], names: Sequence[str], source
 
 
 def check_names(names: Sequence[str], argument: str) -> tuple[str, ...]:
-    """Names as a tuple of distinct, non-empty strings."""
+    """Return names as a tuple of distinct, non-empty strings."""
     if isinstance(names, str):
         raise DataError(
             f"{argument} must be a list of names; got the text '{names}'. Write ['{names}']."
@@ -268,7 +267,7 @@ def check_names(names: Sequence[str], argument: str) -> tuple[str, ...]:
     duplicates = sorted({name for name in result if result.count(name) > 1})
     if duplicates:
         raise DataError(
-            f"{argument} must differ from each other; {quoted(duplicates)} stands there twice."
+            f"{argument} must differ from each other; {quoted(duplicates)} occurs twice."
         )
     if any(not name.strip() for name in result):
         raise DataError(f"{argument} must not be empty text; got {list(result)}.")
@@ -276,20 +275,26 @@ def check_names(names: Sequence[str], argument: str) -> tuple[str, ...]:
 
 
 def is_gap(times: Float[np.ndarray, " T"], multiple: float | int) -> Bool[np.ndarray, " steps"]:
-    """For each step whether it is longer than `multiple` times the median of the steps around it
-    (five on each side, itself left out) and of all steps."""
+    """Return whether each step is a gap.
+
+    A gap is longer than `multiple` times the median of its neighbours (five on each side) and of
+    all steps.
+    """
     return _is_long_step(times, multiple, np.median)
 
 
 def cut_at_gaps(
     times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], multiple: float | int = GAP
 ) -> tuple[Int[np.ndarray, " more"], list[int]]:
-    """The offsets with runs cut where a step is longer than `multiple` times every step around it,
-    and the number of parts of each run.
+    """Cut runs at steps longer than `multiple` times each of their neighbours.
 
-    Random times of sampling have no such step, other than recordings that were joined. A cut that
-    would leave a part too short to be differentiated is not made, nor are cuts between short bursts
-    of samples, which are a way of sampling.
+    Random sampling times have no such step; recordings that were joined do. A part too short to be
+    differentiated is not cut off. Short bursts of samples are not separated either.
+
+    Returns
+    -------
+    offsets, counts
+        offsets of the runs after cutting, and the number of parts of each run.
     """
     boundaries, counts = [], []
     for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
@@ -311,7 +316,7 @@ def _is_long_step(
 ) -> Bool[np.ndarray, " steps"]:
     steps = np.diff(times)
     result = np.zeros(len(steps), dtype=bool)
-    if len(steps) < 3 or steps.max() <= multiple * steps.min():  # nor of the median
+    if len(steps) < 3 or steps.max() <= multiple * steps.min():
         return result
     for i in np.flatnonzero(steps > multiple * np.median(steps)):
         neighbours = np.r_[

@@ -20,27 +20,28 @@ from ._rows import Extent, Rows, subsample_runs, thinned
 from ._schema import Note
 
 CHUNK = 2**18
-"""The rows of a chunk, unless another number is asked for."""
+"""Default number of rows in a chunk."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ChunkedDataset:
-    """Runs of one system in chunks of whole runs that are read when they are needed, in every
-    pass over the data, here or on a cluster. What `read_table(..., chunks=...)` returns.
+    """Runs of one system in chunks of whole runs, which are read in each pass over the data.
+
+    `read_table(..., chunks=...)` returns one. Passes run in this process or on a cluster.
 
     `read` makes a `Dataset` of each of the `keys`; `lengths` are the rows of the runs in each
-    chunk. `sample` holds some whole runs, 131,072 rows or little more: what needs runs at hand,
-    such as forecasts, pictures and a summary, works on these and says so.
+    chunk. `sample` holds whole runs with about 131,072 rows. Forecasts, figures and summaries,
+    which need runs in memory, use the sample and say so.
 
     Parameters
     ----------
     read, keys
-        what reads a chunk, and what it is given for each.
+        the function that reads a chunk, and its argument for each chunk.
     lengths
-        rows of the runs in each chunk.
+        number of rows of the runs in each chunk.
     sample
-        some whole runs.
+        whole runs held in memory.
 
     Examples
     --------
@@ -64,7 +65,7 @@ class ChunkedDataset:
         keys: Sequence[Any],
         lengths: Sequence[Int[np.ndarray, " _"]],
     ) -> "ChunkedDataset":
-        """The runs of these chunks, with the sample read."""
+        """Return the runs of these chunks, after reading the sample."""
         if not len(keys):
             raise DataError("The data hold no runs; at least one is needed.")
         chosen = subsample_runs(np.concatenate(lengths))
@@ -88,24 +89,24 @@ class ChunkedDataset:
         input_names: Sequence[str] | None = None,
         rows: int = CHUNK,
     ) -> "ChunkedDataset":
-        """Runs of equal length in an array (runs, times, states) that need not fit into memory: a
-        memory-mapped file, an array of zarr or h5py, or one of Dask, whose chunks along the runs
-        are taken. `t` holds the times, of all runs (times,) or of each (runs, times); `u` the
-        inputs, as `x` does the states.
+        """Runs of equal length from an array (runs, times, states) larger than memory.
+
+        The array may be a memory-mapped file, an array of zarr or h5py, or a Dask array, whose
+        chunks along the runs are used. Times have the shape (times,) or (runs, times).
 
         Parameters
         ----------
         x, t, u
             states, times and inputs.
         names, input_names
-            of states and inputs; x0, x1, ... and u0, u1, ... if None.
+            names of states and inputs; x0, x1, ... and u0, u1, ... if None.
         rows
-            of a chunk, about.
+            approximate number of rows of a chunk.
 
         Returns
         -------
         data
-            read when it is needed.
+            read in each pass.
 
         Examples
         --------
@@ -122,23 +123,24 @@ class ChunkedDataset:
     def from_runs(
         cls, runs: Any, *, rows: int = CHUNK, folder: str | None = None
     ) -> "ChunkedDataset":
-        """Runs that come one by one: each a `Dataset`, or arrays (x, t) or (x, t, u), from any
-        iterable or a Dask bag. Those of an iterable are written to `folder`, since every pass
-        needs them again: a temporary one, which goes with the data, unless one is named.
+        """Runs from an iterable or a Dask bag, each a `Dataset` or arrays (x, t) or (x, t, u).
+
+        Runs of an iterable are written to `folder`, because every pass needs them again. If it is
+        omitted, a temporary folder is used and deleted with the data.
 
         Parameters
         ----------
         runs
             an iterable or a Dask bag.
         rows
-            of a chunk, about.
+            approximate number of rows of a chunk.
         folder
-            for the chunks.
+            where chunks are written.
 
         Returns
         -------
         data
-            read when it is needed.
+            read in each pass.
 
         Examples
         --------
@@ -178,7 +180,7 @@ class ChunkedDataset:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What was found out where the sample was read, and that there is one."""
+        """Notes on reading the sample, and one on the sample itself."""
         if self.sample.n_samples >= self.n_samples:
             return self.sample.notes
         return (
@@ -186,8 +188,8 @@ class ChunkedDataset:
             Note(
                 "chunked",
                 f"Coefficients come from all {self.n_samples} rows, in {self.n_chunks} chunks; "
-                f"rules, forecasts, pictures and scores from a sample of {self.sample.n_samples} "
-                f"rows in {self.sample.n_runs} whole runs.",
+                f"rules, forecasts, figures and scores come from a sample of "
+                f"{self.sample.n_samples} rows in {self.sample.n_runs} whole runs.",
                 self.sample.n_samples,
             ),
         )
@@ -205,18 +207,18 @@ class ChunkedDataset:
         return (self.read(key) for key in self.keys)
 
     def transformed(self, change: Callable[[Dataset], Dataset]) -> "ChunkedDataset":
-        """The data with a change made to every chunk when it is read."""
+        """Return the data with a function applied to each chunk after it is read."""
         return replace(
             self, read=partial(_read_transformed, self.read, change), sample=change(self.sample)
         )
 
     def sum_chunks(self, function: Callable[[Dataset, int], Any], label: str) -> Any:
-        """function(chunk, number of its first run), added up over all chunks."""
+        """Return the sum of function(chunk, number of its first run) over all chunks."""
         return map_reduce(partial(_apply_to_chunk, self.read, function), self._items(), label,
                           sizes=self._sizes())  # fmt: skip
 
     def map_chunks(self, function: Callable[[Dataset, int], Any], label: str) -> list[Any]:
-        """function(chunk, number of its first run) for all chunks."""
+        """Return function(chunk, number of its first run) for each chunk."""
         return map_in_order(partial(_apply_to_chunk, self.read, function), self._items(), label,
                             sizes=self._sizes())  # fmt: skip
 
@@ -236,7 +238,7 @@ class ChunkedDataset:
 
 
 def chunked(data: Dataset, rows: int) -> ChunkedDataset:
-    """Runs in memory, in chunks of about so many rows."""
+    """Return runs in memory as chunks of about `rows` rows."""
     edges = chunk_edges(data.run_lengths, rows)
     pairs = list(zip(edges[:-1], edges[1:], strict=True))
     return ChunkedDataset.of(
@@ -245,7 +247,7 @@ def chunked(data: Dataset, rows: int) -> ChunkedDataset:
 
 
 def chunk_edges(lengths: Int[np.ndarray, " R"], rows: int) -> list[int]:
-    """Where to cut a row of runs, so that each part has at most so many rows, or is one run."""
+    """Return where to cut runs into parts of at most `rows` rows, or of a single run."""
     edges, n_rows = [0], 0
     for run, length in enumerate(lengths.tolist()):
         if n_rows and n_rows + length > rows:
@@ -278,13 +280,13 @@ def _apply_to_chunk(
 
 
 _SAMPLE_SIZES = (5_000, 20_000, 2**15)
-"""Sizes of samples that fits ask for, which the first pass takes along; others cost a pass each."""
+"""Sizes of subsamples that fits use. The first pass collects them; others cost a pass each."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class RowSums:
-    """What the first pass over rows finds: `a + b` is that of both."""
+    """Results of the first pass over rows; `a + b` is the result for both."""
 
     count: int
     error: Float[np.ndarray, " c"]
@@ -294,8 +296,7 @@ class RowSums:
 
     @classmethod
     def of(cls, rows: Rows, expected: int | None) -> "RowSums":
-        """Those of a chunk; its share of usual samples where it is known how many rows there
-        will be in all."""
+        """Return the results for a chunk. `expected` is the number of rows of all chunks."""
         about_points = None if rows.windows is None else rows.point_extent
         error = len(rows) * rows.target_mse
         samples = (
@@ -317,21 +318,21 @@ class RowSums:
 @final
 @dataclass(frozen=True, eq=False)
 class ChunkedRows:
-    """The rows that `observe` makes of the runs of chunked data: what all rows together are, and
-    passes over their chunks. Nothing here grows with the number of rows.
+    """Rows that `observe` makes of chunked data, which is read again in each pass.
 
-    `first` are the rows of the sample of runs, which say what kind of rows they are.
+    Memory does not grow with the number of rows. `first` are the rows of the sample of runs; their
+    attributes other than values hold for all rows.
     """
 
     data: ChunkedDataset
     observe: Callable[[Dataset], Rows]
     sums: RowSums
     first: Rows
-    _some: dict[int, Rows] = field(default_factory=dict)
+    _subsamples: dict[int, Rows] = field(default_factory=dict)
 
     @classmethod
     def of(cls, data: ChunkedDataset, observe: Callable[[Dataset], Rows]) -> "ChunkedRows":
-        """The rows, after a first pass over them."""
+        """Return the rows after a first pass over them."""
         first = observe(data.sample)
         expected = data.n_samples if len(first) == data.sample.n_samples else None
         measure = partial(_apply_to_rows, observe, partial(RowSums.of, expected=expected))
@@ -368,49 +369,49 @@ class ChunkedRows:
 
     @property
     def times(self) -> Any:
-        """Those of the sample: there are some, or none."""
+        """Times of the sample, or None."""
         return self.first.times
 
     @property
     def windows(self) -> Any:
-        """Those of the sample: there are some, or none."""
+        """Windows of the sample, or None."""
         return self.first.windows
 
     @property
     def extent(self) -> Extent:
-        """Where all rows lie."""
+        """The extent of all rows."""
         return self.sums.extent
 
     @property
     def point_extent(self) -> Extent:
-        """Where all points lie."""
+        """The extent of all points."""
         return self.sums.point_extent or self.sums.extent
 
     @property
     def target_mse(self) -> Float[np.ndarray, " c"]:
-        """The mean squared error that each target is known to have."""
+        """The mean squared error of each target."""
         return self.sums.error / self.sums.count
 
     def sum_chunks(self, function: Callable[[Rows], Any]) -> Any:
-        """The sum of a function over all chunks: one pass over the data."""
+        """Return the sum of a function over all chunks, in one pass over the data."""
         return self.data.sum_chunks(
             partial(_apply_to_rows, self.observe, function), "Reading the data"
         )
 
     def map_chunks(self, function: Callable[[Rows], Any]) -> list[Any]:
-        """The values of a function, which must be small, on all chunks: one pass over the data."""
+        """Return the (small) values of a function on all chunks, in one pass over the data."""
         return self.data.map_chunks(
             partial(_apply_to_rows, self.observe, function), "Reading the data"
         )
 
     def subsample(self, max_rows: int) -> Rows:
-        """At most about `most` rows, spread evenly over every run, held in memory."""
-        if max_rows not in self._some:
+        """Return about `max_rows` rows, evenly chosen from each run, in memory."""
+        if max_rows not in self._subsamples:
             count = len(self)
-            self._some[max_rows] = stacked(
+            self._subsamples[max_rows] = stacked(
                 self.map_chunks(lambda rows: _chunk_sample(rows, max_rows, count))
             )
-        return self._some[max_rows]
+        return self._subsamples[max_rows]
 
 
 AnyRows = Rows | ChunkedRows
@@ -427,13 +428,13 @@ def _apply_to_rows(
 
 
 def _chunk_sample(rows: Rows, max_rows: int, n_total: int) -> Rows:
-    """The rows of a chunk that are among `most` of all, under the numbers of their runs."""
+    """Return the rows of a chunk that belong to a subsample of all rows."""
     subset = rows if n_total <= max_rows else rows.at(thinned(rows, max_rows, n_total)).compact()
     return replace(subset, run_of_row=subset.run, first_run=0, all_runs=0)
 
 
 def stacked(parts: Sequence[Rows]) -> Rows:
-    """Rows of several chunks, one after the other, each with points of its own."""
+    """Return rows of several chunks as one, each with its own points."""
     windows = None
     if parts[0].windows is not None:
         import scipy.sparse as sparse

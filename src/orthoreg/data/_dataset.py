@@ -1,6 +1,5 @@
 """`Dataset`: measured runs of one system, checked once, stored flat."""
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -9,17 +8,16 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._common.errors import DataError, DataWarning, quoted
+from .._common.errors import DataError, quoted
 from .._common.html import html_sentences, html_table
 from ..smoothing import have_equal_steps, mean_steps
-from ._assembly import from_arrays, from_positions, second_order
+from ._assembly import from_arrays, from_positions, second_order, split_at_gaps
 from ._checks import (
     GAP,
     Locator,
     check_finite,
     check_increasing,
     check_moving,
-    cut_at_gaps,
     warn_constant,
 )
 from ._rows import subsample_runs
@@ -37,26 +35,25 @@ _BY_ROW = ("times", "states", "inputs", "derivatives", "filled")
 class Dataset:
     """Many runs of one system: times, states, optional inputs and derivatives.
 
-    Runs may differ in length and in their times. They are stored one after the other: run r
-    owns the rows `offsets[r]` to `offsets[r + 1]`. `data[3]` and iteration give single runs,
-    `data[[0, 2]]` a choice of them; each is a `Dataset` again. Build one with `from_arrays`
-    or `orthoreg.read_table`; these check everything and copy the numbers.
+    Runs may differ in length and in their times. They are stored one after the other: run r has
+    the rows `offsets[r]` to `offsets[r + 1]`. `data[3]` and iteration return single runs,
+    `data[[0, 2]]` several of them, each as a `Dataset`. Create one by `from_arrays` or
+    `orthoreg.read_table`, which check and copy the numbers.
 
-    `schema` says what the columns are; its parts are read from the data as well, as in
-    `data.state_names`. `notes` say what was found out or repaired where the runs were read from a
-    table. `filled` marks values that nobody measured, where some are missing among others of their
-    row. `unused` are the columns of the table that were not chosen.
+    `schema` describes the columns; its parts are attributes of the data too, such as
+    `data.state_names`. `notes` state what was detected or repaired while a table was read. `filled`
+    marks values that were filled in. `unused` are the columns of the table that were not chosen.
 
     Parameters
     ----------
     times, states, inputs, derivatives
-        of all runs, one after the other.
+        values of all runs, one run after the other.
     offsets, labels
-        where each run begins, and what it is called.
+        where each run starts, and its name.
     schema, notes, filled, unused
-        as above.
+        see above.
     source
-        the name of the table that they came from.
+        the name of the table.
 
     Examples
     --------
@@ -107,15 +104,15 @@ class Dataset:
             states. One two-dimensional array (times x states) is one run, a list of them or a
             three-dimensional array many.
         t
-            the times: one array for all runs, one per run, or a single number, the step.
+            the times: one array for all runs, one per run, or the time step.
         u
             inputs at the same times, (times x inputs), or a list of such.
         names, input_names
-            of the states and inputs; x0, x1, ... and u0, u1, ... if None.
+            names of states and inputs; x0, x1, ... and u0, u1, ... if None.
         derivatives
-            of the states, in arrays like `x`, where they are known.
+            known derivatives of the states, in arrays like `x`.
         units
-            by name, for labels.
+            units by name, for labels.
 
         Returns
         -------
@@ -146,29 +143,29 @@ class Dataset:
         velocity_of: Mapping[str, str] | None = None,
         units: Mapping[str, str] | None = None,
     ) -> "Dataset":
-        """Runs of a second-order system whose positions were measured, not their velocities.
+        """Runs of a second-order system of which positions were measured, but not velocities.
 
-        The states are the positions, then a velocity of each, `<name>_dot`, estimated from the
-        positions; that each is the derivative of its position is exact and never learned.
+        The states are the positions, followed by a velocity of each, `<name>_dot`, which is
+        estimated. The equation of each position, q' = q_dot, is exact and not learned.
 
         Parameters
         ----------
         q
-            positions, in arrays as in `from_arrays`; a one-dimensional one is a single column of a
-            single run.
+            positions, in arrays as in `from_arrays`. A one-dimensional array is a single position
+            in a single run.
         t, u, input_names, units
-            as in `from_arrays`.
+            see `from_arrays`.
         names
-            of the positions.
+            names of the positions.
         states, state_names
-            further states that were measured directly, which come last.
+            further measured states, which come last.
         velocity_of
-            names a measured velocity among them: {"theta": "omega"}.
+            velocities that are among them: {"theta": "omega"}.
 
         Returns
         -------
         data
-            with states in the order above.
+            the data with states in the order above.
 
         Examples
         --------
@@ -197,22 +194,21 @@ class Dataset:
         is_chunk: bool = False,
         **parts: Any,
     ) -> "Dataset":
-        """The dataset, after every check that needs only its numbers; a chunk of more, after those
-        that need no other chunk, and without velocities.
+        """Return the dataset after all checks.
 
-        `positions` are the states that are positions, with the states that are their velocities;
-        where that is None the velocity is estimated. Runs are cut at steps more than `gap` times
-        as long as all those around.
+        A chunk of more data is only checked on its own, and gets no velocities. `positions` maps
+        states that are positions to their velocities, None for a velocity to be estimated. Runs are
+        cut at steps longer than `gap` times each of their neighbours.
         """
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         columns = {name: parts.pop(name) for name in _COLUMNS & parts.keys()}
         data = cls(offsets=offsets, schema=Schema(**columns), **parts)
         if data.n_samples == 0:
-            raise DataError(f"{data.source} holds no rows; at least one is needed.")
+            raise DataError(f"{data.source} has no rows; at least one is needed.")
         if set(data.state_names) & set(data.input_names):
             raise DataError(
                 f"states and inputs must have different names; "
-                f"{sorted(set(data.state_names) & set(data.input_names))} stand in both."
+                f"{sorted(set(data.state_names) & set(data.input_names))} are in both."
             )
 
         def run_of(index: int) -> str | None:
@@ -235,7 +231,7 @@ class Dataset:
         check_increasing(data.times, offsets, data.time_name, locator, grouped=grouped)
         if is_chunk:
             return data
-        data = _cut_at_gaps(data, gap)
+        data = split_at_gaps(data, gap)
         if positions:
             check_moving(data.states, data.state_names, offsets, tuple(positions), data.source)
         warn_constant(data.states, data.state_names, data.source)
@@ -244,7 +240,7 @@ class Dataset:
         unknown = set(data.units) - {data.time_name, *data.variable_names}
         if unknown:
             raise DataError(
-                f"units names {quoted(sorted(unknown))}, which are no columns of the data; its "
+                f"units names {quoted(sorted(unknown))}, which are not columns of the data; the "
                 f"columns are {quoted((data.time_name, *data.variable_names))}."
             )
         return data
@@ -265,7 +261,7 @@ class Dataset:
 
     @property
     def variables(self) -> Float[np.ndarray, "N V"]:
-        """States and inputs side by side."""
+        """States and inputs as columns of one array."""
         return self.states if self.inputs is None else np.hstack([self.states, self.inputs])
 
     @property
@@ -278,11 +274,11 @@ class Dataset:
         return np.repeat(np.arange(self.n_runs), self.run_lengths)
 
     def has_equal_steps(self, tolerance: float = 1e-3) -> Bool[np.ndarray, " R"]:
-        """For each run, whether its time steps agree to the relative tolerance."""
+        """Return for each run whether its time steps agree to the relative tolerance."""
         return have_equal_steps(self.times, self.offsets, tolerance)
 
     def step_of_run(self) -> Float[np.ndarray, " R"]:
-        """The mean time step of each run."""
+        """Return the mean time step of each run."""
         return mean_steps(self.times, self.offsets)
 
     # -- columns -------------------------------------------------------------------------
@@ -297,7 +293,7 @@ class Dataset:
 
     @property
     def variable_names(self) -> tuple[str, ...]:
-        """States, then inputs: what a library's terms may use."""
+        """States, then inputs: the variables of a library's terms."""
         return self.schema.variable_names
 
     @property
@@ -314,40 +310,39 @@ class Dataset:
 
     @property
     def velocity_of(self) -> Mapping[str, str]:
-        """For each position the state that is its derivative, exactly."""
+        """For each position the state that is exactly its derivative."""
         return self.schema.velocity_of
 
     @property
     def estimated(self) -> tuple[str, ...]:
-        """States that were not measured: velocities made from their positions."""
+        """States that were not measured: velocities estimated from positions."""
         return self.schema.estimated
 
     @property
     def time_input(self) -> str | None:
-        """The last input, if that is the time itself."""
+        """The last input, if it is time."""
         return self.schema.time_input
 
     @property
     def is_measured(self) -> Bool[np.ndarray, " n"]:
-        """Which states were measured; the others are velocities made from their positions."""
+        """Which states were measured; the others are estimated velocities."""
         return self.schema.is_measured
 
     @property
     def given_rates(self) -> dict[int, int]:
-        """For the place of each position, the place of the state that is its derivative."""
+        """For the index of each position, the index of its velocity."""
         return self.schema.given_rates
 
     def with_parts(self, **parts: Any) -> "Dataset":
-        """The same runs with other parts, of themselves or of their schema."""
+        """Return the same runs with other attributes, of their own or of the schema."""
         columns = {name: parts.pop(name) for name in _COLUMNS & parts.keys()}
         return replace(self, schema=replace(self.schema, **columns), **parts)
 
-    # -- deciding ------------------------------------------------------------------------
+    # -- decisions -----------------------------------------------------------------------
 
     @cached_property
     def sample(self) -> "Dataset":
-        """Some whole runs, about 131,072 rows, for decisions that do not need all data; the data
-        themselves where they have no more."""
+        """Whole runs with about 131,072 rows, or all runs, for decisions that need no more."""
         return self[subsample_runs(self.run_lengths)]
 
     @cached_property
@@ -360,8 +355,10 @@ class Dataset:
     def with_plan_of(
         self, whole: "Dataset", rows: Bool[np.ndarray, " M"] | None = None
     ) -> "Dataset":
-        """The same runs, part of others, with the decisions of their plan; `rows` are those of the
-        others that they are, if known."""
+        """Return these runs, part of a whole, with the decisions of its plan.
+
+        `rows` selects their rows of the whole, if known.
+        """
         from ._plan import Plan
 
         if self is whole:
@@ -374,7 +371,7 @@ class Dataset:
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     # -- choosing ------------------------------------------------------------------------
-
+    # -- selection -----------------------------------------------------------------------
     def __len__(self) -> int:
         return self.n_runs
 
@@ -382,7 +379,7 @@ class Dataset:
         return (self[i] for i in range(self.n_runs))
 
     def __getitem__(self, runs: Any) -> "Dataset":
-        """A run by its index, or several by a slice, a list or a mask."""
+        """Return a run by its index, or several by a slice, a list or a mask."""
         chosen = np.atleast_1d(np.arange(self.n_runs)[runs])
         if np.array_equal(chosen, np.arange(self.n_runs)):
             return self
@@ -395,8 +392,10 @@ class Dataset:
         return self.at(rows, offsets, chosen)
 
     def subsample(self, max_rows: int, min_runs: int = 1) -> "Dataset":
-        """Whole runs, evenly chosen, that hold about so many rows: all where these are no more,
-        and at least the `fewest`. The decisions of their plan are those of all runs."""
+        """Return evenly chosen whole runs with about `max_rows` rows, and the plan of all runs.
+
+        At least `min_runs` runs are returned, and all runs if they have no more rows than that.
+        """
         if self.n_samples <= max_rows or self.n_runs <= min_runs:
             return self
         count = max(int(max_rows / self.n_samples * self.n_runs), min_runs)
@@ -404,14 +403,14 @@ class Dataset:
         return self[chosen].with_plan_of(self)
 
     def subsample_rows(self, max_rows: int) -> "Dataset":
-        """Runs from all over the data with at most this many rows; the last one may be cut."""
+        """Return evenly chosen runs with at most `max_rows` rows; the last one may be cut."""
         subset = self.subsample(max_rows)
         if subset.n_samples <= max_rows:
             return subset
         return subset.only(np.arange(subset.n_samples) < max_rows).with_plan_of(self)
 
     def only(self, is_kept: Bool[np.ndarray, " N"]) -> "Dataset":
-        """The rows that are marked; those that follow each other in a run are a run."""
+        """Return the selected rows. Rows that are consecutive in a run form a run."""
         if np.all(is_kept):
             return self
         rows = np.flatnonzero(is_kept)
@@ -425,7 +424,7 @@ class Dataset:
         offsets: Int[np.ndarray, " bounds"],
         runs: Int[np.ndarray, " R"],
     ) -> "Dataset":
-        """These rows, as runs that begin at `offsets` and are called like `runs`."""
+        """Return these rows as runs that start at `offsets`, with the labels of `runs`."""
         values = {name: getattr(self, name) for name in _BY_ROW}
         return replace(
             self,
@@ -435,16 +434,18 @@ class Dataset:
         )
 
     def with_derivatives(self, derivatives: Float[np.ndarray, "N n"]) -> "Dataset":
-        """The same runs with these derivatives of the states."""
+        """Return the same runs with these derivatives of the states."""
         return replace(self, derivatives=np.array(derivatives))
 
     def with_velocities(self, positions: Mapping[str, str | None]) -> "Dataset":
-        """The same runs with these states as positions, each with the state that is its velocity;
-        where that is None the velocity is estimated. Positions come first, then velocities."""
+        """Return the same runs with some states as positions, mapped to their velocities.
+
+        A velocity that is None is estimated. Positions come first, then velocities.
+        """
         return self.with_parts(derivatives=None, **second_order(self, positions))
 
     def with_time_input(self) -> "Dataset":
-        """The same runs with time as their last input, under its own name."""
+        """Return the same runs with time as their last input, under its own name."""
         if self.time_input is not None:
             return self
         times = self.times[:, None]
@@ -465,41 +466,15 @@ class Dataset:
         return f"Dataset({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: size, range and origin of each variable."""
+        """Return a table of variables with units and ranges, for notebooks."""
         return _html(self)
-
-
-def _cut_at_gaps(data: Dataset, gap: float | int) -> Dataset:
-    """Runs with a gap as several, with a warning. Rows with derivatives need no neighbours."""
-    if data.derivatives is not None:
-        return data
-    offsets, counts = cut_at_gaps(data.times, data.offsets, gap)
-    if offsets is data.offsets:
-        return data
-    labels = [
-        label if count == 1 else f"{label}.{number}"
-        for label, count in zip(data.labels, counts, strict=True)
-        for number in range(1, count + 1)
-    ]
-    n_gaps = sum(counts) - len(counts)
-    first = next(int(end) for end in offsets[1:] if end not in data.offsets)
-    text = (
-        f"After {data.time_name} = {data.times[first - 1]:.6g} the next row is at "
-        f"{data.times[first]:.6g}, more than {gap:g} time steps later"
-        f"{f', the first of {n_gaps} gaps' if n_gaps > 1 else ''}: the rows before and after are "
-        f"separate runs."
-    )
-    warnings.warn(f"{data.source}: {text}", DataWarning, stacklevel=4)
-    return replace(
-        data, offsets=offsets, labels=tuple(labels), notes=(*data.notes, Note("gaps", text, n_gaps))
-    )
 
 
 _MAX_SHOWN = 30  # variables
 
 
 def _html(data: Dataset) -> str:
-    """The size, a row for each variable, and what was noted while the data were read."""
+    """Return the size, a row for each variable, and the notes."""
     runs = f"{data.n_runs:,} run{'s' * (data.n_runs != 1)}"
     low, high = int(data.run_lengths.min()), int(data.run_lengths.max())
     each = f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -1,5 +1,6 @@
-"""`Rows`: what a problem is made of, a target for each row and the points it is about; `Extent`:
-where they lie, in sums that add up over chunks; and which runs are enough to decide on.
+"""`Rows`: the targets of a least-squares problem and the points of state space they belong to.
+
+`Extent` describes where rows lie, by sums that add up over chunks.
 """
 
 import operator
@@ -13,25 +14,25 @@ from jaxtyping import Bool, Float, Int, UInt64
 
 from ..smoothing import MIN_POLYNOMIAL_ROWS
 
-_BLOCK = 65_536
-_SAMPLED = 2**17  # rows that are kept as a sample: all of them where they are fewer
-_FLAT = 1e-8  # a direction with less of the largest variance has no extent
-_ROUNDING = 1e-12  # of a variable's size
+_BLOCK = 65_536  # rows that are summed together
+_SAMPLED = 2**17  # rows. Size of the sample that an extent keeps
+_FLAT = 1e-8  # of the largest variance. A direction with less has no extent
+_ROUNDING = 1e-12  # of a variable's magnitude
 
 SUBSAMPLE_ROWS = 2**17
-"""The rows, in whole runs, on which a choice is made that needs no more: how noisy the data are,
-how to differentiate them, whether a residual forecasts."""
-_BLOCKS = 16  # places that these runs come from
+"""Rows, in whole runs, for decisions that do not need all data: noise, differentiation, whether a
+residual improves forecasts."""
+_BLOCKS = 16  # blocks of consecutive runs in that subsample
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Extent:
-    """Number, mean, second moments about it, range and a bounded sample of rows.
+    """Number, mean, second moments, range and a bounded sample of rows.
 
-    `a + b` is the extent of both, whatever the chunks were. The sample holds the rows whose
-    numbers, hashed, are least: a fair draw that does not depend on how the rows were cut. So
-    quantiles are exact up to 131,072 rows and those of that many draws beyond.
+    `a + b` is the extent of both, for any division into chunks. The sample holds the rows with the
+    lowest hashed numbers, a random draw that does not depend on the chunks. Quantiles are exact up
+    to 131,072 rows.
     """
 
     count: int
@@ -50,18 +51,18 @@ class Extent:
         *,
         numbers: UInt64[np.ndarray, " N"] | None = None,
     ) -> "Extent":
-        """That of these rows, whose numbers in the whole data are these, or begin with `first`."""
+        """Return the extent of rows with these `numbers`, or numbered from `first`."""
         if numbers is None:
             numbers = np.arange(first, first + len(variables), dtype=np.uint64)
         priority = hashed(numbers)
-        rows = _least(priority)
+        rows = _sampled_rows(priority)
         blocks = [cls._sums(variables[i : i + _BLOCK]) for i in range(0, len(variables), _BLOCK)]
         whole = reduce(operator.add, blocks)
         return replace(whole, sample=variables[rows], priority=priority[rows])
 
     @classmethod
     def _sums(cls, variables: Float[np.ndarray, "N V"]) -> "Extent":
-        """All but the sample. A few columns are summed up far faster when each is contiguous."""
+        """Return an extent without a sample. Sums over contiguous columns are much faster."""
         columns = np.ascontiguousarray(variables.T)
         mean, low, high = columns.mean(axis=1), columns.min(axis=1), columns.max(axis=1)
         deviation = columns - mean[:, None]
@@ -73,7 +74,7 @@ class Extent:
         shift = other.mean - self.mean
         sample = np.concatenate([self.sample, other.sample])
         priority = np.concatenate([self.priority, other.priority])
-        rows = _least(priority)
+        rows = _sampled_rows(priority)
         return Extent(
             count,
             self.mean + shift * (other.count / count),
@@ -88,7 +89,7 @@ class Extent:
 
     @property
     def varies(self) -> np.ndarray:
-        """Which variables have more than one value, rounding aside: means over windows round."""
+        """Whether each variable varies by more than rounding."""
         size = np.maximum(np.abs(self.high), np.abs(self.low))
         return (self.high - self.low > _ROUNDING * size) & (np.diag(self.square) > 0)
 
@@ -100,12 +101,15 @@ class Extent:
 
     @property
     def range(self) -> Float[np.ndarray, "2 V"]:
-        """The least and the largest value of each variable."""
+        """The smallest and largest value of each variable."""
         return np.stack([self.low, self.high])
 
     def signed(self, points: Float[np.ndarray, "N V"], reach: Float[np.ndarray, " V"]) -> "Extent":
-        """The extent with variables of one sign where these points and the rows are at most as far
-        beyond zero as `reach`, which is what noise explains. Such points are in its sample."""
+        """Return the extent with a variable treated as of one sign if only noise crosses zero.
+
+        That is the case if these points and the rows cross zero by at most `reach`. Points that
+        cross are added to the sample.
+        """
         low, high = (
             np.minimum(self.low, points.min(axis=0)),
             np.maximum(self.high, points.max(axis=0)),
@@ -123,13 +127,13 @@ class Extent:
         )
 
     def with_signs(self, points: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N V"]:
-        """Points at which variables that have one sign keep it."""
+        """Return the points with variables of one sign clipped at zero."""
         lower = np.where(self.low >= 0, 0.0, -np.inf)
         upper = np.where(self.high <= 0, 0.0, np.inf)
         return np.clip(points, lower, upper)
 
     def distance(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
-        """How far out each row is: the Mahalanobis distance from the mean."""
+        """Return the Mahalanobis distance of each row from the mean."""
         varying = np.flatnonzero(self.varies)
         if not len(varying):
             return np.zeros(len(variables))
@@ -141,15 +145,15 @@ class Extent:
         return np.sqrt((((variables[:, varying] - self.mean[varying]) @ rotation) ** 2).sum(axis=1))
 
 
-def _least(priority: UInt64[np.ndarray, " N"]) -> Any:
-    """Which rows stay in the sample, in their order."""
+def _sampled_rows(priority: UInt64[np.ndarray, " N"]) -> Any:
+    """Return the rows that stay in the sample, in their order."""
     if len(priority) <= _SAMPLED:
         return slice(None)
     return np.sort(np.argpartition(priority, _SAMPLED)[:_SAMPLED])
 
 
 def hashed(numbers: UInt64[np.ndarray, " N"]) -> UInt64[np.ndarray, " N"]:
-    """Numbers spread evenly over 64 bits (the finaliser of SplitMix64)."""
+    """Return numbers hashed to 64 bits (the finaliser of SplitMix64)."""
     with np.errstate(over="ignore"):
         z = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z ^= z >> np.uint64(30)
@@ -161,8 +165,11 @@ def hashed(numbers: UInt64[np.ndarray, " N"]) -> UInt64[np.ndarray, " N"]:
 
 
 def subsample_runs(lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " S"]:
-    """Runs that hold about 131,072 rows, from some places spread evenly over all, and the shortest
-    runs, which limit what can be done with all: all runs where these hold no more."""
+    """Return runs with about 131,072 rows in total, or all runs if these have fewer rows.
+
+    They come from evenly spaced blocks. The shortest runs are included, because they limit the
+    methods that can be used for all runs.
+    """
     total, count = int(lengths.sum()), len(lengths)
     if total <= SUBSAMPLE_ROWS:
         return np.arange(count)
@@ -177,20 +184,21 @@ def subsample_runs(lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " S"]:
 @final
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Targets, row by row, with the points of state space (states, then inputs) they belong to.
+    """Targets of a problem and the points of state space (states, then inputs) they belong to.
 
-    Without `windows` row i is about point i. With them (N x M, sparse) it is about many: a function
-    of the points counts with the sum windows[i, j] f(points[j]), as in a weak form.
+    Without `windows` row i belongs to point i. With `windows` (N x M, sparse) it belongs to many
+    points: the value of a function f at row i is sum_j windows[i, j] f(points[j]), as in a weak
+    form.
 
-    `target_mse` is the mean squared error that each target is known to have. `times` are there
-    when rows come from runs in time; they follow each other within a run. `names` are those of
-    the variables, `outputs` those of the targets. `given` maps the place of an output to that of
-    the variable which it equals exactly: nothing is learned about it. `clock` is the place of the
-    variable that is time, if one is: only equations that are known may use it.
+    `target_mse` is the known mean squared error of each target. `times` are set if rows come from
+    runs in time; rows of a run are consecutive. `names` are the names of the variables, `outputs`
+    those of the targets. `given` maps the index of an output to the index of the variable that it
+    equals exactly; such an output is not learned. `time_index` is the index of the variable that is
+    time, or None; only known equations may use it.
 
-    `all_runs` counts the runs where the last may have no row. Rows may be a chunk of more,
-    `first_run` being the number of its first run among all; then
-    whatever passes over all rows does so by `total` and `each`, which `ChunkedRows` has too.
+    `all_runs` is the number of runs if the last ones may have no rows. Rows may be a chunk of more
+    rows; `first_run` is then the number of its first run. Passes over all rows use `sum_chunks` and
+    `map_chunks`, which `ChunkedRows` has too.
     """
 
     points: Float[np.ndarray, "M V"]
@@ -219,12 +227,12 @@ class Rows:
 
     @cached_property
     def extent(self) -> Extent:
-        """Where the rows lie: their points, or the centres of their windows."""
+        """The extent of the rows: of their points, or of the centres of their windows."""
         return Extent.of(self.variables, numbers=self.numbers)
 
     @cached_property
     def point_extent(self) -> Extent:
-        """Where the points lie."""
+        """The extent of the points."""
         return self.extent if self.windows is None else Extent.of(self.points)
 
     @property
@@ -234,53 +242,53 @@ class Rows:
 
     @property
     def numbers(self) -> UInt64[np.ndarray, " N"]:
-        """A number for each row that does not depend on how the data are cut into chunks."""
+        """A number for each row that does not depend on the division into chunks."""
         index = index_in_run(self.run_of_row).astype(np.uint64)
         with np.errstate(over="ignore"):
             return hashed(self.run.astype(np.uint64)) + index
 
     def sum_chunks(self, function: Callable[["Rows"], Any]) -> Any:
-        """The sum of a function over the chunks that the rows come in: of all at once."""
+        """Return the sum of a function over all chunks, here a single one."""
         return function(self)
 
     def map_chunks(self, function: Callable[["Rows"], Any]) -> list[Any]:
-        """The values of a function on the chunks that the rows come in."""
+        """Return the values of a function on all chunks, here a single one."""
         return [function(self)]
 
     @cached_property
     def variables(self) -> Float[np.ndarray, "N V"]:
-        """Where each row is: its point, or the centre of its window."""
+        """The point of each row, or the centre of its window."""
         if self.windows is None:
             return self.points
         share = abs(self.windows)
         return np.asarray(share @ self.points) / np.asarray(share.sum(axis=1)).reshape(-1, 1)
 
     def row_of_point(self) -> Int[np.ndarray, " M"]:
-        """For each point the row that it counts most in."""
+        """Return for each point the row in which its weight is largest."""
         if self.windows is None:
             return np.arange(len(self))
         entries = self.windows.tocoo()
-        order = np.lexsort([-entries.row, entries.data, entries.col])  # of equal ones the first row
+        order = np.lexsort([-entries.row, entries.data, entries.col])
         result = np.zeros(self.n_points, dtype=int)
-        result[entries.col[order]] = entries.row[order]  # the last one of a point stays
+        result[entries.col[order]] = entries.row[order]  # the last assignment to a point stays
         return result
 
     def evaluate(
         self, function: Callable[[np.ndarray], np.ndarray], rows: Int[np.ndarray, " B"] | slice
     ) -> Float[np.ndarray, "B k"]:
-        """A function of points (M x V -> M x k) at these rows."""
+        """Return the values at these rows of a function of points (M x V -> M x k)."""
         if self.windows is None:
             return function(self.points[rows])
         windows, used = _of_used_points(self.windows[rows])
         return np.asarray(windows @ function(self.points[used]))
 
     def subsample(self, max_rows: int) -> "Rows":
-        """At most about `most` rows, spread evenly over every run; all where they are fewer."""
+        """Return about `max_rows` rows, evenly chosen from each run; all if there are fewer."""
         rows = thinned(self, max_rows)
         return self if len(rows) == len(self) else self.at(rows).compact()
 
     def at(self, rows: Int[np.ndarray, " M"]) -> "Rows":
-        """These rows, in this order, which may repeat; they no longer follow each other in time."""
+        """Return these rows, which may repeat. They are no longer consecutive in time."""
         return replace(
             self,
             points=self.points[rows] if self.windows is None else self.points,
@@ -291,15 +299,14 @@ class Rows:
         )
 
     def compact(self) -> "Rows":
-        """The same rows without the points that are in none of their windows."""
+        """Return the rows without points that no window uses."""
         if self.windows is None:
             return self
         windows, used = _of_used_points(self.windows)
         return replace(self, points=self.points[used], windows=windows)
 
     def with_given(self, given: Mapping[int, int]) -> "Rows":
-        """The rows with these outputs given, {output: variable}: their targets are the variables,
-        without error."""
+        """Return the rows with the outputs {output: variable} given: equal to the variables."""
         if not given:
             return self
         outputs, variables = list(given), list(given.values())
@@ -310,7 +317,7 @@ class Rows:
         return replace(self, targets=targets, target_mse=target_mse, given=dict(given))
 
     def only(self, rows: Bool[np.ndarray, " N"]) -> "Rows":
-        """The rows that are marked, their runs numbered anew."""
+        """Return the selected rows, with their runs renumbered."""
         _, runs = np.unique(self.run_of_row[rows], return_inverse=True)
         chosen = self.at(np.flatnonzero(rows))
         times = None if self.times is None else self.times[rows]
@@ -318,18 +325,22 @@ class Rows:
 
 
 def thinned(rows: "Rows", max_rows: int, n_total: int | None = None) -> Int[np.ndarray, " M"]:
-    """At most about `most` rows, spread evenly over every run; all of them where they are fewer.
-    Where the rows are a chunk, they are its share of the `of` rows that there are in all."""
+    """Return about `max_rows` row indices, evenly chosen from each run; all if there are fewer.
+
+    For a chunk, return its part of a subsample of `n_total` rows.
+    """
     stride = -(-(len(rows) if n_total is None else n_total) // max_rows)
     if stride <= 1:
         return np.arange(len(rows))
-    # runs begin at different places, so that short runs are not all seen at their first rows
+    # runs start at different phases, so that short runs are not all sampled at their first rows
     return np.flatnonzero((index_in_run(rows.run_of_row) + rows.run) % stride == 0)
 
 
 def _of_used_points(windows: Any) -> tuple[Any, Int[np.ndarray, " U"]]:
-    """Windows (sparse, R x M) over the points that are in some of them, and which these are: in
-    time that does not grow with the points before and after."""
+    """Return windows (sparse, R x M) restricted to the points that they use, and these points.
+
+    The time does not grow with the number of points before and after.
+    """
     first = int(windows.indices.min(initial=windows.shape[1]))
     inside = windows.indices - first
     is_used = np.bincount(inside) > 0
@@ -340,6 +351,6 @@ def _of_used_points(windows: Any) -> tuple[Any, Int[np.ndarray, " U"]]:
 
 
 def index_in_run(run: Int[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
-    """0, 1, 2, ... within each run; runs follow each other."""
+    """Return 0, 1, 2, ... within each run, for the run of each row."""
     length = np.bincount(run)
     return np.arange(len(run)) - (np.cumsum(length) - length)[run]

@@ -1,6 +1,4 @@
-"""`Schema` and `Note`: what the columns of a table of runs are, and what was noted while it was
-read.
-"""
+"""`Schema`: the columns of runs; `Note`: a remark on how a table was read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,9 +11,12 @@ from jaxtyping import Bool
 @final
 @dataclass(frozen=True)
 class Note:
-    """One sentence about how a table was read. `code` names its kind; `count` is how many rows,
-    cells or lines it is about (0 where that means nothing); `is_repair` says whether measurements
-    were changed or left out, which happens only on request."""
+    """A sentence on how a table was read.
+
+    `code` identifies the kind of note, `count` is the number of rows, cells or lines concerned (0
+    if that has no meaning). `is_repair` is true if measurements were changed or left out, which
+    only happens on request.
+    """
 
     code: str
     text: str
@@ -29,22 +30,22 @@ class Note:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """The columns of some runs, which the runs, their chunks, a model and its file share.
+    """The columns of runs, shared by datasets, chunks, models and model files.
 
     Parameters
     ----------
     state_names, input_names
-        of states and inputs.
+        names of states and inputs.
     time_name, group_name
-        of the columns with the times and with what tells runs apart.
+        names of the time column and of the column that identifies the run.
     units
-        by name.
+        units by name.
     velocity_of
-        for each position the state that is its derivative, exactly: {"x": "x_dot"}.
+        for each position the state that is exactly its derivative: {"x": "x_dot"}.
     estimated
-        states that were not measured: velocities made from their positions.
-    clock
-        the last input, if that is the time itself, for equations that time enters.
+        states that were not measured: velocities estimated from positions.
+    time_input
+        the last input, if it is time, for equations that depend on time.
 
     Examples
     --------
@@ -64,22 +65,22 @@ class Schema:
 
     @property
     def variable_names(self) -> tuple[str, ...]:
-        """States, then inputs: what a library's terms may use."""
+        """States, then inputs: the variables of a library's terms."""
         return self.state_names + self.input_names
 
     @property
     def measured_states(self) -> tuple[str, ...]:
-        """The states that a table has columns for."""
+        """The states that have columns in a table."""
         return tuple(name for name in self.state_names if name not in self.estimated)
 
     @property
     def is_measured(self) -> Bool[np.ndarray, " n"]:
-        """Which states were measured; the others are velocities made from their positions."""
+        """Which states were measured; the others are estimated velocities."""
         return np.array([name not in self.estimated for name in self.state_names], dtype=bool)
 
     @property
     def positions(self) -> dict[str, str | None]:
-        """The positions with their velocities, None for those that were not measured."""
+        """The positions with their velocities, None for velocities that were not measured."""
         return {
             position: None if velocity in self.estimated else velocity
             for position, velocity in self.velocity_of.items()
@@ -87,23 +88,23 @@ class Schema:
 
     @property
     def given_rates(self) -> dict[int, int]:
-        """For the place of each position, the place of the state that is its derivative."""
+        """For the index of each position, the index of its velocity."""
         index = self.state_names.index
         return {index(position): index(rate) for position, rate in self.velocity_of.items()}
 
     @property
     def time_index(self) -> int | None:
-        """The place among the variables of the one that is time, if one is."""
+        """The index of the variable that is time, or None."""
         return None if self.time_input is None else self.variable_names.index(self.time_input)
 
     def with_time_input(self) -> "Schema":
-        """With time as the last input, under its own name."""
+        """Return the schema with time as the last input, under its own name."""
         return replace(
             self, input_names=(*self.input_names, self.time_name), time_input=self.time_name
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, under the keys of model files."""
+        """Return plain data under the keys of model files."""
         return {
             "states": list(self.state_names),
             "inputs": list(self.input_names),
@@ -116,8 +117,10 @@ class Schema:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Schema":
-        """The schema that `to_dict` described. Files from before time could be an input have no
-        'clock'. Raises ValueError, TypeError or KeyError for anything else."""
+        """Return the schema of such data; raise ValueError, TypeError or KeyError if invalid.
+
+        Files written before time could be an input have no 'clock'.
+        """
         columns, time_input = values["columns"], values.get("clock") or None
         schema = cls(
             state_names=tuple(values["states"]),

@@ -1,4 +1,4 @@
-"""Chunks of whole runs from arrays on disk, from iterators, and from Dask's collections."""
+"""Chunks of whole runs from arrays on disk, from iterators and from Dask collections."""
 
 import shutil
 import tempfile
@@ -21,8 +21,10 @@ from ._dataset import Dataset
 @final
 @dataclass(frozen=True, eq=False)
 class ArrayReader:
-    """Runs of arrays (runs x times x columns) that are read when they are sliced: a memory-mapped
-    file, an array of zarr or h5py, or NumPy's. A file is opened anew where it is read."""
+    """Reads runs from sliceable arrays: memory-mapped files, zarr, h5py or NumPy.
+
+    A memory-mapped file is opened again in the process that reads it.
+    """
 
     states: Any
     times: np.ndarray
@@ -41,7 +43,7 @@ class ArrayReader:
 @final
 @dataclass(frozen=True)
 class _Mapped:
-    """A memory-mapped array by its file, so that it is not sent with its numbers."""
+    """A memory-mapped array by its file, so that its numbers are not sent to workers."""
 
     file: str
     dtype: str
@@ -59,7 +61,7 @@ def from_arrays(
     input_names: Sequence[str] | None = None,
     rows: int = CHUNK,
 ) -> ChunkedDataset:
-    """Runs of equal length in arrays (runs x times x states) that need not fit into memory."""
+    """Return chunks of runs of equal length from arrays (runs x times x states)."""
     shape = tuple(getattr(x, "shape", ()))
     if len(shape) != 3:
         raise DataError(
@@ -77,10 +79,11 @@ def from_arrays(
 
 
 def from_runs(runs: Any, *, rows: int = CHUNK, folder: str | None = None) -> ChunkedDataset:
-    """Runs that come one by one: each a `Dataset`, or a pair (x, t) or triple (x, t, u) of arrays,
-    from any iterable, or from a Dask bag. They are written to a folder, a temporary one that goes
-    with the data unless one is named, since every pass needs them again; those of a bag stay where
-    they are."""
+    """Return chunks of runs, each a `Dataset` or arrays (x, t) or (x, t, u).
+
+    Runs of an iterable are written to a folder, because every pass needs them again. A temporary
+    folder is deleted with the data. Runs of a Dask bag stay where they are.
+    """
     if is_dask(runs):
         return _from_bag(runs)
     directory = Path(tempfile.mkdtemp(prefix="orthoreg-") if folder is None else folder)
@@ -113,7 +116,7 @@ def from_runs(runs: Any, *, rows: int = CHUNK, folder: str | None = None) -> Chu
 @final
 @dataclass(frozen=True, eq=False)
 class _Spool:
-    """Runs that were written down, with what a dataset without runs knows of them."""
+    """Reads runs that were written to a folder; `like` has everything but the arrays."""
 
     like: Dataset
 
@@ -155,7 +158,7 @@ def is_dask(value: Any) -> bool:
 @final
 @dataclass(frozen=True, eq=False)
 class DaskReader:
-    """Partitions of a Dask collection as runs: computed where they are needed, in one thread."""
+    """Computes partitions of a Dask collection when they are needed, in one thread."""
 
     make: Callable[[Any], Dataset | None]
 
@@ -176,8 +179,10 @@ class _Lengths:
 def of_partitions(
     make: Callable[[Any], Dataset | None], partitions: Sequence[Any]
 ) -> ChunkedDataset:
-    """The runs that `make` finds in each partition, which are passed over once to count them;
-    partitions without any are left out."""
+    """Return the runs that `make` finds in each partition, after a pass that counts them.
+
+    Partitions without runs are left out.
+    """
     read = DaskReader(make)
     lengths = map_in_order(_Lengths(read), partitions, "Finding the runs")
     nonempty = [
@@ -238,7 +243,7 @@ def _chunk(
     names: Sequence[str] | None = None,
     input_names: Sequence[str] | None = None,
 ) -> Dataset:
-    """Runs of arrays, which are part of more."""
+    """Return runs of arrays as a chunk of more data."""
     parts = dataset_parts(x, t, u, names, None, input_names, None)
     return Dataset.checked(**parts, is_chunk=True)
 

@@ -1,4 +1,4 @@
-"""Tables in chunks of whole runs: an index of the runs first, then chunks when they are needed."""
+"""Tables in chunks of whole runs: first an index of the runs, then chunks on demand."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from jaxtyping import Int
 from ..._common.errors import DataError, missing_extra
 from ..._common.parallel import map_in_order
 from ..._common.places import File, name_of, opened
-from .._assembly import preferred_slopes, second_order
+from .._assembly import second_order, velocity_polynomial
 from .._checks import check_moving
 from .._chunked import ChunkedDataset, chunk_edges
 from .._dataset import Dataset
@@ -21,13 +21,13 @@ from ._choice import Choice, Format
 from ._formats import COLUMNAR_SUFFIXES, from_arrow
 from ._runs import SourceNumbers, dataset_of, source_numbers, table_numbers
 
-_BATCH = 2**16  # rows that are decoded at a time
+_BATCH = 2**16  # rows that are decoded together
 
 
 @final
 @dataclass(frozen=True)
 class Piece:
-    """Some whole runs of a file: its rows from `first` to `last`, or all of it where None."""
+    """Whole runs of a file: its rows `first` to `last`, or all rows if `last` is None."""
 
     file: File
     label: str
@@ -38,7 +38,7 @@ class Piece:
 @final
 @dataclass(frozen=True, eq=False)
 class TableReader:
-    """Pieces of files as a `Dataset`, with the numbers as they were measured."""
+    """Reads pieces of files as a `Dataset`, without estimated velocities."""
 
     choice: Choice
     form: Format
@@ -52,7 +52,7 @@ class TableReader:
         return dataset_of(parts, labels, self.choice, self.form, self.units, source, is_chunk=True)
 
     def numbers(self, piece: Piece) -> SourceNumbers:
-        """The numbers of a piece; the file is named where it cannot be read."""
+        """Return the numbers of a piece."""
         try:
             if piece.last is None:
                 return source_numbers(piece.file, self.choice, self.form)
@@ -79,7 +79,7 @@ def read_chunks(
     source: str,
     rows: int,
 ) -> ChunkedDataset:
-    """The runs of files in chunks of about so many rows. A run that is longer is cut."""
+    """Return the runs of files in chunks of about `rows` rows. Longer runs are cut."""
     read = TableReader(choice, form, units, source)
     index = map_in_order(
         partial(_index, read, rows), list(zip(files, labels, strict=True)), "Finding the runs"
@@ -100,21 +100,24 @@ def read_chunks(
 
 
 def _with_velocities(data: ChunkedDataset, choice: Choice, source: str) -> ChunkedDataset:
-    """The data with the velocities of positions, by a polynomial that the sample prefers."""
+    """Return the data with estimated velocities, by a polynomial chosen on the sample."""
     if not choice.positions:
         return data
     sample = data.sample
     check_moving(sample.states, sample.state_names, sample.offsets, tuple(choice.positions), source)
     return data.transformed(
-        _Velocities(choice.positions, preferred_slopes(sample, choice.positions))
+        _Velocities(choice.positions, velocity_polynomial(sample, choice.positions))
     )
 
 
 def read_dask(
     frame: Any, choice: Choice, form: Format, units: Mapping[str, str] | None
 ) -> ChunkedDataset:
-    """The runs of a Dask DataFrame, a chunk for each partition. Where partitions share runs, Dask
-    brings the rows of each together first; without a group a partition is a run."""
+    """Return the runs of a Dask DataFrame, one chunk per partition.
+
+    If runs extend over partitions, Dask first collects the rows of each run. Without a group each
+    partition is a run.
+    """
     read = _FrameReader(choice, form, units)
     data = of_partitions(read, list(frame.to_delayed()))
     if choice.group is not None:
@@ -133,7 +136,7 @@ def read_dask(
 @final
 @dataclass(frozen=True, eq=False)
 class _FrameReader:
-    """A partition of a frame as runs, sorted by time where Dask has mixed its rows."""
+    """Reads a partition of a frame as runs, sorted by time if Dask has mixed its rows."""
 
     choice: Choice
     form: Format
@@ -162,19 +165,19 @@ class _Labels:
 @final
 @dataclass(frozen=True, eq=False)
 class _Velocities:
-    """Adds the velocities of positions, all by the same polynomial."""
+    """Adds estimated velocities, all by the same polynomial."""
 
     positions: Mapping[str, str | None]
-    slopes: tuple[tuple[int, int] | None]
+    polynomial: tuple[tuple[int, int] | None]
 
     def __call__(self, data: Dataset) -> Dataset:
-        return data.with_parts(**second_order(data, self.positions, self.slopes))
+        return data.with_parts(**second_order(data, self.positions, self.polynomial))
 
 
 def _index(
     read: TableReader, rows: int, item: tuple[File, str]
 ) -> tuple[list[tuple[Piece, Int[np.ndarray, " _"]]], int]:
-    """The pieces of a file, each with the lengths of its runs, and the number of runs cut."""
+    """Return the pieces of a file with the lengths of their runs, and the number of runs cut."""
     file, label = item
     choice, form = read.choice, read.form
     is_parquet = COLUMNAR_SUFFIXES.get(_suffix(file)) == "Parquet"
@@ -203,7 +206,7 @@ def _index(
 
 @final
 class _Parquet:
-    """A Parquet file of which ranges of rows are read."""
+    """A Parquet file that is read in ranges of rows."""
 
     def __init__(self, file: File):
         self._context = opened(file)
@@ -233,7 +236,7 @@ class _Parquet:
         self._context.__exit__(None, None, None)
 
     def rows(self, names: list[str], first: int, last: int) -> Any:
-        """The rows in a range, of these columns."""
+        """Return a range of rows of these columns."""
         import pyarrow
 
         groups = [
@@ -257,21 +260,24 @@ class _Parquet:
         return pyarrow.Table.from_batches(batches)
 
     def cuts(self, starts: Int[np.ndarray, " bounds"], rows: int) -> list[int]:
-        """Where to cut the runs that begin so into pieces of about so many rows, or as many as
-        the largest group of rows holds: where groups of rows begin, so that none is read twice."""
+        """Return where to cut runs with these starts into pieces of about `rows` rows.
+
+        Pieces start at row groups, so that no row group is read twice, and hold at least as many
+        rows as the largest one.
+        """
         boundaries = np.unique([0, *np.searchsorted(starts, self._ends), len(starts) - 1])
         edges = chunk_edges(np.diff(starts[boundaries]), max(rows, self._largest))
         return boundaries[edges].tolist()
 
     def run_starts(self, choice: Choice, form: Format, name: str) -> Int[np.ndarray, " bounds"]:
-        """The first row of each run, and the number of rows: only the group's column is read."""
+        """Return the first row of each run, and the number of rows, from the group column."""
         import pyarrow
         import pyarrow.compute
 
         compute: Any = pyarrow.compute
         total = int(self._ends[-1])
         if not total:
-            raise DataError(f"{name} holds no rows below its header; at least one is needed.")
+            raise DataError(f"{name} has no rows below its header; at least one is needed.")
         columns = choice.locate(self.header, name, form)
         if choice.group is None:
             return np.array([0, total])
@@ -284,8 +290,8 @@ class _Parquet:
             if keys.null_count:
                 row = n_rows + int(np.argmax(np.asarray(keys.is_null())))
                 raise DataError(
-                    f"{name}, row {row}: column '{choice.group}' is empty; every row must say "
-                    f"which run it belongs to."
+                    f"{name}, row {row}: column '{choice.group}' is empty; every row must name "
+                    f"its run."
                 )
             changed = np.asarray(compute.not_equal(keys[1:], keys[:-1]))
             new_runs = np.flatnonzero(np.concatenate([[keys[0].as_py() != last_label], changed]))
@@ -297,9 +303,8 @@ class _Parquet:
             counts = all_labels.value_counts().to_pylist()
             label = next(count["values"] for count in counts if count["counts"] > 1)
             raise DataError(
-                f"{name}: the rows of run {label} do not lie together, as they must where a "
-                f"table is read in chunks. Sort the file by '{choice.group}', or read it with "
-                f"chunks=False."
+                f"{name}: the rows of run {label} are not consecutive, which reading in chunks "
+                f"requires. Sort the file by '{choice.group}', or read it with chunks=False."
             )
         return np.append(np.concatenate(starts), total)
 

@@ -20,15 +20,15 @@ from ._choice import MARKS, Choice, Format
 from ._dialect import Dialect, encoding_of, find_dialect, is_comment, packing, split, unpacked
 from ._table import Table, exact_clock, plain_numbers
 
-_CHUNK = 50_000  # rows that are text in memory at a time
-_OPENING = 200  # lines that tell how a table is written
-_LONGEST = 1 << 20  # characters of these lines
-_EPOCH_DIGITS = 15  # whole numbers with more digits are not exact as float64
+_CHUNK = 50_000  # rows held as text
+_OPENING = 200  # lines used to detect the dialect
+_LONGEST = 1 << 20  # characters of such a line
+_EPOCH_DIGITS = 15  # digits. Longer integers are not exact as float64
 _PARQUET = b"PAR1"
 
 
 def read_csv(file: Path, choice: Choice, form: Format) -> Table:
-    """The chosen columns of a text file, packed or not."""
+    """Return the chosen columns of a text file, compressed or not."""
     with unpacked(file) as stream:
         opening = stream.read(4096)
     if opening.startswith(_PARQUET):
@@ -38,14 +38,14 @@ def read_csv(file: Path, choice: Choice, form: Format) -> Table:
         encoding, note = encoding_of(opening, file.name)
     notes = (note,) if note else ()
     if kind := packing(file):
-        notes = (Note("packed", f"The file is packed by {kind}."), *notes)
+        notes = (Note("packed", f"The file is compressed by {kind}."), *notes)
     try:
         return _read(file, choice, form, encoding, notes)
     except UnicodeDecodeError as error:
         if form.encoding is not None or encoding != "utf-8-sig":
             raise DataError(
                 f"{file.name} is not text in {encoding} ({error.reason} at byte {error.start}). "
-                f"Pass encoding='latin-1', or what it is."
+                f"Pass encoding='latin-1', or the actual encoding."
             ) from None
     latin = Note("encoding", "The text is not in UTF-8; it was read as Latin-1.")
     return _read(file, choice, form, "latin-1", (*notes, latin))
@@ -102,7 +102,7 @@ def collect(
     source: str,
     row_word: str = "line",
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The columns at these places, as compact as they can be, and the number of each row."""
+    """Return the columns at these indices in compact form, and the number of each row."""
     columns: dict[str, list[np.ndarray]] = {name: [] for name in indices}
     lines: list[np.ndarray] = []
     rows, width = iter(rows), len(dialect.header)
@@ -112,7 +112,7 @@ def collect(
                 fields = f"{len(cells)} field{'s' * (len(cells) != 1)}"
                 raise DataError(
                     f"{source}, {row_word} {line}: {fields} where the header has {width}. Correct "
-                    f"the {row_word}, or pass comment=... if it is a remark."
+                    f"the {row_word}, or pass comment=... if it is a comment."
                 )
         lines.append(np.array([line for line, _ in chunk]))
         for name, index in indices.items():
@@ -124,7 +124,7 @@ def collect(
                 else _compact(cells, dialect.decimal, name == choice.time, form)
             )
     if not lines:
-        raise DataError(f"{source} holds no rows below its header; at least one is needed.")
+        raise DataError(f"{source} has no rows below its header; at least one is needed.")
     return {name: _joined(parts) for name, parts in columns.items()}, np.concatenate(lines)
 
 
@@ -141,7 +141,7 @@ def _rows(
     form: Format,
     comments: list[int],
 ) -> Iterator[tuple[int, list[str]]]:
-    """Number and cells of every line below the header that is neither blank nor a comment."""
+    """Yield number and cells of each line below the header that is not blank or a comment."""
     with unpacked(file) as stream, io.TextIOWrapper(stream, encoding, newline="") as text:
         for _ in range(dialect.skipped):
             next(text)
@@ -165,7 +165,7 @@ def _rows(
 
 
 def _compact(cells: list[str], decimal: str, is_time: bool, form: Format) -> np.ndarray:
-    """Numbers where all cells are numbers, dates where all are; the text where they are not."""
+    """Return cells as numbers or dates if all of them are; else as text."""
     if is_time and form.date_format is None:
         if len(cells[0]) > _EPOCH_DIGITS and all(cell.isdigit() for cell in cells):
             return np.array(cells).astype(np.int64)
@@ -176,7 +176,7 @@ def _compact(cells: list[str], decimal: str, is_time: bool, form: Format) -> np.
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    """Chunks of one column; as text throughout as soon as one of them is text."""
+    """Join chunks of a column, as text if one of them is text."""
     kinds = {part.dtype.kind for part in parts}
     if kinds <= set("fi") or len(kinds) == 1:
         return np.concatenate(parts)
@@ -184,7 +184,7 @@ def _joined(parts: list[np.ndarray]) -> np.ndarray:
 
 
 def _as_text(part: np.ndarray) -> np.ndarray:
-    """A chunk as it may have been written."""
+    """Return a chunk in a form in which it could have been written."""
     if part.dtype.kind == "M":
         cells = [f"{cell}Z" for cell in np.datetime_as_string(part)]
     elif part.dtype.kind == "m":
@@ -195,7 +195,7 @@ def _as_text(part: np.ndarray) -> np.ndarray:
 
 
 def write_table(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray]) -> None:
-    """Writes columns of numbers as CSV; the file appears whole or not at all."""
+    """Write columns of numbers as CSV. The file appears complete or not at all."""
     arrays = [np.asarray(column) for column in columns.values()]
     with atomic_write(path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
@@ -206,8 +206,8 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray])
         text.detach()
 
 
-LARGE = 2 << 20  # bytes from which loading Arrow is worth its time
-_BLOCK = 4 << 20  # bytes of text in memory at a time, for each of a few blocks
+LARGE = 2 << 20  # bytes. Smaller files are read faster without loading Arrow
+_BLOCK = 4 << 20  # bytes of text in a block, a few of which are in memory
 _ENCODINGS = {"utf-8-sig": "utf8", "utf-8": "utf8", "utf8": "utf8", "latin-1": "latin1"}
 
 
@@ -219,8 +219,10 @@ def read_fast(
     choice: Choice,
     form: Format,
 ) -> tuple[dict[str, np.ndarray], int] | None:
-    """The columns at these places, and the number of comments; None where the careful reader must
-    be asked."""
+    """Return the columns at these indices and the number of comments, or None.
+
+    None means that the file needs `collect`, which handles all formats and names faulty cells.
+    """
     if dialect.delimiter == " " or encoding.lower() not in _ENCODINGS or form.date_format:
         return None
     try:
@@ -278,7 +280,7 @@ class _NotPlain(Exception):
 def _joined_blocks(
     reader: Any, indices: dict[str, int], choice: Choice, labels: set[str]
 ) -> dict[str, np.ndarray]:
-    """All blocks of the chosen columns, joined; text of the times is gone block by block."""
+    """Return all blocks of the chosen columns, joined. Text is not kept."""
     blocks: dict[str, list[np.ndarray]] = {name: [] for name in indices}
     for batch in reader:
         for name, index in indices.items():
@@ -300,7 +302,7 @@ def _joined_blocks(
 
 
 def _time_block(column: Any) -> np.ndarray:
-    """A block of times as whole numbers where they are long ones, as numbers, or as dates."""
+    """Return a block of times as long integers, as numbers, or as dates."""
     import pyarrow
 
     for kind in (pyarrow.int64(), pyarrow.float64()):
@@ -318,7 +320,7 @@ def _time_block(column: Any) -> np.ndarray:
 
 
 def _nulls(form: Format) -> list[str]:
-    """The marks of missing values in the ways in which they are usually written."""
+    """Return the marks of missing values in their usual spellings."""
     return [
         spelling for mark in MARKS for spelling in {mark, mark.upper(), mark.title()}
     ] + form.marks

@@ -26,12 +26,12 @@ _COMPRESSIONS = {
     b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd",
     b"PK\x03\x04": "zip",
 }  # fmt: skip
-_LARGEST_RATIO = 1000  # unpacked to packed: text of numbers reaches 10, a bomb 1000 and more
-_ALWAYS_FINE = 1 << 28  # unpacked bytes that no one is afraid of
+_MAX_RATIO = 1000  # of unpacked to packed size. Text of numbers reaches 10, a bomb exceeds 1000
+_MIN_LIMIT = 1 << 28  # unpacked bytes that are always allowed
 
 
 def packing(file: Path) -> str | None:
-    """The compression that a file begins as, whatever its name says."""
+    """Return the compression of a file by its first bytes, whatever its name says."""
     with open(file, "rb") as stream:
         opening = stream.read(6)
     return next((name for mark, name in _COMPRESSIONS.items() if opening.startswith(mark)), None)
@@ -39,7 +39,7 @@ def packing(file: Path) -> str | None:
 
 @contextmanager
 def unpacked(file: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked as they are read: never more in memory than is asked for."""
+    """Open a file as a stream of unpacked bytes, which are unpacked while they are read."""
     with ExitStack() as stack:
         stream: Any = stack.enter_context(open(file, "rb"))
         kind = packing(file)
@@ -63,12 +63,12 @@ def unpacked(file: Path) -> Iterator[IO[bytes]]:
 
 
 def encoding_of(opening: bytes, source: str) -> tuple[str, Note | None]:
-    """The encoding of a text by how it begins, and a word on it where it is not UTF-8."""
+    """Return the encoding of a text by its first bytes, and a note if it is not UTF-8."""
     first_text = opening.removeprefix(b"\xef\xbb\xbf").lstrip()[:14].lower()
     if first_text.startswith((b"<!doctype html", b"<html")):
         raise DataError(
-            f"{source} is a web page, not a table: perhaps what a browser showed was saved in its "
-            f"place. Download the table itself."
+            f"{source} is a web page, not a table; perhaps a page was saved in place of the file. "
+            f"Download the table itself."
         )
     if first_text.startswith((b'{"', b"[{", b"[[", b'{ "')):
         raise DataError(
@@ -84,7 +84,7 @@ def encoding_of(opening: bytes, source: str) -> tuple[str, Note | None]:
         name = "utf-16-le" if odd > even else "utf-16-be"
         return name, Note("encoding", f"The text is in {name.upper()}.")
     raise DataError(
-        f"{source} is not a text table: it holds bytes that no text has. Save it as CSV; if it "
+        f"{source} is not a text table: it contains binary data. Save it as CSV; if it "
         f"is text, pass encoding=..., such as 'utf-16'."
     )
 
@@ -112,11 +112,11 @@ def _zstd(stream: IO[bytes]) -> Any:
 
 @final
 class _Bounded(io.RawIOBase):
-    """A stream that refuses to unpack a small file into an endless one."""
+    """A stream that raises an error if a small file unpacks to a very large one."""
 
     def __init__(self, stream: Any, file: Path):
         self._stream, self._name = stream, file.name
-        self._most = max(_ALWAYS_FINE, _LARGEST_RATIO * file.stat().st_size)
+        self._most = max(_MIN_LIMIT, _MAX_RATIO * file.stat().st_size)
         self._read = 0
 
     def readable(self) -> bool:
@@ -127,8 +127,8 @@ class _Bounded(io.RawIOBase):
         self._read += len(block)
         if self._read > self._most:
             raise DataError(
-                f"{self._name} unpacks to more than {_LARGEST_RATIO} times its size, as no table "
-                f"does. Unpack it yourself if it is one."
+                f"{self._name} unpacks to more than {_MAX_RATIO} times its size, which no table "
+                f"does. Unpack it yourself if it is a table."
             )
         buffer[: len(block)] = block
         return len(block)
@@ -144,7 +144,7 @@ _UNIT = re.compile(r"[\[(]?[^\d\s\[\]()][^\[\]()]{0,15}[\])]?|[\[(][-1]?[\])]")
 @final
 @dataclass(frozen=True)
 class Dialect:
-    """The header and how cells are separated. Rows follow after `skipped` lines."""
+    """Header, delimiter and decimal sign of a table. Rows follow after `skipped` lines."""
 
     delimiter: str
     header: tuple[str, ...]
@@ -155,15 +155,17 @@ class Dialect:
 
 
 def split(lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
-    """The cells of lines; spaces may repeat where they separate."""
+    """Yield the cells of each line. Spaces as delimiters may repeat."""
     if delimiter == " ":
         return csv.reader((line.strip() for line in lines), delimiter=" ", skipinitialspace=True)
     return csv.reader(lines, delimiter=delimiter)
 
 
 def is_comment(cells: Sequence[str], header: Sequence[str], choice: Choice, form: Format) -> bool:
-    """Whether a line is a remark: it begins with a sign that no number begins with. A full row may
-    begin so where its first column is none of numbers."""
+    """Return whether a line is a comment: it begins with a sign that no number begins with.
+
+    A complete row may begin with such a sign if its first column does not contain numbers.
+    """
     if form.comment is not None:
         return cells[0].lstrip().startswith(form.comment)
     if not cells[0].lstrip().startswith(COMMENTS):
@@ -173,7 +175,7 @@ def is_comment(cells: Sequence[str], header: Sequence[str], choice: Choice, form
 
 
 def find_dialect(lines: Sequence[str], choice: Choice, form: Format, source: str) -> Dialect:
-    """How the table is written of which these are the first lines."""
+    """Return the dialect of a table with these first lines."""
     signs = list(DELIMITERS) if form.delimiter is None else [form.delimiter]
     dialect = _first_header(lines, signs, choice, form)
     if dialect is None and form.delimiter is not None:
@@ -185,7 +187,7 @@ def find_dialect(lines: Sequence[str], choice: Choice, form: Format, source: str
     if above:
         notes.append(
             Note("preamble", f"The header is on line {dialect.skipped}; {_lines(len(above))} above "
-                 f"it {'is' if len(above) == 1 else 'are'} no part of the table.", len(above))
+                 f"it {'is' if len(above) == 1 else 'are'} not part of the table.", len(above))
         )  # fmt: skip
     if form.delimiter is None and dialect.delimiter != ",":
         separator = DELIMITERS[dialect.delimiter]
@@ -199,7 +201,7 @@ def find_dialect(lines: Sequence[str], choice: Choice, form: Format, source: str
     ]
     unit_row = _unit_row(rows, numeric, form)
     if unit_row:
-        notes.append(Note("unit-row", "The line below the header holds units."))
+        notes.append(Note("unit-row", "The line below the header contains units."))
     decimal = form.decimal or _decimal(rows[bool(unit_row) :], numeric, dialect.delimiter)
     if decimal == "," and form.decimal is None:
         notes.append(Note("decimal", "Decimals are written with a comma."))
@@ -209,7 +211,7 @@ def find_dialect(lines: Sequence[str], choice: Choice, form: Format, source: str
 def _first_header(
     lines: Sequence[str], delimiters: Sequence[str], choice: Choice, form: Format
 ) -> Dialect | None:
-    """The first line with all names whose next line has as many cells, or else the first."""
+    """Return the first line with all names, preferably one as long as the line below it."""
     fallback = None
     for number, line in enumerate(lines, 1):
         for delimiter in delimiters:
@@ -229,7 +231,7 @@ def _first_header(
 
 
 def _with_and_without_mark(line: str, form: Format) -> list[str]:
-    """A line, and what follows the sign of a comment at its start: '# t x v' is a header."""
+    """Return a line, and the line without a comment sign: '# t x v' is a header."""
     text = line.strip("\r\n")
     marks = COMMENTS if form.comment is None else (form.comment,)
     mark = next((mark for mark in marks if text.lstrip().startswith(mark)), None)
@@ -239,8 +241,10 @@ def _with_and_without_mark(line: str, form: Format) -> list[str]:
 def _likely_header(
     lines: Sequence[str], delimiters: Sequence[str], choice: Choice, form: Format, source: str
 ) -> Dialect:
-    """The line, and the sign between its cells, with most of the names that were asked for, to tell
-    what is there instead of the others; without any, the first line that is no comment."""
+    """Return the line with most of the wanted names, for an error message.
+
+    If no line has one, return the first line that is not a comment.
+    """
     first = None
     best, max_count = None, 0
     for number, line in enumerate(lines, 1):
@@ -272,19 +276,19 @@ def _likely_header(
     if all(is_number(cell) for cell in first.header):
         raise DataError(
             f"{source}, line {first.skipped}: a header with the names of columns is needed; this "
-            f"line holds numbers. Write a line above it, such as 't,x,v'."
+            f"line has numbers. Write a line above it, such as 't,x,v'."
         )
     return first
 
 
 def _agrees(header: Dialect, lines: Sequence[str]) -> bool:
-    """Whether the line below a header has as many cells, of which there are several."""
+    """Return whether header and following line have the same number of cells, at least two."""
     below = next(_split_each(lines, header.skipped, header.delimiter), None)
     return below is not None and 1 < len(header.header) == len(below[1])
 
 
 def _refuse_delimiter(lines: Sequence[str], choice: Choice, form: Format, source: str) -> None:
-    """Another sign than the one asked for would have found the columns."""
+    """Raise an error if another delimiter than the one requested would find the columns."""
     other = _first_header(lines, list(DELIMITERS), choice, form)
     if other is not None:
         raise DataError(
@@ -309,7 +313,7 @@ def _split_each(lines: Sequence[str], skipped: int, sign: str) -> Iterator[tuple
 
 
 def _unit_row(rows: list[list[str]], numeric: list[int], form: Format) -> tuple[str, ...]:
-    """The first row where it names units: text in all columns that hold numbers below it."""
+    """Return the first row if it contains units: text in all columns that have numbers below."""
     if len(rows) < 2 or max(numeric) >= min(len(rows[0]), len(rows[1])):
         return ()
     first, second = ([row[index] for index in numeric] for row in rows[:2])
@@ -319,7 +323,7 @@ def _unit_row(rows: list[list[str]], numeric: list[int], form: Format) -> tuple[
 
 
 def _decimal(rows: list[list[str]], numeric: list[int], delimiter: str) -> str:
-    """A comma where numbers have one that cannot separate thousands, and none has a point."""
+    """Return a comma if numbers have one that cannot separate thousands, and none has a point."""
     if delimiter == ",":
         return "."
     cells = [row[index] for row in rows for index in numeric if index < len(row)]

@@ -27,7 +27,7 @@ FRAME_NAME = "the table"
 
 
 def read_columnar(file: Path, choice: Choice, form: Format) -> Table:
-    """The chosen columns of a Parquet, Feather or Arrow file."""
+    """Return the chosen columns of a Parquet, Feather or Arrow file."""
     kind = COLUMNAR_SUFFIXES[file.suffix.lower()]
     try:
         import pyarrow
@@ -57,7 +57,7 @@ def read_columnar(file: Path, choice: Choice, form: Format) -> Table:
 def from_arrow(
     table: Any, header: list[str], indices: dict[str, int], choice: Choice, source: str
 ) -> Table:
-    """The columns at these places of an Arrow table."""
+    """Return the columns at these indices of an Arrow table."""
     columns = {name: _as_array(table.column(header[index])) for name, index in indices.items()}
     return Table(
         columns,
@@ -68,7 +68,7 @@ def from_arrow(
 
 
 def _as_array(column: Any) -> np.ndarray:
-    """A column for NumPy; times of a zone are in UTC already, decimals become floats."""
+    """Return a column as an array. Times with a zone are in UTC; decimals become floats."""
     import pyarrow
 
     kind = column.type
@@ -94,12 +94,12 @@ def _ipc_schema(pyarrow: Any, stream: Any) -> Any:
     if start == b"ARRO":
         return pyarrow.ipc.open_file(stream).schema
     if start == b"FEA1":
-        raise pyarrow.ArrowInvalid("it is of Feather's first version; write it anew")
+        raise pyarrow.ArrowInvalid("it is in Feather's first version; write it again")
     return pyarrow.ipc.open_stream(stream).schema
 
 
 def is_frame(value: Any) -> bool:
-    """Whether it is a table in memory."""
+    """Return whether a value is a table in memory."""
     is_structured = getattr(getattr(value, "dtype", None), "names", None) is not None
     return (
         isinstance(value, Mapping)
@@ -110,7 +110,7 @@ def is_frame(value: Any) -> bool:
 
 
 def read_frame(frame: Any, choice: Choice, form: Format) -> Table:
-    """The chosen columns of a table in memory."""
+    """Return the chosen columns of a table in memory."""
     if hasattr(frame, "data_vars"):  # xarray: coordinates become columns
         frame = frame.to_dataframe().reset_index()
     if hasattr(frame, "column_names") and hasattr(frame, "column"):  # Arrow
@@ -140,7 +140,7 @@ def read_frame(frame: Any, choice: Choice, form: Format) -> Table:
 
 
 def _column_of(column: Any) -> np.ndarray:
-    """A column for NumPy; dates of a zone in UTC."""
+    """Return a column as an array, with dates in UTC."""
     zone = getattr(getattr(column, "dtype", None), "tz", None)
     if zone is not None and hasattr(column, "dt"):
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
@@ -150,18 +150,18 @@ def _column_of(column: Any) -> np.ndarray:
 
 
 EXCEL_SUFFIXES = (".xlsx", ".xlsm")
-_HEADER_ROWS = 200  # rows among which the header is looked for
+_HEADER_ROWS = 200  # rows that are searched for the header
 
 
 def read_excel(file: Path, choice: Choice, form: Format) -> Table:
-    """The chosen columns of a sheet: the one that is named, or else the first."""
+    """Return the chosen columns of a sheet, by default the first."""
     try:
         from openpyxl import load_workbook
     except ImportError:
         raise missing_extra("openpyxl", "tables", "Reading Excel") from None
     try:
         book = load_workbook(file, read_only=True, data_only=True)
-    except Exception as error:  # of many kinds, for a file that is no workbook
+    except Exception as error:  # openpyxl raises errors of many types
         raise DataError(f"{file.name} could not be read as Excel: {error}") from None
     try:
         sheet, notes = _sheet(book, form, file.name)
@@ -202,7 +202,7 @@ def _sheet(book: Any, form: Format, source: str) -> tuple[Any, tuple[Note, ...]]
 
 
 def _sheet_header(sheet: Any, choice: Choice, form: Format, source: str) -> tuple[list[str], int]:
-    """The first row with all names, and its number; else the first that is not empty."""
+    """Return the first row with all names, or else the first row that is not empty."""
     first = None
     for number, cells in _sheet_rows(sheet, 1, 0, _HEADER_ROWS):
         while cells and not cells[-1]:
@@ -216,7 +216,7 @@ def _sheet_header(sheet: Any, choice: Choice, form: Format, source: str) -> tupl
 
 
 def _sheet_rows(sheet: Any, start: int, width: int, max_rows: int | None = None) -> Iterator[Any]:
-    """Number and cells, as text, of every row that is not empty."""
+    """Yield number and cells, as text, of each row that is not empty."""
     last = None if max_rows is None else start + max_rows - 1
     rows = sheet.iter_rows(min_row=start, max_row=last, values_only=True)
     for number, values in enumerate(rows, start):

@@ -1,9 +1,9 @@
-"""Repairs of runs, made only on request, each counted and told.
+"""Repairs of runs, made only on request and noted with their counts.
 
-In this order: rows without a value are left out; runs are cut where times begin again, or else
-sorted; rows of the same time become their mean; runs are cut at gaps. Values that nobody measured
-are filled in, along a smooth curve, only if that is asked for as well: for sensors that write at
-times of their own, of which else only rows in which all of them wrote stay.
+Order: rows with missing values are left out; runs are cut where times restart, or else sorted; rows
+with the same time are averaged; runs are cut at gaps. On a further request, missing values are
+filled in along a smooth curve. This is meant for sensors that write at different times, which
+otherwise share few rows.
 """
 
 import warnings
@@ -20,15 +20,15 @@ from ...smoothing import MIN_VELOCITY_ROWS
 from .._checks import is_gap, restarts
 from .._schema import Note
 
-_CUBIC = 4  # values from which a cubic spline is drawn
-_MOSTLY = 0.8  # of the rows of a column whose single missing values are bridged
-_NEAR = 3.5  # steps of a column, over which single missing values are bridged
+_CUBIC = 4  # values that a cubic spline needs
+_MIN_SHARE = 0.8  # of the rows of a column. With fewer values, missing ones are not bridged
+_BRIDGED_STEPS = 3.5  # median steps of a column. Longer gaps are not bridged
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Rows of all runs, one run after the other; `rows` says where each row was read."""
+    """Rows of all runs, one run after the other; `rows` are their numbers in the table."""
 
     times: Float[np.ndarray, " N"]
     values: Float[np.ndarray, "N k"]
@@ -37,13 +37,13 @@ class Runs:
     labels: tuple[str, ...]
 
     def stretches(self) -> Iterator[tuple[str, "slice[int, int, None]"]]:
-        """Label and rows of each run."""
+        """Yield label and rows of each run."""
         stops = np.cumsum(self.lengths)
         for label, length, stop in zip(self.labels, self.lengths, stops, strict=True):
             yield label, slice(int(stop - length), int(stop))
 
 
-def mend(
+def repair_runs(
     runs: Runs,
     time_name: str,
     names: Sequence[str],
@@ -52,7 +52,7 @@ def mend(
     grouped: bool,
     source: str,
 ) -> tuple[Runs, tuple[Note, ...]]:
-    """The runs without their faults, and what was done."""
+    """Return the runs after all repairs, with notes on them."""
     runs, notes = _complete_rows(runs, time_name, names, source)
     pieces: list[tuple[str, np.ndarray]] = []
     counts: dict[str, int] = {
@@ -82,12 +82,12 @@ def mend(
             (f"{label}.{number}" if several else label, part.start + piece)
             for number, piece in enumerate(kept, 1)
         ]
-    mended, doubled = _averaged(runs, pieces)
-    return mended, notes + _told(counts, doubled, gap)
+    repaired, doubled = _averaged(runs, pieces)
+    return repaired, notes + _repair_notes(counts, doubled, gap)
 
 
 def warn_of_gaps(runs: Runs, multiple: float | int, time_name: str, source: str) -> None:
-    """Warns of gaps in time, which are kept: what happened there is not known."""
+    """Warn of gaps in time, which are kept."""
     count, first_time = 0, 0.0
     for _, part in runs.stretches():
         gap_rows = np.flatnonzero(is_gap(runs.times[part], multiple))
@@ -107,7 +107,7 @@ def warn_of_gaps(runs: Runs, multiple: float | int, time_name: str, source: str)
 def _complete_rows(
     runs: Runs, time_name: str, names: Sequence[str], source: str
 ) -> tuple[Runs, tuple[Note, ...]]:
-    """Without the rows in which a value is missing or no finite number."""
+    """Return the runs without rows in which a value is missing or not finite."""
     good = np.isfinite(np.column_stack([runs.times, runs.values]))
     keep = np.asarray(good.all(axis=1))
     if keep.all():
@@ -115,7 +115,7 @@ def _complete_rows(
     if not keep.any():
         column = (time_name, *names)[int(np.argmax((~good).sum(axis=0)))]
         raise DataError(
-            f"{source}: no row has a value in all columns; '{column}' lacks most. Leave it out, or "
+            f"{source}: no row has a value in all columns; '{column}' lacks most. Omit it, or "
             f"pass fill=True."
         )
     counts = zip((time_name, *names), (~good).sum(axis=0).tolist(), strict=True)
@@ -125,7 +125,7 @@ def _complete_rows(
     lengths = np.bincount(run, minlength=len(runs.lengths))
     note = Note(
         "missing",
-        f"{_rows(lost)} of {len(keep)} left out for values that are missing: {counts_text}.",
+        f"{_rows(lost)} of {len(keep)} left out because values are missing: {counts_text}.",
         lost,
         True,
     )
@@ -141,7 +141,7 @@ def _complete_rows(
 def ordered(
     times: Float[np.ndarray, " T"],
 ) -> tuple[Int[np.ndarray, " T"], Int[np.ndarray, " cuts"], int]:
-    """Rows in order of time, where to cut because times begin again, and how many rows moved."""
+    """Return the order of rows in time, the cuts where times restart, and how many rows moved."""
     order = np.arange(len(times))
     back = 1 + np.flatnonzero(np.diff(times) < 0)
     if not back.size:
@@ -153,17 +153,17 @@ def ordered(
 
 
 def _refuse_many_runs(times: Float[np.ndarray, " T"], time_name: str, source: str) -> None:
-    """Most times more than once: several runs in one, of which no mean may be taken."""
+    """Raise an error if most times occur repeatedly: these are several runs, not repeats."""
     _, counts = np.unique(times, return_counts=True)
     if len(counts) > 1 and np.mean(counts > 1) > 0.5:
         raise DataError(
-            f"{source}: most values of '{time_name}' stand there more than once, as in a table of "
-            f"several runs, whose mean says nothing: pass group=..., which tells runs apart."
+            f"{source}: most values of '{time_name}' occur more than once, as in a table of "
+            f"several runs, which must not be averaged: pass group=..., which identifies the run."
         )
 
 
 def _averaged(runs: Runs, pieces: list[tuple[str, np.ndarray]]) -> tuple[Runs, int]:
-    """The pieces as runs, rows with the same time as one with their mean."""
+    """Return the pieces as runs, with rows of the same time averaged."""
     rows = np.concatenate([piece for _, piece in pieces])
     lengths = np.array([len(piece) for _, piece in pieces])
     run = np.repeat(np.arange(len(pieces)), lengths)
@@ -173,21 +173,21 @@ def _averaged(runs: Runs, pieces: list[tuple[str, np.ndarray]]) -> tuple[Runs, i
     count = np.bincount(index)
     if (count > 1).any():
         values = np.add.reduceat(values, np.flatnonzero(is_new), axis=0) / count[:, None]
-    mended = Runs(
+    repaired = Runs(
         times[is_new],
         values,
         runs.rows[rows][is_new],
         np.bincount(run[is_new], minlength=len(pieces)),
         tuple(label for label, _ in pieces),
     )
-    return mended, int((~is_new).sum())
+    return repaired, int((~is_new).sum())
 
 
-def _told(counts: dict[str, int], doubled: int, gap: float | int) -> tuple[Note, ...]:
+def _repair_notes(counts: dict[str, int], doubled: int, gap: float | int) -> tuple[Note, ...]:
     texts = {
-        "restarts": f"Runs cut at {_places(counts['restarts'])} where times begin again.",
+        "restarts": f"Runs cut at {_places(counts['restarts'])} where times start again.",
         "sorted": f"{_rows(counts['sorted'])} moved to sort times.",
-        "doubled": f"{_rows(doubled)} merged with others of the same time, as their mean.",
+        "doubled": f"{_rows(doubled)} averaged with others of the same time.",
         "gaps": f"Runs cut at {counts['gaps']} gap{'s' * (counts['gaps'] != 1)} longer than "
         f"{gap:g} time steps.",
         "short": f"{counts['short']} piece{'s' * (counts['short'] != 1)} of fewer than "
@@ -207,8 +207,10 @@ def _places(count: int) -> str:
 
 
 def fill(runs: Runs, names: Sequence[str], gap: float | int) -> tuple[Runs, tuple[Note, ...]]:
-    """The runs with values in the place of those that are missing between two measured ones that
-    are no further apart than `gap` times the median step of their column."""
+    """Return the runs with missing values between two measured ones filled in.
+
+    These must be at most `gap` times the median step of their column apart.
+    """
     values = runs.values.copy()
     for _, part in runs.stretches():
         rows = part.start + np.flatnonzero(np.isfinite(runs.times[part]))
@@ -231,14 +233,15 @@ def fill(runs: Runs, names: Sequence[str], gap: float | int) -> tuple[Runs, tupl
 def bridge(
     runs: Runs, names: Sequence[str], states: Sequence[int]
 ) -> tuple[Runs, tuple[Note, ...]]:
-    """The runs with values in the place of those that are missing in rows where some state was
-    measured, between measured ones close by: up to three in a row. Others stay missing, and all
-    where a column lacks many: its sensor writes at times of its own."""
+    """Return the runs with short gaps (up to three values) filled in rows with a measured state.
+
+    If a column lacks many values, nothing is filled in: its sensor writes at its own times.
+    """
     has_state = np.asarray(np.isfinite(runs.values[:, list(states)]).any(axis=1))
     share = np.isfinite(runs.values[has_state]).sum(axis=0) / max(int(has_state.sum()), 1)
-    if (share == 1).all() or not (share >= _MOSTLY).all():
+    if (share == 1).all() or not (share >= _MIN_SHARE).all():
         return runs, ()
-    filled, notes = fill(runs, names, _NEAR)
+    filled, notes = fill(runs, names, _BRIDGED_STEPS)
     values = np.where(has_state[:, None], filled.values, runs.values)
     counts = np.sum(np.isfinite(values) & ~np.isfinite(runs.values), axis=0).tolist()
     if not notes or not any(counts):
@@ -248,7 +251,7 @@ def bridge(
     )
     note = Note(
         "bridged",
-        f"Single values that are missing were bridged and do not count as measured: {counts_text}.",
+        f"Single missing values were interpolated and do not count as measured: {counts_text}.",
         sum(counts),
         True,
     )
@@ -258,7 +261,7 @@ def bridge(
 def _filled(
     times: Float[np.ndarray, " T"], values: Float[np.ndarray, " T"], gap: float | int
 ) -> Float[np.ndarray, " T"]:
-    """One column of one run, in order of time."""
+    """Return a column of a run, in order of time, with missing values interpolated."""
     from scipy.interpolate import CubicSpline
 
     known = np.isfinite(values)
@@ -266,7 +269,7 @@ def _filled(
     if known.all() or len(knots) < 2:
         return values
     steps = np.diff(knots)
-    cuts = 1 + np.flatnonzero(steps > gap * np.median(steps))  # a curve ends where a gap begins
+    cuts = 1 + np.flatnonzero(steps > gap * np.median(steps))  # curves end at gaps
     result = values.copy()
     for indices in np.split(np.arange(len(knots)), cuts):
         x, y = knots[indices], values[known][first][indices]

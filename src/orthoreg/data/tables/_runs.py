@@ -24,7 +24,7 @@ from ._formats import (
     read_excel,
     read_frame,
 )
-from ._repair import Runs, bridge, fill, mend, warn_of_gaps
+from ._repair import Runs, bridge, fill, repair_runs, warn_of_gaps
 from ._table import Table, numbers_of, text_of, times_of
 
 _DECIMAL = re.compile(r"(.*/)?([+-]?\d+)(?:\.(\d*))?")  # of a run, behind the name of its file
@@ -33,7 +33,7 @@ _DECIMAL = re.compile(r"(.*/)?([+-]?\d+)(?:\.(\d*))?")  # of a run, behind the n
 @final
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """The label of each row's run, once for every stretch of rows that have the same."""
+    """The label of each row's run, once per stretch of rows with the same label."""
 
     labels: tuple[str, ...]
     lengths: Int[np.ndarray, " S"]
@@ -42,7 +42,7 @@ class Stretches:
 @final
 @dataclass(frozen=True, eq=False)
 class SourceNumbers:
-    """Numbers of one source: times, the columns of `names`, and the labels of the rows' runs."""
+    """Numbers of a source: times, the columns of `names`, and the labels of the rows' runs."""
 
     times: Float[np.ndarray, " N"]
     values: Float[np.ndarray, "N k"]
@@ -54,14 +54,16 @@ class SourceNumbers:
 
 
 def table_numbers(table: Table, choice: Choice, form: Format) -> SourceNumbers:
-    """The numbers of a table; times in seconds where they were dates or durations, or in the unit
-    that was asked for."""
+    """Return the numbers of a table.
+
+    Dates and durations become seconds or the requested unit of time.
+    """
     group = RUN if choice.patterns else choice.group
     keys = None if group is None else _keys(table, group)
     notes, units = table.notes, dict(table.units)
     if units:
         unit_list = ", ".join(f"{name} in {unit}" for name, unit in units.items())
-        notes += (Note("units", f"Units by the header: {unit_list}.", len(units)),)
+        notes += (Note("units", f"Units in the header: {unit_list}.", len(units)),)
     time_result = times_of(table, choice.time, form)
     if time_result is None:
         times = numbers_of(table, choice.time, form, group or "")
@@ -79,21 +81,21 @@ def table_numbers(table: Table, choice: Choice, form: Format) -> SourceNumbers:
         values[:, column] = numbers_of(table, name, form, group or "")
         table = replace(table, columns={n: c for n, c in table.columns.items() if n != name})
     if not len(times):
-        raise DataError(f"{table.source} holds no rows below its header; at least one is needed.")
+        raise DataError(f"{table.source} has no rows below its header; at least one is needed.")
     return SourceNumbers(np.array(times), values, names, keys, table, units, notes)
 
 
 def _converted(
     times: Float[np.ndarray, " N"], written: str | None, choice: Choice, unit: str
 ) -> tuple[Float[np.ndarray, " N"], tuple[Note, ...]]:
-    """Times in this unit, of such in the unit that the header has, and a word on it."""
+    """Return times converted from the unit in the header to `unit`, and a note."""
     known = time_unit_in(written)
     if known in (None, unit):
         return times, ()
     rates = [*choice.derivatives, *(v for v in choice.positions.values() if v)]
     if rates:
         raise DataError(
-            f"time_unit must be left out, or be '{known}' as the header has it: '{rates[0]}' was "
+            f"time_unit must be omitted or be '{known}' as in the header: '{rates[0]}' was "
             f"measured in that unit of time."
         )
     text = f"'{choice.time}' holds {TIME_UNITS[known][1]}; times are {TIME_UNITS[unit][1]}."
@@ -101,7 +103,7 @@ def _converted(
 
 
 def _keys(table: Table, group: str) -> Stretches:
-    """The labels of runs by stretches of rows, which none may lack."""
+    """Return the labels of runs by stretches of rows; every row must have one."""
     cells = table.columns[group]
     if cells.dtype.kind == "O":
         cells = np.array([text_of(cell) for cell in cells.tolist()], dtype=str)
@@ -109,11 +111,11 @@ def _keys(table: Table, group: str) -> Stretches:
     labels = cells[first]
     texts = np.where(
         labels == labels, np.strings.strip(labels.astype(str)), ""
-    )  # NaN is not itself
+    )  # NaN differs from itself
     if not (texts != "").all():
         row = int(first[np.argmin(texts != "")])
         raise DataError(
-            f"{table.at(row)}: column '{group}' is empty; every row must say which run it "
+            f"{table.at(row)}: column '{group}' is empty; every row must name the run it "
             f"belongs to."
         )
     return Stretches(tuple(texts.tolist()), np.diff(first, append=len(cells)))
@@ -129,8 +131,10 @@ def dataset_of(
     *,
     is_chunk: bool = False,
 ) -> Dataset:
-    """The runs of several sources; `labels` name them where each is a run of its own. A chunk is
-    part of such data."""
+    """Return a dataset of the runs of several sources.
+
+    `labels` name sources that are one run each. With `is_chunk` it is part of more data.
+    """
     is_multiple, first = len(parts) > 1, parts[0]
     runs = _joined(parts, labels)
     grouped = is_multiple or first.keys is not None
@@ -148,9 +152,9 @@ def dataset_of(
     marks = None
     if added.any():
         marks = np.empty_like(added)
-        marks[runs.rows] = added  # by the rows of the table, which repairs move
+        marks[runs.rows] = added  # by row of the table; repairs change the order
     if form.repair:
-        runs, repairs = mend(
+        runs, repairs = repair_runs(
             runs, choice.time, first.names, form.gap, grouped=grouped, source=source
         )
         notes += repairs
@@ -203,7 +207,7 @@ def dataset_of(
 
 
 def _joined(parts: Sequence[SourceNumbers], labels: Sequence[str]) -> Runs:
-    """The runs of all sources; of a single one without a copy of its numbers."""
+    """Return the runs of all sources, without a copy if there is one."""
     if len(parts) == 1:
         return sort_into_runs(parts[0].times, parts[0].values, parts[0].keys)
     names: list[str] = []
@@ -222,8 +226,10 @@ def _joined(parts: Sequence[SourceNumbers], labels: Sequence[str]) -> Runs:
 def sort_into_runs(
     times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N k"], keys: Stretches | None
 ) -> Runs:
-    """Rows with the same label are a run; runs come in the order of their first rows. Nothing is
-    copied where the rows of each lie together."""
+    """Return rows with the same label as a run, in the order of their first rows.
+
+    Nothing is copied if the rows of each run are consecutive.
+    """
     rows = np.arange(len(times))
     if keys is None:
         return Runs(times, values, rows, np.array([len(times)]), ("0",))
@@ -240,8 +246,9 @@ def sort_into_runs(
 
 
 def short_labels(labels: Sequence[str]) -> tuple[str, ...]:
-    """Labels of a numeric column without trailing zeros; unchanged where one is not a decimal
-    number, or where two runs would get the same label.
+    """Return labels of a numeric column without trailing zeros.
+
+    They are unchanged if one is not a decimal number, or if two runs would get the same label.
 
     >>> short_labels(["0.0000", "0.5000"]), short_labels(["1.1", "1.10"])
     (('0', '0.5'), ('1.1', '1.10'))
@@ -257,7 +264,7 @@ def short_labels(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def merged(notes: Sequence[tuple[Note, ...]]) -> tuple[Note, ...]:
-    """The notes on several sources, each once, with the number of sources where not on all."""
+    """Return the notes on several sources, each once, with the number of sources if not all."""
     counts: dict[Note, int] = {}
     for part in notes:
         for note in part:
@@ -271,7 +278,7 @@ def merged(notes: Sequence[tuple[Note, ...]]) -> tuple[Note, ...]:
 
 
 def _places(parts: Sequence[SourceNumbers]) -> Callable[[int], tuple[str, int]]:
-    """For a row of all sources its source and the number that it has there."""
+    """Return a function that maps a row of all sources to its source and its number there."""
     starts: Int[np.ndarray, " parts"] = np.cumsum([0, *(len(part.times) for part in parts)])
 
     def place_of(row: int) -> tuple[str, int]:
@@ -286,7 +293,7 @@ PACKED_SUFFIXES = (".gz", ".zst", ".zip", ".bz2", ".xz")
 
 
 def source_numbers(source: Any, choice: Choice, form: Format) -> SourceNumbers:
-    """The numbers of a file or frame."""
+    """Return the numbers of a file or frame."""
     table = _source_table(source, choice, form)
     if form.long is not None:
         table = from_long(table, choice, form)
@@ -309,9 +316,9 @@ def _file_table(source: Path, choice: Choice, form: Format) -> Table:
     if suffix in EXCEL_SUFFIXES:
         return read_excel(source, choice, form)
     if suffix in (".xls", ".ods"):
-        raise DataError(f"{source.name} is a spreadsheet of another kind; save it as .xlsx or CSV.")
+        raise DataError(f"{source.name} is an unsupported spreadsheet; save it as .xlsx or CSV.")
     if form.sheet is not None:
-        raise DataError(f"sheet must be left out: '{source.name}' is no Excel workbook.")
+        raise DataError(f"sheet must be omitted: '{source.name}' is not an Excel workbook.")
     if packing(source) == "zip" and suffix not in PACKED_SUFFIXES:
         raise DataError(
             f"{source.name} is a zip archive or a spreadsheet; give it a name that ends in .zip or "
@@ -321,13 +328,13 @@ def _file_table(source: Path, choice: Choice, form: Format) -> Table:
 
 
 RUN = "\0run"
-"""The column that tells runs apart where the layout does."""
+"""The column that identifies the run if the layout does."""
 
 
 def from_long(table: Table, choice: Choice, form: Format) -> Table:
-    """A table with one row for each time and quantity, as one row for each time.
+    """Return a table with one row per time and quantity as one row per time.
 
-    What was not measured at a time is missing there."""
+    Quantities that were not measured at a time are missing there."""
     assert form.long is not None
     variable, value = form.long
     quantity = np.array([text_of(cell) for cell in table.columns[variable].tolist()])
@@ -381,7 +388,7 @@ def from_long(table: Table, choice: Choice, form: Format) -> Table:
 
 
 def from_side_by_side(table: Table, choice: Choice) -> Table:
-    """A table with columns such as theta_1, theta_2 for `theta_*` as runs one after the other."""
+    """Return a table with columns theta_1, theta_2 for `theta_*` as runs one after the other."""
     labels: dict[str, dict[str, str]] = {}
     for pattern in choice.patterns:
         head, _, tail = pattern.partition("*")
@@ -408,7 +415,7 @@ def from_side_by_side(table: Table, choice: Choice) -> Table:
         for name in choice.numeric
     }
     columns[RUN] = np.repeat(np.array(list(labels)), n_rows)
-    note = Note("side-by-side", f"{len(labels)} runs stand side by side: {quoted(labels)}.")
+    note = Note("side-by-side", f"{len(labels)} runs are side by side: {quoted(labels)}.")
     return replace(
         table,
         columns=columns,
@@ -418,7 +425,7 @@ def from_side_by_side(table: Table, choice: Choice) -> Table:
 
 
 def clean_pattern(name: str) -> str:
-    """The name of a quantity without the place of its run: 'theta_*' is theta."""
+    """Return the name of a quantity without the pattern of runs: 'theta_*' is theta."""
     return name.replace("*", "").strip(" _-.") or name
 
 

@@ -27,7 +27,7 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,' ]\d{3})+([.,]\d+)?")
 
 
 def text_of(cell: Any) -> str:
-    """A cell as text, empty where there is none: None, NaN, NaT and pandas' NA."""
+    """Return a cell as text, which is empty for None, NaN, NaT and pandas' NA."""
     if isinstance(cell, str):
         return cell.strip()
     if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:
@@ -38,11 +38,11 @@ def text_of(cell: Any) -> str:
 @final
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Chosen columns by the names that they were chosen by, as numbers, dates or text.
+    """Chosen columns as numbers, dates or text, by the names that the user gave.
 
-    `row_of` gives the number that a user finds a row by: `row_word` 'line' of a file, or 'row'.
-    `decimal` is the sign that text writes decimals with. `units` are those of the header,
-    `others` its columns that were not chosen.
+    `row_of` maps a row to its number for the user, a `row_word` 'line' of a file or 'row'.
+    `decimal` is the decimal sign of text. `units` are those of the header, `others` its columns
+    that were not chosen.
     """
 
     columns: dict[str, np.ndarray]
@@ -55,12 +55,12 @@ class Table:
     others: tuple[str, ...] = ()
 
     def at(self, row: int) -> str:
-        """'runs.csv, line 18'."""
+        """Return a text such as 'runs.csv, line 18'."""
         return f"{self.source}, {self.row_word} {self.row_of(row)}"
 
 
 def is_number(text: str) -> bool:
-    """Whether Python reads it as a number, not counting 1_000."""
+    """Return whether Python reads a text as a number, not counting 1_000."""
     try:
         float(text.replace("_", "?"))
     except ValueError:
@@ -69,7 +69,7 @@ def is_number(text: str) -> bool:
 
 
 def plain_numbers(cells: Any, decimal: str) -> Float[np.ndarray, " N"] | None:
-    """Cells that are all numbers as float64; None where one is not."""
+    """Return cells that are all numbers as float64, or None."""
     text = np.asarray(cells, dtype=str)
     try:
         if decimal == ",":
@@ -84,16 +84,18 @@ def plain_numbers(cells: Any, decimal: str) -> Float[np.ndarray, " N"] | None:
 
 
 def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[np.ndarray, " N"]:
-    """A column as float64, NaN where a value is missing and repair was asked for; else an error
-    that names the first cell that is no number and the option that would help."""
+    """Return a column as float64, with NaN for missing values if they may be repaired.
+
+    Raise an error that names the first other cell, and an option that would help.
+    """
     column = table.columns[name]
     if column.dtype.kind in "fiub":
         return _without_marks(column.astype(np.float64, copy=False), table, name, form, group)
     if column.dtype.kind in "mM":
         raise DataError(
-            f"{table.at(0)}: column '{name}' holds dates or durations, which only time=... may."
+            f"{table.at(0)}: column '{name}' contains dates or durations, which only time=... may."
         )
-    cells = [text_of(cell).replace("\u2212", "-") for cell in column.tolist()]  # a typeset minus
+    cells = [text_of(cell).replace("\u2212", "-") for cell in column.tolist()]  # typographic minus
     parsed = plain_numbers(cells, table.decimal) if cells else np.zeros(0)
     if parsed is not None:
         return _without_marks(parsed, table, name, form, group)
@@ -116,7 +118,7 @@ def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[
 def _without_marks(
     values: Float[np.ndarray, " N"], table: Table, name: str, form: Format, group: str
 ) -> Float[np.ndarray, " N"]:
-    """NaN in the place of numbers, such as -999, that were said to stand for missing values."""
+    """Return values with NaN for the numbers, such as -999, that stand for missing values."""
     marks = [float(mark) for mark in form.marks if is_number(mark)]
     if not marks:
         return values
@@ -138,7 +140,7 @@ def _missing(table: Table, name: str, cells: list[str], row: int, run: str) -> s
     location, remainder = f"{table.at(row)}{run}: column '{name}'", cells[row:]
     if cells[row]:
         return (
-            f"{location} holds '{cells[row]}', which is no value. Correct it; pass repair=True to "
+            f"{location} holds '{cells[row]}', a missing value. Correct it; pass repair=True to "
             f"leave out such rows, or fill=True to fill them in."
         )
     if len(remainder) > 1 and not any(remainder):
@@ -154,11 +156,11 @@ def _missing(table: Table, name: str, cells: list[str], row: int, run: str) -> s
 
 def _advice(text: str, name: str, decimal: str) -> str:
     if text == name:
-        return " The header stands there again; remove the line."
+        return " The header is repeated there; remove the line."
     if _DATE.match(text) and not _COMMA.fullmatch(text):
-        return " Only time=... may hold dates."
+        return " Only time=... may contain dates."
     if decimal == "," and "." in text and is_number(text):
-        return " Decimals were taken to be written with a comma; pass decimal='.' if they are not."
+        return " Decimals were read as written with a comma; pass decimal='.' if they are not."
     if _COMMA.fullmatch(text):
         return " Write decimals with a point, or pass decimal=',' if this is one."
     if _THOUSANDS.fullmatch(text):
@@ -166,11 +168,11 @@ def _advice(text: str, name: str, decimal: str) -> str:
     if re.fullmatch(r".*\d[dD][+-]?\d+", text) and is_number(re.sub("[dD]", "e", text)):
         return " Write exponents with E, as in 1.5E-3."
     if _WITH_UNIT.fullmatch(text):
-        return f" Write numbers alone into the cells, and a unit into the header: '{name} [unit]'."
+        return f" Write only numbers into cells, and the unit into the header: '{name} [unit]'."
     if _TOTAL.fullmatch(text):
         return (
-            f" Remove the line if it is no measurement, or pass missing='{text}' and repair=True "
-            f"to leave it out."
+            f" Remove the line if it is not a measurement, or pass missing='{text}' and "
+            f"repair=True to leave it out."
         )
     short = f" If it stands for a missing value, pass missing='{text}'." if len(text) < 20 else ""
     return short
@@ -192,14 +194,16 @@ _BY_MONTH = re.compile(rf"(\d{{1,2}})([- ])({'|'.join(_MONTHS)})[a-z]*\2(\d{{4}}
 _LIKE_TIME = re.compile(r"\d:\d\d|\d[-/.]\d+[-/.]\d")
 _SECOND = 1_000_000_000  # nanoseconds
 _DAY = 86_400
-_YEARS = (946_684_800, 4_102_444_800)  # of 2000 and 2100, in seconds since 1970
-_LONGEST = 10 * 365 * _DAY  # of measurements that are timed so
+_YEARS = (946_684_800, 4_102_444_800)  # seconds since 1970 of the years 2000 and 2100
+_LONGEST = 10 * 365 * _DAY  # seconds. Longest measurement with such times
 _COUNTS = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
 
 
 def as_clock(cells: Sequence[str], date_format: str | None = None) -> np.ndarray | None:
-    """Texts as datetime64[ns] (in UTC where they name a zone) or timedelta64[ns]; None where one is
-    neither, or where day and month cannot be told apart. A missing cell is NaT."""
+    """Return texts as datetime64[ns] (in UTC if they have a zone) or timedelta64[ns].
+
+    Return None if a text is neither, or if day and month are ambiguous. A missing cell is NaT.
+    """
     given = [cell for cell in cells if cell]
     if not given:
         return None
@@ -215,7 +219,7 @@ def as_clock(cells: Sequence[str], date_format: str | None = None) -> np.ndarray
 
 
 def exact_clock(cells: list[str]) -> np.ndarray | None:
-    """The same of texts whose meaning no other text can change: ISO 8601 and clock times."""
+    """Return the same for texts with a unique meaning: ISO 8601 and clock times; else None."""
     values = _iso_dates(cells)
     return _durations(cells) if values is None else values
 
@@ -223,9 +227,10 @@ def exact_clock(cells: list[str]) -> np.ndarray | None:
 def times_of(
     table: Table, name: str, form: Format
 ) -> tuple[Float[np.ndarray, " N"], Note | None] | None:
-    """Times from the first of them, in seconds or the unit that was asked for, where the column
-    holds dates, durations or counts since 1970, and a word on it; None where it holds plain numbers
-    or something else."""
+    """Return times since the first one, in seconds or the requested unit, and a note.
+
+    Return None if the column does not contain dates, durations or counts since 1970.
+    """
     size, unit_name, _ = TIME_UNITS[form.time_unit or "s"]
     result = _seconds_of(table, name, form, unit_name)
     return None if result is None else (result[0] / size, result[1])
@@ -261,7 +266,7 @@ def _seconds_of(
         start = str(np.datetime64(first, "ns").astype("M8[s]")) if first % _SECOND == 0 else start
         return seconds, Note("dates", f"'{name}' holds dates; times are {unit} since {start}.")
     seconds, days = _over_midnight(seconds)
-    text = f", with midnight passed {days} time{'s' * (days != 1)}" if days else ""
+    text = f", midnight was passed {days} time{'s' * (days != 1)}" if days else ""
     return seconds, Note(
         "durations", f"'{name}' holds clock times or durations; times are {unit} from the first"
         f"{text}.", days
@@ -269,8 +274,7 @@ def _seconds_of(
 
 
 def _from_counts(column: np.ndarray, unit_name: str) -> tuple[np.ndarray, Note] | None:
-    """Counts since 1970, told by their size: every one of them lies between 2000 and 2100, within
-    ten years."""
+    """Return times from counts since 1970: all between 2000 and 2100, and within ten years."""
     good = column[np.isfinite(column)] if column.dtype.kind == "f" else column
     if not good.size:
         return None
@@ -303,14 +307,14 @@ def _iso_dates(cells: list[str]) -> np.ndarray | None:
     if not all(matches):
         return None
     zones = [match[2] for match in matches if match]
-    if len({zone == "" for zone in zones}) > 1:  # some with a zone and some without
+    if len({zone == "" for zone in zones}) > 1:
         return None
     texts = [match[1].replace(",", ".") for match in matches if match]
-    if not ("1700" < min(texts) and max(texts) < "2262"):  # what nanoseconds can count
+    if not ("1700" < min(texts) and max(texts) < "2262"):  # the range of nanoseconds
         return None
     try:
         dates = np.array(texts, dtype="M8[ns]")
-    except ValueError:  # the 31st of February
+    except ValueError:  # such as the 31st of February
         return None
     if set(zones) <= {"", "Z", "UTC"}:
         return dates
@@ -343,8 +347,10 @@ def _nanoseconds(match: re.Match[str]) -> int:
 
 
 def _dates_by_day(cells: list[str]) -> np.ndarray | None:
-    """Dates such as 31.12.2024 10:00, 31-Dec-2024, or 12/31/2024 10:00 PM where some day shows
-    which is the month."""
+    """Return dates such as 31.12.2024 10:00, 31-Dec-2024, or 12/31/2024 10:00 PM.
+
+    Of the last kind some day must exceed 12, so that the month is known.
+    """
     matches = [_BY_DAY.fullmatch(_BY_MONTH.sub(_with_number, cell)) for cell in cells]
     if not all(matches):
         return None
@@ -369,7 +375,7 @@ def _with_number(match: re.Match[str]) -> str:
 
 
 def _day_first(parts: Sequence[Any]) -> bool | None:
-    """Whether the day stands before the month; None where nothing tells."""
+    """Return whether the day is before the month, or None if that is ambiguous."""
     if all(sign == "." for _, sign, *_ in parts):
         return True
     ones, twos = [int(p[0]) for p in parts], [int(p[2]) for p in parts]
@@ -381,7 +387,7 @@ def _day_first(parts: Sequence[Any]) -> bool | None:
 
 
 def _refuse(table: Table, name: str, cells: list[str], form: Format) -> None:
-    """Says what is wrong with texts that look like times; nothing where the first does not."""
+    """Raise an error for texts that look like times but cannot be read."""
     row = next((row for row, cell in enumerate(cells) if cell), 0)
     text = cells[row] if cells else ""
     if form.date_format is not None:
@@ -405,8 +411,8 @@ def _refuse(table: Table, name: str, cells: list[str], form: Format) -> None:
     by_day = _BY_DAY.fullmatch(text)
     if by_day and _day_first([by_day.groups()]) is None:
         raise DataError(
-            f"{table.at(row)}: column '{name}' holds '{text}', where day and month cannot be told "
-            f"apart. Pass date_format='%d/%m/%Y %H:%M:%S', or what it is."
+            f"{table.at(row)}: column '{name}' holds '{text}', in which day and month are "
+            f"ambiguous. Pass date_format='%d/%m/%Y %H:%M:%S', or the actual format."
         )
     if re.fullmatch(r"\d{1,2}:\d\d", text):
         raise DataError(
@@ -415,13 +421,13 @@ def _refuse(table: Table, name: str, cells: list[str], form: Format) -> None:
         )
     if _LIKE_TIME.search(text):
         raise DataError(
-            f"{table.at(row)}: column '{name}' holds '{text}', a time that is written in a way of "
-            f"its own. Pass date_format=..., such as '%b %d, %Y %H:%M:%S'."
+            f"{table.at(row)}: column '{name}' holds '{text}', a time in an unknown format. "
+            f"Pass date_format=..., such as '%b %d, %Y %H:%M:%S'."
         )
 
 
 def _formatted(cells: Sequence[str], date_format: str) -> np.ndarray | None:
-    """Dates by a format of `datetime.strptime`; without a year they are durations."""
+    """Return dates by a format of `datetime.strptime`, and durations if it has no year."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # days without a year
@@ -436,7 +442,7 @@ def _formatted(cells: Sequence[str], date_format: str) -> np.ndarray | None:
 
 
 def _over_midnight(seconds: Float[np.ndarray, " N"]) -> tuple[Float[np.ndarray, " N"], int]:
-    """Clock times within a day that fall by more than half of one have passed midnight."""
+    """Return clock times with a day added after each fall of more than half a day."""
     if not seconds.size or np.nanmax(seconds) >= _DAY:
         return seconds, 0
     passed = np.diff(seconds, prepend=seconds[:1]) < -_DAY / 2
