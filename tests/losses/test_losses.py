@@ -334,7 +334,7 @@ REFUSED = {
         lambda: og.OrthoReg(
             loss=og.MultiStep(6), solver=og.Adam(epochs=3, validation=0.2)
         ).fit(STATES, t=TIMES),
-        DataError, "validation",
+        DataError, "training part",
     ),
     "one row for derivatives": (
         lambda: og.OrthoReg(solver=QUICK).fit(og.Dataset.from_arrays(STATES[:1], 1.0)),
@@ -365,7 +365,7 @@ REFUSED = {
     "nothing known": (lambda: Informed({}), InputError, "known equations by state"),
     "unknown state": (
         lambda: og.OrthoReg(loss=Informed({"x9": "x1"}), solver=QUICK).fit(STATES, STATES),
-        InputError, "name 'x9', which is no equation.*'x0', 'x1'",
+        InputError, "name 'x9', which is not an equation.*'x0', 'x1'",
     ),
     "unknown variable": (
         lambda: og.OrthoReg(loss=Informed({"x0": "y"}), solver=QUICK).fit(STATES, STATES),

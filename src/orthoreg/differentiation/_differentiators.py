@@ -21,31 +21,31 @@ from ..smoothing import (
 
 
 class AbstractDifferentiator(abc.ABC):
-    """Dataset -> the same runs with an estimate of each state's derivative."""
+    """Estimates the derivative of each state of a dataset."""
 
     @property
     @abc.abstractmethod
     def min_points(self) -> int:
-        """The fewest points a run must have."""
+        """The minimal number of points of a run."""
 
     @abc.abstractmethod
     def slopes(self, data: Dataset) -> Float[np.ndarray, "N n"]:
-        """The derivative of the states at every row."""
+        """Return the derivative of the states at each row."""
 
     def rule(self, data: Dataset) -> "AbstractDifferentiator":
-        """What is used for these data: the differentiator itself, unless it is one that chooses."""
+        """Return the rule used for these data: the differentiator, unless it chooses another."""
         return self
 
     def coarser(self) -> "AbstractDifferentiator | None":
-        """A rule of the same kind with a larger systematic error, if there is one."""
+        """Return a rule of the same kind with a larger systematic error, or None."""
         return None
 
     def systematic_error(
         self, data: Dataset, slopes: Float[np.ndarray, "N n"]
     ) -> Float[np.ndarray, " n"]:
-        """An estimate of the mean squared error of these slopes, its own, that is not noise.
+        """Estimate the mean squared error of these slopes that is not caused by noise.
 
-        A quarter of the squared difference to the next coarser rule; zero where there is none.
+        It is a quarter of the squared difference to the next coarser rule, zero without one.
         """
         coarser = self.coarser()
         if coarser is None or data.run_lengths.min() < coarser.min_points:
@@ -56,13 +56,13 @@ class AbstractDifferentiator(abc.ABC):
         return np.vecdot(difference.T, difference.T) / (4 * sample.n_samples)
 
     def __call__(self, data: Dataset) -> Dataset:
-        """The dataset with its derivatives filled in."""
+        """Return the dataset with derivatives."""
         check_lengths(data, self.min_points, self)
         return data.with_derivatives(self.slopes(data))
 
 
 def check_lengths(data: Dataset, min_points: int, differentiator: object) -> None:
-    """Refuses runs that are too short, naming the first."""
+    """Raise an error if a run has fewer than `min_points` points."""
     short = np.flatnonzero(data.run_lengths < min_points)
     if short.size:
         run = int(short[0])
@@ -76,7 +76,7 @@ def check_lengths(data: Dataset, min_points: int, differentiator: object) -> Non
 
 
 def check_equal_steps(data: Dataset, differentiator: object) -> None:
-    """Refuses runs whose steps differ, and says what to use instead."""
+    """Raise an error if the time steps of a run differ."""
     unequal = np.flatnonzero(~data.has_equal_steps())
     if unequal.size:
         run = int(unequal[0])
@@ -90,7 +90,7 @@ def check_equal_steps(data: Dataset, differentiator: object) -> None:
 
 @dataclass(frozen=True)
 class AbstractSlidingPolynomial(AbstractDifferentiator):
-    """The slope of a polynomial of this degree fitted to a window of so many points."""
+    """The slope of a polynomial fitted to a window of points."""
 
     window: int
     degree: int
@@ -112,14 +112,14 @@ class AbstractSlidingPolynomial(AbstractDifferentiator):
 class SavitzkyGolay(AbstractSlidingPolynomial):
     """Slope of a polynomial fitted to each window of equally spaced points.
 
-    Near the ends of a run the first or last full window serves. Refuses unequal steps.
+    Rows near the ends of a run use its first or last full window. Unequal steps raise an error.
 
     Parameters
     ----------
     window
-        points of a window, an odd number.
+        number of points of a window, odd.
     degree
-        of the polynomial.
+        degree of the polynomial.
 
     Examples
     --------
@@ -142,14 +142,14 @@ class SavitzkyGolay(AbstractSlidingPolynomial):
 @final
 @dataclass(frozen=True)
 class LocalPolynomial(AbstractSlidingPolynomial):
-    """Savitzky-Golay for any steps: each row has its own fit, on its true times.
+    """Savitzky-Golay for any steps: each row has its own fit on true times.
 
     Parameters
     ----------
     window
-        points of a window, an odd number.
+        number of points of a window, odd.
     degree
-        of the polynomial.
+        degree of the polynomial.
 
     Examples
     --------
@@ -170,8 +170,9 @@ class LocalPolynomial(AbstractSlidingPolynomial):
 @final
 @dataclass(frozen=True)
 class FiniteDifference(AbstractDifferentiator):
-    """Second-order differences for equal and unequal steps: the slope of the parabola through
-    three neighbours, one-sided at the ends of a run.
+    """Second-order differences for any steps: the slope of the parabola through three points.
+
+    At the ends of a run they are one-sided.
 
     Examples
     --------
@@ -204,9 +205,9 @@ class SmoothedFiniteDifference(AbstractDifferentiator):
     Parameters
     ----------
     window
-        points of the smoother, as in the paper.
+        number of points of the smoother, as in the paper.
     degree
-        of its polynomial, PySINDy's default.
+        degree of its polynomial, PySINDy's default.
 
     Examples
     --------
@@ -246,12 +247,12 @@ class SmoothedFiniteDifference(AbstractDifferentiator):
 @final
 @dataclass(frozen=True)
 class Automatic(AbstractDifferentiator):
-    """The sliding polynomial (window and degree) that best predicts points left out.
+    """The sliding polynomial (window and degree) that best predicts left-out points.
 
-    Clean data gets a short window of high order, noisy data a long one; unequal steps are
-    fitted on their true times. Runs of three or four points, and samples in such bursts that
-    no polynomial can be fitted, get `FiniteDifference`; they do not bind the others. States that
-    were estimated from others, as velocities are, do not take part in the choice.
+    Clean data lead to short windows and high degrees, noisy data to long windows. Unequal steps are
+    fitted on their true times. Runs of three or four points, and samples in bursts to which no
+    polynomial can be fitted, get `FiniteDifference`. Estimated states, such as velocities, do not
+    influence the choice.
 
     Examples
     --------
@@ -280,15 +281,14 @@ class Automatic(AbstractDifferentiator):
 @final
 @dataclass(frozen=True, eq=False)
 class ResolvedDifferentiator(AbstractDifferentiator):
-    """A rule that was chosen on some of the runs, for all of them, with the systematic error that
-    it has there."""
+    """A rule chosen on some of the runs, with its systematic error there, for all runs."""
 
     chosen: AbstractDifferentiator
     error: Float[np.ndarray, " n"]
 
     @classmethod
     def on(cls, rule: AbstractDifferentiator, data: Dataset) -> "ResolvedDifferentiator":
-        """What a rule becomes on these runs."""
+        """Return the rule that is used for these runs."""
         chosen = rule.rule(data)
         return cls(chosen, chosen.systematic_error(data, chosen.slopes(data)))
 
@@ -309,7 +309,7 @@ class ResolvedDifferentiator(AbstractDifferentiator):
 @final
 @dataclass(frozen=True)
 class LongAndShort(AbstractDifferentiator):
-    """One rule for runs that are long enough for it, another for the others."""
+    """A rule for runs that are long enough for it, and another rule for the others."""
 
     long: AbstractDifferentiator
     short: AbstractDifferentiator
@@ -332,7 +332,7 @@ class LongAndShort(AbstractDifferentiator):
 
 
 def check_window(window: int, degree: int, name: str) -> None:
-    """Refuses windows that cannot hold the polynomial."""
+    """Raise an error if a window cannot hold the polynomial."""
     whole = isinstance(window, Integral) and isinstance(degree, Integral)
     if not whole or not 1 <= degree < window:
         raise InputError(
@@ -342,7 +342,7 @@ def check_window(window: int, degree: int, name: str) -> None:
 
 
 _SPLINE_FOLDS = 3
-_MIN_SPLINE_POINTS = 8  # leaves five, SciPy's least, when every third is held out
+_MIN_SPLINE_POINTS = 8  # points of a run. Five, SciPy's minimum, remain if a third is held out
 _SPLINE_STRENGTHS = 10.0 ** np.arange(-4, 9)
 
 
@@ -352,7 +352,7 @@ _SPLINE_STRENGTHS = 10.0 ** np.arange(-4, 9)
 class SmoothingSpline(AbstractDifferentiator):
     """Slope of the cubic spline s that minimises sum (y - s)^2 + smoothing * integral s''^2.
 
-    Works on any steps. Runs that share a grid are fitted in one call.
+    Steps may be unequal. Runs with the same times are fitted together.
 
     Parameters
     ----------
@@ -399,7 +399,7 @@ class SmoothingSpline(AbstractDifferentiator):
 
 
 def choose_strength(times: Float[np.ndarray, " T"], values: Float[np.ndarray, "T R"]) -> float:
-    """The strength with the least squared error at held-out inner points, over all runs."""
+    """Return the strength with the least squared error at held-out inner points of all runs."""
     from scipy.interpolate import make_smoothing_spline
 
     unit = np.mean(np.diff(times)) ** 3
@@ -415,7 +415,7 @@ def choose_strength(times: Float[np.ndarray, " T"], values: Float[np.ndarray, "T
 
 
 def runs_by_grid(data: Dataset) -> list[np.ndarray]:
-    """Run indices, grouped by equal times."""
+    """Return run indices, grouped by equal times."""
     groups: dict[bytes, list[int]] = {}
     for run in range(data.n_runs):
         times = data.times[data.offsets[run] : data.offsets[run + 1]]

@@ -1,6 +1,6 @@
-"""Losses on states alone: a field is right when it predicts the states that follow.
+"""Losses of predictions: a field is compared with the states that follow, not with derivatives.
 
-No derivative is estimated. Steps may be irregular; inputs run on straight lines between the rows.
+Steps may be irregular; inputs are linear between the rows.
 """
 
 import warnings
@@ -21,7 +21,7 @@ METHODS = {
     "euler": (1.0, (), ()),
     "rk4": (1 / 6, (0.5, 0.5, 1.0), (1 / 3, 1 / 3, 1 / 6)),
 }
-"""The weight of the first slope; how far along the one before the others are; their weights."""
+"""Weight of the first slope, fractions of the step of the other slopes, and their weights."""
 
 
 @part
@@ -64,11 +64,12 @@ class MultiStep(AbstractSegmentLoss):
             )
 
     def observe(self, data: Dataset) -> Rows:
-        """Every row with the slope of the step that begins there, or, in a last row, that ends
-        there. These start the scales of a fit; what a fitted field is measured against is
-        `targets`."""
+        """Return each row with the slope of its step; a last row has that of the step before.
+
+        These slopes determine the scales of a fit. The fitted field is compared with `targets`.
+        """
         if data.n_samples == 0:
-            raise DataError(f"{data.source} holds no runs; at least one is needed.")
+            raise DataError(f"{data.source} has no runs; at least one is needed.")
         short = np.flatnonzero(data.run_lengths <= self.window)
         if short.size:
             run = int(short[0])
@@ -111,7 +112,7 @@ class MultiStep(AbstractSegmentLoss):
         return _implied_derivatives(self.method, observed, field)
 
     def _window_rows(self, observed: Rows) -> Int[np.ndarray, "B P"]:
-        """The rows of each window but its last."""
+        """Return the rows of each window except its last row."""
         window, lengths = self.window, np.bincount(observed.run_of_row)
         offsets = np.cumsum(lengths) - lengths
         starts = [
@@ -121,8 +122,8 @@ class MultiStep(AbstractSegmentLoss):
         ]
         if not starts:
             raise DataError(
-                f"MultiStep(window={window}) needs runs of at least {window + 1} rows; what "
-                f"validation leaves of them has at most {lengths.max()}. Choose a smaller window "
+                f"MultiStep(window={window}) needs runs of at least {window + 1} rows; the "
+                f"training part of them has at most {lengths.max()}. Choose a smaller window "
                 f"or hold out less."
             )
         return np.concatenate(starts)[:, None] + np.arange(window)
@@ -152,9 +153,9 @@ def OneStep(method: str = "rk4") -> MultiStep:
 
 
 def _step_starts(run_of_row: np.ndarray) -> np.ndarray:
-    """For each row the row in which its step begins: itself, or the one before in a last row.
+    """Return the row at which the step of each row starts: itself, or the one before a last row.
 
-    Says nothing for a row that is a run of its own.
+    The result is meaningless for a row that is a run of its own.
     """
     rows = np.arange(len(run_of_row))
     changes = run_of_row[1:] != run_of_row[:-1]
@@ -163,7 +164,7 @@ def _step_starts(run_of_row: np.ndarray) -> np.ndarray:
 
 
 def _has_step(run_of_row: np.ndarray) -> np.ndarray:
-    """Which rows have another one of their run beside them."""
+    """Return which rows have a neighbour in their run."""
     return np.bincount(run_of_row)[run_of_row] > 1
 
 
@@ -176,9 +177,9 @@ def _step(
     inputs: tuple[Any, Any],
     loop: Callable[..., tuple[Any, Any]],
 ) -> Any:
-    """Psi_dt(x): the state after one step, row by row; `first` is f(x).
+    """Return Psi_dt(x), the state after one step, row by row; `first` is f(x).
 
-    Every slope after the first is taken at the end of a part of the step along the slope before.
+    Each further slope is taken after a fraction of the step along the slope before.
     """
     before, after = inputs
     first_weight, stages, weights = METHODS[method]
@@ -209,7 +210,7 @@ def _python_loop(body: Callable[..., Any], carry: Any, items: Any) -> tuple[Any,
 
 
 def _errors(method: str, field: Field, values: Any, segments: Segments, scale: Any) -> Any:
-    """Mean over the window of |x - prediction|^2, each equation's divided by its scale."""
+    """Return the mean over the window of |x - prediction|^2, scaled by equation."""
     import jax
     import jax.numpy as jnp
 
@@ -236,9 +237,9 @@ def _errors(method: str, field: Field, values: Any, segments: Segments, scale: A
 
 
 def _implied_derivatives(method: str, observed: Rows, field: Field) -> np.ndarray:
-    """f(x) + (x_{t+1} - Psi_dt(x_t)) / dt: the field, corrected by what its prediction missed.
+    """Return f(x) + (x_{t+1} - Psi_dt(x_t)) / dt, the field corrected by its prediction error.
 
-    A row that is a run of its own gives nothing to correct.
+    A row that is a run of its own is not corrected.
     """
     assert observed.times is not None
     n = observed.targets.shape[1]

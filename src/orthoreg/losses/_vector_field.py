@@ -1,5 +1,6 @@
-"""Vector-field regression: the derivative of the states is the target, [eq:fit_loss_vf] alone or
-with partly known equations as a soft constraint, a PINN's loss.
+"""Vector-field regression: the derivative of the states is the target. [eq:fit_loss_vf]
+
+`Informed` adds known equations as a soft constraint, as the loss of a PINN does.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,15 +28,15 @@ from ._loss import AbstractRowLoss, AbstractSegmentLoss, Segments
 @final
 @dataclass(frozen=True)
 class VectorField(AbstractRowLoss):
-    """1/N sum_i |y_i - f(x_i)|^2, with y the given derivatives or, without them, estimates.
+    """1/N sum_i |y_i - f(x_i)|^2, with y the given or estimated derivatives.
 
-    A state that changes by less than rounding over the longest run has derivative zero; that of a
-    position is its velocity.
+    The derivative of a position is its velocity. A state that changes only by rounding over the
+    longest run has derivative zero.
 
     Parameters
     ----------
     differentiation
-        makes the estimates; the default lets the data choose a sliding polynomial.
+        estimates derivatives; by default with a sliding polynomial chosen by the data.
 
     Examples
     --------
@@ -55,9 +56,9 @@ class VectorField(AbstractRowLoss):
         return VectorField(ResolvedDifferentiator.on(self.differentiation, data)).observe
 
     def observe(self, data: Dataset) -> Rows:
-        """A target for every row."""
+        """Return a target for each row."""
         if data.n_samples == 0:
-            raise DataError(f"{data.source} holds no runs; at least one is needed.")
+            raise DataError(f"{data.source} has no runs; at least one is needed.")
         targets, error = data.derivatives, np.zeros(data.n_states)
         if targets is None:
             check_lengths(data, self.differentiation.min_points, self.differentiation)
@@ -81,7 +82,7 @@ class VectorField(AbstractRowLoss):
 
 
 def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.ndarray, " n"]:
-    """The states whose derivatives, over the longest run, add up to no more than rounding."""
+    """Return the states whose derivatives add up to no more than rounding over the longest run."""
     longest = np.max(data.step_of_run() * (data.run_lengths - 1))
     change, size = (np.sqrt(np.vecdot(values.T, values.T)) for values in (slopes, data.states))
     return (change * longest <= limits.CONSTANT_STATE_CHANGE * size) & (longest > 0)
@@ -93,8 +94,8 @@ def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.nda
 class Informed(AbstractSegmentLoss):
     """1/N sum_i |y_i - f(x_i)|^2 + weight/N sum_i |g(x_i) - f(x_i)|^2 with g the known equations.
 
-    `known` gives g as formulas by state, numbers included: {"omega": "-sin(theta) - 0.2*omega"}.
-    Equations that it does not name are not constrained.
+    `known` gives g as formulas by state, with numbers: {"omega": "-sin(theta) - 0.2*omega"}. Other
+    equations are not constrained.
     """
 
     known: tuple[tuple[str, str], ...]
@@ -121,13 +122,13 @@ class Informed(AbstractSegmentLoss):
         return VectorField(self.differentiation).observe(data)
 
     def segments(self, observed) -> Segments:
-        """Targets are the derivatives, then g, then the weight of g, equation by equation."""
+        """Return segments whose targets are, by equation, the derivative, g and the weight of g."""
         equations = observed.outputs
         g, weight = np.zeros_like(observed.targets), np.zeros_like(observed.targets)
         for name, formula in self.known:
             if name not in equations:
                 raise InputError(
-                    f"The known equations name '{name}', which is no equation."
+                    f"The known equations name '{name}', which is not an equation."
                     f"{suggestion(name, equations)} The equations are {quoted(equations)}."
                 )
             column = equations.index(name)

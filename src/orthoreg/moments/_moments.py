@@ -12,8 +12,8 @@ from .._common.errors import DataError
 from .._common.progress import track
 from ..data import AnyRows, FoldRule, Rows
 
-_BLOCK = 512  # rows at once, or as many as make up
-_NUMBERS = 2**16
+_BLOCK = 512  # rows. Minimal size of a block
+_NUMBERS = 2**16  # values of a block with few columns
 
 
 @final
@@ -21,8 +21,8 @@ _NUMBERS = 2**16
 class Moments:
     """sum_i z_i z_i' over samples, with z = (theta_1 ... theta_K, psi_1 ... psi_H, y_1 ... y_c).
 
-    All that a quadratic problem needs of the data. Moments of disjoint samples add up, so they
-    can be gathered in chunks; `a - b` takes samples out again.
+    They are all that a quadratic problem needs of the data. Moments of disjoint samples add up, so
+    they can be gathered in chunks; `a - b` removes samples.
     """
 
     count: int
@@ -91,21 +91,21 @@ class Moments:
     def scaled(
         self, features: Float[np.ndarray, " K"], targets: Float[np.ndarray, " c"]
     ) -> "Moments":
-        """The moments of features and targets divided by these scales."""
+        """Return the moments of features and targets divided by these scales."""
         scale = np.concatenate([features, np.ones(self.n_basis), targets])
         return Moments(
             self.count, self.total / np.outer(scale, scale), self.n_features, self.n_basis
         )
 
     def with_basis_minus(self, projection: Float[np.ndarray, "K H"]) -> "Moments":
-        """The moments of psi - theta M in place of psi, for this matrix M."""
+        """Return the moments with psi - theta M in place of psi, for this matrix M."""
         change = np.eye(len(self.total))
         features, basis, _ = self._parts
         change[features, basis] = -projection
         return Moments(self.count, change.T @ self.total @ change, self.n_features, self.n_basis)
 
     def without(self, terms: Int[np.ndarray, " q"]) -> "Moments":
-        """The moments of what least squares with these terms leaves of all other columns."""
+        """Return the moments of the residuals of all columns after least squares on these terms."""
         gram = self.total[np.ix_(terms, terms)]
         residual = (
             self.total
@@ -114,7 +114,7 @@ class Moments:
         return Moments(self.count, residual, self.n_features, self.n_basis)
 
     def turned_basis(self, axes: Float[np.ndarray, "H r"]) -> "Moments":
-        """The moments of the functions psi @ axes in place of psi."""
+        """Return the moments with psi @ axes in place of psi."""
         features, basis, targets = self._parts
         n, r = self.n_features, axes.shape[1]
         unchanged = np.r_[features, slice(targets.start, len(self.total))]
@@ -128,7 +128,7 @@ class Moments:
         return Moments(self.count, total, n, r)
 
     def only_basis(self, chosen: Bool[np.ndarray, " H"]) -> "Moments":
-        """The moments with these functions of the basis alone."""
+        """Return the moments with a selection of the basis functions."""
         features, _, targets = self._parts
         n = self.n_features
         kept = np.r_[features, n + np.flatnonzero(chosen), slice(targets.start, len(self.total))]
@@ -143,11 +143,11 @@ def gather(
     folds: int = 1,
     fold_of_row: Int[np.ndarray, " N"] | FoldRule | None = None,
 ) -> list[Moments]:
-    """Moments of each fold, from one pass in blocks: memory does not grow with N.
+    """Return the moments of each fold, from one pass in blocks.
 
     `features` and `basis` map points (M x V) to their values, as `FeatureMap` and `Basis` do.
-    `fold_of_row` are the folds, or says them of any chunk of the rows; without it all rows are in
-    the first.
+    `fold_of_row` are the folds, or a rule that returns them for any chunk; by default all rows are
+    in the first. Memory does not grow with N.
     """
 
     def of_chunk(chunk: Rows) -> _FoldMoments:
@@ -160,7 +160,7 @@ def gather(
 @final
 @dataclass(frozen=True, eq=False)
 class _FoldMoments:
-    """Moments of each fold; `a + b` has those of both chunks."""
+    """Moments of each fold; `a + b` are those of both chunks."""
 
     folds: list[Moments]
 
@@ -202,7 +202,7 @@ def _gather(
     scratch = np.empty((size, length))
     for fold, chosen in track(blocks, "Summing over rows"):
         targets = rows.targets[chosen]
-        block = scratch[:, : len(targets)]  # a function a row, which stays in the cache
+        block = scratch[:, : len(targets)]  # one row per function, which stays in the cache
         with np.errstate(all="ignore"):
             block[: n_features + n_basis] = rows.evaluate(values, chosen).T
             block[n_features + n_basis :] = targets.T
@@ -216,12 +216,12 @@ def _gather(
 
 
 def no_basis(points: Float[np.ndarray, "M V"]) -> Float[np.ndarray, "M 0"]:
-    """A basis without functions, for moments of the library alone."""
+    """Return no basis functions, for moments of the library alone."""
     return points[:, :0]
 
 
 def not_finite(features: Any, rows: Rows) -> DataError:
-    """Names the first term and point whose value is not finite, or is too large to square."""
+    """Return an error that names the first term and point with a value that cannot be squared."""
     points = rows.points
     for first in range(0, len(points), _BLOCK):
         values = features(points[first : first + _BLOCK])

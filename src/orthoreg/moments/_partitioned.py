@@ -20,11 +20,11 @@ from ..libraries import Expression, monomial, variables_of
 from ._moments import Moments, not_finite
 
 CENTERED_ROWS = 5000
-"""The rows that sizes and correlations are measured on, which need no more."""
-_FLAT = 1e-12  # a standard deviation below this share of the root mean square is rounding
+"""Rows for sizes and correlations of terms."""
+_FLAT = 1e-12  # of the root mean square. A smaller standard deviation is rounding
 
 Part = tuple[int, ...] | Expression
-"""Exponents of a monomial of (z - mean), or a term that is no monomial."""
+"""Exponents of a monomial of (z - mean), or a term that is not a monomial."""
 
 
 @final
@@ -32,10 +32,10 @@ Part = tuple[int, ...] | Expression
 class CenteredTerms:
     """theta_k = constant_k + sum_j expansion[k, j] phi_j, each phi_j of standard deviation one.
 
-    The phi_j are monomials of (z - mean), and the terms that are no monomials, as they stand: so
-    x - 300 near x = 300 is one small term, not the difference of two large ones. `correlation` is
-    that of the phi_j on the data; `member[j, g]` says which are functions of the same variables,
-    and between others the correlation is left at zero.
+    The phi_j are monomials of (z - mean), and the other terms unchanged. So x - 300 near x = 300 is
+    one small term, not the difference of two large ones. `correlation` is that of the phi_j on the
+    data. `member[j, g]` is one if phi_j is a function of the group g of variables; the correlation
+    between functions of different variables is set to zero.
     """
 
     expansion: Float[np.ndarray, "K J"]
@@ -44,7 +44,7 @@ class CenteredTerms:
 
     @classmethod
     def of(cls, features: Any, variables: Float[np.ndarray, "N V"]) -> "CenteredTerms":
-        """From the terms of a `FeatureMap`; of many rows of data, some are used."""
+        """Return the centered terms of a `FeatureMap`, from a sample of rows."""
         rows = variables[:: -(-len(variables) // CENTERED_ROWS)]
         mean = rows.mean(axis=0)
         expansions = [_expanded(term, mean) for term in features.terms]
@@ -67,11 +67,11 @@ class CenteredTerms:
         )
 
     def scaled(self, scale: Float[np.ndarray, " K"]) -> "CenteredTerms":
-        """Those of the terms divided by `scale`."""
+        """Return the centered terms of the terms divided by `scale`."""
         return replace(self, expansion=self.expansion / scale[:, None])
 
     def only(self, terms: Int[np.ndarray, " k"]) -> "CenteredTerms":
-        """Those of these terms alone."""
+        """Return the centered terms of these terms."""
         expansion = self.expansion[terms]
         used = (expansion != 0).any(axis=0)
         member = self.member[used]
@@ -82,7 +82,7 @@ class CenteredTerms:
         )
 
     def combined(self, maps: Float[np.ndarray, "g K J"]) -> "CenteredTerms":
-        """Those of combinations of terms in several equations, which are kept apart."""
+        """Return the centered terms of combinations of terms, separate for each equation."""
         count = len(maps)
         correlation = np.kron(np.eye(count), self.correlation)
         expansion = np.concatenate([term_map.T @ self.expansion for term_map in maps], axis=1)
@@ -91,11 +91,10 @@ class CenteredTerms:
     def cancellation(
         self, coefficients: Float[np.ndarray, "M K"], size: Float[np.ndarray, " M"]
     ) -> Float[np.ndarray, " M"]:
-        """How many times larger than their sum the terms of an equation are.
+        """Return how many times larger the terms of an equation are than their sum.
 
-        The sizes of the terms in the same variables are added up, and divided by the size of
-        their sum, or by that of the whole right-hand side, `size`, where that is larger. The
-        largest such ratio counts.
+        Sizes of terms in the same variables are summed, and divided by the size of their sum or of
+        the whole right-hand side, `size`, if that is larger. The largest ratio is returned.
         """
         weights = coefficients @ self.expansion
         squares = (weights * (weights @ self.correlation)) @ self.member
@@ -106,7 +105,7 @@ class CenteredTerms:
 def _filled(
     rows: Sequence[Mapping[Any, float]], columns: Sequence[Any]
 ) -> Float[np.ndarray, "R C"]:
-    """A matrix with the values of each row under their columns, zero elsewhere."""
+    """Return a matrix with the values of each row in their columns, zero elsewhere."""
     column_index = {column: number for number, column in enumerate(columns)}
     matrix = np.zeros((len(rows), len(columns)))
     for row, values in zip(matrix, rows, strict=True):
@@ -116,7 +115,7 @@ def _filled(
 
 
 def _expanded(term: Expression, mean: Float[np.ndarray, " V"]) -> dict[Part, float]:
-    """The term as a sum of monomials about the mean, without the constant; else as itself."""
+    """Return a term as monomials about the mean without the constant, or as itself."""
     factors = monomial(term, len(mean))
     if factors is None:
         return {term: 1.0}
@@ -143,7 +142,7 @@ def _values(
 
 
 def _uses(part: Part) -> frozenset[int]:
-    """The variables of a part."""
+    """Return the variables of a part."""
     if not isinstance(part, tuple):
         return variables_of(part)
     return frozenset(i for i, power in enumerate(part) if power)
@@ -166,14 +165,14 @@ _MAX_COUNTED_CODE = 2**20
 class PartitionedMoments:
     """sum_i z_i z_i' over the rows of each cell, with z = (theta_1 ... theta_K, y_1 ... y_c).
 
-    A cell holds the rows of one group that lie on the same side of every cut, so that the moments
-    of any part are a sum of cells; `a + b` has the cells of two chunks of rows.
-    `extrapolation_gram` is the mean of theta theta' over the `n_extrapolated` extrapolated rows;
-    `target_mse` the squared error that targets are known to have; `centered` the terms about the
-    mean of the data. `level` says how often groups were halved to keep their number down.
+    A cell holds the rows of a group that lie on the same side of every cut, so that the moments of
+    any part are a sum of cells. `a + b` has the cells of two chunks of rows. `extrapolation_gram`
+    is the mean of theta theta' over the `n_extrapolated` extrapolated rows, `target_mse` the known
+    squared error of the targets, and `centered` the terms about the mean of the data. `level` is
+    the number of times that groups were halved to limit their number.
 
-    Columns may stand for combinations of terms, which `combined` makes: of these some may be
-    `required` in every choice, and have `bounds` on their coefficients.
+    After `combined`, columns are combinations of terms. Some of these may be `required` in every
+    choice and have `bounds` on their coefficients.
     """
 
     count: Int[np.ndarray, " C"]
@@ -190,8 +189,7 @@ class PartitionedMoments:
     level: int = 0
 
     def __add__(self, other: "PartitionedMoments") -> "PartitionedMoments":
-        """The cells of both, those of the same group and sides in one; groups are merged where
-        that leaves too many."""
+        """Return the cells of both. Equal cells are added, and groups merged if there are many."""
         n, m = self.n_extrapolated, other.n_extrapolated
         rows = self.all.count + other.all.count
         level = max(self.level, other.level)
@@ -225,8 +223,7 @@ class PartitionedMoments:
         Int[np.ndarray, " D"],
         Bool[np.ndarray, "D Q"],
     ]:
-        """Count, moments, group and sides of the cells, with groups halved up to this level and
-        equal cells in one."""
+        """Return count, moments, group and sides of cells after merging groups to this level."""
         width = self.outer.shape[1]
         group = self.group >> (level - self.level)
         code = (group.astype(np.int64) << width) | _bits(self.outer)
@@ -255,7 +252,7 @@ class PartitionedMoments:
     def scaled(
         self,
     ) -> tuple["PartitionedMoments", Float[np.ndarray, " K"], Float[np.ndarray, " c"]]:
-        """The cells of terms and targets of mean square one, and the scales divided by."""
+        """Return the cells of terms and targets with mean square one, and the scales."""
         squares = np.maximum(np.diag(self.all.total), 0.0)  # rounding may leave less
         scale = np.sqrt(squares / self.all.count)
         scale = np.where(scale > 0, scale, 1.0)
@@ -271,7 +268,7 @@ class PartitionedMoments:
         return cells, terms, targets
 
     def only(self, terms: Int[np.ndarray, " k"], target: int) -> "PartitionedMoments":
-        """The moments of these terms and one target alone."""
+        """Return the moments of these terms and one target."""
         columns = np.append(terms, self.n_features + target)
         return replace(
             self,
@@ -289,8 +286,10 @@ class PartitionedMoments:
         required: Bool[np.ndarray, " J"],
         bounds: Float[np.ndarray, "2 J"],
     ) -> "PartitionedMoments":
-        """The moments of one problem whose rows are those of several equations: the columns of
-        equation g, combinations of all columns here, are maps[g], the target last."""
+        """Return the moments of one problem with the rows of several equations.
+
+        The columns of equation g are maps[g], combinations of the columns here, the target last.
+        """
         K = self.n_features
         weights = maps[:, K:, -1]  # of the targets
         terms = maps[:, :K, :-1]
@@ -310,8 +309,10 @@ class PartitionedMoments:
 def gather_partitioned(
     features: Any, rows: AnyRows, partition: Partition | PartitionRule
 ) -> PartitionedMoments:
-    """The moments of every cell, from one pass in blocks of rows sorted by cell. A rule says the
-    partition of any chunk of the rows."""
+    """Return the moments of every cell, from one pass in blocks of rows sorted by cell.
+
+    A rule returns the partition of any chunk of the rows.
+    """
     with np.errstate(all="ignore"):  # a term that is not finite is named below
         centered = CenteredTerms.of(features, rows.subsample(CENTERED_ROWS).points)
 
@@ -340,7 +341,7 @@ def _gather_partitioned(
         cells = cell_of_row[chosen]
         starts = np.flatnonzero(np.diff(cells, prepend=-1))
         with np.errstate(all="ignore"):
-            block = scratch[:, : len(chosen)]  # a function a row, which stays in the cache
+            block = scratch[:, : len(chosen)]  # one row per function, which stays in the cache
             block[:n_features] = rows.evaluate(features, chosen).T
             block[n_features:] = rows.targets[chosen].T
             for a, b in zip(starts, [*starts[1:], len(chosen)], strict=True):
@@ -361,8 +362,10 @@ def _gather_partitioned(
 
 
 def _fewer_cuts(partition: Partition, size: int) -> Partition:
-    """The partition with so few cuts that the cells of very many terms fit into memory: the first
-    and the last few. Says the same for every chunk."""
+    """Return the partition with the first and last cuts, as many as fit into memory.
+
+    The result is the same for every chunk.
+    """
     if size <= _MANY_COLUMNS:
         return partition
     max_cuts = int(np.log2(max(_MAX_CUT_NUMBERS // size**2, _MIN_CELLS)))
@@ -377,8 +380,7 @@ def _fewer_cuts(partition: Partition, size: int) -> Partition:
 def _cells(
     partition: Partition, max_cells: int
 ) -> tuple[Int[np.ndarray, " N"], Int[np.ndarray, " C"], Bool[np.ndarray, "C Q"], int]:
-    """For each row its cell; for each cell its group and its side of every cut; how often groups
-    were halved."""
+    """Return the cell of each row, group and sides of each cell, and the level of halving."""
     width = partition.outer.shape[1]
     if width > 40:
         raise DataError(f"At most 40 cuts can be kept apart; there are {width}.")
@@ -396,8 +398,10 @@ def _cells(
 def _distinct(
     code: Int[np.ndarray, " N"],
 ) -> tuple[Int[np.ndarray, " C"], Int[np.ndarray, " N"]]:
-    """The numbers that occur, and the place of each among them: by counting where they are small,
-    which is faster than sorting."""
+    """Return the distinct numbers, and the index of each number among them.
+
+    Small numbers are counted, which is faster than sorting.
+    """
     largest = int(code.max(initial=0))
     if largest > max(len(code), _MAX_COUNTED_CODE):
         return np.unique(code, return_inverse=True)

@@ -12,28 +12,28 @@ from .._common.errors import InputError, quoted, suggestion
 from ..data import Dataset, as_numbers
 from ._tsit5 import Cells
 
-_DEGREE = 7  # of the polynomials that stand for a function
-_FUNCTION_TOLERANCE = 1e-10  # relative to the range of the function
-_MIN_CELL = 1e-12  # of the whole time: a function that changes faster jumps
-_MAX_CELLS = 20_000  # for a function, and ten more for each time that is asked for
-_MIN_ISOLATED = 0.9  # of the changes of a stepped input stand alone between repeated values
-_MIN_ROWS = 4  # rows in which two values are no evidence of steps
-_MIN_JUMP = 0.05  # of the range: smaller ones are those of a quantised signal
+_DEGREE = 7  # of the polynomials that approximate a function
+_FUNCTION_TOLERANCE = 1e-10  # of the range of the function
+_MIN_CELL = 1e-12  # of the total time. A function that changes faster has a jump
+_MAX_CELLS = 20_000  # for a function, plus ten for each requested time
+_MIN_ISOLATED = 0.9  # of the changes of a stepped input are between repeated values
+_MIN_ROWS = 4  # rows. In fewer, two values are no evidence of steps
+_MIN_JUMP = 0.05  # of the range. Smaller steps are those of a quantised signal
 
 
 @final
 class Interpolation(enum.StrEnum):
-    """How an input runs between the times at which it is known."""
+    """How an input varies between the times at which it is known."""
 
-    cubic = "cubic"  # the smooth curve: a not-a-knot cubic spline
+    cubic = "cubic"  # a not-a-knot cubic spline
     linear = "linear"
-    hold = "hold"  # the value stays until the next
+    hold = "hold"  # the value until the next sample
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class SampledInput:
-    """Values (K, m) of inputs at times (K,) of their own."""
+    """Values (K, m) of inputs at their own times (K,)."""
 
     times: Float[np.ndarray, " K"]
     values: Float[np.ndarray, "K m"]
@@ -42,9 +42,9 @@ class SampledInput:
 @final
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """The inputs of many rollouts at every time, as polynomials between knots (see `Cells`).
+    """The inputs of many rollouts as piecewise polynomials (see `Cells`).
 
-    `jumps` says whether some input changes suddenly at a knot.
+    `jumps` is true if an input is discontinuous at a knot.
     """
 
     cells: Cells
@@ -55,11 +55,11 @@ class Inputs:
         return self.cells.coefficients.shape[3]
 
     def only(self, rows: Any) -> "Inputs":
-        """The inputs of some of the rollouts."""
+        """Return the inputs of some of the rollouts."""
         return replace(self, cells=self.cells._replace(signal=self.cells.signal[rows]))
 
     def cell_at(self, times: Float[np.ndarray, " B"]) -> Int[np.ndarray, " B"]:
-        """The cell in which each rollout is at its time; at a knot the one behind it."""
+        """Return the cell of each rollout at its time, at a knot the one after it."""
         cells = np.empty(len(times), dtype=np.int64)
         for signal in np.unique(self.cells.signal).tolist():
             rows = self.cells.signal == signal
@@ -71,11 +71,11 @@ class Inputs:
         return np.maximum(cells, 0)
 
     def at(self, times: Float[np.ndarray, "B T"]) -> Float[np.ndarray, "B T m"]:
-        """Their values; right behind a jump the new one."""
+        """Return the values of the inputs, at a jump those after it."""
         values = np.empty((*times.shape, self.size))
         for signal in np.unique(self.cells.signal).tolist():
             rows = np.flatnonzero(self.cells.signal == signal)
-            is_shared = (times[rows] == times[rows[0]]).all()  # the usual case, and then done once
+            is_shared = (times[rows] == times[rows[0]]).all()
             values[rows] = self._values_of(int(signal), times[rows[:1] if is_shared else rows])
         return values
 
@@ -97,9 +97,9 @@ def sampled(
     kinds: Sequence[str],
     signal: Int[np.ndarray, " B"],
 ) -> Inputs:
-    """Inputs that are known at some times, each column by its own kind of interpolation.
+    """Return inputs from samples, each column with its own kind of interpolation.
 
-    A step never leaps over a time at which they are known, unless nothing changes there.
+    Knots are the times of the samples, except between equal constants.
     """
     by_times: dict[bytes, list[int]] = {}
     for i, sampled_input in enumerate(signals):
@@ -117,7 +117,7 @@ def sampled(
 def _pieces(
     times: Float[np.ndarray, " K"], values: Float[np.ndarray, "K G m"], kinds: Sequence[str]
 ) -> Float[np.ndarray, "C 4 G m"]:
-    """Coefficients in the part of each interval that has passed, the cube's first."""
+    """Return the coefficients in the fraction of each interval, the highest power first."""
     pieces = np.zeros((len(times) - 1, 4, *values.shape[1:]))
     if len(times) == 1:
         return pieces
@@ -138,7 +138,7 @@ def _pieces(
 def _without_idle_knots(
     times: Float[np.ndarray, " K"], pieces: Float[np.ndarray, "C p m"], last: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Knots and pieces without the knots between equal constants, and a last piece of no width."""
+    """Remove knots between equal constants, and append a piece of no width."""
     constant = (pieces[:, :-1] == 0).all(axis=(1, 2))
     is_unchanged = (pieces[1:, -1] == pieces[:-1, -1]).all(axis=1)
     is_knot = np.append(True, ~(constant[1:] & constant[:-1] & is_unchanged))[: len(pieces)]
@@ -149,7 +149,7 @@ def _without_idle_knots(
 
 
 def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray]], signal: np.ndarray) -> Inputs:
-    """Signals of different lengths in one array each; the last cell of the short is repeated."""
+    """Join signals of different lengths, padded by their last cell."""
     max_pieces = max(len(pieces) for _, pieces in parts)
     knots = np.stack([np.pad(k, (0, max_pieces + 1 - len(k)), mode="edge") for k, _ in parts])
     pieces = np.stack(
@@ -167,11 +167,11 @@ def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray]], signal: np.ndarray) 
 def from_function(
     function: Callable[[float], Any], times: Float[np.ndarray, " T"], m: int, count: int
 ) -> Inputs:
-    """The inputs that a function of time gives, for `count` rollouts over these times.
+    """Return the inputs given by a function of time, for `count` rollouts over these times.
 
-    Polynomials of degree 7 stand for it, on the intervals of `times`, halved until they agree
-    with it to 1e-10 of its range; a jump is found by halving. What is narrower than a tenth of an
-    interval of `times` can be missed.
+    The function is approximated by polynomials of degree 7 on the intervals of `times`, which are
+    halved until the error is below 1e-10 of its range. Jumps are located by halving too. Features
+    narrower than a tenth of an interval of `times` can be missed.
     """
     last = _sample(function, times[-1:], m)[0]
     if len(times) == 1:
@@ -221,7 +221,7 @@ def _constant(value: np.ndarray) -> Float[np.ndarray, "1 p m"]:
 
 
 def _sample(function: Callable[[float], Any], times: np.ndarray, m: int) -> np.ndarray:
-    """The m values of a function at each time, checked."""
+    """Return the m values of a function at each time, after checks."""
     values = []
     for time in times.ravel().tolist():
         try:
@@ -241,18 +241,17 @@ def _sample(function: Callable[[float], Any], times: np.ndarray, m: int) -> np.n
     return result.reshape(*times.shape, m)
 
 
-# -- what the data show --------------------------------------------------------------------
+# -- interpolation that the data show ------------------------------------------------------
 
 
 def visible_interpolation(
     column: Float[np.ndarray, " N"], same_run: Bool[np.ndarray, " steps"]
 ) -> Interpolation:
-    """`hold` where a measured input shows steps, `cubic` otherwise.
+    """Return `hold` if a measured input has visible steps, else `cubic`.
 
-    Steps are visible where there are two values only; or where values are repeated for at least
-    half of the rows, nearly every change stands alone between repeated values, and the usual
-    change is no smaller than 5% of the range. `same_run` says which steps from row to row lie
-    within a run.
+    Steps are visible if there are only two values. They are also visible if at least half of the
+    values are repeated, nearly all changes are between repeated values, and the median change is at
+    least 5% of the range. `same_run` tells which steps between rows lie within a run.
     """
     change = np.diff(column)
     is_change = (change != 0) & same_run
@@ -312,7 +311,7 @@ def simulation_inputs(
 
 
 def _with_time(u: Any, times: np.ndarray, names: tuple[str, ...]) -> Any:
-    """The inputs with time as the last of them; refuses others than those of these names."""
+    """Return the inputs with time as the last one. Others must have these names."""
     m = len(names)
     if u is None and m == 0:
         return times[:, None]
@@ -334,7 +333,7 @@ def _with_time(u: Any, times: np.ndarray, names: tuple[str, ...]) -> Any:
 
 
 def run_inputs(data: Dataset, kinds: Mapping[str, str]) -> Inputs | None:
-    """The inputs of the runs of a dataset, each with its own times."""
+    """Return the inputs of the runs of a dataset, each with its own times."""
     if data.inputs is None:
         return None
     bounds = zip(data.offsets[:-1], data.offsets[1:], strict=True)
@@ -345,7 +344,7 @@ def run_inputs(data: Dataset, kinds: Mapping[str, str]) -> Inputs | None:
 
 
 def _indexed_by_time(u: Any, names: tuple[str, ...]) -> SampledInput | None:
-    """A pandas Series, or a frame with the inputs' columns, as values at the times of its index."""
+    """Return a pandas Series or frame of inputs as samples at the times of its index, or None."""
     if not (hasattr(u, "index") and hasattr(u, "to_numpy")):
         return None
     if hasattr(u, "columns"):
@@ -370,7 +369,7 @@ def _indexed_by_time(u: Any, names: tuple[str, ...]) -> SampledInput | None:
 
 
 def _covering(samples: SampledInput, times: np.ndarray) -> SampledInput:
-    """The samples, whose times span those of the simulation up to rounding, made to span them."""
+    """Return samples that span the times of the simulation, extended by rounding errors."""
     rounding = 1e-9 * (times[-1] - times[0])
     first, last = (samples.times[0], samples.times[-1]) if len(samples.times) else (np.nan, np.nan)
     if not (first <= times[0] + rounding and last >= times[-1] - rounding):
@@ -390,20 +389,20 @@ def _check_increasing(times: np.ndarray, name: str) -> None:
 
 
 _INTERPOLATION_NAMES = {
-    Interpolation.cubic: "on a smooth curve (cubic)",
-    Interpolation.linear: "on straight lines (linear)",
+    Interpolation.cubic: "smooth (cubic)",
+    Interpolation.linear: "linear",
     Interpolation.hold: "in steps (hold)",
 }
 
 
 def interpolation_words(kinds: Mapping[str, str]) -> str:
-    """'Inputs between rows: u in steps (hold)', in the order of the inputs; empty without any."""
+    """Return a sentence such as 'Inputs between rows: u in steps (hold)'; empty without inputs."""
     parts = [f"{name} {_INTERPOLATION_NAMES[Interpolation(kind)]}" for name, kind in kinds.items()]
     return f"Inputs between rows: {', '.join(parts)}" if parts else ""
 
 
 def input_interpolation(names: Sequence[str], data: Dataset | None = None) -> dict[str, str]:
-    """For each input how it runs between its rows, as far as the rows of a dataset show."""
+    """Return the interpolation of each input, as far as a dataset shows it."""
     if data is None or data.inputs is None:
         return {name: str(Interpolation.cubic) for name in names}
     same_run = np.diff(data.run_of_row) == 0
@@ -414,8 +413,7 @@ def input_interpolation(names: Sequence[str], data: Dataset | None = None) -> di
 
 
 def chosen_interpolation(learned: Mapping[str, str], given: Any) -> dict[str, str]:
-    """How each input runs between its samples: as learned, unless another way is given for all or
-    for some."""
+    """Return the interpolation of each input: as learned, unless given for all or some inputs."""
     requested = dict(given) if isinstance(given, Mapping) else dict.fromkeys(learned, given)
     for name, kind in requested.items():
         if name not in learned:

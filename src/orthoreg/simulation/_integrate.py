@@ -35,7 +35,7 @@ from ._tsit5 import (
 )
 
 MAX_STEPS = 100_000
-"""Of a rollout: about two minutes."""
+"""Implicit steps of a rollout. They take about two minutes."""
 
 _CALL_COST = 5000  # values of functions that could be computed while NumPy is called for one slope
 _COMPILED_SAVING = 2 / 3  # of the time of computing a value is what compiled code saves
@@ -58,8 +58,8 @@ _MIN_STEPS_RECOMPILED = (
 )
 
 Field = Callable[[Any, Any, Any], Any] | AbstractSwitchedField
-"""(time, state, input) -> derivative of one rollout, in JAX; a pytree, so that other numbers in it
-do not compile anew."""
+"""(time, state, input) -> derivative of one rollout, in JAX. A pytree: other numbers in it do not
+cause another compilation."""
 
 
 def finish_implicitly(
@@ -71,11 +71,11 @@ def finish_implicitly(
     times: Float[np.ndarray, " T"],
     states: Float[np.ndarray, "T n"],
 ) -> tuple[float, Float[np.ndarray, " n"], int]:
-    """Continue one rollout, write its `states` at those `times` that lie ahead, and return its last
-    time and state and its status. `limits` and `inputs` have a single row.
+    """Continue a rollout by the implicit method, and return its last time, state and status.
 
-    Steps end at the asked times, because interpolation within a step of a stiff field is much less
-    accurate than its end, and at the knots of the inputs, so that no step leaps over a change.
+    Its `states` are written at the remaining `times`. `limits` and `inputs` have a single row.
+    Steps end at these times, because interpolation within a step of a stiff field is inaccurate,
+    and at the knots of the inputs, so that no change of an input is skipped.
     """
     from scipy.integrate import Radau
 
@@ -105,7 +105,7 @@ def finish_implicitly(
             if t == times[next_index]:
                 states[next_index] = x
             if t == end and rate.jumps:
-                solver = None  # the slope there has two values
+                solver = None  # the slope has two values there
     return t, x, STALLED
 
 
@@ -115,8 +115,7 @@ def _stopped(x: Float[np.ndarray, " n"], bound: Float[np.ndarray, " n"]) -> int:
 
 @final
 class _Rate:
-    """(t, states n x k) -> derivatives n x k of one rollout, with the inputs of the cell that was
-    entered last."""
+    """(t, states n x k) -> derivatives n x k of one rollout, with the current cell's inputs."""
 
     def __init__(self, slope: Slope, inputs: Inputs | None):
         self._slope, self._inputs = slope, inputs
@@ -145,9 +144,9 @@ class _Rate:
 @final
 @dataclass(frozen=True, eq=False)
 class NumpyField:
-    """A field for many rollouts at once, in NumPy.
+    """A field for many rollouts, in NumPy.
 
-    `cost` is how many values of functions (sines, tanh) one rollout takes. Work adds up over all
+    `cost` is the number of function values (sines, tanh) per rollout. Work is summed over all
     simulations with the same `owner`, such as a fitted model's field.
     """
 
@@ -159,7 +158,7 @@ class NumpyField:
 @final
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Rollouts that go side by side: these rows of a grid."""
+    """Rollouts that are integrated together: these rows of a grid."""
 
     limits: Limits
     inputs: Inputs | None
@@ -167,7 +166,7 @@ class Task:
     rows: Int[np.ndarray, " B"]
 
     def only(self, rows: Any) -> "Task":
-        """Some of the rollouts."""
+        """Return the task for some of the rollouts."""
         inputs = None if self.inputs is None else self.inputs.only(rows)
         return Task(rows_of(self.limits, rows), inputs, self.grid, self.rows[rows])
 
@@ -181,11 +180,10 @@ class Task:
 
 
 def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now, float]:
-    """Where the rollouts stand when they have ended, or when it turned out that compiling them
-    saves more than this price; and what it would have saved so far.
+    """Integrate in NumPy until the rollouts end or compilation would save more than this price.
 
-    To go on takes as many steps as the speed so far says. Those that are stiff are finished by the
-    implicit method, unless the field jumps.
+    Return their state and the savings missed so far. The remaining number of steps is extrapolated.
+    Stiff rollouts are finished by the implicit method, unless the field jumps.
     """
     missed, steps = 0.0, 0
     stages = _STAGES * (_SWITCHING_COST if isinstance(field.slope, Switched) else 1)
@@ -221,8 +219,11 @@ def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now
 
 
 def by_jax(field: Field, slope: Slope | Switched, task: Task, now: Now) -> Now:
-    """Where the rollouts stand in the end. Those that are stiff, or out of steps, are handed to
-    the implicit method, which takes `slope`, unless the field jumps."""
+    """Integrate with compiled steps to the end, and return the state of the rollouts.
+
+    Stiff rollouts, and those out of steps, are finished by the implicit method with `slope`, unless
+    the field jumps.
+    """
     running = np.flatnonzero(now.status == RUNNING)
     if not running.size:
         return now
@@ -255,7 +256,7 @@ def by_jax(field: Field, slope: Slope | Switched, task: Task, now: Now) -> Now:
 
 
 def _finish_rows(slope: Slope, task: Task, now: Now, rows: Int[np.ndarray, " r"]) -> Now:
-    """Where the rollouts stand when the implicit method has finished some of them."""
+    """Finish some rollouts by the implicit method, and return the state of all."""
     now = Now(*(np.array(array) for array in now))
     for row in rows.tolist():
         rollout = task.only([row])
@@ -268,12 +269,12 @@ def _finish_rows(slope: Slope, task: Task, now: Now, rows: Int[np.ndarray, " r"]
 
 
 def _steps_ahead(steps: int, start: Any, t: Any, last: Any) -> Float[np.ndarray, " B"]:
-    """How many steps are still to go, as far as those taken tell."""
+    """Return the number of remaining steps, extrapolated from the steps taken."""
     return steps * (last - t) / np.maximum(t - start, 1e-300)
 
 
 def _with_rows(now: Now, rows: Int[np.ndarray, " r"], part: Now) -> Now:
-    """The rollouts with some of them further on."""
+    """Return the rollouts with some rows replaced."""
     whole = Now(*(np.array(array) for array in now))
     for array, piece in zip(whole, part, strict=True):
         array[rows] = piece
@@ -281,8 +282,8 @@ def _with_rows(now: Now, rows: Int[np.ndarray, " r"], part: Now) -> Now:
 
 
 COMPILATION = 1.4e8
-"""What it costs to load JAX and to compile: about four seconds, in which NumPy computes so many
-values of functions (sines, tanh)."""
+"""Function values (sines, tanh) that NumPy computes in the time of loading JAX and compiling, about
+four seconds."""
 _BATCH_VALUES, _MAX_BATCH = (
     2**17,
     4096,
@@ -294,7 +295,7 @@ _MESSAGES = {
     STALLED: "The rollout ran out of steps at t = {time:.6g}",
     STUCK: "The rollout cannot go on at t = {time:.6g}: the field is undefined or jumps there",
 }
-# a cache, as is that of what JAX compiled: what compiling would have saved each owner so far
+# cache of the savings that each owner missed so far by not compiling
 _missed_savings: "WeakKeyDictionary[Any, float]" = WeakKeyDictionary()
 
 
@@ -314,9 +315,9 @@ class Rollout:
 
     `x` is (T, n), or (B, T, n) for a batch; rows after the end of a failed rollout are NaN.
     `status`, `stopped_at` (a time, None when completed), `stopped_state`, `message` and `left_at`
-    are single values, or lists for a batch. `left_at` is the first of the times at which the
-    state is outside the training data of a model with a gate; None if it never is. `message`
-    then begins with it.
+    are single values, or lists for a batch. `left_at` is the first requested time at which the
+    state is outside the training data of a model with a gate, or None. `message` then begins with
+    it.
     """
 
     times: np.ndarray
@@ -328,7 +329,7 @@ class Rollout:
     left_at: Any = None
 
     def runs(self) -> list["Rollout"]:
-        """The rollouts of a batch, one by one."""
+        """Return the rollouts of a batch as a list."""
         times = np.broadcast_to(self.times, self.x.shape[:2])
         left_at = [None] * len(self.x) if self.left_at is None else self.left_at
         parts = (
@@ -344,7 +345,7 @@ class Rollout:
         return self.status is Status.completed
 
     def raise_unless_completed(self) -> None:
-        """Raises the first failure as a `SimulationError`."""
+        """Raise the first failure as a `SimulationError`."""
         for run in self.runs() if isinstance(self.status, list) else [self]:
             if run.status is not Status.completed:
                 raise SimulationError(run.message)
@@ -364,20 +365,20 @@ def integrate(
     rtol: float = 1e-8,
     atol: float | Float[np.ndarray, "B n"] = 1e-8,
 ) -> Rollout:
-    """Adaptive integration in double precision, one trajectory per start. Never raises for a
-    failure; a state beyond `bound` counts as diverged.
+    """Integrate adaptively in double precision, one trajectory per start.
 
-    `field` is for one rollout in JAX, `in_numpy` the same for many in NumPy; one may be missing.
-    One explicit method (Tsitouras, orders 5 and 4) goes all the way: in NumPy until the time that
-    compiling would save, projected from how far the steps so far have come, exceeds what it
-    costs; from there on compiled by JAX. Savings add up over calls with the same owner of
-    `in_numpy`, so that a loop of short simulations is compiled in the end, and what was compiled
-    once is used from then on. Without JAX, NumPy goes all the way. Where stability and not
-    accuracy keeps the steps short, with very many still to go, an implicit method takes over.
+    A failure is a status, never an exception. A state beyond `bound` has diverged. `field` is for
+    one rollout in JAX, `in_numpy` the same for many in NumPy; one of them may be None.
 
-    A field that jumps where functions change their signs is an `AbstractSwitchedField`, and
-    `in_numpy` then holds the same as `Switched`. Each step ends where a sign changes, and a rollout
-    slides along the surface where the fields at both sides push onto it (Filippov's solution).
+    An explicit method (Tsitouras, orders 5 and 4) is used in NumPy until the extrapolated savings
+    of compilation exceed its cost, and compiled by JAX from then on. Savings are summed over calls
+    with the same owner of `in_numpy`, so that loops of short simulations are compiled too. Without
+    JAX, NumPy is used throughout. If stability limits the steps and very many remain, an implicit
+    method takes over.
+
+    A field that jumps at sign changes of functions is an `AbstractSwitchedField`; `in_numpy` is
+    then the same field as `Switched`. Steps end at sign changes. A rollout slides along a surface
+    if the fields on both sides point towards it (Filippov's solution).
     """
     assert in_numpy is not None or not (field is None or isinstance(field, AbstractSwitchedField))
     starts, times = np.asarray(starts, float), np.asarray(times, float)

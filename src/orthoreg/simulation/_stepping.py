@@ -57,7 +57,7 @@ _MAX_EVALUATIONS = 100  # evaluations
 
 @final
 class _ModeChange(NamedTuple):
-    """Where a step changes a mode: part of the step, state there and the modes from there on."""
+    """The change of modes in a step: fraction of the step, state there and modes after it."""
 
     fraction: Any
     x: Any
@@ -72,7 +72,7 @@ def initial_modes(
     cell: np.ndarray,
     cells: Cells | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The modes in which rollouts begin, and their starts."""
+    """Return the initial modes of rollouts, and their starts."""
     point = Point(first, starts, *inputs_at(cell, cells, np)(first))
     g, _ = field.surfaces(starts, point.u)
     mode = np.where(g < 0, -1.0, 1.0)
@@ -82,8 +82,8 @@ def initial_modes(
 def attempt_switched(
     field: Switched, now: Now, limits: Limits, cells: Cells | None, xp: Any
 ) -> tuple[Now, Step]:
-    """One step of every running rollout, as `attempt` has it; one in which a sign changes, or a
-    surface is left, ends there."""
+    """Attempt one step of each running rollout, which ends at a sign change or at leaving a
+    surface."""
     inputs = inputs_at(now.cell, cells, xp)
     size = now.end - now.t
     count, n = now.x.shape
@@ -115,7 +115,7 @@ def attempt_switched(
 def _stage(
     field: Switched, now: Now, inputs: Callable[..., Any], i: Any, so_far: tuple[Any, Any], xp: Any
 ) -> tuple[Any, Any]:
-    """The slopes and margins so far with those of one more stage."""
+    """Return slopes and margins with those of one more stage."""
     slopes, margins = so_far
     size = now.end - now.t
     x = now.x + size[:, None] * xp.tensordot(xp.asarray(_STAGE_WEIGHTS)[i], slopes, 1)
@@ -127,8 +127,10 @@ def _stage(
 def _check(
     field: Switched, now: Now, step: Step, x: Any, margins: Any, inputs: Callable[..., Any], xp: Any
 ) -> tuple[Any, Any]:
-    """The states at the end, those that slide exactly on their surface; and the first place of
-    each step at which a mode no longer fits, 2 where there is none."""
+    """Return the states at the end, and the first fraction at which a mode is invalid (2: none).
+
+    Sliding states are moved onto their surface.
+    """
     count, n = x.shape
     size = step.size[:, None]
     weights = xp.asarray(_CHECKED_WEIGHTS)
@@ -160,7 +162,7 @@ def _changes(
     cells: Cells | None,
     xp: Any,
 ) -> _ModeChange:
-    """What `_change` says; by NumPy for the rollouts that do change, by JAX for all alike."""
+    """Return `_change`; NumPy evaluates only rollouts that change, JAX all of them."""
     if xp is not np:
         return _change(field, now, step, end, limits, cells, xp)
     rows = np.flatnonzero(end.fraction <= 1)
@@ -183,7 +185,7 @@ def _change(
     cells: Cells | None,
     xp: Any,
 ) -> _ModeChange:
-    """Where the steps change their modes, to what; the others as they are."""
+    """Return where steps change their modes, and the new modes; others are unchanged."""
     inputs = inputs_at(now.cell, cells, xp)
     margin = partial(_margin, field, step, inputs, now.mode, xp)
     high = xp.where(end.fraction <= 1, end.fraction, 1.0)
@@ -201,7 +203,7 @@ def _change(
 
 
 def _within(step: Step, inputs: Callable[..., Any], position: Any, xp: Any) -> Point:
-    """Times, states and inputs at a place of each step."""
+    """Return times, states and inputs at a fraction of each step."""
     displacement = xp.einsum("bs,sbn->bn", weights_at(position, xp), step.slopes)
     t = step.t + position * step.size
     return Point(t, step.x + step.size[:, None] * displacement, *inputs(t))
@@ -210,7 +212,7 @@ def _within(step: Step, inputs: Callable[..., Any], position: Any, xp: Any) -> P
 def _margin(
     field: Switched, step: Step, inputs: Callable[..., Any], mode: Any, xp: Any, position: Any
 ) -> Any:
-    """How far each rollout is from a change of its modes; negative where one does not fit."""
+    """Return the distance of each rollout from a change of modes, negative behind it."""
     point = _within(step, inputs, position, xp)
     _, slide_margin = sliding_slope(field, point, mode, xp)
     g, _ = field.surfaces(point.x, point.u)
@@ -220,10 +222,10 @@ def _margin(
 def first_root(
     function: Callable[[Any], Any], before: Any, high: Any, after: Any, wanted: Any, xp: Any
 ) -> Any:
-    """A place between 0 and `high`, just behind a root, of many functions at once.
+    """Return a point between 0 and `high`, just behind a root, for many functions.
 
-    They are not negative at 0 and negative at `high`. By Chandrupatla's method: inverse quadratic
-    interpolation where that is safe, halving elsewhere.
+    The functions are non-negative at 0 and negative at `high`. Chandrupatla's method is used:
+    inverse quadratic interpolation where that is safe, else bisection.
     """
     start = (0, xp.zeros_like(high), high, before, after, xp.full(high.shape, 0.5))
     _, a, b, value_a, *_ = repeat_while(
@@ -239,8 +241,8 @@ def first_root(
 
 
 def _narrower(function: Callable[[Any], Any], carry: Any, tolerance: Any, xp: Any) -> Any:
-    """One more evaluation: the newest place a, b on the other side of the root, their values, and
-    the part of the way from a to b that is tried next."""
+    """Evaluate once more: return the newest point a, a point b on the other side of the root, their
+    values, and the fraction of the way from a to b to try next."""
     i, a, b, value_a, value_b, part = carry
     newest = a + part * (b - a)
     value = function(newest)
@@ -275,7 +277,7 @@ _STIFF_RATE = 2.0  # rate times step: the method is stable up to about 3, and ac
 @final
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """All asked times, and room for the states there. Never copied: there may be millions."""
+    """All requested times, and the states there. Never copied, as there may be millions."""
 
     times: Float[np.ndarray, "R T"]
     states: Float[np.ndarray, "R T n"]
@@ -288,7 +290,7 @@ class Grid:
     def passed(
         self, now: Float[np.ndarray, " M"], row: Int[np.ndarray, " M"]
     ) -> Int[np.ndarray, " M"]:
-        """How many of its times a rollout has passed, or just reached, at each of these."""
+        """Return how many of its times a rollout has reached at each of these times."""
         if self.is_shared:
             return np.searchsorted(self.times[0], now, side="right")
         passed = np.empty(len(now), dtype=np.int64)
@@ -305,7 +307,7 @@ def begin_rollouts(
     limits: Limits,
     inputs: Inputs | None,
 ) -> Now:
-    """The rollouts before their first step. Those over no time at all are completed."""
+    """Return the rollouts before their first step. Those over no time are completed."""
     cells, cell = None, np.zeros(len(starts), dtype=np.int64)
     if inputs is not None:
         cells, cell = inputs.cells, inputs.cell_at(first)
@@ -326,7 +328,7 @@ def begin_rollouts(
 def take_step(
     field: Slope | Switched, now: Now, limits: Limits, cells: Cells | None, jumps: bool, xp: Any
 ) -> tuple[Now, Step]:
-    """One step of every running rollout."""
+    """Attempt one step of each running rollout."""
     if isinstance(field, Switched):
         return attempt_switched(field, now, limits, cells, xp)
     return attempt(field, now, limits, cells, jumps, xp)
@@ -335,7 +337,7 @@ def take_step(
 def numpy_block(
     field: Slope | Switched, now: Now, limits: Limits, inputs: Inputs | None, max_steps: int
 ) -> tuple[Now, Step]:
-    """At most so many steps of all rollouts, and what they were, one after the other."""
+    """Take at most `max_steps` steps of all rollouts, and return the state and the steps."""
     steps = []
     cells, jumps = (None, False) if inputs is None else (inputs.cells, inputs.jumps)
     with np.errstate(all="ignore"):
@@ -346,9 +348,9 @@ def numpy_block(
 
 
 def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
-    """Writes the states at the times that lie in a block of steps into these rows of a grid.
+    """Write the states at the requested times within a block of steps into a grid.
 
-    The arrays of a block have one more axis in front: the steps.
+    The first axis of the arrays of a block are the steps.
     """
     n = step.x.shape[-1]
     step_index, rollout = np.nonzero(step.kept)
@@ -383,10 +385,10 @@ def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
 
 
 def is_held_by_stability(step: Step, limits: Limits) -> Bool[np.ndarray, " B"]:
-    """Whether most steps of a block are as long as stability allows, which accuracy would not ask
-    for: the field is stiff there. [Hairer and Wanner, section IV.2]
+    """Return whether most steps are limited by stability, not accuracy: the field is stiff.
 
-    The rate of the fastest motion is estimated from two slopes at the end of a step.
+    The rate of the fastest motion is estimated from two slopes at the end of a step. [Hairer and
+    Wanner, section IV.2]
     """
     scale, size = limits.atol, step.size[..., None]
     with np.errstate(all="ignore"):

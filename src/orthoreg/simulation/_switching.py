@@ -20,7 +20,7 @@ from ._tsit5 import LEAST, Cells, Limits
 
 
 def put(array: Any, index: Any, value: Any, xp: Any) -> Any:
-    """The array with one entry replaced; NumPy's is changed."""
+    """Return the array with one entry replaced; NumPy's array is changed."""
     if xp is not np:
         return array.at[index].set(value)
     array[index] = value
@@ -28,7 +28,7 @@ def put(array: Any, index: Any, value: Any, xp: Any) -> Any:
 
 
 def loop(count: int, body: Callable[[Any, Any], Any], carry: Any, xp: Any) -> Any:
-    """carry = body(i, carry) for i = 0 ... count - 1."""
+    """Return carry after carry = body(i, carry) for i = 0 ... count - 1."""
     if xp is not np:
         import jax
 
@@ -41,7 +41,7 @@ def loop(count: int, body: Callable[[Any, Any], Any], carry: Any, xp: Any) -> An
 def repeat_while(
     should_continue: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any, xp: Any
 ) -> Any:
-    """carry = body(carry) as long as it goes on."""
+    """Return carry after repeating carry = body(carry)."""
     if xp is not np:
         import jax
 
@@ -54,7 +54,7 @@ def repeat_while(
 def choose(
     condition: Any, yes: Callable[..., Any], no: Callable[..., Any], parts: tuple[Any, ...], xp: Any
 ) -> Any:
-    """yes(*parts) or no(*parts); only the chosen one is computed."""
+    """Return yes(*parts) or no(*parts); only that one is computed."""
     if xp is not np:
         import jax
 
@@ -62,27 +62,26 @@ def choose(
     return yes(*parts) if condition else no(*parts)
 
 
-_SWEEPS = 60  # of the search for what slides, where several surfaces meet
-_INSIDE = 1e-12  # shares nearer to 0 and 1 do not slide
+_SWEEPS = 60  # of the Gauss-Seidel iteration, if several surfaces meet
+_INSIDE = 1e-12  # distance of a share from 0 and 1 below which a rollout does not slide
 
 
 class AbstractSwitchedField(abc.ABC):
-    """A field with signs, in NumPy for many rollouts (the first axis of the arrays), in JAX for
-    one; a pytree."""
+    """A field with signs: a pytree, in NumPy for many rollouts (first axis), in JAX for one."""
 
     @abc.abstractmethod
     def slope(self, t: Any, x: Any, u: Any, signs: Any, xp: Any) -> Any:
-        """Derivatives, with these values in place of the signs."""
+        """Return the derivatives, with these values in place of the signs."""
 
     @abc.abstractmethod
     def surfaces(self, x: Any, u: Any, xp: Any) -> tuple[Any, Any]:
-        """The k functions whose signs the field has, and their derivatives, k x (n + m)."""
+        """Return the k functions whose signs the field has, and their derivatives, k x (n + m)."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Switched:
-    """A field with k signs, for many rollouts at once.
+    """A field with k signs, for many rollouts.
 
     `slope` is (times B, states B x n, inputs B x m or None, signs B x k) -> derivatives B x n;
     `surfaces` is (states, inputs) -> values of g, B x k, and their derivatives by states and
@@ -94,7 +93,7 @@ class Switched:
 
 
 def in_numpy(field: AbstractSwitchedField) -> Switched:
-    """The field for many rollouts at once."""
+    """Return the field for many rollouts in NumPy."""
     return Switched(
         lambda t, x, u, signs: field.slope(t, x, u, signs, np),
         lambda x, u: field.surfaces(x, u, np),
@@ -103,7 +102,7 @@ def in_numpy(field: AbstractSwitchedField) -> Switched:
 
 @final
 class Point(NamedTuple):
-    """Times, states, inputs and the inputs' rates of B rollouts; the latter None without any."""
+    """Times, states, inputs and rates of inputs of B rollouts; None without inputs."""
 
     t: Any
     x: Any
@@ -112,7 +111,7 @@ class Point(NamedTuple):
 
 
 def inputs_at(cell: Any, cells: Cells | None, xp: Any) -> Callable[[Any], tuple[Any, Any]]:
-    """times -> inputs and their rates, in the cells in which the rollouts are."""
+    """Return a function of times: inputs and their rates in the current cells."""
     if cells is None:
         return lambda t: (None, None)
     start, stop = cells.knots[cells.signal, cell], cells.knots[cells.signal, cell + 1]
@@ -130,8 +129,10 @@ def _polynomials(pieces: Any, since: Any, width: Any, xp: Any) -> tuple[Any, Any
 
 
 def sliding_slope(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, Any]:
-    """The derivatives in these modes, and how far each surface is from being left: B x k,
-    negative where it should be, infinite where nothing slides."""
+    """Return the derivatives in these modes, and the margin of each surface (B x k).
+
+    The margin is negative if the surface is left, and infinite if nothing slides.
+    """
     return choose(
         (mode == 0).any(),
         lambda mode: _sliding(field, point, mode, xp),
@@ -145,13 +146,13 @@ def sliding_slope(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[An
 
 
 def _sliding(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, Any]:
-    """The same where some rollout slides: lambda solves dg/dt = 0."""
+    """Return the same if a rollout slides: lambda solves dg/dt = 0."""
     slides = mode == 0
     sides = _side_fields(field, point, mode, slides, xp)
     rows = xp.where(slides[:, :, None], sides.effects, xp.eye(mode.shape[1]))
     share = _solve(rows, xp.where(slides, -sides.drift, 0.0), xp)
     velocity = sides.base + xp.einsum("bi,ibn->bn", share, sides.jumps)
-    # dg/dt is zero up to rounding; this makes it zero where g is a state, so that rest is rest
+    # dg/dt is zero up to rounding. If g is a state, this makes rest exact
     velocity = _tangent(velocity, sides, slides, point.rate, xp)
     attracts = xp.einsum("bii->bi", sides.effects) < 0
     margin = xp.where(attracts, 0.5 - xp.abs(share - 0.5), -1.0)
@@ -174,7 +175,7 @@ def settle(
     reach = xp.einsum("bkn,bn->bk", xp.abs(gradient[:, :, :n]), scale)
     is_near = at & (xp.abs(g) <= reach) | (mode == 0)
     sides = _side_fields(field, point, mode, is_near, xp)
-    # a jump that cannot move g beyond its tolerance in all the time is none
+    # ignore a jump that cannot move g beyond its tolerance in the total time
     attracts = xp.einsum("bii->bi", sides.effects) < -reach * (LEAST / limits.min_step)[:, None]
     share = xp.where(is_near, xp.where(mode == 0, 0.5, (1 + mode) / 2), 0.0)
     first = share
@@ -188,7 +189,7 @@ def settle(
 
 
 def _sweep(sides: "_SideFields", near: Any, attracts: Any, first: Any, share: Any, xp: Any) -> Any:
-    """Each share in turn such that its own g stays, as far as it can."""
+    """Update each share in turn so that its own g stays constant, as far as possible."""
     columns = [share[:, i] for i in range(share.shape[1])]
     for i in range(share.shape[1]):
         effects = sides.effects[:, i]
@@ -201,7 +202,7 @@ def _sweep(sides: "_SideFields", near: Any, attracts: Any, first: Any, share: An
 
 
 def onto_surfaces(x: Any, g: Any, gradient: Any, slides: Any, xp: Any) -> Any:
-    """States moved to the nearest point of the surfaces along which they slide."""
+    """Return the states moved to the nearest points of the surfaces along which they slide."""
     for i in range(g.shape[1]):
         normal = gradient[:, i, : x.shape[1]]
         square = (normal * normal).sum(1)
@@ -212,13 +213,13 @@ def onto_surfaces(x: Any, g: Any, gradient: Any, slides: Any, xp: Any) -> Any:
 
 @final
 class _SideFields(NamedTuple):
-    """The field at the negative side of some surfaces, and what changes at the other sides."""
+    """The field on the negative side of surfaces, and its changes on the other sides."""
 
     base: Any  # B x n
     jumps: Any  # k x B x n
     gradient: Any  # B x k x (n + m)
     drift: Any  # B x k: dg/dt of the base
-    effects: Any  # B x k x k: what each jump adds to each dg/dt
+    effects: Any  # B x k x k: contribution of each jump to each dg/dt
 
 
 def _side_fields(field: Switched, point: Point, mode: Any, free: Any, xp: Any) -> _SideFields:
@@ -240,7 +241,7 @@ def _side_fields(field: Switched, point: Point, mode: Any, free: Any, xp: Any) -
 
 
 def _repeated(rows: Any, count: int, xp: Any) -> Any:
-    """The rows, so many times one behind the other."""
+    """Return the rows repeated `count` times."""
     return xp.concatenate([rows] * count)
 
 
@@ -258,8 +259,10 @@ def _tangent(velocity: Any, sides: _SideFields, slides: Any, rate: Any, xp: Any)
 
 
 def _solve(matrix: Any, right: Any, xp: Any) -> Any:
-    """Solutions of many small systems by elimination. A singular one gives infinity or NaN: the
-    step is then refused."""
+    """Solve many small systems by elimination.
+
+    A singular one gives infinity or NaN, and the step is rejected.
+    """
     k = right.shape[1]
     rows = [xp.concatenate([matrix[:, i], right[:, i, None]], axis=1) for i in range(k)]
     for i in range(k):

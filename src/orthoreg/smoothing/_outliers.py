@@ -1,9 +1,10 @@
-"""Single values, or two in a row, that contradict the rows on both sides.
+"""Outliers: single values, or two in a row, that contradict the rows on both sides.
 
 A value is an outlier if a polynomial through the rows around it predicts these rows well and the
-value badly: the externally studentised residual exceeds a quantile of Student's t, and the rows
-next to it are not surprised. Motion fails this test, because the rows next to a peak or a jump are
-surprised as well. A value is also motion if an input jumps or another state moves there.
+value badly: its externally studentised residual exceeds a quantile of Student's t, and the
+prediction errors of the neighbours are small. Motion fails this test, because a peak or a jump is
+visible in the neighbours too. A value is also motion if an input jumps or another state moves
+there.
 """
 
 from typing import NamedTuple, final
@@ -27,8 +28,8 @@ from ._limits import (
 )
 
 _TINY = 1e-300
-_BATCH = 20_000  # local fits at once, a limit of memory
-_LONGEST = 2  # rows of one outlier
+_BATCH = 20_000  # local fits that are held in memory
+_LONGEST = 2  # rows of an outlier
 _MEDIAN_DISTANCE = 0.685  # of standard normal values from the median of five, if not zero
 _MEDIAN_STEP = 0.954  # of |z1 - z2| for standard normal z1 and z2
 
@@ -46,7 +47,7 @@ class _Blocks(NamedTuple):
 
 @final
 class _Table(NamedTuple):
-    """Columns of measurements with the first and last row of each row's run."""
+    """Columns of measurements, with the first row and the end of each row's run."""
 
     times: Float[np.ndarray, " N"]
     values: Float[np.ndarray, "N n"]
@@ -56,8 +57,8 @@ class _Table(NamedTuple):
 
 @final
 class Outliers(NamedTuple):
-    """The outliers of a table, the values with outliers replaced by polynomials through their
-    neighbours, and the columns in which outliers are rare enough to be outliers."""
+    """The outliers of a table, the values with outliers replaced by local polynomials, and the
+    columns in which outliers are rare."""
 
     is_outlier: Bool[np.ndarray, "N n"]
     repaired: Float[np.ndarray, "N n"]
@@ -73,8 +74,8 @@ def find_outliers(
 ) -> Outliers:
     """Find outliers in all columns, or only in `columns`.
 
-    Without `columns`, a column with too many of them has none: it moves like this. Values next to
-    a jump of an input are motion.
+    Without `columns`, a column with many outliers is treated as having none: they are how it moves.
+    Values next to a jump of an input are motion.
     """
     offsets = np.asarray(offsets)
     lengths = np.diff(offsets)
@@ -102,8 +103,7 @@ def _search_once(
     searched: Bool[np.ndarray, " N"],
     is_outlier: Bool[np.ndarray, "N n"],
 ) -> bool:
-    """Mark the outliers of these columns in `found`, replace them in the table, and return whether
-    there are any."""
+    """Mark outliers in `is_outlier`, replace them in the table, and return if there are any."""
     quantile = _quantiles(np.array([10**9]), table.values.size)
     noise = np.zeros(table.values.shape[1])
     suspects: dict[int, tuple[_Blocks, Float[np.ndarray, "B 2"]]] = {}
@@ -135,7 +135,7 @@ def _search_once(
 def _test_blocks(
     table: _Table, column: int, blocks: _Blocks, noise: float
 ) -> tuple[Bool[np.ndarray, " B"], Float[np.ndarray, "B 2"]]:
-    """Return which blocks are outliers, and what should be in their place."""
+    """Return which blocks are outliers, and values to replace them."""
     rows = _rows_outside(blocks, table)
     is_outlier = np.zeros(len(blocks.first), dtype=bool)
     between = np.zeros((len(is_outlier), _LONGEST))
@@ -164,8 +164,10 @@ def _test_blocks(
 
 
 def _quantiles(freedom: Int[np.ndarray, " B"], values: int) -> Float[np.ndarray, " B"]:
-    """Size that the largest of so many values in units of Student's t exceeds at a rate of
-    `FALSE_OUTLIERS`, for each number of degrees of freedom."""
+    """Return, by degrees of freedom, the size that the largest of some values rarely exceeds.
+
+    It is in units of Student's t, and exceeded at a rate of `FALSE_OUTLIERS`.
+    """
     from scipy.special import stdtrit
 
     tail = FALSE_OUTLIERS / (2 * len(OUTLIER_WINDOWS) * max(values, 1))
@@ -182,9 +184,9 @@ def _other_column_moves(
     rows: dict[int, Int[np.ndarray, " G"]],
     noise: Float[np.ndarray, " n"],
 ) -> Bool[np.ndarray, " B"]:
-    """Return at which blocks another column moves too: its rows around are badly predicted.
+    """Return at which blocks another column moves: its rows around the block are badly predicted.
 
-    Only its `rows` count that may be no outliers, so a fault of all sensors at once is no motion.
+    Only its reliable `rows` count, so that a fault of all sensors at the same time is not motion.
     """
     moving = np.zeros(len(blocks.first), dtype=bool)
     std = table.values.std(axis=0)
@@ -210,7 +212,7 @@ def _next_to_jumps(inputs: Float[np.ndarray, "N q"], table: _Table) -> Bool[np.n
 
 
 def _rows_outside(blocks: _Blocks | None, table: _Table) -> Int[np.ndarray, " G"]:
-    """Return the rows that are of no block."""
+    """Return the rows that are in no block."""
     outside = np.ones(len(table.times), dtype=bool)
     if blocks is not None:
         outside[blocks.first] = False
@@ -227,7 +229,7 @@ def _neighbourhood_max(values: Float[np.ndarray, " N"], reach: int) -> Float[np.
 
 
 def _median_distance(values: Float[np.ndarray, " N"], table: _Table) -> Float[np.ndarray, " N"]:
-    """Distance of each value from the median of the five around it, zero at the ends of runs."""
+    """Return the distance of each value from the median of five, zero at the ends of runs."""
     distance = np.zeros_like(values)
     if len(values) < 5:
         return distance
@@ -246,10 +248,10 @@ def _median_distance(values: Float[np.ndarray, " N"], table: _Table) -> Float[np
 def _noise_level(
     values: Float[np.ndarray, " N"], distance: Float[np.ndarray, " N"], table: _Table
 ) -> float:
-    """Return the standard deviation of normal noise with the same median distance, or the same
-    median step if that is less: monotone motion has distances only next to outliers.
+    """Return the standard deviation of normal noise with this median distance or median step.
 
-    Zeros do not count: values that rest show no noise, and a step of rounding counts as noise.
+    The lower one is used, because distances of monotone motion are zero except next to outliers.
+    Zeros do not count: constant values show no noise, and a rounding step counts as noise.
     """
     steps = np.abs(np.diff(values))[table.start_row[1:] == table.start_row[:-1]]
     levels = [
@@ -261,7 +263,7 @@ def _noise_level(
 
 
 def _blocks(candidate: Bool[np.ndarray, " N"], table: _Table) -> _Blocks:
-    """Candidates of one or two rows. More in a row are motion."""
+    """Return candidates of one or two rows. Longer ones are motion."""
     rows = np.flatnonzero(candidate)
     same_block = (np.diff(rows) == 1) & (table.start_row[rows[1:]] == table.start_row[rows[:-1]])
     starts = np.flatnonzero(np.r_[np.ones(len(rows[:1]), dtype=bool), ~same_block])
@@ -272,13 +274,13 @@ def _blocks(candidate: Bool[np.ndarray, " N"], table: _Table) -> _Blocks:
 
 @final
 class _LocalFits(NamedTuple):
-    """Polynomials through the rows around each block, and what they say."""
+    """Polynomials through the rows around each block."""
 
     between: Float[np.ndarray, "B 2"]  # prediction for the rows of the block
     inflation: Float[np.ndarray, "B 2"]  # standard error of it, in units of `sigma`
     sigma: Float[np.ndarray, " B"]
     freedom: Int[np.ndarray, " B"]
-    next_to: Float[np.ndarray, " B"]  # largest prediction error of the rows beside the block
+    next_to: Float[np.ndarray, " B"]  # largest prediction error of the two neighbouring rows
 
 
 def _local_fits(
@@ -303,7 +305,7 @@ def _local_fits(
     width = np.maximum(width, _TINY)
     powers = np.arange(degree + 1)
     basis = ((table.times[index] - middle) / width)[..., None] ** powers * inside[..., None]
-    level = table.values[index[:, reach], column]  # not of the block, which may be 1e30
+    level = table.values[index[:, reach], column]  # a neighbour's, as the block may be 1e30
     centred = np.where(inside, table.values[index, column] - level[:, None], 0.0)
     q, r = np.linalg.qr(basis)
     ok = np.abs(np.einsum("bii->bi", r)).min(axis=1) > 1e-12

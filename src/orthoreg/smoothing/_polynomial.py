@@ -1,7 +1,6 @@
-"""Least-squares polynomials on sliding windows of runs, for equal steps and for any: their values
-and slopes, the window and degree that samples prefer, and curves through noisy samples.
+"""Least-squares polynomials on sliding windows: values, slopes, choice of window, smoothing.
 
-Runs are stored one after the other: run r owns the rows `offsets[r]` to `offsets[r + 1]`.
+Runs are stored one after the other: run r has the rows `offsets[r]` to `offsets[r + 1]`.
 """
 
 from collections.abc import Iterator
@@ -11,35 +10,18 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-_BLOCK = 8192
-_MIN_RELATIVE_NORM = 1e-14
-_MAX_SCORED_ROWS = 2000
-_EQUAL_STEPS = 1e-9  # steps that differ by no more, relatively, are equal but for rounding
-_MAX_LEVERAGE = 1 - 1e-6  # own weight of a row that the rest of its window says nothing about
+from . import _limits as limits
 
-
-_WINDOWS = (5, 7, 9, 13, 19, 27, 41, 61, 91, 131, 191, 281)
-_DEGREES = (3, 5)
-_NEARLY_EQUAL_STEPS = 1e-4  # relative. Motion within such differences of steps is rounding
-
-MIN_VELOCITY_ROWS = 3
-"""The fewest points of a run that has a velocity."""
-
-_CANDIDATES = (
-    (5, 3), (7, 3), (9, 3), (13, 3), (19, 3), (27, 3), (41, 3), (61, 3),
-    (7, 5), (9, 5), (13, 5), (19, 5), (27, 5), (41, 5), (61, 5),
-)  # fmt: skip
-MIN_POLYNOMIAL_ROWS = _CANDIDATES[0][0]
-"""The fewest points of a run that a polynomial is chosen for."""
+_BLOCK = 8192  # rows that are processed together
 
 
 def windows(
     offsets: Int[np.ndarray, " bounds"], width: int, rows: Int[np.ndarray, " B"] | None = None
 ) -> tuple[Int[np.ndarray, " B"], Int[np.ndarray, " B"]]:
-    """For each of these rows, the first row of its window and its own place in that window.
+    """Return the first row of each row's window, and the position of the row in the window.
 
-    By default for all rows. A window is centred on its row, and shifted inwards near the ends of
-    a run.
+    By default for all rows. A window is centred on its row, and shifted inwards near the ends of a
+    run.
     """
     rows = np.arange(int(offsets[-1])) if rows is None else rows
     run = np.searchsorted(offsets, rows, side="right") - 1
@@ -48,15 +30,14 @@ def windows(
 
 
 def _shifted_rows(offsets: Int[np.ndarray, " bounds"], width: int) -> Int[np.ndarray, " B"]:
-    """The rows whose windows are shifted inwards. All others are in the middle of theirs, so that
-    one pass of slices over the rows, whatever their runs, serves them."""
+    """Return the rows whose windows are shifted inwards. All others are in the middle of theirs."""
     first = offsets[:-1, None] + np.arange(width // 2)
     last = offsets[1:, None] - np.arange(1, width - width // 2)
     return np.concatenate([first.ravel(), last.ravel()])
 
 
 def _blocks(n_samples: int, width: int) -> Iterator[tuple[int, int]]:
-    """First and last of rows that a window can start at, few enough to stay in the cache."""
+    """Yield first and last start of windows, in blocks that fit into the cache."""
     count = n_samples - width + 1
     for first in range(0, count, _BLOCK):
         yield first, min(first + _BLOCK, count)
@@ -65,9 +46,9 @@ def _blocks(n_samples: int, width: int) -> Iterator[tuple[int, int]]:
 def have_equal_steps(
     times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], tolerance: float
 ) -> Bool[np.ndarray, " R"]:
-    """For each run, whether its time steps agree to the relative tolerance."""
+    """Return for each run whether its time steps agree to the relative tolerance."""
     steps = np.append(np.diff(times), 0.0)
-    steps[offsets[1:] - 1] = np.inf  # from one run to the next
+    steps[offsets[1:] - 1] = np.inf  # steps between runs
     low = np.minimum.reduceat(steps, offsets[:-1])
     steps[offsets[1:] - 1] = 0.0
     high = np.maximum.reduceat(steps, offsets[:-1])
@@ -77,7 +58,7 @@ def have_equal_steps(
 def mean_steps(
     times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"]
 ) -> Float[np.ndarray, " R"]:
-    """The mean time step of each run."""
+    """Return the mean time step of each run."""
     first, last = offsets[:-1], offsets[1:] - 1
     return (times[last] - times[first]) / np.maximum(np.diff(offsets) - 1, 1)
 
@@ -88,11 +69,11 @@ def polynomial_weights(
     degree: int,
     derivative: int,
 ) -> Float[np.ndarray, "B W"]:
-    """Row by row, the weights that give a least-squares polynomial's value or slope at `at`;
-    one row of points may serve all.
+    """Return, row by row, the weights of a least-squares polynomial's value or slope at `at`.
 
-    They are sum_k q_k(at) q_k(points), with q_k the Legendre polynomials made orthonormal on the
-    points, which lie in [-1, 1], by the Gram-Schmidt method, twice: once loses what rounding takes.
+    One row of points may serve all. The weights are sum_k q_k(at) q_k(points), with q_k the
+    Legendre polynomials orthonormalised on the points, which lie in [-1, 1]. Gram-Schmidt is
+    applied twice to remove rounding errors.
     """
     legendre = np.polynomial.legendre
     columns = np.ascontiguousarray(np.moveaxis(legendre.legvander(points, degree), 2, 0))
@@ -102,7 +83,7 @@ def polynomial_weights(
         slopes = [legendre.legder(row, derivative) for row in np.eye(degree + 1)]
         targets = np.stack([legendre.legval(at, slope) for slope in slopes])
     weights = np.zeros((len(at), points.shape[1]))
-    min_norm = _MIN_RELATIVE_NORM * np.sqrt(
+    min_norm = limits.MIN_RELATIVE_NORM * np.sqrt(
         points.shape[1]
     )  # of the norm of the first polynomial, a constant
     for k, column in enumerate(columns):
@@ -110,7 +91,7 @@ def polynomial_weights(
             share = np.vecdot(columns[:k], column)
             column -= np.einsum("kb,kbw->bw", share, columns[:k])
             targets[k] -= np.sum(share * targets[:k], axis=0)
-        # on points in two clusters polynomials are all but dependent: small norms are held up
+        # on points in two clusters polynomials are almost dependent, with small norms
         norm = np.maximum(np.sqrt(np.vecdot(column, column)), min_norm)
         column /= norm[:, None]
         targets[k] /= norm
@@ -121,8 +102,10 @@ def polynomial_weights(
 def equal_step_weights(
     window: int, degree: int, *, derivative: int
 ) -> Float[np.ndarray, "place member"]:
-    """Weights of the window's members for the fitted value (0) or unit-step slope (1) at each
-    place in the window."""
+    """Return the weights of a window's members for the fitted value (0) or unit-step slope (1).
+
+    There is a row of weights for each position in the window.
+    """
     positions = np.arange(window, dtype=np.float64)
     scale = (window - 1) / 2
     scaled = (positions - scale) / scale
@@ -135,7 +118,7 @@ def weighted_sum(
     offsets: Int[np.ndarray, " bounds"],
     weights: Float[np.ndarray, "place member"],
 ) -> Float[np.ndarray, "N n"]:
-    """sum_j weights[place, j] values[start + j] for every row."""
+    """Return sum_j weights[position, j] values[start + j] for each row."""
     width = weights.shape[1]
     middle = width // 2
     result = np.empty_like(values)
@@ -163,7 +146,7 @@ def local_weights(
     *,
     derivative: int,
 ) -> tuple[Float[np.ndarray, "B W"], Int[np.ndarray, "B W"]]:
-    """Weights on true times for these rows, and the rows that each window is made of."""
+    """Return weights on true times for these rows, and the rows of each window."""
     start, _ = windows(offsets, window, rows)
     members = start[:, None] + np.arange(window)
     inside = times[members]
@@ -182,10 +165,12 @@ def sliding_fit(
     degree: int,
     *,
     derivative: int,
-    tolerance: float = _EQUAL_STEPS,
+    tolerance: float = limits.EQUAL_STEPS,
 ) -> Float[np.ndarray, "N n"]:
-    """The value (0) or slope (1), at every row, of the polynomial fitted to its window: by one set
-    of weights where all steps agree to the relative tolerance, else on true times."""
+    """Return the value (0) or slope (1) at each row of the polynomial fitted to its window.
+
+    One set of weights is used if all steps agree to the relative tolerance, else true times.
+    """
     if have_equal_steps(times, offsets, tolerance).all():
         weights = equal_step_weights(window, degree, derivative=derivative)
         result = weighted_sum(values, offsets, weights)
@@ -207,7 +192,7 @@ def parabola_slopes(
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
 ) -> Float[np.ndarray, "N n"]:
-    """Slope at each row of the parabola through its window of three.
+    """Return the slope at each row of the parabola through its window of three.
 
     sum_j y_j l_j'(t) with l_j'(t) = (2t - t_k - t_m) / ((t_j - t_k)(t_j - t_m)).
     """
@@ -229,7 +214,7 @@ def parabola_slopes(
 def _parabola_slope(
     times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N n"], at: Any, members: list[Any]
 ) -> Float[np.ndarray, "B n"]:
-    """Slopes at these rows, of which each has three members of its window."""
+    """Return the slopes at these rows, each with the three members of its window."""
     t = times[at]
     total: Any = 0.0
     for j, k, m in ((0, 1, 2), (1, 0, 2), (2, 0, 1)):
@@ -246,17 +231,17 @@ def left_out_errors(
     window: int,
     degree: int,
 ) -> Float[np.ndarray, " n"]:
-    """For each column the mean squared error of predicting a row from the others of its window.
+    """Return for each column the mean squared error of predicting a row from its window's others.
 
-    For a linear fit with own weight h the left-out error is (y - fit) / (1 - h). Some rows of the
-    runs that hold a window count; it is infinite where one is alone in its window.
+    For a linear fit with leverage h the left-out error is (y - fit) / (1 - h). A sample of rows of
+    the runs that hold a window is used. The error is infinite if a row has leverage one.
     """
-    rows = np.unique(np.linspace(0, len(times) - 1, _MAX_SCORED_ROWS).astype(int))
+    rows = np.unique(np.linspace(0, len(times) - 1, limits.MAX_SCORED_ROWS).astype(int))
     run = np.searchsorted(offsets, rows, side="right") - 1
     rows = rows[np.diff(offsets)[run] >= window]
     if not len(rows):
         return np.full(values.shape[1], np.inf)
-    if have_equal_steps(times, offsets, _EQUAL_STEPS).all():
+    if have_equal_steps(times, offsets, limits.EQUAL_STEPS).all():
         start, position = windows(offsets, window, rows)
         weights = equal_step_weights(window, degree, derivative=0)[position]
     else:
@@ -267,7 +252,7 @@ def left_out_errors(
     inside = np.lib.stride_tricks.sliding_window_view(columns, window, axis=1)[:, start]
     fitted = np.vecdot(inside, weights).T
     leverage = weights[np.arange(len(rows)), position]
-    if (leverage > _MAX_LEVERAGE).any():
+    if (leverage > limits.MAX_LEVERAGE).any():
         return np.full(values.shape[1], np.inf)
     return np.mean(((values[rows] - fitted) / (1 - leverage)[:, None]) ** 2, axis=0)
 
@@ -282,13 +267,13 @@ def best_polynomial(
     Runs with fewer than `MIN_POLYNOMIAL_ROWS` points do not count. None if no run is left, or if
     samples come in bursts to which no polynomial can be fitted.
     """
-    long = np.diff(offsets) >= MIN_POLYNOMIAL_ROWS
+    long = np.diff(offsets) >= limits.MIN_POLYNOMIAL_ROWS
     if not long.any():
         return None
     rows, bounds = _rows_of_runs(offsets, long)
     times, values = times[rows], values[rows]
     shortest = int(np.diff(bounds).min())
-    fitting = [(window, degree) for window, degree in _CANDIDATES if window <= shortest]
+    fitting = [(window, degree) for window, degree in limits.POLYNOMIALS if window <= shortest]
     varies = np.ptp(values, axis=0) > 0
     std = np.where(varies, values.std(axis=0), np.inf)
     candidate_errors = [left_out_errors(times, values, bounds, *choice) for choice in fitting]
@@ -307,12 +292,12 @@ def velocities(
     offsets: Int[np.ndarray, " bounds"],
     polynomial: tuple[int, int] | None,
 ) -> Float[np.ndarray, "N n"]:
-    """The derivative of each column, row by row, from a sliding polynomial.
+    """Return the derivative of each column from a sliding polynomial.
 
-    Runs of three or four points, and samples that no polynomial fits, get the parabola through
-    three neighbours; such runs do not bind the others. No run may have fewer than three points.
+    Runs of three or four points, and samples to which no polynomial can be fitted, get the parabola
+    through three neighbours. No run may have fewer than three points.
     """
-    long = np.diff(offsets) >= MIN_POLYNOMIAL_ROWS
+    long = np.diff(offsets) >= limits.MIN_POLYNOMIAL_ROWS
     result = np.empty_like(values)
     for chosen in (long, ~long):
         if not chosen.any():
@@ -330,7 +315,7 @@ def velocities(
 def _rows_of_runs(
     offsets: Int[np.ndarray, " bounds"], runs: Bool[np.ndarray, " R"]
 ) -> tuple[Bool[np.ndarray, " N"], Int[np.ndarray, " some"]]:
-    """The rows of these runs, as a mask, and where each begins among them."""
+    """Return the rows of these runs as a mask, and their offsets among these rows."""
     lengths = np.diff(offsets)
     return np.repeat(runs, lengths), np.concatenate([[0], np.cumsum(lengths[runs])])
 
@@ -338,10 +323,10 @@ def _rows_of_runs(
 @final
 @dataclass(frozen=True, eq=False)
 class Smoother:
-    """A sliding polynomial for each column, and the standard deviation of the noise that it shows.
+    """A sliding polynomial for each column, and the standard deviation of its noise.
 
-    `window` is the number of rows that a column is smoothed over; one where it is not smoothed.
-    `degree` is that of the polynomials.
+    `window` is the number of rows over which a column is smoothed, one for no smoothing; `degree`
+    is the degree of the polynomial.
     """
 
     noise: Float[np.ndarray, " n"]
@@ -350,8 +335,10 @@ class Smoother:
 
     @property
     def leverage(self) -> Float[np.ndarray, " n"]:
-        """The weight h of a value in its own smoothed value, in the middle of a window. Smoothing
-        removes the share 1 - h of the noise variance."""
+        """Leverage h of a value on its own smoothed value, in the middle of a window.
+
+        Smoothing removes the share 1 - h of the noise variance.
+        """
         return np.array(
             [
                 equal_step_weights(w, d, derivative=0)[w // 2, w // 2] if w > 1 else 0.0
@@ -380,12 +367,17 @@ def best_smoother(
     offsets: Int[np.ndarray, " bounds"],
     columns: Bool[np.ndarray, " n"] | None = None,
 ) -> Smoother:
-    """For each column, or only for `columns`, the polynomial that best predicts rows left out."""
+    """Return for each of the `columns` the polynomial that best predicts left-out rows."""
     smoothed = np.arange(values.shape[1]) if columns is None else np.flatnonzero(columns)
     noise = np.zeros(values.shape[1])
     window, degree = np.ones((2, values.shape[1]), dtype=np.int64)
     median_length = int(np.median(np.diff(offsets)))
-    candidates = [(w, d) for d in _DEGREES for w in _WINDOWS if d + 1 < w <= max(median_length, 5)]
+    candidates = [
+        (w, d)
+        for d in limits.SMOOTHER_DEGREES
+        for w in limits.SMOOTHER_WINDOWS
+        if d + 1 < w <= max(median_length, 5)
+    ]
     values = values[:, smoothed]
     errors = np.stack([left_out_errors(times, values, offsets, w, d) for w, d in candidates])
     if np.isfinite(errors).any():  # no polynomial can be fitted to samples in bursts
@@ -401,18 +393,18 @@ def _smoothed(
     window: int,
     degree: int,
 ) -> Float[np.ndarray, "N n"]:
-    """What the polynomial fitted to each row's window says at that row."""
+    """Return the value at each row of the polynomial fitted to its window."""
     lengths = np.diff(offsets)
     result = np.array(values)
     long = lengths >= window
     for chosen, width in ((long, window), *((lengths == n, n) for n in set(lengths[~long]))):
-        power = degree if width == window else min(_DEGREES[0], int(width) - 2)
+        power = degree if width == window else min(limits.SMOOTHER_DEGREES[0], int(width) - 2)
         if power < 1 or not chosen.any():
             continue
         mask = np.repeat(chosen, lengths)
         bounds = np.concatenate([[0], np.cumsum(lengths[chosen])])
         result[mask] = sliding_fit(
             times[mask], values[mask], bounds, int(width), power, derivative=0,
-            tolerance=_NEARLY_EQUAL_STEPS,
+            tolerance=limits.NEARLY_EQUAL_STEPS,
         )  # fmt: skip
     return result
