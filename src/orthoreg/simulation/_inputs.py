@@ -10,15 +10,16 @@ from jaxtyping import Bool, Float, Int
 
 from .._common.errors import InputError, quoted, suggestion
 from ..data import Dataset, as_numbers
+from ._limits import (
+    FUNCTION_DEGREE,
+    FUNCTION_TOLERANCE,
+    MAX_CELLS,
+    MIN_CELL,
+    MIN_ISOLATED,
+    MIN_JUMP,
+    MIN_ROWS,
+)
 from ._tsit5 import Cells
-
-_DEGREE = 7  # of the polynomials that approximate a function
-_FUNCTION_TOLERANCE = 1e-10  # of the range of the function
-_MIN_CELL = 1e-12  # of the total time. A function that changes faster has a jump
-_MAX_CELLS = 20_000  # for a function, plus ten for each requested time
-_MIN_ISOLATED = 0.9  # of the changes of a stepped input are between repeated values
-_MIN_ROWS = 4  # rows. In fewer, two values are no evidence of steps
-_MIN_JUMP = 0.05  # of the range. Smaller steps are those of a quantised signal
 
 
 @final
@@ -177,16 +178,16 @@ def from_function(
     if len(times) == 1:
         return _joined([(np.repeat(times, 2), _constant(last))], np.zeros(count, dtype=int))
     starts, stops = times[:-1], times[1:]
-    nodes = (1 - np.cos(np.pi * np.arange(_DEGREE + 1) / _DEGREE)) / 2
+    nodes = (1 - np.cos(np.pi * np.arange(FUNCTION_DEGREE + 1) / FUNCTION_DEGREE)) / 2
     probes = (nodes[:-1] + nodes[1:]) / 2
-    powers = np.arange(_DEGREE, -1, -1)
+    powers = np.arange(FUNCTION_DEGREE, -1, -1)
     inverse = np.linalg.inv(nodes[:, None] ** powers)
     done: list[tuple[np.ndarray, np.ndarray]] = []
     low, high = np.full(m, np.inf), np.full(m, -np.inf)
     n_cells = 0
     while len(starts):
         n_cells += len(starts)
-        if n_cells > _MAX_CELLS + 10 * len(times):
+        if n_cells > MAX_CELLS + 10 * len(times):
             raise InputError(
                 "u, as a function of time, changes too fast to follow over the times t. Give its "
                 "values at t as an array, or a function without noise."
@@ -199,8 +200,8 @@ def from_function(
         expected = _sample(function, starts[:, None] + width * probes, m)
         error = np.abs(np.einsum("kp,cpm->ckm", probes[:, None] ** powers, pieces) - expected)
         rounding = 1e-14 * np.maximum(np.abs(low), np.abs(high))
-        is_accurate = (error <= _FUNCTION_TOLERANCE * (high - low) + rounding).all((1, 2))
-        is_accurate |= width[:, 0] <= _MIN_CELL * (times[-1] - times[0])
+        is_accurate = (error <= FUNCTION_TOLERANCE * (high - low) + rounding).all((1, 2))
+        is_accurate |= width[:, 0] <= MIN_CELL * (times[-1] - times[0])
         done.append((starts[is_accurate], pieces[is_accurate]))
         middle = (starts + stops)[~is_accurate] / 2
         starts, stops = (
@@ -215,7 +216,7 @@ def from_function(
 
 
 def _constant(value: np.ndarray) -> Float[np.ndarray, "1 p m"]:
-    pieces = np.zeros((1, _DEGREE + 1, len(value)))
+    pieces = np.zeros((1, FUNCTION_DEGREE + 1, len(value)))
     pieces[0, -1] = value
     return pieces
 
@@ -257,15 +258,15 @@ def visible_interpolation(
     is_change = (change != 0) & same_run
     if not is_change.any():
         return Interpolation.cubic
-    if len(column) > _MIN_ROWS and len(np.unique(column)) == 2:
+    if len(column) > MIN_ROWS and len(np.unique(column)) == 2:
         return Interpolation.hold
     is_repeat = (change == 0) & same_run
     is_calm = is_repeat | ~same_run
     is_isolated = np.append(True, is_calm[:-1]) & np.append(is_calm[1:], True)
     is_stepped = (
         is_repeat.sum() >= is_change.sum()
-        and is_isolated[is_change].mean() >= _MIN_ISOLATED
-        and np.median(np.abs(change[is_change])) >= _MIN_JUMP * np.ptp(column)
+        and is_isolated[is_change].mean() >= MIN_ISOLATED
+        and np.median(np.abs(change[is_change])) >= MIN_JUMP * np.ptp(column)
     )
     return Interpolation.hold if is_stepped else Interpolation.cubic
 

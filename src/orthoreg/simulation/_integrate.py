@@ -17,6 +17,20 @@ from jaxtyping import Float, Int
 from .._common.errors import SimulationError
 from .._common.progress import progress
 from ._inputs import Inputs
+from ._limits import (
+    CALL_COST,
+    COMPILATION,
+    COMPILED_SAVING,
+    MAX_BLOCK_STEPS,
+    MAX_IMPLICIT_STEPS,
+    MAX_STEPS,
+    MAX_STEPS_PER_TIME,
+    MAX_STIFF_STEPS,
+    MAX_STIFF_STEPS_COMPILED,
+    MIN_STEPS_RECOMPILED,
+    ROW_COST,
+    SWITCHING_COST,
+)
 from ._stepping import Grid, begin_rollouts, is_held_by_stability, numpy_block, read_out
 from ._switching import AbstractSwitchedField, Switched
 from ._tsit5 import (
@@ -34,28 +48,8 @@ from ._tsit5 import (
     with_inputs,
 )
 
-MAX_STEPS = 100_000
-"""Implicit steps of a rollout. They take about two minutes."""
-
-_CALL_COST = 5000  # values of functions that could be computed while NumPy is called for one slope
-_COMPILED_SAVING = 2 / 3  # of the time of computing a value is what compiled code saves
-_ROW_COST = 5  # values that could be computed in what it takes, in turn, for each rollout
-_STAGES = 6
-_SWITCHING_COST = 5  # times what a step costs in NumPy where signs may change in it
-_MAX_BLOCK_STEPS = 256  # steps by NumPy between two looks at how far it is
-_MAX_BLOCK_STATES = 2**19  # states of these steps that are held in memory
-_MAX_STEPS, _MAX_STEPS_PER_TIME = (
-    1_000_000,
-    100,
-)  # of a rollout; more for each time that is asked for
-_MAX_STIFF_STEPS = (
-    10_000  # steps of NumPy still to go for each rollout whose steps are as long as stability
-)
-# allows: an implicit step takes the time of ten, and about a thousand of them are enough
-_MAX_STIFF_STEPS_COMPILED = 200_000  # the same, of compiled steps
-_MIN_STEPS_RECOMPILED = (
-    20_000  # steps still to go for a few rollouts of many: worth another compilation
-)
+_STAGES = 6  # of a step
+_MAX_BLOCK_STATES = 2**19  # states of a block of steps, a limit of memory
 
 Field = Callable[[Any, Any, Any], Any] | AbstractSwitchedField
 """(time, state, input) -> derivative of one rollout, in JAX. A pytree: other numbers in it do not
@@ -82,7 +76,7 @@ def finish_implicitly(
     last, bound = float(limits.last[0]), limits.bound[0]
     rate, solver, size = _Rate(slope, inputs), None, None
     with np.errstate(all="ignore"):
-        for _ in range(MAX_STEPS):
+        for _ in range(MAX_IMPLICIT_STEPS):
             if t >= last:
                 return t, x, COMPLETED
             next_index = int(np.searchsorted(times, t, side="right"))
@@ -176,7 +170,7 @@ class Task:
 
     @property
     def most_steps(self) -> int:
-        return _MAX_STEPS + _MAX_STEPS_PER_TIME * self.grid.times.shape[1]
+        return MAX_STEPS + MAX_STEPS_PER_TIME * self.grid.times.shape[1]
 
 
 def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now, float]:
@@ -186,14 +180,14 @@ def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now
     Stiff rollouts are finished by the implicit method, unless the field jumps.
     """
     missed, steps = 0.0, 0
-    stages = _STAGES * (_SWITCHING_COST if isinstance(field.slope, Switched) else 1)
+    stages = _STAGES * (SWITCHING_COST if isinstance(field.slope, Switched) else 1)
     running = np.flatnonzero(now.status == RUNNING)
     while running.size:
         part, current = task.only(running), rows_of(now, running)
-        saved = stages * (_CALL_COST + running.size * (_COMPILED_SAVING * field.cost - _ROW_COST))
+        saved = stages * (CALL_COST + running.size * (COMPILED_SAVING * field.cost - ROW_COST))
         if saved > 0 and missed >= price:
             break
-        max_length = min(_MAX_BLOCK_STEPS, _MAX_BLOCK_STATES // current.x.size)
+        max_length = min(MAX_BLOCK_STEPS, _MAX_BLOCK_STATES // current.x.size)
         length = int(np.clip(price / 8 / max(saved, 1.0), 8, max(max_length, 8)))
         current, step = numpy_block(field.slope, current, part.limits, part.inputs, length)
         read_out(step, part.grid, part.rows)
@@ -204,7 +198,7 @@ def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now
         ahead = _steps_ahead(len(step.t), step.t[0], current.t, part.limits.last)
         if not isinstance(field.slope, Switched):
             stiff = is_running & is_held_by_stability(step, part.limits)
-            if ahead[stiff].max(initial=0.0) > _MAX_STIFF_STEPS * np.count_nonzero(stiff):
+            if ahead[stiff].max(initial=0.0) > MAX_STIFF_STEPS * np.count_nonzero(stiff):
                 now, is_running = (
                     _finish_rows(field.slope, task, now, running[stiff]),
                     is_running & ~stiff,
@@ -233,7 +227,7 @@ def by_jax(field: Field, slope: Slope | Switched, task: Task, now: Now) -> Now:
     for rows in np.split(running, np.arange(SIZES[-1], len(running), SIZES[-1])):
         steps, far, size = 0, np.inf, SIZES[-1]
         while rows.size:
-            if far > _MIN_STEPS_RECOMPILED:
+            if far > MIN_STEPS_RECOMPILED:
                 size = next(size for size in SIZES if size >= rows.size)
             part, current = task.only(rows), rows_of(now, rows)
             current, step = compiled_block(field, current, part.limits, part.inputs, size)
@@ -242,7 +236,7 @@ def by_jax(field: Field, slope: Slope | Switched, task: Task, now: Now) -> Now:
             steps += len(step.t)
             ahead = _steps_ahead(len(step.t), step.t[0], current.t, part.limits.last)
             is_limited = is_held_by_stability(step, part.limits) & (not jumps)
-            is_abandoned = (is_limited & (ahead > _MAX_STIFF_STEPS_COMPILED)) | (
+            is_abandoned = (is_limited & (ahead > MAX_STIFF_STEPS_COMPILED)) | (
                 steps > task.most_steps
             )
             is_running = current.status == RUNNING
@@ -281,14 +275,9 @@ def _with_rows(now: Now, rows: Int[np.ndarray, " r"], part: Now) -> Now:
     return whole
 
 
-COMPILATION = 1.4e8
-"""Function values (sines, tanh) that NumPy computes in the time of loading JAX and compiling, about
-four seconds."""
-_BATCH_VALUES, _MAX_BATCH = (
-    2**17,
-    4096,
-)  # values of functions, and rollouts, that are computed side by side
-_BATCH = 256  # rollouts that are compiled side by side
+_BATCH_VALUES = 2**17  # function values of a batch, which stay in the cache
+_MAX_BATCH = 4096  # rollouts of a batch
+_BATCH = 256  # rollouts of a compiled batch
 _MESSAGES = {
     COMPLETED: "",
     DIVERGED: "The rollout left the range of finite states at t = {time:.6g}",

@@ -12,6 +12,13 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ._inputs import Inputs
+from ._limits import (
+    FIRST_STEP,
+    LEAVING_MARGIN,
+    MAX_EVALUATIONS,
+    ROOT_TOLERANCE,
+    STIFF_RATE,
+)
 from ._switching import (
     Point,
     Switched,
@@ -47,12 +54,7 @@ from ._tsit5 import (
 
 _STAGE_WEIGHTS = np.array([np.pad(row, (0, 7 - len(row))) for row in ((), *WEIGHTS)])
 _STAGES = np.array([0.0, *PLACES])
-_CHECKED_FRACTIONS = np.array(
-    [0.25, 0.5, 0.75]
-)  # places where signs are looked at, besides the end
-_LEAVING_MARGIN = -1e-10  # shares beyond 0 and 1 by so much end sliding
-_ROOT_TOLERANCE = 1e-13  # of a step: how well the time of a change is known
-_MAX_EVALUATIONS = 100  # evaluations
+_CHECKED_FRACTIONS = np.array([0.25, 0.5, 0.75])  # where signs are checked, besides the end
 
 
 @final
@@ -144,7 +146,7 @@ def _check(
     g, gradient = field.surfaces(states.reshape(len(positions) * count, n), u)
     g = g.reshape(len(positions), *now.mode.shape)
     has_crossed = (g * now.mode < 0).any(2)
-    has_left = (margins < _LEAVING_MARGIN).any(2)
+    has_left = (margins < LEAVING_MARGIN).any(2)
     first = xp.minimum(
         xp.where(has_crossed, xp.asarray(positions)[:, None], 2.0).min(0),
         xp.where(has_left, xp.asarray(_STAGES)[:, None], 2.0).min(0),
@@ -216,7 +218,7 @@ def _margin(
     point = _within(step, inputs, position, xp)
     _, slide_margin = sliding_slope(field, point, mode, xp)
     g, _ = field.surfaces(point.x, point.u)
-    return xp.where(mode == 0, slide_margin - _LEAVING_MARGIN, mode * g).min(1)
+    return xp.where(mode == 0, slide_margin - LEAVING_MARGIN, mode * g).min(1)
 
 
 def first_root(
@@ -230,10 +232,10 @@ def first_root(
     start = (0, xp.zeros_like(high), high, before, after, xp.full(high.shape, 0.5))
     _, a, b, value_a, *_ = repeat_while(
         lambda carry: (
-            (carry[0] < _MAX_EVALUATIONS)
-            & (wanted & (xp.abs(carry[2] - carry[1]) > _ROOT_TOLERANCE * high)).any()
+            (carry[0] < MAX_EVALUATIONS)
+            & (wanted & (xp.abs(carry[2] - carry[1]) > ROOT_TOLERANCE * high)).any()
         ),
-        lambda carry: _narrower(function, carry, _ROOT_TOLERANCE * high, xp),
+        lambda carry: _narrower(function, carry, ROOT_TOLERANCE * high, xp),
         start,
         xp,
     )
@@ -269,9 +271,7 @@ def _narrower(function: Callable[[Any], Any], carry: Any, tolerance: Any, xp: An
 _CHECKED_WEIGHTS = weights_at(_CHECKED_FRACTIONS)
 
 
-_FIRST_STEP = 0.01  # size of the first step, in units of time or of the whole time: soon forgotten
-_STATES_PER_BATCH = 8192  # states that are read out at once, so that they stay in the cache
-_STIFF_RATE = 2.0  # rate times step: the method is stable up to about 3, and accurate far below
+_STATES_PER_BATCH = 8192  # states that are interpolated together, which stay in the cache
 
 
 @final
@@ -318,7 +318,7 @@ def begin_rollouts(
         else:
             slope = np.asarray(with_inputs(field, cell, cells)(first, starts))
             mode = np.zeros((len(starts), 0))
-    wanted = _FIRST_STEP * np.minimum(limits.last - first, 1.0)
+    wanted = FIRST_STEP * np.minimum(limits.last - first, 1.0)
     status = np.where(limits.last > first, RUNNING, COMPLETED)
     end = clipped(first, wanted, cell, limits, cells, np)
     end = np.where(status == RUNNING, end, first)
@@ -396,5 +396,5 @@ def is_held_by_stability(step: Step, limits: Limits) -> Bool[np.ndarray, " B"]:
         difference = size * np.einsum("s,isbn->ibn", weights, step.slopes[:, :6])
         change = size * (step.slopes[:, 6] - step.slopes[:, 5])
         rate = np.linalg.norm(change / scale, axis=2) / np.linalg.norm(difference / scale, axis=2)
-    n_limited = (step.kept & (rate > _STIFF_RATE)).sum(0)
+    n_limited = (step.kept & (rate > STIFF_RATE)).sum(0)
     return n_limited > 0.5 * np.maximum(step.kept.sum(0), 1)

@@ -16,6 +16,10 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from ._limits import (
+    INSIDE,
+    SWEEPS,
+)
 from ._tsit5 import LEAST, Cells, Limits
 
 
@@ -60,10 +64,6 @@ def choose(
 
         return jax.lax.cond(condition, yes, no, *parts)
     return yes(*parts) if condition else no(*parts)
-
-
-_SWEEPS = 60  # of the Gauss-Seidel iteration, if several surfaces meet
-_INSIDE = 1e-12  # distance of a share from 0 and 1 below which a rollout does not slide
 
 
 class AbstractSwitchedField(abc.ABC):
@@ -179,9 +179,9 @@ def settle(
     attracts = xp.einsum("bii->bi", sides.effects) < -reach * (LEAST / limits.min_step)[:, None]
     share = xp.where(is_near, xp.where(mode == 0, 0.5, (1 + mode) / 2), 0.0)
     first = share
-    sweeps = 1 if mode.shape[1] == 1 else _SWEEPS
+    sweeps = 1 if mode.shape[1] == 1 else SWEEPS
     share = loop(sweeps, lambda _, now: _sweep(sides, is_near, attracts, first, now, xp), share, xp)
-    slides = is_near & attracts & (share > _INSIDE) & (share < 1 - _INSIDE)
+    slides = is_near & attracts & (share > INSIDE) & (share < 1 - INSIDE)
     sliding_mode = xp.where(slides, 0.0, xp.where(share >= 0.5, 1.0, -1.0))
     has_jumped = at & ~is_near
     new = xp.where(is_near, sliding_mode, xp.where(has_jumped & (g != 0), xp.sign(g), mode))
