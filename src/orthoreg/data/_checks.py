@@ -11,7 +11,12 @@ from jaxtyping import Bool, Float, Int
 
 from .._common.errors import DataError, DataWarning, quoted
 from ..smoothing import MIN_VELOCITY_ROWS
-from ._limits import BURST, GAP
+from ._limits import (
+    BURST,
+    GAP,
+    NEIGHBOUR_STEPS,
+    RESTART_SHARE,
+)
 
 MAX_VALUE = 1e150
 """Largest magnitude of a value. The square of a much larger one is not finite."""
@@ -20,9 +25,7 @@ _DATE_ADVICE = "Convert them to seconds (or days) since the start of each run."
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
-_NEIGHBOUR_STEPS = 5  # steps on each side of a step that determine its typical length
 _MAX_SHOWN_ROWS = 3  # row numbers in a message
-_RESTART_SHARE = 0.1  # of the elapsed time. A row that goes back to before it starts a new run
 
 
 @final
@@ -210,7 +213,7 @@ def _return_advice(
 def restarts(times: Float[np.ndarray, " T"], rows: Int[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
     """Return whether a run starts at each of these rows, at which times go back."""
     elapsed = np.maximum.accumulate(times)[rows - 1] - times[0]
-    return times[rows] - times[0] <= _RESTART_SHARE * elapsed
+    return times[rows] - times[0] <= RESTART_SHARE * elapsed
 
 
 def _row_list(rows: Int[np.ndarray, " k"], locator: Locator) -> str:
@@ -320,7 +323,7 @@ def _is_long_step(
         return result
     for i in np.flatnonzero(steps > multiple * np.median(steps)):
         neighbours = np.r_[
-            steps[max(0, i - _NEIGHBOUR_STEPS) : i], steps[i + 1 : i + 1 + _NEIGHBOUR_STEPS]
+            steps[max(0, i - NEIGHBOUR_STEPS) : i], steps[i + 1 : i + 1 + NEIGHBOUR_STEPS]
         ]
         result[i] = steps[i] > multiple * typical(neighbours)
     return result

@@ -36,3 +36,46 @@ FAST_SHARE = 0.35
 
 WIDTH_RATIO = 1.35
 """Ratio of successive half-widths that are tried."""
+
+# -- samples of rows ---------------------------------------------------------------------------
+SUBSAMPLE_ROWS = 2**17
+"""Rows, in whole runs, for decisions that do not need all data: noise, differentiation, whether a
+residual improves forecasts."""
+
+SUBSAMPLE_BLOCKS = 16
+"""Blocks of consecutive runs in that subsample."""
+
+EXTENT_SAMPLE = 2**17
+"""Rows that an extent keeps. Quantiles of more rows have a standard error of 0.14% of the rows."""
+
+MIN_RELATIVE_VARIANCE = 1e-8
+"""Of the largest variance. A direction with less has no extent."""
+
+ROUNDING = 1e-12
+"""Of a variable's magnitude. A smaller range is rounding, as of means over windows."""
+
+# -- splits ------------------------------------------------------------------------------------
+MAX_GROUPS = 50
+"""Groups of rows that are resampled."""
+
+MAX_AXES = 6
+"""Variables with half-spaces. More would leave too few rows in each."""
+
+MIN_RANKED_RUNS = 8
+"""Runs. Fewer are not ranked by their distance from the mean."""
+
+# -- times and missing values ------------------------------------------------------------------
+NEIGHBOUR_STEPS = 5
+"""Steps on each side of a step that determine its typical length."""
+
+RESTART_SHARE = 0.1
+"""Of the elapsed time. A time that goes back to before it starts a new run."""
+
+MIN_CUBIC_VALUES = 4
+"""Values that a cubic spline needs; fewer are interpolated linearly."""
+
+MIN_BRIDGED_SHARE = 0.8
+"""Share of the rows with a value. With less, missing values are not bridged."""
+
+BRIDGED_STEPS = 3.5
+"""Median steps of a column. Longer gaps are not bridged."""

@@ -13,16 +13,15 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, UInt64
 
 from ..smoothing import MIN_POLYNOMIAL_ROWS
+from ._limits import (
+    EXTENT_SAMPLE,
+    MIN_RELATIVE_VARIANCE,
+    ROUNDING,
+    SUBSAMPLE_BLOCKS,
+    SUBSAMPLE_ROWS,
+)
 
 _BLOCK = 65_536  # rows that are summed together
-_SAMPLED = 2**17  # rows. Size of the sample that an extent keeps
-_FLAT = 1e-8  # of the largest variance. A direction with less has no extent
-_ROUNDING = 1e-12  # of a variable's magnitude
-
-SUBSAMPLE_ROWS = 2**17
-"""Rows, in whole runs, for decisions that do not need all data: noise, differentiation, whether a
-residual improves forecasts."""
-_BLOCKS = 16  # blocks of consecutive runs in that subsample
 
 
 @final
@@ -91,7 +90,7 @@ class Extent:
     def varies(self) -> np.ndarray:
         """Whether each variable varies by more than rounding."""
         size = np.maximum(np.abs(self.high), np.abs(self.low))
-        return (self.high - self.low > _ROUNDING * size) & (np.diag(self.square) > 0)
+        return (self.high - self.low > ROUNDING * size) & (np.diag(self.square) > 0)
 
     @property
     def std(self) -> Float[np.ndarray, " V"]:
@@ -140,16 +139,16 @@ class Extent:
         scale = self.std[varying]
         covariance = self.square[np.ix_(varying, varying)] / self.count / np.outer(scale, scale)
         values, vectors = np.linalg.eigh(covariance)
-        is_wide = values > _FLAT * values[-1]
+        is_wide = values > MIN_RELATIVE_VARIANCE * values[-1]
         rotation = vectors[:, is_wide] / np.sqrt(values[is_wide]) / scale[:, None]
         return np.sqrt((((variables[:, varying] - self.mean[varying]) @ rotation) ** 2).sum(axis=1))
 
 
 def _sampled_rows(priority: UInt64[np.ndarray, " N"]) -> Any:
     """Return the rows that stay in the sample, in their order."""
-    if len(priority) <= _SAMPLED:
+    if len(priority) <= EXTENT_SAMPLE:
         return slice(None)
-    return np.sort(np.argpartition(priority, _SAMPLED)[:_SAMPLED])
+    return np.sort(np.argpartition(priority, EXTENT_SAMPLE)[:EXTENT_SAMPLE])
 
 
 def hashed(numbers: UInt64[np.ndarray, " N"]) -> UInt64[np.ndarray, " N"]:
@@ -173,8 +172,8 @@ def subsample_runs(lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " S"]:
     total, count = int(lengths.sum()), len(lengths)
     if total <= SUBSAMPLE_ROWS:
         return np.arange(count)
-    runs_per_block = max(int(SUBSAMPLE_ROWS / total * count / _BLOCKS), 1)
-    starts = np.linspace(0, max(count - runs_per_block, 0), _BLOCKS).astype(int)
+    runs_per_block = max(int(SUBSAMPLE_ROWS / total * count / SUBSAMPLE_BLOCKS), 1)
+    starts = np.linspace(0, max(count - runs_per_block, 0), SUBSAMPLE_BLOCKS).astype(int)
     chosen = (starts[:, None] + np.arange(runs_per_block)).ravel()
     long_lengths = np.where(lengths >= MIN_POLYNOMIAL_ROWS, lengths, total)
     candidates = np.concatenate([chosen, [np.argmin(lengths), np.argmin(long_lengths)]])

@@ -13,11 +13,12 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ._chunked import AnyRows
+from ._limits import (
+    MAX_AXES,
+    MAX_GROUPS,
+    MIN_RANKED_RUNS,
+)
 from ._rows import Extent, Rows, index_in_run
-
-MAX_GROUPS = 50
-_MAX_AXES = 6  # variables with half-spaces. More would leave too few rows in each
-_MIN_RUNS = 8  # runs. Fewer are not ranked
 
 
 @final
@@ -110,7 +111,7 @@ def extrapolation_rule(rows: AnyRows, inner: float, reach: float) -> "PartitionR
     (half-spaces), the runs farthest from the mean, and the last part of every run.
     """
     extent = rows.extent
-    axes = np.flatnonzero(extent.varies)[:_MAX_AXES]
+    axes = np.flatnonzero(extent.varies)[:MAX_AXES]
     bounds = {int(axis): np.quantile(extent.sample[:, axis], [1 - inner, inner]) for axis in axes}
     return PartitionRule(
         extent, len(rows), rows.n_runs, _run_distances(rows), rows.names, inner, reach,
@@ -186,7 +187,7 @@ class PartitionRule:
 
 def _run_distances(rows: AnyRows) -> Float[np.ndarray, " R"] | None:
     """Return the mean distance of each run's rows from the mean, or None for few runs."""
-    if rows.n_runs < _MIN_RUNS:
+    if rows.n_runs < MIN_RANKED_RUNS:
         return None
     extent = rows.extent
     return np.concatenate(

@@ -18,11 +18,12 @@ from jaxtyping import Float, Int
 from ..._common.errors import DataError, DataWarning
 from ...smoothing import MIN_VELOCITY_ROWS
 from .._checks import is_gap, restarts
+from .._limits import (
+    BRIDGED_STEPS,
+    MIN_BRIDGED_SHARE,
+    MIN_CUBIC_VALUES,
+)
 from .._schema import Note
-
-_CUBIC = 4  # values that a cubic spline needs
-_MIN_SHARE = 0.8  # of the rows of a column. With fewer values, missing ones are not bridged
-_BRIDGED_STEPS = 3.5  # median steps of a column. Longer gaps are not bridged
 
 
 @final
@@ -239,9 +240,9 @@ def bridge(
     """
     has_state = np.asarray(np.isfinite(runs.values[:, list(states)]).any(axis=1))
     share = np.isfinite(runs.values[has_state]).sum(axis=0) / max(int(has_state.sum()), 1)
-    if (share == 1).all() or not (share >= _MIN_SHARE).all():
+    if (share == 1).all() or not (share >= MIN_BRIDGED_SHARE).all():
         return runs, ()
-    filled, notes = fill(runs, names, _BRIDGED_STEPS)
+    filled, notes = fill(runs, names, BRIDGED_STEPS)
     values = np.where(has_state[:, None], filled.values, runs.values)
     counts = np.sum(np.isfinite(values) & ~np.isfinite(runs.values), axis=0).tolist()
     if not notes or not any(counts):
@@ -275,6 +276,8 @@ def _filled(
         x, y = knots[indices], values[known][first][indices]
         wanted = ~known & (times >= x[0]) & (times <= x[-1])
         if wanted.any():
-            curve = CubicSpline(x, y) if len(x) >= _CUBIC else partial(np.interp, xp=x, fp=y)
+            curve = (
+                CubicSpline(x, y) if len(x) >= MIN_CUBIC_VALUES else partial(np.interp, xp=x, fp=y)
+            )
             result[wanted] = curve(times[wanted])
     return result
