@@ -70,7 +70,10 @@ def test_quantiles_of_the_sample_are_those_of_the_data():
     variables = np.random.default_rng(0).standard_normal((40_000, 1)) ** 3
     whole = Extent.of(variables)
     assert_array_equal(np.sort(whole.sample, axis=0), np.sort(variables, axis=0))
-    with mock.patch.object(module, "EXTENT_SAMPLE", 4000), mock.patch.object(module, "_BLOCK", 3000):
+    with (
+        mock.patch.object(module, "EXTENT_SAMPLE", 4000),
+        mock.patch.object(module, "_BLOCK", 3000),
+    ):
         sample = Extent.of(variables).sample[:, 0]
     assert len(sample) == 4000
     for share in (0.05, 0.5, 0.95):

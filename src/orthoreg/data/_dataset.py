@@ -1,5 +1,6 @@
 """`Dataset`: measured runs of one system, checked once, stored flat."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -9,7 +10,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._common.errors import DataError, quoted
-from .._common.html import html_sentences, html_table
 from ..smoothing import have_equal_steps, mean_steps
 from ._assembly import from_arrays, from_positions, second_order, split_at_gaps
 from ._checks import (
@@ -21,7 +21,7 @@ from ._checks import (
     warn_constant,
 )
 from ._rows import subsample_runs
-from ._schema import Note, Schema
+from ._schema import Note, Schema, html_overview
 
 if TYPE_CHECKING:
     from ._plan import Plan
@@ -455,6 +455,24 @@ class Dataset:
             schema=self.schema.with_time_input(),
         )
 
+    # -- former names --------------------------------------------------------------------
+
+    def some_runs(self, most_rows: int, fewest: int = 1) -> "Dataset":
+        """`subsample` by its former name, which is deprecated."""
+        _warn_renamed("some_runs()", "subsample()")
+        return self.subsample(most_rows, fewest)
+
+    def with_clock(self) -> "Dataset":
+        """`with_time_input` by its former name, which is deprecated."""
+        _warn_renamed("with_clock()", "with_time_input()")
+        return self.with_time_input()
+
+    @property
+    def clock(self) -> str | None:
+        """`time_input` by its former name, which is deprecated."""
+        _warn_renamed("clock", "time_input")
+        return self.time_input
+
     def __repr__(self) -> str:
         parts = [f"{self.n_runs} runs", f"{self.n_samples} samples", f"states={self.state_names}"]
         if self.input_names:
@@ -467,28 +485,9 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         """Return a table of variables with units and ranges, for notebooks."""
-        return _html(self)
+        return html_overview(self)
 
 
-_MAX_SHOWN = 30  # variables
-
-
-def _html(data: Dataset) -> str:
-    """Return the size, a row for each variable, and the notes."""
-    runs = f"{data.n_runs:,} run{'s' * (data.n_runs != 1)}"
-    low, high = int(data.run_lengths.min()), int(data.run_lengths.max())
-    each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    time = data.units.get(data.time_name, "")
-    size = f"{runs} of {each} samples; {data.time_name}{f' in {time}' * bool(time)}"
-    rows, values = [], data.variables
-    for k, name in enumerate(data.variable_names[:_MAX_SHOWN]):
-        column = values[:, k]
-        kind = "input" if k >= data.n_states else "state"
-        if name in data.estimated:
-            kind = "state, estimated"
-        numbers = (f"{column.min():.4g}", f"{column.max():.4g}")
-        rows.append((name, kind, data.units.get(name, ""), *numbers))
-    n_hidden = len(data.variable_names) - _MAX_SHOWN
-    notes = [f"and {n_hidden} more"] if n_hidden > 0 else []
-    table = html_table(("variable", "kind", "unit", "from", "to"), rows, words=3)
-    return html_sentences([size]) + table + html_sentences([*notes, *map(str, data.notes)])
+def _warn_renamed(former: str, name: str) -> None:
+    text = f"Dataset.{former} is deprecated: use {name}."
+    warnings.warn(text, DeprecationWarning, stacklevel=3)

@@ -1,11 +1,16 @@
-"""`Schema`: the columns of runs; `Note`: a remark on how a table was read."""
+"""`Schema`: the columns of runs; `Note`: a remark on how a table was read; both as HTML."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from jaxtyping import Bool
+
+from .._common.html import html_sentences, html_table
+
+if TYPE_CHECKING:
+    from ._dataset import Dataset
 
 
 @final
@@ -140,3 +145,27 @@ class Schema:
         if time_input is not None and schema.input_names[-1:] != (time_input,):
             raise ValueError("the time must be the last input")
         return schema
+
+
+_MAX_SHOWN = 30  # variables
+
+
+def html_overview(data: "Dataset") -> str:
+    """Return the size, a row for each variable, and the notes."""
+    runs = f"{data.n_runs:,} run{'s' * (data.n_runs != 1)}"
+    low, high = int(data.run_lengths.min()), int(data.run_lengths.max())
+    each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    time = data.units.get(data.time_name, "")
+    size = f"{runs} of {each} samples; {data.time_name}{f' in {time}' * bool(time)}"
+    rows, values = [], data.variables
+    for k, name in enumerate(data.variable_names[:_MAX_SHOWN]):
+        column = values[:, k]
+        kind = "input" if k >= data.n_states else "state"
+        if name in data.estimated:
+            kind = "state, estimated"
+        numbers = (f"{column.min():.4g}", f"{column.max():.4g}")
+        rows.append((name, kind, data.units.get(name, ""), *numbers))
+    n_hidden = len(data.variable_names) - _MAX_SHOWN
+    notes = [f"and {n_hidden} more"] if n_hidden > 0 else []
+    table = html_table(("variable", "kind", "unit", "from", "to"), rows, words=3)
+    return html_sentences([size]) + table + html_sentences([*notes, *map(str, data.notes)])
