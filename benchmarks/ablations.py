@@ -188,7 +188,7 @@ MECHANISMS: dict[str, tuple[str, Patch]] = {
     "noise growth": (
         "noise is the same for all values of a state",
         lambda: set_name(
-            "smoothing._noise_growth", "noise_growth", lambda x, y: np.zeros(np.shape(x)[1])
+            "smoothing._noise", "estimate_noise_growth", lambda x, y: np.zeros(np.shape(x)[1])
         ),
     ),
     "tempering": ("a misfit beyond noise counts in every row", _limit("TEMPERED", np.inf)),

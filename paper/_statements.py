@@ -17,7 +17,7 @@ from orthoreg.diagnostics import (
     two_stage,
 )
 from orthoreg.moments import Moments
-from orthoreg.moments._geometry import overlaps, squared_norm
+from orthoreg.moments._moments import overlaps, squared_norm
 from orthoreg.solvers import Exact, Regularization
 
 from ._evidence import Part, Reading, Verdict

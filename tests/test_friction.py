@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import orthoreg as og
-from orthoreg.field.switched import switched
+from orthoreg.field.hybrid import switched
 
 
 @pytest.fixture(scope="module")

@@ -93,6 +93,13 @@ def test_one_step_of_an_earlier_file_is_a_window_of_one_step(saved):
     assert og.load(rewritten(saved, name_it)).loss == og.MultiStep(1, "euler")
 
 
+def test_the_measured_loss_of_an_earlier_file_is_auto(saved):
+    def name_it(manifest, arrays):
+        manifest["params"]["loss"] = {"$kind": "Measured"}
+
+    assert og.load(rewritten(saved, name_it)).loss == og.Auto()
+
+
 @pytest.mark.parametrize("kind", CONFIGURATIONS)
 def test_round_trip_keeps_bits_parameters_and_words(kind, tmp_path):
     first = CONFIGURATIONS[kind]()

@@ -27,7 +27,7 @@ def _moments() -> tuple[Moments, np.ndarray]:
     rows = og.VectorField(og.SmoothedFiniteDifference()).observe(dataset(100, 100, incomplete))
     features = bind(og.Polynomial(2) + og.Fourier(1), rows.names, rows.outputs)
     basis = og.RandomFeatures(_WIDTH).init(
-        rows.extent.mean, rows.extent.spread, rng=np.random.default_rng(0)
+        rows.extent.mean, rows.extent.std, rng=np.random.default_rng(0)
     )
     (moments,) = gather(features, basis, rows)
     return moments, features.mask

@@ -54,7 +54,7 @@ def _result_bytes() -> dict[str, int]:
     """What one chunk sends on in the pass that measures the data, and in that of moments."""
     import orthoreg as og
     from orthoreg.data import extrapolation_rule
-    from orthoreg.data._chunked_rows import RowSums
+    from orthoreg.data._chunked import RowSums
     from orthoreg.libraries import bind
     from orthoreg.moments import gather_partitioned
 

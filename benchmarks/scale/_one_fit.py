@@ -23,7 +23,7 @@ def main(folder: str, rows: str, workers: str, kill: str) -> None:
     """Reads so many rows in chunks and fits the default model, with one of the workers ended after
     `kill` seconds where that is not 0."""
     passes: dict[str, list[float]] = {}
-    for name in ("total", "each"):
+    for name in ("sum_chunks", "map_chunks"):
         setattr(ChunkedDataset, name, _timed(getattr(ChunkedDataset, name), passes))
     files = sorted(Path(folder).glob("*.parquet"))[: max(1, int(rows) // FILE_ROWS)]
     with og.cluster(int(workers) or None) as client:

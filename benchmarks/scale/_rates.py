@@ -23,7 +23,7 @@ def main() -> None:
     small = bind(og.Polynomial(2) + og.Fourier(1), pendulum.names, pendulum.outputs)
     large = bind(og.Polynomial(1), chain.names, chain.outputs)
     basis = og.RandomFeatures(400).init(
-        pendulum.extent.mean, pendulum.extent.spread, rng=np.random.default_rng(0)
+        pendulum.extent.mean, pendulum.extent.std, rng=np.random.default_rng(0)
     )
     found = []
     for words, rows, features, network in (

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .libraries import PerState as PerState
     from .libraries import Polynomial as Polynomial
     from .libraries import Terms as Terms
+    from .losses import Auto as Auto
     from .losses import Measured as Measured
     from .losses import MultiStep as MultiStep
     from .losses import OneStep as OneStep
@@ -90,7 +91,7 @@ _NAMES = {
     ),
     ".explanation": ("Atom",),
     ".libraries": ("Fourier", "Neighbors", "PerState", "Polynomial", "Terms"),
-    ".losses": ("Measured", "MultiStep", "OneStep", "VectorField", "Weak"),
+    ".losses": ("Auto", "Measured", "MultiStep", "OneStep", "VectorField", "Weak"),
     ".physics": ("Even", "Odd", "Periodic", "Physics", "Reflection"),
     ".reporting": ("report",),
     ".selection": (

@@ -51,8 +51,8 @@ def swings(runs: int = 30, rows: int = 40, missing: float = 0.0, seed: int = 0) 
 @pytest.fixture
 def small_samples(monkeypatch):
     """Bounded samples that are smaller than small data."""
-    monkeypatch.setattr("orthoreg.data._rows.DECIDING", 400)
-    monkeypatch.setattr("orthoreg.data._rows._SAMPLED", 300)
+    monkeypatch.setattr("orthoreg.data._rows.SUBSAMPLE_ROWS", 400)
+    monkeypatch.setattr("orthoreg.data._rows.EXTENT_SAMPLE", 300)
     monkeypatch.setattr("orthoreg.moments._partitioned.CENTERED_ROWS", 200)
     monkeypatch.setattr("orthoreg.fitting._route.SEARCHED", 250)
 
@@ -63,7 +63,7 @@ def test_what_is_gathered_does_not_depend_on_the_chunks(size, windows):
     data = swings(12, 30)
     loss = og.Weak(0.3) if windows else og.VectorField()
     rows = loss.observe(data)
-    parts = ChunkedRows.of(chunked(data, size), loss.settled(data))
+    parts = ChunkedRows.of(chunked(data, size), loss.resolved(data))
     assert (len(parts), parts.n_runs, parts.names) == (len(rows), rows.n_runs, rows.names)
     assert_allclose(parts.extent.mean, rows.extent.mean, rtol=1e-12)
     features = bind(og.Polynomial(2), rows.names, rows.outputs)
@@ -85,9 +85,9 @@ def test_what_is_gathered_does_not_depend_on_the_chunks(size, windows):
 def test_a_sample_of_rows_is_the_same_in_chunks(size):
     data = swings()
     rows = og.VectorField().observe(data)
-    parts = ChunkedRows.of(chunked(data, size), og.VectorField().settled(data))
+    parts = ChunkedRows.of(chunked(data, size), og.VectorField().resolved(data))
     for most in (50, 333, 5000):
-        one, other = rows.some(most), parts.some(most)
+        one, other = rows.subsample(most), parts.subsample(most)
         assert isinstance(other, Rows) and len(other) <= max(2 * most, len(data.states))
         assert_array_equal(one.points, other.points)
         assert_array_equal(one.run_of_row, other.run_of_row)
@@ -191,7 +191,7 @@ def test_a_state_that_never_changes_is_told_of_all_chunks(small_samples):
 def test_a_default_fit_passes_over_the_data_four_times(monkeypatch):
     """Where they lie, how far out runs go, moments, the edge of the gate; samples come along."""
     passes = []
-    for name in ("total", "each"):
+    for name in ("sum_chunks", "map_chunks"):
         own = getattr(og.ChunkedDataset, name)
 
         def counted(self, function, words, own=own):

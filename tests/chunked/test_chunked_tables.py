@@ -103,14 +103,14 @@ def test_what_cannot_be_read_in_chunks_is_named(tmp_path):
     own = columns()
     again = {name: np.concatenate([column, column[:20]]) for name, column in own.items()}
     pq.write_table(pa.table(again), tmp_path / "apart.parquet")
-    with pytest.raises(og.DataError, match="apart.parquet: the rows of run r0 do not lie together"):
+    with pytest.raises(og.DataError, match="apart.parquet: the rows of run r0 are not consecutive"):
         og.read_table(tmp_path / "apart.parquet", **CHOICE, chunks=True)
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 nothing of the kind PAR1")
     with pytest.raises(og.DataError, match="broken.parquet could not be read as Parquet"):
         og.read_table(tmp_path / "broken.parquet", **CHOICE, chunks=True)
     empty = {name: column[:0] for name, column in own.items()}
     pq.write_table(pa.table(empty), tmp_path / "empty.parquet")
-    with pytest.raises(og.DataError, match="empty.parquet holds no rows"):
+    with pytest.raises(og.DataError, match="empty.parquet has no rows"):
         og.read_table(tmp_path / "empty.parquet", **CHOICE, chunks=True)
     for chunks in (5, -1, 0):
         with pytest.raises(og.DataError, match="chunks must be True, False, None or a number"):

@@ -91,14 +91,14 @@ def test_an_input_that_ends_early_is_named(tmp_path, capsys):
 @pytest.mark.parametrize(
     "options, words",
     [
-        ([], "--states must name at least one column; name --positions"),
+        ([], "--states must name at least one column; pass --positions"),
         (["--positions", "x", "--states", "x,v"], "'x' was chosen twice"),
         (["--positions", "x", "--inputs", "x"], "'x' was chosen twice"),
         (["--positions", "xx"], "no column 'xx'"),
         (["--positions", "x:"], "--positions must be columns such as theta, or theta:omega"),
         (["--positions", "x,x"], "--positions must differ"),
         (["--positions", "flat"], "position 'flat' never changes within a run"),
-        (["--positions", "x", "--derivatives", "v"], "--derivatives must be left out"),
+        (["--positions", "x", "--derivatives", "v"], "--derivatives must be omitted"),
     ],
 )
 def test_mistakes_get_one_sentence(table, capsys, tmp_path, options, words):

@@ -38,7 +38,7 @@ def coarse(tmp_path):
 
 def test_inputs_run_smoothly_between_the_rows_of_their_table(tmp_path, capsys, coarse):
     model, said = fitted_to(np.cos(TIMES), tmp_path, capsys)
-    assert "Inputs between rows: u on a smooth curve (cubic)" in said
+    assert "Inputs between rows: u smooth (cubic)" in said
     times = 0.05 * np.arange(241)
     expected = (np.sin(times) - np.cos(times)) / 2
     errors = {

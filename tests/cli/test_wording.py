@@ -53,7 +53,7 @@ WRONG = [
     ("semicolons", ["--delimiter", ","], ["pass --delimiter ';'"]),
     ("good", ["--delimiter", "tabs"], ["--delimiter must be a single character", "'tab'"]),
     ("good", ["--delimiter", '"'], ["--delimiter must be", "quote"]),
-    ("again", [], ["line 32", "6 then 0", "new run", "pass --group, the column"]),
+    ("again", [], ["line 32", "6 then 0", "start of a run", "pass --group, the column"]),
     ("unsorted", [], ["Sort the rows by 't'", "(line 4)", "pass --group, the column"]),
     ("doubled", [], ["line 4", "keep one, or their mean (line 4)"]),
     ("interleaved", [], ["more than once", "pass --group, the column"]),

@@ -14,7 +14,7 @@ FRONT_DOOR = {
     "MLP", "PINN", "STLSQ", "Adam", "Automatic", "CrossValidation", "DataError", "DataWarning",
     "ChunkedDataset", "Dataset", "Even", "Exact", "Extrapolation", "FiniteDifference", "Fourier",
     "Gate",
-    "InformationCriterion", "InputError", "LocalPolynomial", "Measured", "ModelFileError",
+    "Auto", "InformationCriterion", "InputError", "LocalPolynomial", "Measured", "ModelFileError",
     "MultiStep", "Neighbors", "Odd", "Reflection",
     "OneStep", "OrthoReg", "OrthoregError", "PerState", "Periodic", "Physics",
     "Polynomial", "RandomFeatures",

@@ -159,3 +159,13 @@ def test_joins_only_datasets_whose_columns_play_the_same_parts():
     ):
         with pytest.raises(DataError, match="joined"):
             concatenate([data, other])
+
+
+def test_former_names_still_work_with_a_warning():
+    data = Dataset.from_arrays(np.arange(20.0).reshape(2, 10, 1), 0.1)
+    with pytest.warns(DeprecationWarning, match=r"some_runs\(\) is deprecated: use subsample\(\)"):
+        assert data.some_runs(10).n_runs == 1
+    with pytest.warns(DeprecationWarning, match="use with_time_input"):
+        timed = data.with_clock()
+    with pytest.warns(DeprecationWarning, match="use time_input"):
+        assert timed.clock == "t"

@@ -35,13 +35,13 @@ def test_it_is_that_of_all_rows_whatever_the_chunks(seed, places):
     assert found.count == 200
     assert_array_equal(found.range, [variables.min(axis=0), variables.max(axis=0)])
     assert_allclose(found.mean, variables.mean(axis=0), rtol=1e-13)
-    assert_allclose(found.spread[:3], variables[:, :3].std(axis=0), rtol=1e-12)
+    assert_allclose(found.std[:3], variables[:, :3].std(axis=0), rtol=1e-12)
     size = variables.std(axis=0)
     away = variables - variables.mean(axis=0)
     scale = np.outer(size, size) * 200 + 1e-300
     assert_allclose(found.square / scale, away.T @ away / scale, atol=1e-11)
     assert_array_equal(found.varies, [True, True, True, False])
-    assert found.spread[3] == 1
+    assert found.std[3] == 1
 
 
 @given(seeds, cuts)
@@ -52,14 +52,14 @@ def test_chunks_may_come_in_any_order(seed, places):
     parts = [parts[i] for i in np.random.default_rng(seed).permutation(len(parts))]
     mixed, whole = sum(parts[1:], start=parts[0]), Extent.of(variables)
     assert_allclose(mixed.mean, whole.mean, rtol=1e-12)
-    assert_allclose(mixed.spread, whole.spread, rtol=1e-9)
+    assert_allclose(mixed.std, whole.std, rtol=1e-9)
     assert_array_equal(np.sort(mixed.sample, axis=0), np.sort(whole.sample, axis=0))
 
 
 @given(seeds, cuts, st.sampled_from([20, 150, 199]))
 def test_the_sample_does_not_depend_on_the_cut(seed, places, most):
     variables = drawn(seed)
-    with mock.patch.object(module, "_SAMPLED", most), mock.patch.object(module, "_BLOCK", 10):
+    with mock.patch.object(module, "EXTENT_SAMPLE", most), mock.patch.object(module, "_BLOCK", 10):
         whole, parts = Extent.of(variables), in_chunks(variables, places)
     assert len(whole.sample) == len(parts.sample) == most and whole.count == 200
     kept = [set(map(tuple, one.sample)) for one in (whole, parts)]
@@ -70,7 +70,10 @@ def test_quantiles_of_the_sample_are_those_of_the_data():
     variables = np.random.default_rng(0).standard_normal((40_000, 1)) ** 3
     whole = Extent.of(variables)
     assert_array_equal(np.sort(whole.sample, axis=0), np.sort(variables, axis=0))
-    with mock.patch.object(module, "_SAMPLED", 4000), mock.patch.object(module, "_BLOCK", 3000):
+    with (
+        mock.patch.object(module, "EXTENT_SAMPLE", 4000),
+        mock.patch.object(module, "_BLOCK", 3000),
+    ):
         sample = Extent.of(variables).sample[:, 0]
     assert len(sample) == 4000
     for share in (0.05, 0.5, 0.95):
@@ -79,7 +82,7 @@ def test_quantiles_of_the_sample_are_those_of_the_data():
 
 
 def test_the_sample_is_spread_over_all_rows():
-    with mock.patch.object(module, "_SAMPLED", 1000), mock.patch.object(module, "_BLOCK", 500):
+    with mock.patch.object(module, "EXTENT_SAMPLE", 1000), mock.patch.object(module, "_BLOCK", 500):
         rows = Extent.of(np.arange(20_000.0)[:, None]).sample[:, 0]
     share = np.histogram(rows, bins=10, range=(0, 20_000))[0] / 1000
     assert np.abs(share - 0.1).max() < 0.04  # a standard deviation is 0.0095

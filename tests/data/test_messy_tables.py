@@ -325,7 +325,7 @@ def test_a_zip_holds_one_table(tmp_path):
 
 
 def test_a_file_that_unpacks_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("orthoreg.data.tables._bytes._ALWAYS_FINE", 1 << 20)
+    monkeypatch.setattr("orthoreg.data.tables._dialect._MIN_LIMIT", 1 << 20)
     bomb = gzip.compress(b"t,x\n0,1\n1,2\n" + b"\n" * (1 << 22))
     with pytest.raises(DataError, match="unpacks to more than 1000 times its size"):
         read_table(written(tmp_path, bomb, "bomb.csv.gz"), "t", ["x"])

@@ -10,7 +10,13 @@ import orthoreg as og
 from orthoreg.data import Plan, chunked, concatenate
 from orthoreg.data import _plan as planning
 
-DECISIONS = ("noise_level", "find_outliers", "best_smoother", "noise_growth", "best_half_widths")
+DECISIONS = (
+    "estimate_noise",
+    "find_outliers",
+    "best_smoother",
+    "estimate_noise_growth",
+    "best_half_widths",
+)
 
 
 def runs(count=4, rows=200, noise=0.02, positions=False) -> og.Dataset:
@@ -58,7 +64,7 @@ def test_a_search_for_formulas_decides_once(calls):
 def test_clean_runs_are_not_smoothed(calls):
     """Windows, outliers and smoothing are for noisy runs, and nobody waits for them otherwise."""
     og.OrthoReg("poly(1)", og.Zero()).fit(runs(noise=0.0))
-    assert calls == {**dict.fromkeys(DECISIONS, 0), "noise_level": 1}
+    assert calls == {**dict.fromkeys(DECISIONS, 0), "estimate_noise": 1}
 
 
 @pytest.mark.parametrize("positions", [False, True])
@@ -83,7 +89,7 @@ def test_the_plan_does_not_depend_on_the_order_of_runs_and_columns(positions):
 
 
 def test_the_plan_of_chunks_is_that_of_runs_in_memory(monkeypatch):
-    monkeypatch.setattr("orthoreg.data._rows.DECIDING", 900)
+    monkeypatch.setattr("orthoreg.data._rows.SUBSAMPLE_ROWS", 900)
     data = runs(40, 60)
     parts = chunked(data, 500)
     assert data.sample.n_samples < data.n_samples
@@ -95,19 +101,19 @@ def test_the_plan_of_chunks_is_that_of_runs_in_memory(monkeypatch):
     assert_array_equal(two.growth, one.growth)
     assert_array_equal(two.outliers.columns, one.outliers.columns)
     assert two.is_noisy == one.is_noisy and two.half_widths(8) == one.half_widths(8)
-    smoothed = [chunk.planned_as(parts.sample).plan.smoothed for chunk in parts.chunks()]
+    smoothed = [chunk.with_plan_of(parts.sample).plan.smoothed for chunk in parts.chunks()]
     assert_allclose(np.concatenate(smoothed), one.smoothed, rtol=1e-12, atol=1e-12)
 
 
 def test_a_part_of_the_runs_is_treated_as_all_are(calls):
     data = runs(12, 100)
-    part, cut = data.at_most(250), data.at_most(50)
+    part, cut = data.subsample_rows(250), data.subsample_rows(50)
     assert part.n_samples == 200 and cut.n_samples == 50
     for some in (part, cut):
         assert some.plan.is_noisy and some.plan.polynomial == data.plan.polynomial
         assert some.plan.noise is data.plan.noise and some.plan.smoother is data.plan.smoother
     assert_allclose(part.plan.smoothed[:100], data.plan.smoothed[:100], atol=1e-12)
-    assert calls["noise_level"] == calls["best_smoother"] == 1
+    assert calls["estimate_noise"] == calls["best_smoother"] == 1
 
 
 def test_runs_that_somebody_chose_have_a_plan_of_their_own():
@@ -146,7 +152,7 @@ def test_the_noise_of_a_part_grows_as_that_of_all_runs_does():
     data = og.Dataset.from_arrays(
         [one * (1 + 0.05 * rng.standard_normal(one.shape)) for one in x], t
     )
-    small = data[1].planned_as(data)
+    small = data[1].with_plan_of(data)
     assert (data.plan.growth > 0.9).all()
     assert_array_equal(small.plan.relative_variance, data.plan.relative_variance[600:1200])
     share = np.sqrt(small.plan.variance.mean(axis=0)) / np.sqrt(np.mean(x[1] ** 2, axis=0))

@@ -103,8 +103,8 @@ def test_only_equal_systems_are_joined():
         ({"positions": ["thetta"]}, "no column 'thetta'. Did you mean 'theta'"),
         ({"positions": {"theta": "omga"}}, "no column 'omga'. Did you mean 'omega'"),
         ({"positions": "theta"}, "positions must be a list of names"),
-        ({"positions": ["theta"], "derivatives": ["omega"]}, "derivatives must be left out"),
-        ({}, "states must name at least one column; name positions"),
+        ({"positions": ["theta"], "derivatives": ["omega"]}, "derivatives must be omitted"),
+        ({}, "states must name at least one column; pass positions"),
     ],
 )
 def test_tables_that_are_refused(frame, options, words):

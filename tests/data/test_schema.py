@@ -6,7 +6,7 @@ from orthoreg.data._schema import Schema
 
 FULL = Schema(
     state_names=("x", "x_dot"), input_names=("u", "t"), group_name="run", units={"x": "m"},
-    velocity_of={"x": "x_dot"}, estimated=("x_dot",), clock="t",
+    velocity_of={"x": "x_dot"}, estimated=("x_dot",), time_input="t",
 )  # fmt: skip
 
 
@@ -18,7 +18,7 @@ def test_a_schema_is_read_as_it_was_written():
 
 
 def test_places_follow_the_names():
-    assert FULL.variable_names == ("x", "x_dot", "u", "t") and FULL.clock_place == 3
+    assert FULL.variable_names == ("x", "x_dot", "u", "t") and FULL.time_index == 3
     assert FULL.given_rates == {0: 1} and FULL.positions == {"x": None}
     assert FULL.measured_states == ("x",) and FULL.is_measured.tolist() == [True, False]
 

@@ -50,7 +50,7 @@ def test_a_number_may_stand_for_a_missing_value(tmp_path):
     content = "t,x\n0,1\n1,-999\n2,-999.0\n3,4\n"
     data, repairs = repaired(tmp_path, content, missing="-999")
     assert data.times.tolist() == [0, 3] and repairs == {"missing": 2}
-    with pytest.raises(DataError, match="line 3: column 'x' holds '-999', which is no value"):
+    with pytest.raises(DataError, match="line 3: column 'x' holds '-999', a missing value"):
         read_table(written(tmp_path, content), "t", ["x"], missing="-999")
 
 
@@ -121,7 +121,7 @@ REFUSED = {
     "thousands or decimals": ("t;x\n0;1,250\n1;2,500\n", {}, ["line 2", "'x'", "decimal=','"]),
     "thousands": ("t;x\n0;1.250,5\n1;2\n", {"decimal": ","}, ["line 2", "'x'", "thousands"]),
     "wrong decimals": ("t;x\n0;1.5\n", {"decimal": ","}, ["line 2", "'x'", "decimal='.'"]),
-    "header again": ("t,x\n0,1\nt,x\n1,2\n", {}, ["line 3", "'t'", "header stands there again"]),
+    "header again": ("t,x\n0,1\nt,x\n1,2\n", {}, ["line 3", "'t'", "header is repeated there"]),
     "remark": ("t,x\n0,1\nREM pump off\n1,2\n", {}, ["line 3", "1 field", "comment=..."]),
     "wrong encoding": ("t,x\n0,é\n".encode("latin-1"), {"encoding": "utf-8"},
                        ["utf-8", "encoding='latin-1'"]),
@@ -129,7 +129,7 @@ REFUSED = {
     "no values": ("t,x\n0,\n1,NA\n", {"repair": True}, ["runs.csv: no row", "'x'", "fill=True"]),
     "runs in one": ("t,x\n0,1\n0,2\n1,3\n1,4\n", {"repair": True}, ["'t'", "group=..."]),
     "cut off": (gzip.compress(CSV.encode())[:-10], {}, ["damaged gzip"]),
-    "back": ("t,x\n0,1\n3,1\n2,1\n4,2\n", {}, ["line 4", "'t'", "mended, pass repair=True."]),
+    "back": ("t,x\n0,1\n3,1\n2,1\n4,2\n", {}, ["line 4", "'t'", "table, pass repair=True."]),
     "state of dates": ("t,x\n0,2024-01-01\n1,2024-01-02\n", {}, ["line 2", "'x'", "time=..."]),
 }  # fmt: skip
 
@@ -157,14 +157,14 @@ def test_a_wrong_option_is_named(tmp_path, options):
     ("content", "words"),
     [
         ("t,x\n0,1.5 mm\n", "line 2: column 'x' holds '1.5 mm', which is not a number. Write "
-                              "numbers alone into the cells, and a unit into the header: 'x ["),
-        ("t,x\n0,15%\n", "a unit into the header"),
+                              "only numbers into cells, and the unit into the header: 'x ["),
+        ("t,x\n0,15%\n", "the unit into the header"),
         ("t,x\n0,1.5D-3\n", "Write exponents with E"),
         ("t,x\n0,1\n1,2\nTotal,3\n", "line 4: column 't' holds 'Total', which is not a number. "
-                                      "Remove the line if it is no measurement, or pass "
+                                      "Remove the line if it is not a measurement, or pass "
                                       "missing='Total' and repair=True"),
-        ("t,x\nMarch 5th 10:00,1\n", "line 2: column 't' holds 'March 5th 10:00', a time that is "
-                                     "written in a way of its own. Pass date_format=..."),
+        ("t,x\nMarch 5th 10:00,1\n", "line 2: column 't' holds 'March 5th 10:00', a time "
+                                     "in an unknown format. Pass date_format=..."),
         ("t,x\n3/14/2024 13:00:00 PM,1\n", "Pass date_format=..."),
         ("t,x,x\n0,1,2\n", "more than one column named 'x'. Give them different names"),
         ("<!DOCTYPE html><html></html>", "is a web page, not a table"),

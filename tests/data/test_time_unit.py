@@ -54,7 +54,7 @@ def test_a_conversion_is_noted_and_a_unit_is_named():
 
 def test_rates_in_the_unit_of_the_header_are_not_left_behind():
     table = {"t [s]": HOURS, "x": DECAY, "v": -0.5 * DECAY}
-    with pytest.raises(og.DataError, match="time_unit must be left out, or be 's'"):
+    with pytest.raises(og.DataError, match="time_unit must be omitted or be 's'"):
         og.read_table(table, "t", ["x"], derivatives=["v"], time_unit="h")
 
 

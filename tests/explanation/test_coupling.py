@@ -23,7 +23,7 @@ from orthoreg.explanation._equation import Equation
 from orthoreg.explanation._proposals import Gap
 from orthoreg.explanation._shapes import Shape
 from orthoreg.libraries import AbstractLibrary, Number, parse, to_text
-from orthoreg.losses import Measured
+from orthoreg.losses import Auto
 from orthoreg.physics import Bound, bind_physics
 
 Force = Callable[[float, int], float]
@@ -99,7 +99,7 @@ def gaps_of_nothing(rows: Measurements) -> list[Gap]:
 
 
 def systems_of(data: og.Dataset) -> tuple[Measurements, list[Coupled]]:
-    rows = measurements(Measured(), data)
+    rows = measurements(Auto(), data)
     return rows, coupled_systems(rows, gaps_of_nothing(rows), lambda: True)
 
 
@@ -155,7 +155,7 @@ def test_two_equations_that_turn_out_to_be_one_are_not_a_system():
 
 @pytest.mark.slow
 def test_equations_of_their_own_are_not_coupled():
-    rows = measurements(Measured(), runs(springs, BENT))
+    rows = measurements(Auto(), runs(springs, BENT))
     found = og.discover(runs(springs, BENT), "poly(3)", tried=2)
     assert all(one.model.physics is None for one in found.models)
     assert coupled_systems(rows, [], lambda: True) == []
@@ -169,7 +169,7 @@ def test_an_equation_with_one_acceleration_beside_one_with_two():
         return np.array([own, 19.62 * np.sin(q[1]) - 0.1 * v[1] - 2 * np.cos(q[1]) * own])
 
     data = runs(heavy, SWINGS + [1.0, 0, 0, 0])
-    rows = measurements(Measured(), data)
+    rows = measurements(Auto(), data)
     wide = replace(
         rows,
         points=np.hstack([rows.points, rows.slopes]),  # type: ignore[list-item]

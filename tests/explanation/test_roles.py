@@ -14,7 +14,7 @@ from orthoreg.explanation._equation import Equation
 from orthoreg.explanation._roles import _orders, in_other_roles, renamings
 from orthoreg.explanation._shapes import Shape
 from orthoreg.libraries import Variable, parse
-from orthoreg.losses import Measured
+from orthoreg.losses import Auto
 
 
 def cells() -> og.Dataset:
@@ -31,7 +31,7 @@ def cells() -> og.Dataset:
 
 def test_what_one_cell_does_is_tried_for_the_other():
     """With its constants estimated anew, cheaply."""
-    rows = measurements(Measured(), cells())
+    rows = measurements(Auto(), cells())
     parameters = {"p": (3.0, 0.1, 30.0), "c": (1.0, -30.0, 30.0)}
     start, low, high = zip(*parameters.values(), strict=True)
     inhibited = Shape(
@@ -52,7 +52,7 @@ def test_what_one_cell_does_is_tried_for_the_other():
 
 
 def test_a_function_that_the_other_variable_leaves_undefined_is_not_tried():
-    rows = measurements(Measured(), cells())  # a begins at 0.002, b at 0.25
+    rows = measurements(Auto(), cells())  # a begins at 0.002, b at 0.25
     root = Shape(parse("sqrt(b - 0.1)", rows.names), "power")
     law = polish(Equation(rows, dictionary([root], rows), 0), [0])
     decay = Shape(Variable(1, rows.names[1]), "poly", known=True)
@@ -72,6 +72,6 @@ def test_orders_exchange_units_and_repeat_none(count: int):
 def test_a_velocity_takes_its_position_along():
     times = np.linspace(0, 6, 200)
     positions = np.column_stack([np.sin(times), np.cos(1.3 * times)])
-    rows = measurements(Measured(), og.Dataset.from_positions(positions, times, names=["p", "q"]))
+    rows = measurements(Auto(), og.Dataset.from_positions(positions, times, names=["p", "q"]))
     (only,) = renamings(rows, 2, 3)
     assert only == {2: 3, 3: 2, 0: 1, 1: 0}

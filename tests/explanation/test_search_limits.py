@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import orthoreg as og
 from orthoreg._common.errors import InputError
 from orthoreg.explanation import measurements, points_around
-from orthoreg.losses import Measured
+from orthoreg.losses import Auto
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_where_candidates_differ_most_is_a_place_that_can_be():
     """Amounts are not negative, whatever the range."""
     t = np.linspace(0, 6, 200)
     amounts = np.column_stack([np.exp(-t), -1 - np.sin(t) ** 2])
-    rows = measurements(Measured(), og.Dataset.from_arrays(amounts, t, names=["a", "b"]))
+    rows = measurements(Auto(), og.Dataset.from_arrays(amounts, t, names=["a", "b"]))
     points = points_around(rows.extent)
     assert points[:, 0].min() >= 0 and points[:, 1].max() <= 0
     assert points[:, 0].max() > rows.extent.high[0] and points[:, 1].min() < rows.extent.low[1]

@@ -18,7 +18,7 @@ from orthoreg.explanation._projection import project
 from orthoreg.explanation._search import in_order
 from orthoreg.explanation._shapes import Shape, symbols
 from orthoreg.libraries import Polynomial, parse
-from orthoreg.losses import Measured
+from orthoreg.losses import Auto
 from orthoreg.refinement._integral import antiderivative, integral_form
 
 NAMES = ("x", "y")
@@ -107,12 +107,12 @@ def test_means_of_samples_keep_what_many_samples_tell():
 
 def test_integrals_are_taken_of_states_that_are_the_data_but_for_noise():
     noisy, exact = runs(0.05), runs(0.0).states
-    assert measurements(Measured(), noisy).stretch is None
-    assert measurements(Measured(), noisy, states=exact).stretch is not None
-    assert measurements(Measured(), noisy, states=exact + 0.1).stretch is None
+    assert measurements(Auto(), noisy).stretch is None
+    assert measurements(Auto(), noisy, states=exact).stretch is not None
+    assert measurements(Auto(), noisy, states=exact + 0.1).stretch is None
     assert_allclose(Samples.of(noisy).misfit(exact), 1.0, rtol=0.2)
     places = og.Dataset.from_positions(noisy.states[:150, :1], noisy.times[:150], names=["q"])
-    smooth = measurements(Measured(), places, states=places.states)
+    smooth = measurements(Auto(), places, states=places.states)
     assert smooth.stretch is None  # the velocity was not measured
 
 

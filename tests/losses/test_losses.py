@@ -195,6 +195,12 @@ def test_one_step_is_the_former_name_of_a_window_of_one_step():
     assert found == og.MultiStep(1, "euler")
 
 
+def test_measured_is_the_former_name_of_auto():
+    with pytest.warns(DeprecationWarning, match=r"Measured\(\) is deprecated: use Auto\(\)"):
+        found = og.Measured()
+    assert found == og.Auto()
+
+
 # -- what a fitted field is measured against ---------------------------------------------------
 
 
@@ -328,7 +334,7 @@ REFUSED = {
         lambda: og.OrthoReg(
             loss=og.MultiStep(6), solver=og.Adam(epochs=3, validation=0.2)
         ).fit(STATES, t=TIMES),
-        DataError, "validation",
+        DataError, "training part",
     ),
     "one row for derivatives": (
         lambda: og.OrthoReg(solver=QUICK).fit(og.Dataset.from_arrays(STATES[:1], 1.0)),
@@ -359,7 +365,7 @@ REFUSED = {
     "nothing known": (lambda: Informed({}), InputError, "known equations by state"),
     "unknown state": (
         lambda: og.OrthoReg(loss=Informed({"x9": "x1"}), solver=QUICK).fit(STATES, STATES),
-        InputError, "name 'x9', which is no equation.*'x0', 'x1'",
+        InputError, "name 'x9', which is not an equation.*'x0', 'x1'",
     ),
     "unknown variable": (
         lambda: og.OrthoReg(loss=Informed({"x0": "y"}), solver=QUICK).fit(STATES, STATES),

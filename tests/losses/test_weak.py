@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
-from orthoreg.losses import Measured
+from orthoreg.losses import Auto
 
 
 def runs(slope, starts, t, noise=0.0, seed=0):
@@ -67,7 +67,7 @@ def test_a_position_needs_no_velocity():
 
 def test_noise_chooses_the_weak_form():
     def rule(noise):
-        return Measured().rule(og.Dataset.from_arrays(runs(predators, STARTS, t, noise), t))
+        return Auto().rule(og.Dataset.from_arrays(runs(predators, STARTS, t, noise), t))
 
     assert isinstance(rule(0.0), og.VectorField)
     assert isinstance(rule(1e-4), og.VectorField)
@@ -78,7 +78,7 @@ def test_given_derivatives_are_taken():
     x = runs(predators, STARTS, t, 0.02)
     slopes = [np.array(predators(0, run.T)).T for run in x]
     data = og.Dataset.from_arrays(x, t, derivatives=slopes)
-    assert isinstance(Measured().rule(data), og.VectorField)
+    assert isinstance(Auto().rule(data), og.VectorField)
 
 
 @pytest.mark.parametrize("noise", [0.02, pytest.param(0.05, marks=pytest.mark.slow)])
@@ -153,9 +153,9 @@ def test_an_encoder_is_noisy_where_accelerations_matter():
     fine = np.linspace(0, 5, 5000)
     exact = 0.05 * np.sin(3 * fine)[:, None]
     encoder = 1e-6 * np.round(exact / 1e-6)
-    assert isinstance(Measured().rule(og.Dataset.from_positions(encoder, fine)), og.Weak)
-    assert isinstance(Measured().rule(og.Dataset.from_positions(exact, fine)), og.VectorField)
-    assert isinstance(Measured().rule(og.Dataset.from_arrays(encoder, fine)), og.VectorField)
+    assert isinstance(Auto().rule(og.Dataset.from_positions(encoder, fine)), og.Weak)
+    assert isinstance(Auto().rule(og.Dataset.from_positions(exact, fine)), og.VectorField)
+    assert isinstance(Auto().rule(og.Dataset.from_arrays(encoder, fine)), og.VectorField)
 
 
 def test_the_measured_points_are_inside_the_trusted_region():

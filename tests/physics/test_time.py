@@ -54,7 +54,7 @@ def test_time_is_not_asked_for_again(model, forced, tmp_path):
 
 
 def test_a_dataset_with_a_clock_is_told_the_time_once(forced):
-    twice = forced.with_clock().with_clock()
+    twice = forced.with_time_input().with_time_input()
     assert twice.input_names == ("t",)
     assert_allclose(twice.inputs[:, 0], forced.times)
 
@@ -95,7 +95,7 @@ def test_a_mass_that_differs_from_run_to_run_is_a_column():
 def test_a_frequency_to_be_found_is_no_short_sine_of_the_default_library(forced):
     features = prepare(
         og.OrthoReg(physics=og.Physics(equations={"v": "F*cos(w*t) + ..."})).recipe(),
-        og.VectorField().observe(forced.with_clock()),
+        og.VectorField().observe(forced.with_time_input()),
     ).features
     extent = np.tile([[0.0], [1e-3]], (1, len(features.variables)))
     left_out = short_sines(features, extent)

@@ -13,7 +13,7 @@ from orthoreg.refinement import choose_structure
 from orthoreg.refinement._integral import integral_form
 from orthoreg.refinement._linearization import Quadratic
 from orthoreg.refinement._subsets import descend, neighbours
-from orthoreg.smoothing import noise_growth
+from orthoreg.smoothing import estimate_noise_growth
 from orthoreg.systems import Pendulum, Split, generate, true_derivatives
 
 t = np.linspace(0, 12, 241)
@@ -103,7 +103,7 @@ def test_noise_that_grows_is_told_from_noise_that_does_not():
     rng = np.random.default_rng(0)
     x = np.column_stack([np.exp(-0.4 * t), np.exp(-0.4 * t)])
     noise = 0.03 * rng.standard_normal(x.shape) * np.column_stack([x[:, 0], 0.3 * np.ones(len(t))])
-    growth = noise_growth(x + noise, x)
+    growth = estimate_noise_growth(x + noise, x)
     assert growth[0] > 0.99
     assert growth[1] == 0.0
 

@@ -8,8 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from orthoreg.augmentations import TanhLayers
-from orthoreg.field.hybrid import HybridField
-from orthoreg.field.switched import switched
+from orthoreg.field.hybrid import HybridField, switched
 from orthoreg.libraries import FeatureMap, parse
 from orthoreg.simulation import (
     NumpyField,

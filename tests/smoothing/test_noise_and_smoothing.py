@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from orthoreg.smoothing import Smoother, best_smoother, noise_level
+from orthoreg.smoothing import Smoother, best_smoother, estimate_noise
 
 t = np.linspace(0, 20, 1000)
 ONE = np.array([0, len(t)])
@@ -13,14 +13,14 @@ signal = np.column_stack([np.sin(t), np.cos(3 * t)])
 @pytest.mark.parametrize("size", [1e-3, 0.02, 0.2])
 def test_the_level_of_white_noise(size):
     x = signal + size * np.random.default_rng(1).standard_normal(signal.shape)
-    level, is_noise = noise_level(t, x, ONE)
+    level, is_noise = estimate_noise(t, x, ONE)
     assert is_noise.all()
     np.testing.assert_allclose(level, size, rtol=0.15)
 
 
 def test_clean_and_coarse_signals_are_no_noise():
-    assert not noise_level(t, signal, ONE)[1].any()
-    assert not noise_level(t[::12], signal[::12], np.array([0, len(t[::12])]))[1].any()
+    assert not estimate_noise(t, signal, ONE)[1].any()
+    assert not estimate_noise(t[::12], signal[::12], np.array([0, len(t[::12])]))[1].any()
 
 
 @pytest.mark.parametrize("size", [3e-3, 3e-2])
@@ -31,10 +31,10 @@ def test_noise_on_motion_of_few_samples_a_period(size):
     motion = np.fft.irfft(phases / (1 + np.arange(1001) / 200) ** 2, 2000)
     motion = (motion / motion.std())[:, None]
     times, whole = np.arange(2000) * 0.1, np.array([0, 2000])
-    level, is_noise = noise_level(times, motion + size * draw.standard_normal((2000, 1)), whole)
+    level, is_noise = estimate_noise(times, motion + size * draw.standard_normal((2000, 1)), whole)
     assert is_noise.all()
     np.testing.assert_allclose(level, size, rtol=0.3)
-    assert not noise_level(times, motion, whole)[1].any()
+    assert not estimate_noise(times, motion, whole)[1].any()
 
 
 @pytest.mark.parametrize("steps", ["equal", "unequal"])

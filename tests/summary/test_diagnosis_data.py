@@ -7,7 +7,7 @@ import pytest
 from moving_systems import COMPLETE, complete, observed, pendulum, runs_of, starts, swings
 
 import orthoreg as og
-from orthoreg.smoothing import noise_level
+from orthoreg.smoothing import estimate_noise
 from orthoreg.summary._motion import motion_of, rows_per_period, stretches
 from orthoreg.summary.diagnoses import few_rows, noise
 
@@ -72,14 +72,14 @@ def test_the_noise_level_is_that_of_the_noise(level, irregular):
     clean = np.column_stack([np.cos(times), 100 * np.sin(times)])
     spread = clean.std(axis=0)
     data = og.Dataset.from_arrays(clean + level * spread * rng.standard_normal(clean.shape), times)
-    found, is_white = noise_level(data.times, data.states, data.offsets)
+    found, is_white = estimate_noise(data.times, data.states, data.offsets)
     np.testing.assert_allclose(found, level * spread, rtol=0.15)
     assert is_white.all()
 
 
 def test_coarse_sampling_is_not_taken_for_noise():
     times = np.linspace(0, 30, 40)
-    _, is_white = noise_level(times, np.cos(times)[:, None], np.array([0, len(times)]))
+    _, is_white = estimate_noise(times, np.cos(times)[:, None], np.array([0, len(times)]))
     assert not is_white.any()
 
 

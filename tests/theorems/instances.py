@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from orthoreg.moments import Moments
-from orthoreg.moments._geometry import squared_norm
+from orthoreg.moments._moments import squared_norm
 from orthoreg.solvers import Exact, FitResult, Regularization
 
 N = 30

@@ -21,7 +21,7 @@ from numpy.testing import assert_allclose
 
 import orthoreg as og
 from orthoreg.libraries import bind
-from orthoreg.moments._geometry import overlaps, squared_norm
+from orthoreg.moments._moments import overlaps, squared_norm
 from orthoreg.solvers import squared_error
 
 

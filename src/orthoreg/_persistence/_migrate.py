@@ -17,19 +17,21 @@ def migrate(manifest: Manifest, arrays: Arrays) -> tuple[Manifest, dict[str, np.
     found = dict(arrays)
     if manifest["version"] < 2:
         manifest, found = _from_1(manifest, found)
-    # from before a model could be of second order, and when one step had a loss of its own
-    return {"velocity_of": {}, "estimated": [], **_with_windows(manifest)}, found
+    # from before a model could be of second order, and when losses had other names
+    return {"velocity_of": {}, "estimated": [], **_with_renamed_losses(manifest)}, found
 
 
-def _with_windows(value: Any) -> Any:
-    """Recipes in which `OneStep` is `MultiStep` with a window of one step."""
+def _with_renamed_losses(value: Any) -> Any:
+    """Recipes in which `Measured` is `Auto`, and `OneStep` `MultiStep` with one step."""
     if isinstance(value, list):
-        return [_with_windows(item) for item in value]
+        return [_with_renamed_losses(item) for item in value]
     if not isinstance(value, dict):
         return value
     if value.get("$kind") == "OneStep":
         value = {**value, "$kind": "MultiStep", "window": 1}
-    return {name: _with_windows(item) for name, item in value.items()}
+    elif value.get("$kind") == "Measured":
+        value = {**value, "$kind": "Auto"}
+    return {name: _with_renamed_losses(item) for name, item in value.items()}
 
 
 def _from_1(

@@ -1,22 +1,22 @@
 """Measurements: runs of a system with checked times, states and inputs, and tables of them."""
 
+from ._assembly import concatenate as concatenate
 from ._checks import as_numbers as as_numbers
 from ._checks import warn_constant as warn_constant
+from ._chunked import AnyRows as AnyRows
 from ._chunked import ChunkedDataset as ChunkedDataset
+from ._chunked import ChunkedRows as ChunkedRows
 from ._chunked import chunked as chunked
-from ._chunked_rows import AnyRows as AnyRows
-from ._chunked_rows import ChunkedRows as ChunkedRows
 from ._dataset import Dataset as Dataset
-from ._dataset import concatenate as concatenate
 from ._limits import CLEAN as CLEAN
 from ._limits import NARROWEST as NARROWEST
 from ._plan import Plan as Plan
-from ._plan import outliers_of as outliers_of
-from ._plan import repaired as repaired
+from ._plan import find_data_outliers as find_data_outliers
+from ._plan import replace_outliers as replace_outliers
 from ._plan import weak_targets as weak_targets
 from ._rows import Extent as Extent
 from ._rows import Rows as Rows
-from ._rows import place_in_run as place_in_run
+from ._rows import index_in_run as index_in_run
 from ._rows import thinned as thinned
 from ._schema import Note as Note
 from ._schema import Schema as Schema

@@ -1,4 +1,4 @@
-"""What is checked at the door, with messages that name source, column, run and row."""
+"""Checks of data on entry. Their messages name source, column, run and row."""
 
 import re
 import warnings
@@ -10,28 +10,31 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from .._common.errors import DataError, DataWarning, quoted
-from ..smoothing import SHORTEST
-from ._limits import BURST, GAP
+from ..smoothing import MIN_VELOCITY_ROWS
+from ._limits import (
+    BURST,
+    GAP,
+    NEIGHBOUR_STEPS,
+    RESTART_SHARE,
+)
 
-LARGEST = 1e150
-"""The largest size of a value: the square of a much larger one is no finite number."""
+MAX_VALUE = 1e150
+"""Largest magnitude of a value. The square of a much larger one is not finite."""
 
-_DATES = "Convert them to seconds (or days) since the start of each run."
+_DATE_ADVICE = "Convert them to seconds (or days) since the start of each run."
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
-_AROUND = 5  # steps before and after one that say how long it should be
-_SHOWN = 3  # numbers of rows in a message
-_EARLY = 0.1  # of the time passed so far: a row that goes back further starts a new run
+_MAX_SHOWN_ROWS = 3  # row numbers in a message
 
 
 @final
 @dataclass(frozen=True)
-class Place:
-    """Turns an index into a flat array into words a user can act on.
+class Locator:
+    """Describes rows of a flat array in the user's terms.
 
-    `row_of` maps an index to the number the user sees: a line of a file, a row of an array;
-    `source_of` to the file where there are several. `can_repair` where `read_table` reads.
+    `row_of` maps an index to the number that the user sees: a line of a file or a row of an array.
+    `source_of` maps it to the file if there are several. `can_repair` is true for `read_table`.
     """
 
     source: str
@@ -45,60 +48,60 @@ class Place:
         """'runs.csv, line 18 (run 7)'."""
         run = self.run_of(index)
         source = self.source if self.source_of is None else self.source_of(index)
-        where = f"{source}, {self.row_word} {self.row_of(index)}"
-        return where if run is None else f"{where} (run {run})"
+        location = f"{source}, {self.row_word} {self.row_of(index)}"
+        return location if run is None else f"{location} (run {run})"
 
 
-def as_numbers(value: Any, what: str) -> Float[np.ndarray, "..."]:
-    """A float64 copy of anything array-like; text and ragged lists are refused by name."""
+def as_numbers(value: Any, argument: str) -> Float[np.ndarray, "..."]:
+    """Return a float64 copy of an array-like; text and ragged lists raise a `DataError`."""
     if isinstance(value, np.ma.MaskedArray):
         value = np.ma.filled(value.astype(np.float64), np.nan)
     if hasattr(value, "columns"):
         for name in value.columns:
-            column_numbers(np.asarray(value[name]), str(name), lambda row: f"{what}, row {row}")
+            parse_column(np.asarray(value[name]), str(name), lambda row: f"{argument}, row {row}")
     try:
         array = np.asarray(value)
     except ValueError:
         raise DataError(
-            f"{what} must be a rectangular array of numbers, but its rows have different lengths. "
-            f"Pass runs of different lengths as a list of two-dimensional arrays."
+            f"{argument} must be a rectangular array of numbers, but its rows have different "
+            f"lengths. Pass runs of different lengths as a list of two-dimensional arrays."
         ) from None
     if array.dtype.kind == "c":
-        raise DataError(f"{what} must hold real numbers; it has complex dtype {array.dtype}.")
+        raise DataError(f"{argument} must hold real numbers; it has complex dtype {array.dtype}.")
     if array.dtype.kind in "mM":
-        raise DataError(f"{what} must hold numbers; it holds dates. {_DATES}")
+        raise DataError(f"{argument} must hold numbers; it holds dates. {_DATE_ADVICE}")
     if array.dtype.kind not in "fiub":
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError):
             raise DataError(
-                f"{what} must hold numbers only; it has dtype {array.dtype}. "
+                f"{argument} must hold numbers only; it has dtype {array.dtype}. "
                 f"Convert or drop the columns that hold text."
             ) from None
     return np.array(array, dtype=np.float64)
 
 
-def column_numbers(
+def parse_column(
     column: np.ndarray, name: str, at: Callable[[int], str]
 ) -> Float[np.ndarray, " N"]:
-    """A column as float64, or an error that names the first cell that is no number."""
+    """Return a column as float64, or raise an error that names the first cell without a number."""
     if column.dtype.kind in "fiub":
         return column.astype(np.float64)
     if column.dtype.kind in "mM":
-        raise DataError(f"{at(0)}: column '{name}' holds dates, not numbers. {_DATES}")
+        raise DataError(f"{at(0)}: column '{name}' holds dates, not numbers. {_DATE_ADVICE}")
     try:
         if "_" not in "".join(map(str, column.tolist())):  # Python reads 1_000 as a number
             return column.astype(np.float64)
     except (TypeError, ValueError):
         pass
     for row, cell in enumerate(column.tolist()):
-        text = _text(cell)
+        text = _stripped(cell)
         if not text:
-            rest = column[row:].tolist()
-            if len(rest) > 1 and not any(_text(cell) for cell in rest):
+            remainder = column[row:].tolist()
+            if len(remainder) > 1 and not any(_stripped(cell) for cell in remainder):
                 raise DataError(
-                    f"{at(row)}: column '{name}' ends here, {len(rest)} rows before the others. "
-                    f"Give its values to the end, or remove these rows."
+                    f"{at(row)}: column '{name}' ends here, {len(remainder)} rows before the "
+                    f"others. Complete the column or remove these rows."
                 )
             raise DataError(f"{at(row)}: column '{name}' is empty. Fill the gap or remove the row.")
         try:
@@ -111,38 +114,38 @@ def column_numbers(
     raise DataError(f"{at(0)}: column '{name}' does not hold numbers (dtype {column.dtype}).")
 
 
-def _text(cell: object) -> str:
+def _stripped(cell: object) -> str:
     return "" if cell is None else str(cell).strip()
 
 
 def _number_advice(text: str) -> str:
     if _DATE.match(text):
-        return f" Times must be numbers, not dates. {_DATES}"
+        return f" Times must be numbers, not dates. {_DATE_ADVICE}"
     if _DECIMAL_COMMA.fullmatch(text):
         return " Write decimals with a point."
     return ""
 
 
 def check_finite(
-    values: Float[np.ndarray, "N columns"], names: Sequence[str], place: Place
+    values: Float[np.ndarray, "N columns"], names: Sequence[str], locator: Locator
 ) -> None:
-    """Refuses NaN, infinity and numbers that are too large, naming the first place."""
-    if values.size and -LARGEST <= values.min() and values.max() <= LARGEST:
+    """Raise an error for NaN, infinity and values that are too large."""
+    if values.size and -MAX_VALUE <= values.min() and values.max() <= MAX_VALUE:
         return
-    bad = ~(np.abs(values) <= LARGEST)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
+    is_invalid = ~(np.abs(values) <= MAX_VALUE)
+    if is_invalid.any():
+        row, column = np.argwhere(is_invalid)[0]
         value = values[row, column]
-        count = int(bad.any(axis=1).sum())
-        why, fix = (
+        count = int(is_invalid.any(axis=1).sum())
+        problem, fix = (
             ("is too large", "Correct it, or give the column in a larger unit")
             if np.isfinite(value)
-            else ("is no finite number", f"Remove the row, fill the gap or split the run there"
-                  f"{', or pass repair=True or fill=True' * place.can_repair}")
+            else ("is not finite", f"Remove the row, fill the gap or split the run there"
+                  f"{', or pass repair=True or fill=True' * locator.can_repair}")
         )  # fmt: skip
         raise DataError(
-            f"{place.at(int(row))}: column '{names[column]}' is {value:g}, which {why}; values "
-            f"must be finite and at most {LARGEST:g} in size. {fix} "
+            f"{locator.at(int(row))}: column '{names[column]}' is {value:g}, which {problem}; "
+            f"values must be finite and at most {MAX_VALUE:g} in size. {fix} "
             f"({count} such row{'s' * (count > 1)})."
         )
 
@@ -151,77 +154,73 @@ def check_increasing(
     times: Float[np.ndarray, " N"],
     offsets: Int[np.ndarray, " bounds"],
     time_name: str,
-    place: Place,
+    locator: Locator,
     *,
     grouped: bool,
 ) -> None:
-    """Refuses times that repeat or go back within a run."""
+    """Raise an error if times repeat or go back within a run."""
     steps = np.diff(times)
-    steps[offsets[1:-1] - 1] = 1.0  # from the last row of one run to the first of the next
-    bad = np.flatnonzero(steps <= 0)
-    if bad.size:
-        i = int(bad[0]) + 1
+    steps[offsets[1:-1] - 1] = 1.0  # steps between runs
+    violations = np.flatnonzero(steps <= 0)
+    if violations.size:
+        i = int(violations[0]) + 1
         repeats = times[i] == times[i - 1]
         run = int(np.searchsorted(offsets, i, side="right")) - 1
         first, last = int(offsets[run]), int(offsets[run + 1])
         advice = _repeat_advice if repeats else _return_advice
         raise DataError(
-            f"{place.at(i)}: time '{time_name}' {'repeats' if repeats else 'goes back'}, "
+            f"{locator.at(i)}: time '{time_name}' {'repeats' if repeats else 'goes back'}, "
             f"{times[i - 1]:.10g} then {times[i]:.10g}; times must increase within each run. "
-            f"{advice(times[first:last], first, time_name, place, grouped)}"
-            f"{' To have it mended, pass repair=True.' * place.can_repair}"
+            f"{advice(times[first:last], first, time_name, locator, grouped)}"
+            f"{' To repair the table, pass repair=True.' * locator.can_repair}"
         )
 
 
 def _repeat_advice(
-    times: Float[np.ndarray, " T"], first: int, time_name: str, place: Place, grouped: bool
+    times: Float[np.ndarray, " T"], first: int, time_name: str, locator: Locator, grouped: bool
 ) -> str:
-    """What to do about rows of one run that have the same time."""
+    """Return advice on rows of one run that have the same time."""
     _, counts = np.unique(times, return_counts=True)
     if not grouped and np.mean(counts > 1) > 0.5:
         return (
-            "Most times stand there more than once, as in a table of several runs: pass "
-            "group=..., the column that tells the runs apart."
+            "Most times occur more than once, as in a table of several runs: pass group=..., the "
+            "column that identifies the run."
         )
     rows = 1 + np.flatnonzero(np.diff(times) == 0)
-    return (
-        f"Of rows with the same time keep one, or their mean "
-        f"({_rows_in_words(rows + first, place)})."
-    )
+    row_list = _row_list(rows + first, locator)
+    return f"Of rows with the same time keep one, or their mean ({row_list})."
 
 
 def _return_advice(
-    times: Float[np.ndarray, " T"], first: int, time_name: str, place: Place, grouped: bool
+    times: Float[np.ndarray, " T"], first: int, time_name: str, locator: Locator, grouped: bool
 ) -> str:
-    """What to do about a run whose times go back: it is several runs, or not sorted."""
+    """Return advice on a run whose times go back: several runs, or unsorted rows."""
     rows = 1 + np.flatnonzero(np.diff(times) < 0)
-    where = _rows_in_words(rows + first, place)
-    if not begins_again(times, rows).all():
+    row_list = _row_list(rows + first, locator)
+    if not restarts(times, rows).all():
         others = "" if grouped else (
-            " If there are several runs, pass group=..., the column that tells them apart."
+            " If there are several runs, pass group=..., the column that identifies the run."
         )  # fmt: skip
-        return f"Sort the rows by '{time_name}' ({where}).{others}"
+        return f"Sort the rows by '{time_name}' ({row_list}).{others}"
     if grouped:
-        return f"Times begin again, as where a new run does: split the run there ({where})."
+        return f"Times start again, as at the start of a run: split the run there ({row_list})."
     return (
-        f"Times begin again, as where a new run does ({where}): pass group=..., the column that "
-        f"tells the runs apart, or add one."
+        f"Times start again, as at the start of a run ({row_list}): pass group=..., the column "
+        f"that identifies the run, or add one."
     )
 
 
-def begins_again(
-    times: Float[np.ndarray, " T"], rows: Int[np.ndarray, " k"]
-) -> Bool[np.ndarray, " k"]:
-    """Whether at these rows, where times go back, they go back as far as where a run begins."""
-    so_far = np.maximum.accumulate(times)[rows - 1] - times[0]
-    return times[rows] - times[0] <= _EARLY * so_far
+def restarts(times: Float[np.ndarray, " T"], rows: Int[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
+    """Return whether a run starts at each of these rows, at which times go back."""
+    elapsed = np.maximum.accumulate(times)[rows - 1] - times[0]
+    return times[rows] - times[0] <= RESTART_SHARE * elapsed
 
 
-def _rows_in_words(rows: Int[np.ndarray, " k"], place: Place) -> str:
-    """'lines 4, 6, 9 and 12 more'."""
-    shown = ", ".join(str(place.row_of(int(row))) for row in rows[:_SHOWN])
-    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
-    return f"{place.row_word}{'s' * (len(rows) > 1)} {shown}{more}"
+def _row_list(rows: Int[np.ndarray, " k"], locator: Locator) -> str:
+    """Return a short list such as 'lines 4, 6, 9 and 12 more'."""
+    shown = ", ".join(str(locator.row_of(int(row))) for row in rows[:_MAX_SHOWN_ROWS])
+    remainder = f" and {len(rows) - _MAX_SHOWN_ROWS} more" if len(rows) > _MAX_SHOWN_ROWS else ""
+    return f"{locator.row_word}{'s' * (len(rows) > 1)} {shown}{remainder}"
 
 
 def check_moving(
@@ -231,22 +230,22 @@ def check_moving(
     positions: Sequence[str],
     source: str,
 ) -> None:
-    """Refuses positions none of which ever changes within a run."""
+    """Raise an error if no position ever changes within a run."""
     columns = states[:, [names.index(name) for name in positions]]
     steps = np.diff(columns, axis=0)
-    steps[offsets[1:-1] - 1] = 0.0  # from the last row of one run to the first of the next
+    steps[offsets[1:-1] - 1] = 0.0  # steps between runs
     if not steps.any():
-        never = f"position {quoted(positions)} never changes" if len(positions) == 1 else (
+        subject = f"position {quoted(positions)} never changes" if len(positions) == 1 else (
             f"positions {quoted(positions)} never change"
         )  # fmt: skip
         raise DataError(
-            f"{source}: {never} within a run: everything is at rest, which says nothing about "
-            f"motion. Measure runs that move."
+            f"{source}: {subject} within a run. Data of a system at rest contain no information "
+            f"on its motion; measure runs that move."
         )
 
 
 def warn_constant(states: Float[np.ndarray, "N n"], names: Sequence[str], source: str) -> None:
-    """Warns of states that never change: their derivative is zero and teaches nothing."""
+    """Warn of states that never change: nothing can be learned from a zero derivative."""
     if len(states) < 2:
         return
     constant = [
@@ -261,62 +260,70 @@ def warn_constant(states: Float[np.ndarray, "N n"], names: Sequence[str], source
         )
 
 
-def check_names(names: Sequence[str], what: str) -> tuple[str, ...]:
-    """Names as a tuple of distinct, non-empty strings."""
+def check_names(names: Sequence[str], argument: str) -> tuple[str, ...]:
+    """Return names as a tuple of distinct, non-empty strings."""
     if isinstance(names, str):
         raise DataError(
-            f"{what} must be a list of names; got the text '{names}'. Write ['{names}']."
+            f"{argument} must be a list of names; got the text '{names}'. Write ['{names}']."
         )
     result = tuple(str(name) for name in names)
-    doubled = sorted({name for name in result if result.count(name) > 1})
-    if doubled:
+    duplicates = sorted({name for name in result if result.count(name) > 1})
+    if duplicates:
         raise DataError(
-            f"{what} must differ from each other; {quoted(doubled)} stands there twice."
+            f"{argument} must differ from each other; {quoted(duplicates)} occurs twice."
         )
     if any(not name.strip() for name in result):
-        raise DataError(f"{what} must not be empty text; got {list(result)}.")
+        raise DataError(f"{argument} must not be empty text; got {list(result)}.")
     return result
 
 
-def gaps(times: Float[np.ndarray, " T"], multiple: float | int) -> Bool[np.ndarray, " steps"]:
-    """For each step whether it is longer than `multiple` times the median of the steps around it
-    (five on each side, itself left out) and of all steps."""
-    return _longer_than(times, multiple, np.median)
+def is_gap(times: Float[np.ndarray, " T"], multiple: float | int) -> Bool[np.ndarray, " steps"]:
+    """Return whether each step is a gap.
+
+    A gap is longer than `multiple` times the median of its neighbours (five on each side) and of
+    all steps.
+    """
+    return _is_long_step(times, multiple, np.median)
 
 
 def cut_at_gaps(
     times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], multiple: float | int = GAP
 ) -> tuple[Int[np.ndarray, " more"], list[int]]:
-    """The offsets with runs cut where a step is longer than `multiple` times every step around it,
-    and the number of parts of each run.
+    """Cut runs at steps longer than `multiple` times each of their neighbours.
 
-    Random times of sampling have no such step, other than recordings that were joined. A cut that
-    would leave a part too short to be differentiated is not made, nor are cuts between short bursts
-    of samples, which are a way of sampling.
+    Random sampling times have no such step; recordings that were joined do. A part too short to be
+    differentiated is not cut off. Short bursts of samples are not separated either.
+
+    Returns
+    -------
+    offsets, counts
+        offsets of the runs after cutting, and the number of parts of each run.
     """
-    cuts, counts = [], []
+    boundaries, counts = [], []
     for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
-        begins = [first]
-        for cut in first + 1 + np.flatnonzero(_longer_than(times[first:last], multiple, np.max)):
-            if cut - begins[-1] >= SHORTEST and last - cut >= SHORTEST:
-                begins.append(int(cut))
-        if len(begins) > 1 and last - first < len(begins) * BURST:
-            begins = [first]
-        cuts += begins
-        counts.append(len(begins))
-    if len(cuts) == len(counts):
+        starts = [first]
+        for cut in first + 1 + np.flatnonzero(_is_long_step(times[first:last], multiple, np.max)):
+            if cut - starts[-1] >= MIN_VELOCITY_ROWS and last - cut >= MIN_VELOCITY_ROWS:
+                starts.append(int(cut))
+        if len(starts) > 1 and last - first < len(starts) * BURST:
+            starts = [first]
+        boundaries += starts
+        counts.append(len(starts))
+    if len(boundaries) == len(counts):
         return offsets, counts
-    return np.array([*cuts, offsets[-1]], dtype=np.int64), counts
+    return np.array([*boundaries, offsets[-1]], dtype=np.int64), counts
 
 
-def _longer_than(
-    times: Float[np.ndarray, " T"], multiple: float | int, usual: Callable[[Any], Any]
+def _is_long_step(
+    times: Float[np.ndarray, " T"], multiple: float | int, typical: Callable[[Any], Any]
 ) -> Bool[np.ndarray, " steps"]:
     steps = np.diff(times)
-    found = np.zeros(len(steps), dtype=bool)
-    if len(steps) < 3 or steps.max() <= multiple * steps.min():  # nor of the median
-        return found
+    result = np.zeros(len(steps), dtype=bool)
+    if len(steps) < 3 or steps.max() <= multiple * steps.min():
+        return result
     for i in np.flatnonzero(steps > multiple * np.median(steps)):
-        around = np.r_[steps[max(0, i - _AROUND) : i], steps[i + 1 : i + 1 + _AROUND]]
-        found[i] = steps[i] > multiple * usual(around)
-    return found
+        neighbours = np.r_[
+            steps[max(0, i - NEIGHBOUR_STEPS) : i], steps[i + 1 : i + 1 + NEIGHBOUR_STEPS]
+        ]
+        result[i] = steps[i] > multiple * typical(neighbours)
+    return result

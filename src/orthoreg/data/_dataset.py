@@ -9,27 +9,24 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._common.errors import DataError, DataWarning, quoted
+from .._common.errors import DataError, quoted
 from ..smoothing import have_equal_steps, mean_steps
-from ._arrays import from_arrays, from_positions
+from ._assembly import from_arrays, from_positions, second_order, split_at_gaps
 from ._checks import (
     GAP,
-    Place,
+    Locator,
     check_finite,
     check_increasing,
     check_moving,
-    cut_at_gaps,
     warn_constant,
 )
-from ._rows import deciding_runs
-from ._schema import Note, Schema
-from ._velocities import second_order
-from ._view import view
+from ._rows import subsample_runs
+from ._schema import Note, Schema, html_overview
 
 if TYPE_CHECKING:
     from ._plan import Plan
 
-_COLUMNS = {one.name for one in fields(Schema)}
+_COLUMNS = {entry.name for entry in fields(Schema)}
 _BY_ROW = ("times", "states", "inputs", "derivatives", "filled")
 
 
@@ -38,26 +35,25 @@ _BY_ROW = ("times", "states", "inputs", "derivatives", "filled")
 class Dataset:
     """Many runs of one system: times, states, optional inputs and derivatives.
 
-    Runs may differ in length and in their times. They are stored one after the other: run r
-    owns the rows `offsets[r]` to `offsets[r + 1]`. `data[3]` and iteration give single runs,
-    `data[[0, 2]]` a choice of them; each is a `Dataset` again. Build one with `from_arrays`
-    or `orthoreg.read_table`; these check everything and copy the numbers.
+    Runs may differ in length and in their times. They are stored one after the other: run r has
+    the rows `offsets[r]` to `offsets[r + 1]`. `data[3]` and iteration return single runs,
+    `data[[0, 2]]` several of them, each as a `Dataset`. Create one by `from_arrays` or
+    `orthoreg.read_table`, which check and copy the numbers.
 
-    `schema` says what the columns are; its parts are read from the data as well, as in
-    `data.state_names`. `notes` say what was found out or repaired where the runs were read from a
-    table. `filled` marks values that nobody measured, where some are missing among others of their
-    row. `unused` are the columns of the table that were not chosen.
+    `schema` describes the columns; its parts are attributes of the data too, such as
+    `data.state_names`. `notes` state what was detected or repaired while a table was read. `filled`
+    marks values that were filled in. `unused` are the columns of the table that were not chosen.
 
     Parameters
     ----------
     times, states, inputs, derivatives
-        of all runs, one after the other.
+        values of all runs, one run after the other.
     offsets, labels
-        where each run begins, and what it is called.
+        where each run starts, and its name.
     schema, notes, filled, unused
-        as above.
+        see above.
     source
-        the name of the table that they came from.
+        the name of the table.
 
     Examples
     --------
@@ -108,15 +104,15 @@ class Dataset:
             states. One two-dimensional array (times x states) is one run, a list of them or a
             three-dimensional array many.
         t
-            the times: one array for all runs, one per run, or a single number, the step.
+            the times: one array for all runs, one per run, or the time step.
         u
             inputs at the same times, (times x inputs), or a list of such.
         names, input_names
-            of the states and inputs; x0, x1, ... and u0, u1, ... if None.
+            names of states and inputs; x0, x1, ... and u0, u1, ... if None.
         derivatives
-            of the states, in arrays like `x`, where they are known.
+            known derivatives of the states, in arrays like `x`.
         units
-            by name, for labels.
+            units by name, for labels.
 
         Returns
         -------
@@ -131,7 +127,7 @@ class Dataset:
         >>> og.Dataset.from_arrays([short, long], [t[:50], t], names=["x"]).n_samples
         171
         """
-        return cls._checked(**from_arrays(x, t, u, names, derivatives, input_names, units))
+        return cls.checked(**from_arrays(x, t, u, names, derivatives, input_names, units))
 
     @classmethod
     def from_positions(
@@ -147,29 +143,29 @@ class Dataset:
         velocity_of: Mapping[str, str] | None = None,
         units: Mapping[str, str] | None = None,
     ) -> "Dataset":
-        """Runs of a second-order system whose positions were measured, not their velocities.
+        """Runs of a second-order system of which positions were measured, but not velocities.
 
-        The states are the positions, then a velocity of each, `<name>_dot`, estimated from the
-        positions; that each is the derivative of its position is exact and never learned.
+        The states are the positions, followed by a velocity of each, `<name>_dot`, which is
+        estimated. The equation of each position, q' = q_dot, is exact and not learned.
 
         Parameters
         ----------
         q
-            positions, in arrays as in `from_arrays`; a one-dimensional one is a single column of a
-            single run.
+            positions, in arrays as in `from_arrays`. A one-dimensional array is a single position
+            in a single run.
         t, u, input_names, units
-            as in `from_arrays`.
+            see `from_arrays`.
         names
-            of the positions.
+            names of the positions.
         states, state_names
-            further states that were measured directly, which come last.
+            further measured states, which come last.
         velocity_of
-            names a measured velocity among them: {"theta": "omega"}.
+            velocities that are among them: {"theta": "omega"}.
 
         Returns
         -------
         data
-            with states in the order above.
+            the data with states in the order above.
 
         Examples
         --------
@@ -179,12 +175,12 @@ class Dataset:
         >>> data.state_names, data.velocity_of, data.estimated
         (('theta', 'theta_dot'), {'theta': 'theta_dot'}, ('theta_dot',))
         """
-        return cls._checked(
+        return cls.checked(
             **from_positions(q, t, u, names, input_names, states, state_names, velocity_of, units)
         )
 
     @classmethod
-    def _checked(
+    def checked(
         cls,
         *,
         lengths: Int[np.ndarray, " R"],
@@ -198,22 +194,21 @@ class Dataset:
         is_chunk: bool = False,
         **parts: Any,
     ) -> "Dataset":
-        """The dataset, after every check that needs only its numbers; a chunk of more, after those
-        that need no other chunk, and without velocities.
+        """Return the dataset after all checks.
 
-        `positions` are the states that are positions, with the states that are their velocities;
-        where that is None the velocity is estimated. Runs are cut at steps more than `gap` times
-        as long as all those around.
+        A chunk of more data is only checked on its own, and gets no velocities. `positions` maps
+        states that are positions to their velocities, None for a velocity to be estimated. Runs are
+        cut at steps longer than `gap` times each of their neighbours.
         """
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         columns = {name: parts.pop(name) for name in _COLUMNS & parts.keys()}
         data = cls(offsets=offsets, schema=Schema(**columns), **parts)
         if data.n_samples == 0:
-            raise DataError(f"{data.source} holds no rows; at least one is needed.")
+            raise DataError(f"{data.source} has no rows; at least one is needed.")
         if set(data.state_names) & set(data.input_names):
             raise DataError(
                 f"states and inputs must have different names; "
-                f"{sorted(set(data.state_names) & set(data.input_names))} stand in both."
+                f"{sorted(set(data.state_names) & set(data.input_names))} are in both."
             )
 
         def run_of(index: int) -> str | None:
@@ -223,20 +218,20 @@ class Dataset:
             return index - int(offsets[data.run_of_row[index]])
 
         can_repair = row_of is not None
-        place = Place(
+        locator = Locator(
             data.source, row_word, row_of or first_row, run_of, source_of, can_repair=can_repair
         )
-        check_finite(data.times[:, None], [data.time_name], place)
-        check_finite(data.states, data.state_names, place)
+        check_finite(data.times[:, None], [data.time_name], locator)
+        check_finite(data.states, data.state_names, locator)
         if data.inputs is not None:
-            check_finite(data.inputs, data.input_names, place)
+            check_finite(data.inputs, data.input_names, locator)
         if data.derivatives is not None:
             names = derivative_names or [f"d{name}/dt" for name in data.state_names]
-            check_finite(data.derivatives, names, place)
-        check_increasing(data.times, offsets, data.time_name, place, grouped=grouped)
+            check_finite(data.derivatives, names, locator)
+        check_increasing(data.times, offsets, data.time_name, locator, grouped=grouped)
         if is_chunk:
             return data
-        data = _cut_at_gaps(data, gap)
+        data = split_at_gaps(data, gap)
         if positions:
             check_moving(data.states, data.state_names, offsets, tuple(positions), data.source)
         warn_constant(data.states, data.state_names, data.source)
@@ -245,7 +240,7 @@ class Dataset:
         unknown = set(data.units) - {data.time_name, *data.variable_names}
         if unknown:
             raise DataError(
-                f"units names {quoted(sorted(unknown))}, which are no columns of the data; its "
+                f"units names {quoted(sorted(unknown))}, which are not columns of the data; the "
                 f"columns are {quoted((data.time_name, *data.variable_names))}."
             )
         return data
@@ -266,7 +261,7 @@ class Dataset:
 
     @property
     def variables(self) -> Float[np.ndarray, "N V"]:
-        """States and inputs side by side."""
+        """States and inputs as columns of one array."""
         return self.states if self.inputs is None else np.hstack([self.states, self.inputs])
 
     @property
@@ -279,11 +274,11 @@ class Dataset:
         return np.repeat(np.arange(self.n_runs), self.run_lengths)
 
     def has_equal_steps(self, tolerance: float = 1e-3) -> Bool[np.ndarray, " R"]:
-        """For each run, whether its time steps agree to the relative tolerance."""
+        """Return for each run whether its time steps agree to the relative tolerance."""
         return have_equal_steps(self.times, self.offsets, tolerance)
 
     def step_of_run(self) -> Float[np.ndarray, " R"]:
-        """The mean time step of each run."""
+        """Return the mean time step of each run."""
         return mean_steps(self.times, self.offsets)
 
     # -- columns -------------------------------------------------------------------------
@@ -298,7 +293,7 @@ class Dataset:
 
     @property
     def variable_names(self) -> tuple[str, ...]:
-        """States, then inputs: what a library's terms may use."""
+        """States, then inputs: the variables of a library's terms."""
         return self.schema.variable_names
 
     @property
@@ -315,41 +310,40 @@ class Dataset:
 
     @property
     def velocity_of(self) -> Mapping[str, str]:
-        """For each position the state that is its derivative, exactly."""
+        """For each position the state that is exactly its derivative."""
         return self.schema.velocity_of
 
     @property
     def estimated(self) -> tuple[str, ...]:
-        """States that were not measured: velocities made from their positions."""
+        """States that were not measured: velocities estimated from positions."""
         return self.schema.estimated
 
     @property
-    def clock(self) -> str | None:
-        """The last input, if that is the time itself."""
-        return self.schema.clock
+    def time_input(self) -> str | None:
+        """The last input, if it is time."""
+        return self.schema.time_input
 
     @property
     def is_measured(self) -> Bool[np.ndarray, " n"]:
-        """Which states were measured; the others are velocities made from their positions."""
+        """Which states were measured; the others are estimated velocities."""
         return self.schema.is_measured
 
     @property
     def given_rates(self) -> dict[int, int]:
-        """For the place of each position, the place of the state that is its derivative."""
+        """For the index of each position, the index of its velocity."""
         return self.schema.given_rates
 
     def with_parts(self, **parts: Any) -> "Dataset":
-        """The same runs with other parts, of themselves or of their schema."""
+        """Return the same runs with other attributes, of their own or of the schema."""
         columns = {name: parts.pop(name) for name in _COLUMNS & parts.keys()}
         return replace(self, schema=replace(self.schema, **columns), **parts)
 
-    # -- deciding ------------------------------------------------------------------------
+    # -- decisions -----------------------------------------------------------------------
 
     @cached_property
     def sample(self) -> "Dataset":
-        """Some whole runs, about 131,072 rows, for decisions that do not need all data; the data
-        themselves where they have no more."""
-        return self[deciding_runs(self.run_lengths)]
+        """Whole runs with about 131,072 rows, or all runs, for decisions that need no more."""
+        return self[subsample_runs(self.run_lengths)]
 
     @cached_property
     def plan(self) -> "Plan":
@@ -358,9 +352,13 @@ class Dataset:
 
         return Plan(self, None if self.sample is self else self.sample.plan)
 
-    def planned_as(self, whole: "Dataset", rows: Bool[np.ndarray, " M"] | None = None) -> "Dataset":
-        """The same runs, part of others, with the decisions of their plan; `rows` are those of the
-        others that they are, if known."""
+    def with_plan_of(
+        self, whole: "Dataset", rows: Bool[np.ndarray, " M"] | None = None
+    ) -> "Dataset":
+        """Return these runs, part of a whole, with the decisions of its plan.
+
+        `rows` selects their rows of the whole, if known.
+        """
         from ._plan import Plan
 
         if self is whole:
@@ -370,51 +368,55 @@ class Dataset:
         return part
 
     def __getstate__(self) -> dict[str, Any]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     # -- choosing ------------------------------------------------------------------------
-
+    # -- selection -----------------------------------------------------------------------
     def __len__(self) -> int:
         return self.n_runs
 
     def __iter__(self) -> Iterator["Dataset"]:
         return (self[i] for i in range(self.n_runs))
 
-    def __getitem__(self, which: Any) -> "Dataset":
-        """A run by its index, or several by a slice, a list or a mask."""
-        chosen = np.atleast_1d(np.arange(self.n_runs)[which])
+    def __getitem__(self, runs: Any) -> "Dataset":
+        """Return a run by its index, or several by a slice, a list or a mask."""
+        chosen = np.atleast_1d(np.arange(self.n_runs)[runs])
         if np.array_equal(chosen, np.arange(self.n_runs)):
             return self
-        ends = list(zip(self.offsets[chosen], self.offsets[chosen + 1], strict=True))
-        none = np.zeros(0, dtype=np.int64)
-        rows = np.concatenate([none, *(np.arange(int(first), int(last)) for first, last in ends)])
-        offsets = np.cumsum([0, *(int(last - first) for first, last in ends)])
+        bounds = list(zip(self.offsets[chosen], self.offsets[chosen + 1], strict=True))
+        empty = np.zeros(0, dtype=np.int64)
+        rows = np.concatenate(
+            [empty, *(np.arange(int(first), int(last)) for first, last in bounds)]
+        )
+        offsets = np.cumsum([0, *(int(last - first) for first, last in bounds)])
         return self.at(rows, offsets, chosen)
 
-    def some_runs(self, most_rows: int, fewest: int = 1) -> "Dataset":
-        """Whole runs, evenly chosen, that hold about so many rows: all where these are no more,
-        and at least the `fewest`. The decisions of their plan are those of all runs."""
-        if self.n_samples <= most_rows or self.n_runs <= fewest:
+    def subsample(self, max_rows: int, min_runs: int = 1) -> "Dataset":
+        """Return evenly chosen whole runs with about `max_rows` rows, and the plan of all runs.
+
+        At least `min_runs` runs are returned, and all runs if they have no more rows than that.
+        """
+        if self.n_samples <= max_rows or self.n_runs <= min_runs:
             return self
-        count = max(int(most_rows / self.n_samples * self.n_runs), fewest)
+        count = max(int(max_rows / self.n_samples * self.n_runs), min_runs)
         chosen = np.unique(np.linspace(0, self.n_runs - 1, count).astype(int))
-        return self[chosen].planned_as(self)
+        return self[chosen].with_plan_of(self)
 
-    def at_most(self, rows: int) -> "Dataset":
-        """Runs from all over the data with at most this many rows; the last one may be cut."""
-        some = self.some_runs(rows)
-        if some.n_samples <= rows:
-            return some
-        return some.only(np.arange(some.n_samples) < rows).planned_as(self)
+    def subsample_rows(self, max_rows: int) -> "Dataset":
+        """Return evenly chosen runs with at most `max_rows` rows; the last one may be cut."""
+        subset = self.subsample(max_rows)
+        if subset.n_samples <= max_rows:
+            return subset
+        return subset.only(np.arange(subset.n_samples) < max_rows).with_plan_of(self)
 
-    def only(self, chosen: Bool[np.ndarray, " N"]) -> "Dataset":
-        """The rows that are marked; those that follow each other in a run are a run."""
-        if np.all(chosen):
+    def only(self, is_kept: Bool[np.ndarray, " N"]) -> "Dataset":
+        """Return the selected rows. Rows that are consecutive in a run form a run."""
+        if np.all(is_kept):
             return self
-        rows = np.flatnonzero(chosen)
+        rows = np.flatnonzero(is_kept)
         run = self.run_of_row[rows]
-        begins = np.flatnonzero((np.diff(rows, prepend=-2) > 1) | (np.diff(run, prepend=-1) > 0))
-        return self.at(rows, np.append(begins, len(rows)), run[begins])
+        starts = np.flatnonzero((np.diff(rows, prepend=-2) > 1) | (np.diff(run, prepend=-1) > 0))
+        return self.at(rows, np.append(starts, len(rows)), run[starts])
 
     def at(
         self,
@@ -422,7 +424,7 @@ class Dataset:
         offsets: Int[np.ndarray, " bounds"],
         runs: Int[np.ndarray, " R"],
     ) -> "Dataset":
-        """These rows, as runs that begin at `offsets` and are called like `runs`."""
+        """Return these rows as runs that start at `offsets`, with the labels of `runs`."""
         values = {name: getattr(self, name) for name in _BY_ROW}
         return replace(
             self,
@@ -432,24 +434,44 @@ class Dataset:
         )
 
     def with_derivatives(self, derivatives: Float[np.ndarray, "N n"]) -> "Dataset":
-        """The same runs with these derivatives of the states."""
+        """Return the same runs with these derivatives of the states."""
         return replace(self, derivatives=np.array(derivatives))
 
     def with_velocities(self, positions: Mapping[str, str | None]) -> "Dataset":
-        """The same runs with these states as positions, each with the state that is its velocity;
-        where that is None the velocity is estimated. Positions come first, then velocities."""
+        """Return the same runs with some states as positions, mapped to their velocities.
+
+        A velocity that is None is estimated. Positions come first, then velocities.
+        """
         return self.with_parts(derivatives=None, **second_order(self, positions))
 
-    def with_clock(self) -> "Dataset":
-        """The same runs with time as their last input, under its own name."""
-        if self.clock is not None:
+    def with_time_input(self) -> "Dataset":
+        """Return the same runs with time as their last input, under its own name."""
+        if self.time_input is not None:
             return self
         times = self.times[:, None]
         return replace(
             self,
             inputs=times if self.inputs is None else np.hstack([self.inputs, times]),
-            schema=self.schema.with_clock(),
+            schema=self.schema.with_time_input(),
         )
+
+    # -- former names --------------------------------------------------------------------
+
+    def some_runs(self, most_rows: int, fewest: int = 1) -> "Dataset":
+        """`subsample` by its former name, which is deprecated."""
+        _warn_renamed("some_runs()", "subsample()")
+        return self.subsample(most_rows, fewest)
+
+    def with_clock(self) -> "Dataset":
+        """`with_time_input` by its former name, which is deprecated."""
+        _warn_renamed("with_clock()", "with_time_input()")
+        return self.with_time_input()
+
+    @property
+    def clock(self) -> str | None:
+        """`time_input` by its former name, which is deprecated."""
+        _warn_renamed("clock", "time_input")
+        return self.time_input
 
     def __repr__(self) -> str:
         parts = [f"{self.n_runs} runs", f"{self.n_samples} samples", f"states={self.state_names}"]
@@ -462,83 +484,10 @@ class Dataset:
         return f"Dataset({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: size, range and origin of each variable."""
-        return view(self)
+        """Return a table of variables with units and ranges, for notebooks."""
+        return html_overview(self)
 
 
-def _cut_at_gaps(data: Dataset, gap: float | int) -> Dataset:
-    """Runs with a gap as several, with a warning. Rows with derivatives need no neighbours."""
-    if data.derivatives is not None:
-        return data
-    offsets, counts = cut_at_gaps(data.times, data.offsets, gap)
-    if offsets is data.offsets:
-        return data
-    labels = [
-        label if count == 1 else f"{label}.{number}"
-        for label, count in zip(data.labels, counts, strict=True)
-        for number in range(1, count + 1)
-    ]
-    n_gaps = sum(counts) - len(counts)
-    first = next(int(end) for end in offsets[1:] if end not in data.offsets)
-    text = (
-        f"After {data.time_name} = {data.times[first - 1]:.6g} the next row is at "
-        f"{data.times[first]:.6g}, more than {gap:g} time steps later"
-        f"{f', the first of {n_gaps} gaps' if n_gaps > 1 else ''}: the rows before and after are "
-        f"separate runs."
-    )
-    warnings.warn(f"{data.source}: {text}", DataWarning, stacklevel=4)
-    return replace(
-        data, offsets=offsets, labels=tuple(labels), notes=(*data.notes, Note("gaps", text, n_gaps))
-    )
-
-
-def concatenate(parts: Sequence[Dataset]) -> Dataset:
-    """All runs of several datasets of the same system as one."""
-    if not parts:
-        raise DataError("At least one dataset is needed; the list is empty.")
-    first = parts[0]
-    for other in parts[1:]:
-        if (other.state_names, other.input_names) != (first.state_names, first.input_names):
-            raise DataError(
-                f"Datasets can be joined only when their states and inputs agree; got "
-                f"{list(first.state_names)}, {list(first.input_names)} and "
-                f"{list(other.state_names)}, {list(other.input_names)}."
-            )
-        if dict(other.velocity_of) != dict(first.velocity_of):
-            raise DataError(
-                f"Datasets can be joined only when the same states are velocities; got "
-                f"{dict(first.velocity_of)} and {dict(other.velocity_of)}."
-            )
-        if (other.derivatives is None) != (first.derivatives is None):
-            raise DataError("Datasets can be joined only when all or none carry derivatives.")
-    if len(parts) == 1:
-        return first
-
-    def joined(name: str) -> Any:
-        arrays = [getattr(part, name) for part in parts]
-        return None if arrays[0] is None else np.concatenate(arrays)
-
-    lengths = np.concatenate([part.run_lengths for part in parts])
-    estimated = dict.fromkeys(name for part in parts for name in part.estimated)
-    return replace(
-        first,
-        times=joined("times"),
-        states=joined("states"),
-        inputs=joined("inputs"),
-        derivatives=joined("derivatives"),
-        filled=_joined_marks(parts),
-        offsets=np.concatenate([[0], np.cumsum(lengths)]),
-        labels=tuple(label for part in parts for label in part.labels),
-        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
-        schema=replace(first.schema, estimated=tuple(estimated)),
-    )
-
-
-def _joined_marks(parts: Sequence[Dataset]) -> Bool[np.ndarray, "N n"] | None:
-    """Which values of several datasets nobody measured."""
-    if all(part.filled is None for part in parts):
-        return None
-    return np.concatenate(
-        [np.zeros(one.states.shape, dtype=bool) if one.filled is None else one.filled
-         for one in parts]
-    )  # fmt: skip
+def _warn_renamed(former: str, name: str) -> None:
+    text = f"Dataset.{former} is deprecated: use {name}."
+    warnings.warn(text, DeprecationWarning, stacklevel=3)

@@ -9,16 +9,16 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..smoothing import (
-    FEWEST_POINTS,
+    MIN_POLYNOMIAL_ROWS,
     Outliers,
     Smoother,
     Windows,
     best_polynomial,
     best_smoother,
     bump_windows,
+    estimate_noise,
+    estimate_noise_growth,
     find_outliers,
-    noise_growth,
-    noise_level,
     relative_variance,
 )
 from ._dataset import Dataset
@@ -41,51 +41,53 @@ Array = TypeVar("Array", bound=np.ndarray)
 def weak_targets(
     data: Dataset, variance: Float[np.ndarray, " n"], windows: Windows
 ) -> tuple[Float[np.ndarray, "R n"], Float[np.ndarray, " n"]]:
-    """int phi x' in each window, and the variance that noise leaves in it."""
+    """Return int phi x' in each window, and the noise variance of these integrals."""
     targets = np.asarray(windows.slope @ data.states)
-    size = np.mean(np.asarray(windows.slope.multiply(windows.slope).sum(axis=1)))
-    noise = variance * size
-    place = {name: c for c, name in enumerate(data.state_names)}
-    bent = np.mean(np.asarray(windows.curvature.multiply(windows.curvature).sum(axis=1)))
+    slope_size = np.mean(np.asarray(windows.slope.multiply(windows.slope).sum(axis=1)))
+    noise = variance * slope_size
+    index = {name: c for c, name in enumerate(data.state_names)}
+    curvature_size = np.mean(np.asarray(windows.curvature.multiply(windows.curvature).sum(axis=1)))
     for position, velocity in data.velocity_of.items():
         if velocity in data.estimated:
-            q, v = place[position], place[velocity]
+            q, v = index[position], index[velocity]
             targets[:, v] = windows.curvature @ data.states[:, q]
-            noise[v] = variance[q] * bent
+            noise[v] = variance[q] * curvature_size
     return targets, noise
 
 
 def best_half_widths(
     data: Dataset, variance: Float[np.ndarray, " n"], order: int
 ) -> tuple[float, ...]:
-    """The half-width whose windows show most: the number of windows times the ratio of the motion
-    in them to the noise in them, the product over states; and about a third of it, as far as
-    samples allow. `variance` is that of the noise, `order` that of the bumps."""
+    """Return the most informative half-width of windows, and about a third of it.
+
+    The information of a half-width is the number of windows times the ratio of motion to noise in
+    them, multiplied over states. `variance` is that of the noise, `order` that of the bumps.
+    """
     step = float(np.median(np.diff(data.times)[np.diff(data.run_of_row) == 0]))
     span = float(np.median(data.step_of_run() * (data.run_lengths - 1)))
-    given = set(data.given_rates)
-    best, most = NARROWEST * step, -np.inf
-    h = best
-    while h <= max(WIDEST * span, best):
-        windows = bump_windows(data.times, data.offsets, h, order)
+    position_columns = set(data.given_rates)
+    best, max_information = NARROWEST * step, -np.inf
+    half_width = best
+    while half_width <= max(WIDEST * span, best):
+        windows = bump_windows(data.times, data.offsets, half_width, order)
         if not len(windows):
             break
         targets, noise = weak_targets(data, variance, windows)
-        columns = [c for c in range(data.n_states) if c not in given and noise[c] > 0]
+        columns = [c for c in range(data.n_states) if c not in position_columns and noise[c] > 0]
         signal = np.maximum(np.mean(targets**2, axis=0) - noise, 1e-3 * noise)
-        information = np.log(signal[columns] / noise[columns] / h).sum()
-        if information > most:
-            best, most = h, information
+        information = np.log(signal[columns] / noise[columns] / half_width).sum()
+        if information > max_information:
+            best, max_information = half_width, information
         if (noise[columns] < WINDOW_NOISE * signal[columns]).all():
-            best = h
+            best = half_width
             break
-        h *= WIDTH_RATIO
+        half_width *= WIDTH_RATIO
     widths = {max(FAST_SHARE * best, NARROWEST * step), best}
     return tuple(sorted(float(f"{width:.3g}") for width in widths))
 
 
 def _decision(decide: Callable[["Plan"], T]) -> "cached_property[T]":
-    """A property that the first plan decides and plans made from it share."""
+    """Return a property that is computed by the first plan and shared by plans made from it."""
 
     def read(plan: "Plan") -> T:
         return decide(plan) if plan.parent is None else getattr(plan.parent, decide.__name__)
@@ -97,61 +99,68 @@ def _decision(decide: Callable[["Plan"], T]) -> "cached_property[T]":
 @final
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """How noisy some runs are, and what follows from it. `data.plan` is that of a `Dataset`.
+    """Noise of some runs and the decisions that follow from it; `data.plan` of a `Dataset`.
 
-    Everything is computed when it is first needed, and then kept. A plan with a `parent`, that of
-    other runs of the same system, takes all decisions from it: the size and growth of noise, the
-    columns that may have outliers, polynomials and windows. Only outliers and smoothed values are
-    those of its own runs. So the runs of a large table are treated as its sample is, and a part of
-    the runs as all of them are. If its rows are some `rows` of its parent, so are smoothed values.
+    Attributes are computed on first use. A plan with a `parent`, the plan of other runs of the same
+    system, takes its decisions: size and growth of noise, columns with outliers, polynomials and
+    windows. Only outliers and smoothed values are computed from its own runs. Hence the runs of a
+    large table are treated like its sample, and a subset of runs like all of them. If `rows`
+    selects rows of the parent, smoothed values are the parent's.
     """
 
     data: Dataset
     parent: "Plan | None" = None
     rows: Bool[np.ndarray, " M"] | None = None
     _half_widths: dict[int, tuple[float, ...]] = field(default_factory=dict, init=False)
-    _later: dict[Callable[[Dataset], Any], Any] = field(default_factory=dict, init=False)
+    _decisions: dict[Callable[[Dataset], Any], Any] = field(default_factory=dict, init=False)
 
     def decided(self, decide: Callable[[Dataset], T]) -> T:
-        """What `decide` says of the runs that this plan was made for. Steps that know more than a
-        plan (derivatives, inputs between samples) make their decisions through it, so that these
-        are made once as well and hold for all parts and chunks."""
+        """Return `decide(data)` for the runs that this plan was made for, computed once.
+
+        Later steps, which know more than a plan, make their decisions by this method. These then
+        hold for all subsets and chunks too.
+        """
         if self.parent is not None:
             return self.parent.decided(decide)
-        if decide not in self._later:
-            self._later[decide] = decide(self.data)
-        return self._later[decide]
+        if decide not in self._decisions:
+            self._decisions[decide] = decide(self.data)
+        return self._decisions[decide]
 
     # -- noise ---------------------------------------------------------------------------
 
     @_decision
     def _level(self) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-        level, is_noise = noise_level(self.data.times, self.data.states, self.data.offsets)
+        level, is_noise = estimate_noise(self.data.times, self.data.states, self.data.offsets)
         return _read_only(level), _read_only(is_noise)
 
     @property
     def noise(self) -> Float[np.ndarray, " n"]:
-        """The standard deviation of each state's noise, if `is_noise`; an upper limit if not."""
+        """Standard deviation of each state's noise; an upper limit if `is_noise` is false."""
         return self._level[0]
 
     @property
     def is_noise(self) -> Bool[np.ndarray, " n"]:
-        """Which states show noise, and not only motion between samples."""
+        """Whether each state shows noise, and not only motion between samples."""
         return self._level[1]
 
     @_decision
     def is_noisy(self) -> bool:
-        """Whether estimated derivatives would suffer from noise."""
+        """Whether noise harms estimated derivatives."""
         data = self.data
         if data.derivatives is not None:
             return False
         size = data.states.std(axis=0)
-        seen = data.is_measured & self.is_noise & (size > 0)
-        return bool((self.noise > CLEAN * size)[seen].any() or self._acceleration_noise() > CLEAR)
+        is_relevant = data.is_measured & self.is_noise & (size > 0)
+        return bool(
+            (self.noise > CLEAN * size)[is_relevant].any() or self._acceleration_noise() > CLEAR
+        )
 
     def _acceleration_noise(self) -> float:
-        """The noise in plain second differences of positions without measured velocity, relative
-        to the standard deviation of their acceleration: the largest of all positions."""
+        """Return the largest relative noise of plain second differences of a position.
+
+        It is relative to the standard deviation of the acceleration. Only positions without a
+        measured velocity count.
+        """
         data, largest = self.data, 0.0
         inside = np.diff(data.run_of_row) == 0
         steps = np.diff(data.times)[inside]
@@ -164,9 +173,10 @@ class Plan:
 
     @_decision
     def _growth(self) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-        some = self.data.some_runs(PLAN_ROWS)
-        smoothed = some.plan.smoothed
-        return _read_only(noise_growth(some.states, smoothed)), np.mean(smoothed**2, axis=0)
+        subset = self.data.subsample(PLAN_ROWS)
+        smoothed = subset.plan.smoothed
+        growth = estimate_noise_growth(subset.states, smoothed)
+        return _read_only(growth), np.mean(smoothed**2, axis=0)
 
     @property
     def growth(self) -> Float[np.ndarray, " n"]:
@@ -175,41 +185,40 @@ class Plan:
 
     @cached_property
     def relative_variance(self) -> Float[np.ndarray, "N n"]:
-        """The noise variance of each value relative to the mean of its state."""
+        """Noise variance of each value relative to the mean of its state."""
         return _read_only(relative_variance(self.smoothed, *self._growth))
 
     @property
     def variance(self) -> Float[np.ndarray, "N n"]:
-        """The noise variance of each value; zero where a state was not measured."""
+        """Noise variance of each value; zero for states that were not measured."""
         return self.smoother.noise**2 * self.relative_variance
 
     # -- outliers ------------------------------------------------------------------------
 
     @cached_property
     def outliers(self) -> Outliers:
-        """The outliers of measured states."""
+        """Outliers of measured states."""
         columns = None if self.parent is None else self.parent.outliers.columns
-        return outliers_of(self.data, columns)
+        return find_data_outliers(self.data, columns)
 
     @cached_property
     def clean(self) -> Dataset:
         """The runs with outliers replaced by polynomials through their neighbours."""
         if self.parent is not None and self.parent.clean is self.data:
             return self.data
-        return repaired(self.data, self.outliers).planned_as(self.data)
+        return replace_outliers(self.data, self.outliers).with_plan_of(self.data)
 
     # -- smoothing -----------------------------------------------------------------------
 
     @_decision
     def smoother(self) -> Smoother:
-        """The polynomials that smooth measured states. Velocities that were made from positions
-        are smooth already."""
+        """The polynomials that smooth measured states; estimated velocities are smooth already."""
         clean = self.clean
         return best_smoother(clean.times, clean.states, clean.offsets, clean.is_measured)
 
     @cached_property
     def smoothed(self) -> Float[np.ndarray, "N n"]:
-        """The states without outliers and most of their noise."""
+        """The states without outliers and most of the noise."""
         if self.parent is not None and self.rows is not None:
             return _read_only(self.parent.smoothed[self.rows])
         clean = self.clean
@@ -217,19 +226,21 @@ class Plan:
 
     @_decision
     def oversampling(self) -> float:
-        """How many times more rows than `RADIAN_ROWS` the fastest state has while it moves by its
-        standard deviation, which a sine does within a radian; at least 1."""
-        some = self.data.some_runs(PLAN_ROWS)
-        smoothed = some.plan.smoothed
-        moves = np.diff(smoothed, axis=0)[np.diff(some.run_of_row) == 0]
-        if not len(moves):
+        """Rows in which the fastest state moves by its standard deviation, over `RADIAN_ROWS`.
+
+        At least 1. A sine moves by its standard deviation in about a radian.
+        """
+        subset = self.data.subsample(PLAN_ROWS)
+        smoothed = subset.plan.smoothed
+        changes = np.diff(smoothed, axis=0)[np.diff(subset.run_of_row) == 0]
+        if not len(changes):
             return 1.0
-        move, size = np.sqrt(np.mean(moves**2, axis=0)), smoothed.std(axis=0)
-        moving = self.data.is_measured & (move > 0) & (size > 0)
+        rms_change, size = np.sqrt(np.mean(changes**2, axis=0)), smoothed.std(axis=0)
+        is_moving = self.data.is_measured & (rms_change > 0) & (size > 0)
         return max(
             1.0,
-            float(np.min(size[moving] / move[moving], initial=np.inf)) / RADIAN_ROWS
-            if moving.any()
+            float(np.min(size[is_moving] / rms_change[is_moving], initial=np.inf)) / RADIAN_ROWS
+            if is_moving.any()
             else 1.0,
         )
 
@@ -237,22 +248,22 @@ class Plan:
 
     @cached_property
     def polynomial(self) -> tuple[int, int] | None:
-        """Window and degree of the sliding polynomial for derivatives, if one can be fitted."""
+        """Window and degree of the sliding polynomial for derivatives, or None."""
         data = self.data
         if self.parent is not None:
-            found = self.parent.polynomial
-            long = data.run_lengths[data.run_lengths >= FEWEST_POINTS]
-            if found is None or found[0] <= long.min(initial=np.iinfo(np.int64).max):
-                return found
+            polynomial = self.parent.polynomial
+            lengths = data.run_lengths[data.run_lengths >= MIN_POLYNOMIAL_ROWS]
+            if polynomial is None or polynomial[0] <= lengths.min(initial=np.iinfo(np.int64).max):
+                return polynomial
         return best_polynomial(data.times, data.states[:, data.is_measured], data.offsets)
 
     def half_widths(self, order: int) -> tuple[float, ...]:
-        """The half-widths of windows of the weak form with bumps of this order."""
+        """Return the half-widths of windows of the weak form, for bumps of this order."""
         if self.parent is not None:
             return self.parent.half_widths(order)
         if order not in self._half_widths:
-            some = self.clean.some_runs(PLAN_ROWS)
-            self._half_widths[order] = best_half_widths(some, self.smoother.noise**2, order)
+            subset = self.clean.subsample(PLAN_ROWS)
+            self._half_widths[order] = best_half_widths(subset, self.smoother.noise**2, order)
         return self._half_widths[order]
 
 
@@ -261,14 +272,14 @@ def _read_only(array: Array) -> Array:
     return array
 
 
-def outliers_of(data: Dataset, columns: Bool[np.ndarray, " m"] | None = None) -> Outliers:
-    """The outliers of measured states, or of these `columns` of them."""
+def find_data_outliers(data: Dataset, columns: Bool[np.ndarray, " m"] | None = None) -> Outliers:
+    """Return the outliers of measured states, or of these `columns` of them."""
     measured = data.states[:, data.is_measured]
     return find_outliers(data.times, measured, data.offsets, columns, data.inputs)
 
 
-def repaired(data: Dataset, outliers: Outliers) -> Dataset:
-    """The runs with outliers replaced by polynomials through their neighbours."""
+def replace_outliers(data: Dataset, outliers: Outliers) -> Dataset:
+    """Return the runs with outliers replaced by polynomials through their neighbours."""
     if not outliers.is_outlier.any():
         return data
     states = np.array(data.states)

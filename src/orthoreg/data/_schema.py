@@ -1,21 +1,27 @@
-"""`Schema` and `Note`: what the columns of a table of runs are, and what was noted while it was
-read.
-"""
+"""`Schema`: the columns of runs; `Note`: a remark on how a table was read; both as HTML."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from jaxtyping import Bool
+
+from .._common.html import html_sentences, html_table
+
+if TYPE_CHECKING:
+    from ._dataset import Dataset
 
 
 @final
 @dataclass(frozen=True)
 class Note:
-    """One sentence about how a table was read. `code` names its kind; `count` is how many rows,
-    cells or lines it is about (0 where that means nothing); `is_repair` says whether measurements
-    were changed or left out, which happens only on request."""
+    """A sentence on how a table was read.
+
+    `code` identifies the kind of note, `count` is the number of rows, cells or lines concerned (0
+    if that has no meaning). `is_repair` is true if measurements were changed or left out, which
+    only happens on request.
+    """
 
     code: str
     text: str
@@ -29,22 +35,22 @@ class Note:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """The columns of some runs, which the runs, their chunks, a model and its file share.
+    """The columns of runs, shared by datasets, chunks, models and model files.
 
     Parameters
     ----------
     state_names, input_names
-        of states and inputs.
+        names of states and inputs.
     time_name, group_name
-        of the columns with the times and with what tells runs apart.
+        names of the time column and of the column that identifies the run.
     units
-        by name.
+        units by name.
     velocity_of
-        for each position the state that is its derivative, exactly: {"x": "x_dot"}.
+        for each position the state that is exactly its derivative: {"x": "x_dot"}.
     estimated
-        states that were not measured: velocities made from their positions.
-    clock
-        the last input, if that is the time itself, for equations that time enters.
+        states that were not measured: velocities estimated from positions.
+    time_input
+        the last input, if it is time, for equations that depend on time.
 
     Examples
     --------
@@ -60,26 +66,26 @@ class Schema:
     units: Mapping[str, str] = field(default_factory=dict)
     velocity_of: Mapping[str, str] = field(default_factory=dict)
     estimated: tuple[str, ...] = ()
-    clock: str | None = None
+    time_input: str | None = None
 
     @property
     def variable_names(self) -> tuple[str, ...]:
-        """States, then inputs: what a library's terms may use."""
+        """States, then inputs: the variables of a library's terms."""
         return self.state_names + self.input_names
 
     @property
     def measured_states(self) -> tuple[str, ...]:
-        """The states that a table has columns for."""
+        """The states that have columns in a table."""
         return tuple(name for name in self.state_names if name not in self.estimated)
 
     @property
     def is_measured(self) -> Bool[np.ndarray, " n"]:
-        """Which states were measured; the others are velocities made from their positions."""
+        """Which states were measured; the others are estimated velocities."""
         return np.array([name not in self.estimated for name in self.state_names], dtype=bool)
 
     @property
     def positions(self) -> dict[str, str | None]:
-        """The positions with their velocities, None for those that were not measured."""
+        """The positions with their velocities, None for velocities that were not measured."""
         return {
             position: None if velocity in self.estimated else velocity
             for position, velocity in self.velocity_of.items()
@@ -87,21 +93,23 @@ class Schema:
 
     @property
     def given_rates(self) -> dict[int, int]:
-        """For the place of each position, the place of the state that is its derivative."""
-        place = self.state_names.index
-        return {place(position): place(rate) for position, rate in self.velocity_of.items()}
+        """For the index of each position, the index of its velocity."""
+        index = self.state_names.index
+        return {index(position): index(rate) for position, rate in self.velocity_of.items()}
 
     @property
-    def clock_place(self) -> int | None:
-        """The place among the variables of the one that is time, if one is."""
-        return None if self.clock is None else self.variable_names.index(self.clock)
+    def time_index(self) -> int | None:
+        """The index of the variable that is time, or None."""
+        return None if self.time_input is None else self.variable_names.index(self.time_input)
 
-    def with_clock(self) -> "Schema":
-        """With time as the last input, under its own name."""
-        return replace(self, input_names=(*self.input_names, self.time_name), clock=self.time_name)
+    def with_time_input(self) -> "Schema":
+        """Return the schema with time as the last input, under its own name."""
+        return replace(
+            self, input_names=(*self.input_names, self.time_name), time_input=self.time_name
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, under the keys of model files."""
+        """Return plain data under the keys of model files."""
         return {
             "states": list(self.state_names),
             "inputs": list(self.input_names),
@@ -109,15 +117,17 @@ class Schema:
             "columns": {"time": self.time_name, "group": self.group_name},
             "velocity_of": dict(self.velocity_of),
             "estimated": list(self.estimated),
-            "clock": self.clock or "",
+            "clock": self.time_input or "",
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Schema":
-        """The schema that `to_dict` described. Files from before time could be an input have no
-        'clock'. Raises ValueError, TypeError or KeyError for anything else."""
-        columns, clock = values["columns"], values.get("clock") or None
-        found = cls(
+        """Return the schema of such data; raise ValueError, TypeError or KeyError if invalid.
+
+        Files written before time could be an input have no 'clock'.
+        """
+        columns, time_input = values["columns"], values.get("clock") or None
+        schema = cls(
             state_names=tuple(values["states"]),
             input_names=tuple(values["inputs"]),
             time_name=columns["time"],
@@ -125,13 +135,37 @@ class Schema:
             units=dict(values["units"]),
             velocity_of=dict(values["velocity_of"]),
             estimated=tuple(values["estimated"]),
-            clock=clock,
+            time_input=time_input,
         )
-        pairs = (*found.units.items(), *found.velocity_of.items())
-        names = (*found.variable_names, *found.estimated, found.time_name, *sum(pairs, ()))
-        names += tuple(name for name in (found.group_name, clock) if name is not None)
+        pairs = (*schema.units.items(), *schema.velocity_of.items())
+        names = (*schema.variable_names, *schema.estimated, schema.time_name, *sum(pairs, ()))
+        names += tuple(name for name in (schema.group_name, time_input) if name is not None)
         if not all(isinstance(name, str) for name in names):
             raise ValueError("the names of columns must be text")
-        if clock is not None and found.input_names[-1:] != (clock,):
-            raise ValueError("the clock must be the last input")
-        return found
+        if time_input is not None and schema.input_names[-1:] != (time_input,):
+            raise ValueError("the time must be the last input")
+        return schema
+
+
+_MAX_SHOWN = 30  # variables
+
+
+def html_overview(data: "Dataset") -> str:
+    """Return the size, a row for each variable, and the notes."""
+    runs = f"{data.n_runs:,} run{'s' * (data.n_runs != 1)}"
+    low, high = int(data.run_lengths.min()), int(data.run_lengths.max())
+    each = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    time = data.units.get(data.time_name, "")
+    size = f"{runs} of {each} samples; {data.time_name}{f' in {time}' * bool(time)}"
+    rows, values = [], data.variables
+    for k, name in enumerate(data.variable_names[:_MAX_SHOWN]):
+        column = values[:, k]
+        kind = "input" if k >= data.n_states else "state"
+        if name in data.estimated:
+            kind = "state, estimated"
+        numbers = (f"{column.min():.4g}", f"{column.max():.4g}")
+        rows.append((name, kind, data.units.get(name, ""), *numbers))
+    n_hidden = len(data.variable_names) - _MAX_SHOWN
+    notes = [f"and {n_hidden} more"] if n_hidden > 0 else []
+    table = html_table(("variable", "kind", "unit", "from", "to"), rows, words=3)
+    return html_sentences([size]) + table + html_sentences([*notes, *map(str, data.notes)])

@@ -1,4 +1,4 @@
-"""Chunks of whole runs from arrays on disk, from iterators, and from Dask's collections."""
+"""Chunks of whole runs from arrays on disk, from iterators and from Dask collections."""
 
 import shutil
 import tempfile
@@ -12,16 +12,19 @@ import numpy as np
 
 from .._common.errors import DataError
 from .._common.parallel import map_in_order
-from ._arrays import from_arrays as dataset_parts
+from ._assembly import concatenate
+from ._assembly import from_arrays as dataset_parts
 from ._chunked import CHUNK, ChunkedDataset, chunk_edges
-from ._dataset import Dataset, concatenate
+from ._dataset import Dataset
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ArrayReader:
-    """Runs of arrays (runs x times x columns) that are read when they are sliced: a memory-mapped
-    file, an array of zarr or h5py, or NumPy's. A file is opened anew where it is read."""
+    """Reads runs from sliceable arrays: memory-mapped files, zarr, h5py or NumPy.
+
+    A memory-mapped file is opened again in the process that reads it.
+    """
 
     states: Any
     times: np.ndarray
@@ -29,8 +32,8 @@ class ArrayReader:
     names: tuple[str, ...] | None
     input_names: tuple[str, ...] | None
 
-    def __call__(self, ends: tuple[int, int]) -> Dataset:
-        a, b = ends
+    def __call__(self, bounds: tuple[int, int]) -> Dataset:
+        a, b = bounds
         times = self.times if self.times.ndim < 2 else self.times[a:b]
         inputs = None if self.inputs is None else np.asarray(_opened(self.inputs)[a:b])
         states = np.asarray(_opened(self.states)[a:b])
@@ -40,7 +43,7 @@ class ArrayReader:
 @final
 @dataclass(frozen=True)
 class _Mapped:
-    """A memory-mapped array by its file, so that it is not sent with its numbers."""
+    """A memory-mapped array by its file, so that its numbers are not sent to workers."""
 
     file: str
     dtype: str
@@ -58,7 +61,7 @@ def from_arrays(
     input_names: Sequence[str] | None = None,
     rows: int = CHUNK,
 ) -> ChunkedDataset:
-    """Runs of equal length in arrays (runs x times x states) that need not fit into memory."""
+    """Return chunks of runs of equal length from arrays (runs x times x states)."""
     shape = tuple(getattr(x, "shape", ()))
     if len(shape) != 3:
         raise DataError(
@@ -76,43 +79,44 @@ def from_arrays(
 
 
 def from_runs(runs: Any, *, rows: int = CHUNK, folder: str | None = None) -> ChunkedDataset:
-    """Runs that come one by one: each a `Dataset`, or a pair (x, t) or triple (x, t, u) of arrays,
-    from any iterable, or from a Dask bag. They are written to a folder, a temporary one that goes
-    with the data unless one is named, since every pass needs them again; those of a bag stay where
-    they are."""
+    """Return chunks of runs, each a `Dataset` or arrays (x, t) or (x, t, u).
+
+    Runs of an iterable are written to a folder, because every pass needs them again. A temporary
+    folder is deleted with the data. Runs of a Dask bag stay where they are.
+    """
     if is_dask(runs):
         return _from_bag(runs)
-    place = Path(tempfile.mkdtemp(prefix="orthoreg-") if folder is None else folder)
-    place.mkdir(parents=True, exist_ok=True)
+    directory = Path(tempfile.mkdtemp(prefix="orthoreg-") if folder is None else folder)
+    directory.mkdir(parents=True, exist_ok=True)
     keys: list[str] = []
     lengths: list[np.ndarray] = []
     try:
-        like: Dataset | None = None
+        first_part: Dataset | None = None
         for number, part in enumerate(_batches(runs, rows)):
-            like = part if like is None else like
-            file = place / f"{number:08d}.npz"
+            first_part = part if first_part is None else first_part
+            file = directory / f"{number:08d}.npz"
             names = ("times", "states", "offsets", "inputs", "derivatives", "filled")
             arrays: dict[str, Any] = {name: getattr(part, name) for name in names}
-            np.savez(file, **{name: one for name, one in arrays.items() if one is not None})
+            np.savez(file, **{name: array for name, array in arrays.items() if array is not None})
             keys.append(str(file))
             lengths.append(part.run_lengths)
-        if like is None:
+        if first_part is None:
             raise DataError("At least one run is needed; the iterable is empty.")
-        none = like[:0]
-        data = ChunkedDataset.of(_Spool(replace(none, labels=(), filled=None)), keys, lengths)
+        template = first_part[:0]
+        data = ChunkedDataset.of(_Spool(replace(template, labels=(), filled=None)), keys, lengths)
     except BaseException:
         if folder is None:
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(directory, ignore_errors=True)
         raise
     if folder is None:
-        weakref.finalize(data, shutil.rmtree, place, ignore_errors=True)
+        weakref.finalize(data, shutil.rmtree, directory, ignore_errors=True)
     return data
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class _Spool:
-    """Runs that were written down, with what a dataset without runs knows of them."""
+    """Reads runs that were written to a folder; `like` has everything but the arrays."""
 
     like: Dataset
 
@@ -124,14 +128,14 @@ class _Spool:
 
 
 def _batches(runs: Iterable[Any], rows: int) -> Iterator[Dataset]:
-    held: list[Dataset] = []
+    batch: list[Dataset] = []
     for run in runs:
-        held.append(_as_run(run))
-        if sum(one.n_samples for one in held) >= rows:
-            yield concatenate(held)
-            held = []
-    if held:
-        yield concatenate(held)
+        batch.append(_as_run(run))
+        if sum(run.n_samples for run in batch) >= rows:
+            yield concatenate(batch)
+            batch = []
+    if batch:
+        yield concatenate(batch)
 
 
 def _as_run(run: Any) -> Dataset:
@@ -141,7 +145,7 @@ def _as_run(run: Any) -> Dataset:
         raise DataError(
             f"A run must be a Dataset, or its arrays (x, t) or (x, t, u); got {type(run).__name__}."
         )
-    return _chunk([run[0]], run[1], *([one] for one in run[2:]))
+    return _chunk([run[0]], run[1], *([array] for array in run[2:]))
 
 
 # -- Dask --------------------------------------------------------------------------------------
@@ -154,7 +158,7 @@ def is_dask(value: Any) -> bool:
 @final
 @dataclass(frozen=True, eq=False)
 class DaskReader:
-    """Partitions of a Dask collection as runs: computed where they are needed, in one thread."""
+    """Computes partitions of a Dask collection when they are needed, in one thread."""
 
     make: Callable[[Any], Dataset | None]
 
@@ -168,19 +172,27 @@ class _Lengths:
     read: DaskReader
 
     def __call__(self, partition: Any) -> np.ndarray:
-        found = self.read(partition)
-        return np.zeros(0, dtype=np.int64) if found is None else found.run_lengths
+        runs = self.read(partition)
+        return np.zeros(0, dtype=np.int64) if runs is None else runs.run_lengths
 
 
 def of_partitions(
     make: Callable[[Any], Dataset | None], partitions: Sequence[Any]
 ) -> ChunkedDataset:
-    """The runs that `make` finds in each partition, which are passed over once to count them;
-    partitions without any are left out."""
+    """Return the runs that `make` finds in each partition, after a pass that counts them.
+
+    Partitions without runs are left out.
+    """
     read = DaskReader(make)
     lengths = map_in_order(_Lengths(read), partitions, "Finding the runs")
-    found = [(one, own) for one, own in zip(partitions, lengths, strict=True) if len(own)]
-    return ChunkedDataset.of(read, [one for one, _ in found], [own for _, own in found])
+    nonempty = [
+        (key, run_lengths)
+        for key, run_lengths in zip(partitions, lengths, strict=True)
+        if len(run_lengths)
+    ]
+    return ChunkedDataset.of(
+        read, [key for key, _ in nonempty], [run_lengths for _, run_lengths in nonempty]
+    )
 
 
 def _from_bag(bag: Any) -> ChunkedDataset:
@@ -188,8 +200,8 @@ def _from_bag(bag: Any) -> ChunkedDataset:
 
 
 def _of_runs(runs: Iterable[Any]) -> Dataset | None:
-    found = [_as_run(run) for run in runs]
-    return concatenate(found) if found else None
+    datasets = [_as_run(run) for run in runs]
+    return concatenate(datasets) if datasets else None
 
 
 def _from_dask_array(
@@ -207,8 +219,8 @@ def _from_dask_array(
     make = _ArrayMaker(None if names is None else tuple(names),
                        None if input_names is None else tuple(input_names))  # fmt: skip
     parts = [
-        delayed((one, times if times.ndim < 2 else times[a:b], inputs), pure=True)
-        for one, inputs, a, b in zip(states, shared, first[:-1], first[1:], strict=True)
+        delayed((chunk, times if times.ndim < 2 else times[a:b], inputs), pure=True)
+        for chunk, inputs, a, b in zip(states, shared, first[:-1], first[1:], strict=True)
     ]
     return of_partitions(make, parts)
 
@@ -231,9 +243,9 @@ def _chunk(
     names: Sequence[str] | None = None,
     input_names: Sequence[str] | None = None,
 ) -> Dataset:
-    """Runs of arrays, which are part of more."""
+    """Return runs of arrays as a chunk of more data."""
     parts = dataset_parts(x, t, u, names, None, input_names, None)
-    return Dataset._checked(**parts, is_chunk=True)
+    return Dataset.checked(**parts, is_chunk=True)
 
 
 def _by_file(array: Any) -> Any:

@@ -1,7 +1,7 @@
-"""One way to split rows: folds of runs, groups of runs or stretches, and what lies further out.
+"""Splits of rows: folds of runs, groups of runs or stretches, and rows far from the mean.
 
-Every rule is free of units and of the order of the rows: distances are counted in standard
-deviations, and runs are told apart by how far out they go.
+All rules are independent of units and of the order of rows. Distances are in standard deviations,
+and runs are ranked by their distance from the mean.
 """
 
 from collections.abc import Mapping
@@ -12,21 +12,22 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ._chunked_rows import AnyRows
-from ._rows import Extent, Rows, place_in_run
-
-MOST_GROUPS = 50
-_MOST_AXES = 6  # half-spaces along more states than these would hold too few rows each
-_FEWEST_RUNS = 8
+from ._chunked import AnyRows
+from ._limits import (
+    MAX_AXES,
+    MAX_GROUPS,
+    MIN_RANKED_RUNS,
+)
+from ._rows import Extent, Rows, index_in_run
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """For each row its group, and for each of several cuts whether the row is in its outer part.
+    """The group of each row, and for each of several cuts whether the row is in its outer part.
 
-    Groups are whole runs, or stretches of rows where there are few runs. `extrapolated` are the
-    rows' variables moved away from their mean.
+    Groups are whole runs, or stretches of rows if there are few runs. `extrapolated` are the
+    variables of the rows, moved away from their mean.
     """
 
     group: Int[np.ndarray, " N"]
@@ -38,7 +39,7 @@ class Partition:
 @final
 @dataclass(frozen=True, eq=False)
 class FoldRule:
-    """A fold number for each row of a chunk: that of its run, or stretches where None."""
+    """Return a fold number for each row of a chunk: that of its run, or of a stretch if None."""
 
     of_run: Int[np.ndarray, " R"] | None
     count: int
@@ -50,36 +51,40 @@ class FoldRule:
 
 
 def folds(rows: Rows, count: int) -> Int[np.ndarray, " N"]:
-    """A fold number for each row: whole runs where there are enough, else stretches of rows."""
+    """Return a fold number for each row: by runs if there are enough, else by stretches."""
     return fold_rule(rows, count)(rows)
 
 
 def fold_rule(rows: AnyRows, count: int) -> FoldRule:
-    """`folds`, for any chunk of the rows. Stretches of chunks are stretches of each."""
+    """Return `folds` for any chunk of the rows. Stretches are those of each chunk."""
     runs = np.arange(rows.n_runs) % count if rows.n_runs >= count else None
     return FoldRule(runs, count)
 
 
 def outward_fold_rule(rows: AnyRows, count: int) -> FoldRule:
-    """Fold numbers for any chunk of the rows: the runs that stay nearest to the mean are in the
-    first fold, those that go furthest in the last. The same as `fold_rule` for few runs."""
+    """Return fold numbers for any chunk: runs nearest to the mean first, farthest last.
+
+    For few runs it is the same as `fold_rule`.
+    """
     if rows.n_runs < 2 * count:
         return fold_rule(rows, count)
-    mean, spread = rows.extent.mean, rows.extent.spread
+    mean, std = rows.extent.mean, rows.extent.std
 
     def reach(chunk: Rows) -> Float[np.ndarray, " R"]:
-        away = (chunk.variables - mean) / spread
+        deviation = (chunk.variables - mean) / std
         furthest = np.zeros(chunk.n_runs)
-        np.maximum.at(furthest, chunk.run_of_row, np.square(away).sum(axis=1))
+        np.maximum.at(furthest, chunk.run_of_row, np.square(deviation).sum(axis=1))
         return furthest
 
-    ranks = _rank(np.concatenate(rows.each(reach)))
+    ranks = _rank(np.concatenate(rows.map_chunks(reach)))
     return FoldRule(ranks * count // rows.n_runs, count)
 
 
 def held_out_rows(rows: Rows, share: float) -> Bool[np.ndarray, " N"]:
-    """Which rows to validate with: some whole runs, spread evenly over all; of a single run the
-    end; where rows have no times, some of them."""
+    """Return the rows for validation: evenly chosen whole runs, or the end of a single run.
+
+    Single rows are chosen if they have no times.
+    """
     if rows.times is None or rows.n_runs > 1:
         unit = rows.run_of_row if rows.n_runs > 1 else np.arange(len(rows))
         units = int(unit[-1]) + 1
@@ -90,37 +95,36 @@ def held_out_rows(rows: Rows, share: float) -> Bool[np.ndarray, " N"]:
 
 
 def grouping(rows: Rows) -> Partition:
-    """Groups alone."""
+    """Return groups without cuts."""
     return grouping_rule(rows)(rows)
 
 
 def grouping_rule(rows: AnyRows) -> "PartitionRule":
-    """`grouping`, for any chunk of the rows."""
+    """Return `grouping` for any chunk of the rows."""
     return PartitionRule(rows.extent, len(rows), rows.n_runs, _run_distances(rows))
 
 
 def extrapolation_rule(rows: AnyRows, inner: float, reach: float) -> "PartitionRule":
-    """Cuts in which the share `inner` of the rows is inner, for any chunk of the rows: where to
-    cut is decided on all of them.
+    """Return cuts that leave the share `inner` of all rows inside, for any chunk of the rows.
 
-    A shell (the rows furthest from the mean are outer), half-spaces (the rows highest, or lowest,
-    in one variable), the runs that go furthest, and the last part of every run.
+    Outside are: the rows farthest from the mean (shell), the rows highest or lowest in a variable
+    (half-spaces), the runs farthest from the mean, and the last part of every run.
     """
     extent = rows.extent
-    axes = np.flatnonzero(extent.varies)[:_MOST_AXES]
-    ends = {int(axis): np.quantile(extent.sample[:, axis], [1 - inner, inner]) for axis in axes}
+    axes = np.flatnonzero(extent.varies)[:MAX_AXES]
+    bounds = {int(axis): np.quantile(extent.sample[:, axis], [1 - inner, inner]) for axis in axes}
     return PartitionRule(
         extent, len(rows), rows.n_runs, _run_distances(rows), rows.names, inner, reach,
-        float(np.quantile(extent.distance(extent.sample), inner)), ends, cuts=True,
+        float(np.quantile(extent.distance(extent.sample), inner)), bounds, cuts=True,
     )  # fmt: skip
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class PartitionRule:
-    """What group a row is in, and on which side of every cut: for any chunk of all rows.
+    """Groups and sides of cuts of the rows of any chunk.
 
-    `of_run` are the mean distances of all runs, where these are enough to be told apart.
+    `of_run` are the mean distances of all runs from the mean, or None if there are few runs.
     """
 
     extent: Extent
@@ -135,7 +139,7 @@ class PartitionRule:
     cuts: bool = False
 
     def __call__(self, chunk: Rows) -> Partition:
-        """The groups and sides of these rows."""
+        """Return the groups and sides of these rows."""
         distance = self.extent.distance(chunk.variables)
         group = self._groups(chunk, distance)
         if not self.cuts:
@@ -148,11 +152,11 @@ class PartitionRule:
         if self.of_run is not None:
             outer["runs"] = self._is_outer_run[chunk.run]
         if chunk.times is not None:
-            outer["tail"] = place_in_run(run) >= self.inner * np.bincount(run)[run]
-        mean, far = self.extent.mean, None
+            outer["tail"] = index_in_run(run) >= self.inner * np.bincount(run)[run]
+        mean, extrapolated = self.extent.mean, None
         if self.reach is not None:
-            far = mean + self.reach * (variables - mean)
-        return Partition(group, np.column_stack(list(outer.values())), tuple(outer), far)
+            extrapolated = mean + self.reach * (variables - mean)
+        return Partition(group, np.column_stack(list(outer.values())), tuple(outer), extrapolated)
 
     @cached_property
     def _is_outer_run(self) -> Bool[np.ndarray, " R"]:
@@ -162,29 +166,32 @@ class PartitionRule:
     @cached_property
     def _group_of_run(self) -> Int[np.ndarray, " R"]:
         assert self.of_run is not None
-        return _rank(self.of_run) % min(MOST_GROUPS, self.n_runs)
+        return _rank(self.of_run) % min(MAX_GROUPS, self.n_runs)
 
     def _groups(self, chunk: Rows, distance: Float[np.ndarray, " N"]) -> Int[np.ndarray, " N"]:
-        """A group for each row, at most 50: runs dealt out from the nearest to the furthest.
+        """Return a group for each row, at most 50. Ranked runs are assigned to groups in turn.
 
-        Where there are few runs, stretches of them; rows without times, dealt out like runs.
+        If there are few runs, groups are stretches of them. Rows without times are assigned like
+        runs.
         """
         if self.of_run is not None:
             return self._group_of_run[chunk.run]
         if chunk.times is None:
-            return _rank(distance) % min(MOST_GROUPS, len(chunk))
+            return _rank(distance) % min(MAX_GROUPS, len(chunk))
         run = chunk.run_of_row
-        each = max(min(MOST_GROUPS, self.count) // self.n_runs, 1)
-        return chunk.run * each + place_in_run(run) * each // np.bincount(run)[run]
+        groups_per_run = max(min(MAX_GROUPS, self.count) // self.n_runs, 1)
+        return (
+            chunk.run * groups_per_run + index_in_run(run) * groups_per_run // np.bincount(run)[run]
+        )
 
 
 def _run_distances(rows: AnyRows) -> Float[np.ndarray, " R"] | None:
-    """How far from the mean the rows of each run are, on average; None where runs are few."""
-    if rows.n_runs < _FEWEST_RUNS:
+    """Return the mean distance of each run's rows from the mean, or None for few runs."""
+    if rows.n_runs < MIN_RANKED_RUNS:
         return None
     extent = rows.extent
     return np.concatenate(
-        rows.each(lambda chunk: _mean_by_run(extent.distance(chunk.variables), chunk))
+        rows.map_chunks(lambda chunk: _mean_by_run(extent.distance(chunk.variables), chunk))
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from .._common.errors import InputError
-from ..moments._geometry import squared_norm
+from ..moments._moments import squared_norm
 from ..simulation import Rollout, Status
 
 

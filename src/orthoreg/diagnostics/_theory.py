@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.errors import InputError
-from ..moments._geometry import overlaps, squared_norm
+from ..moments._moments import overlaps, squared_norm
 from ..quadratic import QuadraticProblem, independent_terms
 from ._certificate import ErrorSplit, PenaltyBound
 

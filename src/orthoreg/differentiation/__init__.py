@@ -1,11 +1,11 @@
 """Derivatives of measured states: finite differences, sliding polynomials, splines."""
 
-from ._differentiator import AbstractDifferentiator as AbstractDifferentiator
-from ._differentiator import check_lengths as check_lengths
-from ._polynomial import Automatic as Automatic
-from ._polynomial import FiniteDifference as FiniteDifference
-from ._polynomial import LocalPolynomial as LocalPolynomial
-from ._polynomial import SavitzkyGolay as SavitzkyGolay
-from ._polynomial import Settled as Settled
-from ._polynomial import SmoothedFiniteDifference as SmoothedFiniteDifference
-from ._smoothing_spline import SmoothingSpline as SmoothingSpline
+from ._differentiators import AbstractDifferentiator as AbstractDifferentiator
+from ._differentiators import Automatic as Automatic
+from ._differentiators import FiniteDifference as FiniteDifference
+from ._differentiators import LocalPolynomial as LocalPolynomial
+from ._differentiators import ResolvedDifferentiator as ResolvedDifferentiator
+from ._differentiators import SavitzkyGolay as SavitzkyGolay
+from ._differentiators import SmoothedFiniteDifference as SmoothedFiniteDifference
+from ._differentiators import SmoothingSpline as SmoothingSpline
+from ._differentiators import check_lengths as check_lengths

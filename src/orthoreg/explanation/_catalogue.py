@@ -74,10 +74,10 @@ def catalogue(names: Sequence[str], extent: Extent, clock: int | None = None) ->
 
 def span_of(extent: Extent, v: int) -> Span:
     """Where one variable lies."""
-    size = float(np.hypot(extent.mean[v], extent.spread[v]))
+    size = float(np.hypot(extent.mean[v], extent.std[v]))
     low, high = float(extent.low[v]), float(extent.high[v])
     is_blurred = low >= 0 and bool((extent.sample[:, v] < 0).any())
-    return Span(low, high, size, float(extent.spread[v]), is_blurred)
+    return Span(low, high, size, float(extent.std[v]), is_blurred)
 
 
 def _monomials(names: Sequence[str], places: Sequence[int]) -> Iterator[Shape]:

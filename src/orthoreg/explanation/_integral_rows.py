@@ -63,7 +63,7 @@ def integral_rows(
         float(len(own)),
         Extent.of(points),
         Automatic().slopes(data),
-        data.schema.clock_place,
+        data.schema.time_index,
         given=dict(data.given_rates),
         sides=sides_of(points, data),
         stretch=own,

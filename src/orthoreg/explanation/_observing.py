@@ -23,7 +23,7 @@ def measurements(
     go by the rule of the loss. `states` are those of all rows as a model has them, if one is known:
     they have less noise than what smoothing leaves. Where they are what was measured but for noise,
     the integral form, which tells more."""
-    whole, data = data, data.some_runs(_MOST_SAMPLES, 2)
+    whole, data = data, data.subsample(_MOST_SAMPLES, 2)
     if whole.n_samples > data.n_samples:
         states = None
     if data.derivatives is not None or int(np.median(data.run_lengths)) < _SHORT:

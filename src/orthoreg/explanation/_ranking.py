@@ -46,7 +46,7 @@ class Ranking:
     of each length: one that is far behind is not followed further."""
 
     def __init__(self, data: Dataset, interpolation: Mapping[str, str]):
-        data = data.at_most(limits.RANKING_ROWS).plan.clean
+        data = data.subsample_rows(limits.RANKING_ROWS).plan.clean
         plan = data.plan
         self._matcher = Matcher(data, interpolation, limits.LONGEST_SEGMENT)
         seen = np.where(plan.is_noise, limits.LEAST_NOISE * plan.noise**2, 0.0)

@@ -142,7 +142,7 @@ def _joined(
         float(min(rows_kept, samples)),
         first.extent,
         np.concatenate([rows.targets for rows in kept]) if windows is None else slopes,
-        first.clock,
+        first.time_index,
         None if turns is None
         else np.concatenate([one[mask] for one, mask in zip(turns, marked, strict=True)]),
         given=dict(first.given),

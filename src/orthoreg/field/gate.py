@@ -1,4 +1,4 @@
-"""How far a state is from the training data, and what the residual is there."""
+"""`Gate`: the region of the training data, and the residual's values beyond it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,30 +12,26 @@ from .._common.arrays import Arrays, pytree
 from .._common.errors import InputError
 from .._common.registry import part
 from ..data import Extent
+from . import _limits as limits
+from ._limits import FARTHEST as FARTHEST
+from ._limits import SEARCHED as SEARCHED
+from ._limits import SHARPNESS as SHARPNESS
 
-_ROWS_EACH = 10  # a landmark stands for at least so many rows
-_INSIDE = 0.95  # the part of a left-out run's rows that count as inside
-_NEAREST = 0.1  # standard deviations: a state as near as this to a landmark is inside
-_MARGIN = 1e-6  # the edge is a hair beyond the farthest row, so that rounding leaves none outside
-SEARCHED = 20_000
-"""The rows among which landmarks are sought."""
-SHARPNESS = 4.0  # of the choice among landmarks whose residual is held, per unit of distance
-_MOST_IN_TREE = 12  # variables
-_FEW_POINTS, _FEW_PAIRS = 256, 2**20  # that need no tree
-FARTHEST = 1e6  # distances along one variable that are told apart
-_BLOCK = 1024
+_MAX_TREE_VARIABLES = 12  # variables. With more, a tree is slower than all pairs
+_MAX_DENSE_POINTS, _MAX_DENSE_PAIRS = 256, 2**20  # With fewer, all pairs are faster than a tree
+_BLOCK = 1024  # rows that are processed together
 
 
 @pytree()
 @final
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Where the training data lie; what `Gate` finds.
+    """The region of the training data, as found by `Gate`.
 
     The distance of z is min_j |rate z - landmark_j|. A variable that never varied has rate 0.
-    `held` are the residual's values at the landmarks, if they are to be held beyond the data.
-    `period` is that of each variable times its rate, zero where it has none: distances along it
-    are the short way round.
+    `held` are the values of the residual at the landmarks, if it keeps them beyond the data.
+    `period` is the period of each variable times its rate, zero without one. Distances along a
+    periodic variable are the shorter ones.
     """
 
     rate: Float[Arrays, " V"]
@@ -49,8 +45,10 @@ class Region:
         images: Sequence[tuple[Float[np.ndarray, " V"], Float[np.ndarray, " c"]]],
         periods: Float[np.ndarray, " V"],
     ) -> "Region":
-        """The region with its images: each the signs of variables and of the residual's values.
-        `periods` are those of the variables, zero where there is none."""
+        """Return the region with its images, each given by signs of variables and of the residual.
+
+        `periods` are those of the variables, zero without one.
+        """
         held = self.held
         return replace(
             self,
@@ -66,125 +64,122 @@ class Region:
         return np.sqrt(np.concatenate(blocks))
 
     def share(self, variables: Any, xp: Any = np) -> Any:
-        """The residual's share at each state (... V -> ...): 1 inside, 0 from 1 + fade on."""
+        """Return the residual's share at each state (... V -> ...): 1 inside, 0 from 1 + fade."""
         return self._share(xp.min(self._beyond(variables, xp), axis=-1), xp)
 
     def gated(self, variables: Any, residual: Any, xp: Any = np) -> Any:
-        """What the gate makes of the residual's values (... c) at these states (... V).
+        """Return the gated values of the residual (... c) at these states (... V).
 
         r(z) -> g r(z) + (1 - g) sum_j a_j r_j, with g the share, r_j the values held at the
-        landmarks and a_j proportional to exp(-4 distance_j), which add up to one.
+        landmarks and a_j proportional to exp(-4 distance_j), normalised to sum to one.
         """
         if xp is np:
             return self._gated_in_numpy(variables, residual)
         return self._mixed(variables, residual, xp)
 
     def _gated_in_numpy(self, variables: Any, residual: Any) -> Any:
-        """As it is inside, which is where most states are; only the others are looked at."""
+        """Return the residual unchanged inside, and mix it outside, where few states are."""
         outside = ~(self._nearest(variables) <= 1.0)
         if not outside.any():
             return residual
-        found = np.array(residual)
-        found[outside] = self._mixed(variables[outside], residual[outside], np)
-        return found
+        result = np.array(residual)
+        result[outside] = self._mixed(variables[outside], residual[outside], np)
+        return result
 
     def _mixed(self, variables: Any, residual: Any, xp: Any) -> Any:
-        beyond = self._beyond(variables, xp)
-        nearest = xp.min(beyond, axis=-1)
+        distances = self._beyond(variables, xp)
+        nearest = xp.min(distances, axis=-1)
         share = self._share(nearest, xp)[..., None]
         # the residual need not be finite where it has no share
-        inside = share * xp.where(share > 0, residual, 0.0)
+        shared = share * xp.where(share > 0, residual, 0.0)
         if self.held is None:
-            return inside
-        weights = xp.exp(SHARPNESS * (nearest[..., None] - beyond))
+            return shared
+        weights = xp.exp(SHARPNESS * (nearest[..., None] - distances))
         mean = (weights @ self.held) / xp.sum(weights, axis=-1)[..., None]
-        return inside + (1.0 - share) * mean
+        return shared + (1.0 - share) * mean
 
-    def _share(self, nearest: Any, xp: Any) -> Any:
-        step = xp.minimum((nearest - 1.0) / self.fade, 1.0)
+    def _share(self, distance: Any, xp: Any) -> Any:
+        step = xp.minimum((distance - 1.0) / self.fade, 1.0)
         return 1.0 - step * step * (3.0 - 2.0 * step)
 
     def _beyond(self, variables: Any, xp: Any) -> Any:
-        """Distances from the landmarks (... V -> ... L), those below 1 as 1."""
-        # the root is taken of nothing below 1, where its slope may be infinite
+        """Return the distances from the landmarks (... V -> ... L), at least 1."""
+        # the limit avoids the infinite slope of the root at zero
         return xp.sqrt(xp.maximum(self._squares(variables, xp, FARTHEST), 1.0))
 
     def _nearest(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, " N"]:
-        """The square of the distance from the nearest landmark.
+        """Return the squared distance from the nearest landmark, by one matrix product.
 
-        min_j |z - l_j|^2 = |z|^2 + min_j (|l_j|^2 - 2 z'l_j), about the landmarks' centre: one
-        matrix product in place of passes over all pairs.
+        min_j |z - l_j|^2 = |z|^2 + min_j (|l_j|^2 - 2 z'l_j), about the landmarks' centre.
         """
         if self.period is not None:
             return self._squares(variables, np).min(axis=-1)
-        centre, turn, length = self._landmarks_as_matrix
+        centre, matrix, lengths = self._landmarks_as_matrix
         with np.errstate(over="ignore", invalid="ignore"):
             z = variables * self.rate
             z -= centre
-            own = np.vecdot(z, z)
-            products = turn @ z.T
-            products += length
-            found = own + products.min(axis=0)
-            far = ~(own < FARTHEST**2)  # rounding there exceeds any distance, or it is no number
-            found[far] = own[far]
-        return np.maximum(found, 0.0, out=found)
+            norms = np.vecdot(z, z)
+            products = matrix @ z.T
+            products += lengths
+            squares = norms + products.min(axis=0)
+            far = ~(norms < FARTHEST**2)  # rounding there exceeds any distance, or it is no number
+            squares[far] = norms[far]
+        return np.maximum(squares, 0.0, out=squares)
 
     @cached_property
     def _landmarks_as_matrix(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The landmarks' centre, and -2 l_j and |l_j|^2 about it."""
         centre = np.mean(self.landmarks, axis=0)
-        away = self.landmarks - centre
-        return centre, -2.0 * away, np.vecdot(away, away)[:, None]
+        centred = self.landmarks - centre
+        return centre, -2.0 * centred, np.vecdot(centred, centred)[:, None]
 
     def _squares(self, variables: Any, xp: Any, farthest: float = np.inf) -> Any:
         with np.errstate(over="ignore"):
             scaled = variables * self.rate
             # variable by variable: NumPy is slow in sums over a short last axis
-            ways = [self._along(scaled[..., i, None], i, xp) for i in range(scaled.shape[-1])]
+            components = [self._along(scaled[..., i, None], i, xp) for i in range(scaled.shape[-1])]
             if farthest < np.inf:
-                ways = [xp.clip(way, -farthest, farthest) for way in ways]
-            parts = [way * way for way in ways]
+                components = [xp.clip(component, -farthest, farthest) for component in components]
+            parts = [component * component for component in components]
             return sum(parts[1:], start=parts[0])
 
     def _along(self, scaled: Any, i: int, xp: Any) -> Any:
-        """The way from the landmarks along one variable."""
-        away = scaled - self.landmarks[:, i]
+        """Return the differences from the landmarks along one variable."""
+        difference = scaled - self.landmarks[:, i]
         if self.period is None:
-            return away
-        turn = self.period[i]
-        return away - turn * xp.round(away / xp.where(turn > 0, turn, 1.0))
+            return difference
+        period = self.period[i]
+        return difference - period * xp.round(difference / xp.where(period > 0, period, 1.0))
 
 
 @part
 @final
 @dataclass(frozen=True)
 class Gate:
-    """Keeps the residual from going on beyond the training data, where nothing was fitted.
+    """Limits the residual to the region of the training data, as nothing was fitted beyond.
 
-    The distance of a state from the data is that to the nearest of some landmarks. 1 is the edge
-    of the data: it is chosen so that all training rows are inside, and so would be 95% of the
-    rows of a run had it been left out; it is at least a tenth of a standard deviation from a
-    landmark. Variables, inputs included, are measured in their standard deviations; one that
-    never varied does not count.
+    The distance of a state from the data is that to the nearest of some landmarks. It is 1 at the
+    edge of the data. All training rows are inside, as would be 95% of the rows of a run that is
+    left out; so are states within a tenth of a standard deviation of a landmark. Variables, with
+    inputs, are in units of their standard deviations; variables that never varied are ignored.
 
-    Landmarks are training rows, each the one farthest from those before it: at most `landmarks`,
-    and at most one for ten rows. They follow data of any shape; more of them, more closely.
+    Landmarks are training rows, each the one farthest from those before: at most `landmarks`, and
+    at most one for ten rows. More landmarks follow the shape of the data more closely.
 
-    The residual counts in full up to distance 1 and not at all from 1 + `fade` on, with a smooth
-    step between. On the training rows it is what it is without a gate. In its place comes what it
-    is at the landmarks nearest to the state (`hold`), a mean of values that it takes on the
-    training rows and so of their size; with `hold=False`, nothing. Far away the equations rule,
-    since their terms grow and what is held does not; but an equation that is all residual would
-    stand still if that vanished.
+    The residual has full weight up to distance 1 and none from 1 + `fade` on, with a smooth step
+    between. Its place is taken by its values at the landmarks nearest to the state (`hold`), or by
+    nothing (`hold=False`). Held values are means of values on training rows, so that the growing
+    terms of the equations dominate far away. An equation that is all residual would become zero
+    without them.
 
     Parameters
     ----------
     fade
-        how far beyond the edge the residual goes on, in distances.
+        distance beyond the edge over which the residual fades out.
     landmarks
-        their number at most.
+        maximal number of landmarks.
     hold
-        whether the residual keeps, further out, what it is at the nearest landmarks.
+        whether the residual keeps its values at the nearest landmarks beyond the data.
 
     Examples
     --------
@@ -218,14 +213,18 @@ class Gate:
         parts: Int[np.ndarray, " N"] | None = None,
         residual: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> Region:
-        """The region that these training rows fill. `parts` numbers groups of runs, or stretches
-        of a run, that are left out in turn; a fifth of the rows each if None. `residual` gives
-        the values that are held; without it none are."""
+        """Return the region of these training rows.
+
+        `parts` numbers groups of runs, or stretches of a run, that are left out in turn; by default
+        a fifth of the rows each. `residual` returns the values that are held; by default none are.
+        """
         if parts is None:
             parts = np.arange(len(variables)) * 5 // len(variables)
-        few = slice(None, None, -(-len(variables) // SEARCHED))
+        subset = slice(None, None, -(-len(variables) // SEARCHED))
         extent = Extent.of(variables)
-        return self.region(extent, variables[few], parts[few], lambda f: f(variables), residual)
+        return self.region(
+            extent, variables[subset], parts[subset], lambda f: f(variables), residual
+        )
 
     def region(
         self,
@@ -235,22 +234,29 @@ class Gate:
         largest: Callable[[Callable[[np.ndarray], float]], float],
         residual: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> Region:
-        """The region of rows that lie as `extent` says, of which these are some. `largest` is that
-        value of a function of rows that is largest on any chunk of them all."""
-        few = slice(None, None, -(-len(rows) // SEARCHED))
-        rows, parts = rows[few], parts[few]
-        rate = np.where(extent.varies, 1 / extent.spread, 0.0)
+        """Return the region of rows with this extent, from a sample of them.
+
+        `largest` returns the maximum over all chunks of a function of rows.
+        """
+        subset = slice(None, None, -(-len(rows) // SEARCHED))
+        rows, parts = rows[subset], parts[subset]
+        rate = np.where(extent.varies, 1 / extent.std, 0.0)
         scaled = rows * rate
-        chosen = _spread_out(scaled, max(1, min(int(self.landmarks), extent.count // _ROWS_EACH)))
+        chosen = _farthest_points(
+            scaled, max(1, min(int(self.landmarks), extent.count // limits.ROWS_PER_LANDMARK))
+        )
         landmarks = scaled[chosen]
         farthest = largest(lambda chunk: float(np.max(_nearest_distances(landmarks, chunk * rate))))
-        unit = max(farthest * (1 + _MARGIN) + _gap(scaled, parts), _NEAREST)
+        unit = max(
+            farthest * (1 + limits.MARGIN) + _distance_between_parts(scaled, parts),
+            limits.MIN_DISTANCE,
+        )
         held = residual(rows[chosen]) if self.hold and residual is not None else None
         return Region(rate / unit, landmarks / unit, float(self.fade), held)
 
 
-def _spread_out(rows: Float[np.ndarray, "N V"], count: int) -> list[int]:
-    """The row nearest to the mean, then again and again the one farthest from all before."""
+def _farthest_points(rows: Float[np.ndarray, "N V"], count: int) -> list[int]:
+    """Return the row nearest to the mean, then repeatedly the row farthest from all before."""
     chosen = [int(np.square(rows - rows.mean(axis=0)).sum(axis=1).argmin())]
     distance = np.full(len(rows), np.inf)
     while len(chosen) < count:
@@ -259,14 +265,16 @@ def _spread_out(rows: Float[np.ndarray, "N V"], count: int) -> list[int]:
     return chosen
 
 
-def _gap(rows: Float[np.ndarray, "N V"], parts: Int[np.ndarray, " N"]) -> float:
+def _distance_between_parts(rows: Float[np.ndarray, "N V"], parts: Int[np.ndarray, " N"]) -> float:
     """How far 95% of the rows are, at most, from the nearest row of another part."""
     distances = [
         _nearest_distances(rows[parts != part], rows[parts == part])
         for part in np.unique(parts)
         if (parts != part).any()
     ]
-    return float(np.quantile(np.concatenate(distances), _INSIDE)) if distances else 0.0
+    return (
+        float(np.quantile(np.concatenate(distances), limits.INSIDE_QUANTILE)) if distances else 0.0
+    )
 
 
 def _nearest_distances(
@@ -274,19 +282,21 @@ def _nearest_distances(
 ) -> Float[np.ndarray, " N"]:
     """The distance of each row from the nearest of the points. A tree finds it among many points in
     few variables; else all pairs are looked at, which a matrix product does faster."""
-    many = len(points) > _FEW_POINTS and len(points) * len(rows) > _FEW_PAIRS
-    if many and rows.shape[1] <= _MOST_IN_TREE:
+    is_large = len(points) > _MAX_DENSE_POINTS and len(points) * len(rows) > _MAX_DENSE_PAIRS
+    if is_large and rows.shape[1] <= _MAX_TREE_VARIABLES:
         from scipy.spatial import KDTree
 
         return KDTree(points).query(rows)[0]
     centre = points.mean(axis=0)
     points, rows = points - centre, rows - centre
-    both = np.hstack([-2 * points, np.vecdot(points, points)[:, None]])
+    augmented = np.hstack([-2 * points, np.vecdot(points, points)[:, None]])
     columns = np.vstack([rows.T, np.ones(len(rows))])
-    tiles = [both[i : i + _FEW_POINTS] for i in range(0, len(both), _FEW_POINTS)]
-    found = np.vecdot(rows, rows)
+    tiles = [
+        augmented[i : i + _MAX_DENSE_POINTS] for i in range(0, len(augmented), _MAX_DENSE_POINTS)
+    ]
+    squares = np.vecdot(rows, rows)
     for first in range(0, len(rows), _BLOCK):
         block = columns[:, first : first + _BLOCK]
-        least = [(tile @ block).min(axis=0) for tile in tiles]  # of pairs that fit into the cache
-        found[first : first + _BLOCK] += np.min(least, axis=0)
-    return np.sqrt(np.maximum(found, 0.0))
+        minima = [(tile @ block).min(axis=0) for tile in tiles]  # of pairs that fit into the cache
+        squares[first : first + _BLOCK] += np.min(minima, axis=0)
+    return np.sqrt(np.maximum(squares, 0.0))

@@ -1,4 +1,7 @@
-"""`HybridField`: f = f_phy + f_aug as one function, in NumPy for samples and JAX for solvers."""
+"""`HybridField`: f = f_phy + f_aug as one function, in NumPy for samples and JAX for solvers.
+
+`SwitchedField` is the same with signs in its terms, for simulations.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,7 +13,8 @@ from jaxtyping import Float
 
 from .._common.arrays import Arrays, pytree
 from ..augmentations import AbstractBasis, TanhLayers
-from ..libraries import FeatureMap, parameters_of, rounded, split_number
+from ..libraries import FeatureMap, derivative, parameters_of, rounded, separate_signs, split_number
+from ..simulation import AbstractSwitchedField
 from .gate import Region
 
 _BLOCK = 4096
@@ -22,10 +26,10 @@ _BLOCK = 4096
 class HybridField:
     """f(z) = C theta(z) + [V' psi(z) - P theta(z)] with z the states, then the inputs.
 
-    The second part is the residual f_aug. The correction P is what an exact projection takes out
-    of the network, so that the residual is orthogonal to the library; without one P is zero. The
-    region, if there is one, says what becomes of the residual beyond the training data.
-    `parameters` are the values of the features' parameters, as data: another compiles nothing.
+    The second part is the residual f_aug. The correction P is the part of the network that an exact
+    projection removes to make the residual orthogonal to the library, else zero. The region, if
+    any, determines the residual beyond the training data. `parameters` are the values of the
+    features' parameters as data, so that other values do not cause another compilation.
     """
 
     features: FeatureMap
@@ -37,12 +41,12 @@ class HybridField:
     parameters: Float[Arrays, " q"] | None = None
 
     def symbolic(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
-        """f_phy at samples. Terms that no equation uses are not evaluated."""
+        """Return f_phy at samples. Terms that no equation uses are not evaluated."""
         features, coefficients = self._used
         return _in_blocks(lambda rows: features(rows) @ coefficients.T, variables)
 
     def neural(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
-        """f_aug at samples."""
+        """Return f_aug at samples."""
         if not self.has_residual:
             return np.zeros((len(variables), len(self.coefficients)))
         residual = _in_blocks(lambda rows: self.basis(rows) @ self.weights, variables)
@@ -56,26 +60,26 @@ class HybridField:
         return np.concatenate([self.region.gated(variables[r], residual[r]) for r in rows])
 
     def values(self, variables: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N c"]:
-        """f at samples."""
+        """Return f at samples."""
         if not self.has_residual:
             return self.symbolic(variables)
-        found = self.symbolic(variables)
-        found += self.neural(variables)
-        return found
+        result = self.symbolic(variables)
+        result += self.neural(variables)
+        return result
 
     def __call__(self, t: Any, x: Any, u: Any = None) -> Any:
-        """f at one state and input, traced by JAX."""
+        """Return f at one state and input, traced by JAX."""
         import jax.numpy as jnp
 
         z = x if u is None else jnp.concatenate([x, u])
         columns = self.features.columns(z, jnp, self.parameters)
         theta = jnp.stack([jnp.asarray(column, z.dtype) for column in columns] or [z[0]])
         theta = theta[: len(columns)]
-        # a term that no equation uses may well be infinite here; which ones those are is not
-        # known to the compiler, so that one compiled simulation serves every fit of a library
+        # terms that no equation uses may be infinite; they are masked, not removed, so that one
+        # compiled simulation serves all fits of a library
         symbolic = self.coefficients @ _where_used(self.coefficients, theta)
         share = 1.0 if self.region is None else self.region.share(z, jnp)
-        # nor is the residual needed to be finite where it has no share
+        # the residual may be infinite where it has no share
         inside = jnp.where(share > 0, _where_used(self.correction, theta), 0.0)
         residual = -self.correction @ inside
         if self.basis.size:
@@ -84,7 +88,7 @@ class HybridField:
 
     @cached_property
     def has_residual(self) -> bool:
-        """Whether f_aug is anything but zero."""
+        """Whether f_aug can differ from zero."""
         held = None if self.region is None else self.region.held
         return any(
             np.any(np.asarray(part))
@@ -94,7 +98,7 @@ class HybridField:
 
     @cached_property
     def _used(self) -> tuple[FeatureMap, np.ndarray]:
-        """The terms that some equation uses, and their coefficients."""
+        """The terms that an equation uses, and their coefficients."""
         return _nonzero_terms(self.features, np.asarray(self.coefficients))
 
     @cached_property
@@ -103,7 +107,7 @@ class HybridField:
         return _nonzero_terms(self.features, np.asarray(self.correction))
 
     def without_residual(self) -> "HybridField":
-        """The symbolic part alone, within the training data and beyond them."""
+        """Return the field without its residual, within the training data and beyond."""
         region = self.region
         if region is not None and region.held is not None:
             region = replace(region, held=np.zeros_like(region.held))
@@ -115,7 +119,7 @@ class HybridField:
         )
 
     def without_idle_terms(self) -> "HybridField":
-        """The same function with only the terms that some equation uses."""
+        """Return the same function with only the terms that an equation uses."""
         used = np.any((self.coefficients != 0) | (self.correction != 0), axis=0)
         chosen = [int(k) for k in np.flatnonzero(used)]
         return replace(
@@ -126,14 +130,16 @@ class HybridField:
         )
 
     def resolved(self, digits: int | None = None) -> "HybridField":
-        """The same function with the parameters' values written into the terms, their numbers
-        rounded to so many digits and their factors moved to the coefficients."""
+        """Return the same function with the values of parameters in its terms.
+
+        With `digits` numbers in terms are rounded and factors moved to the coefficients.
+        """
         features = self.features.resolved(digits)
         if digits is None or not self.features.parameters:
             return replace(self, features=features, parameters=None)
         parts = [
-            split_number(rounded(term, digits)) if parameters_of(own) else (1.0, term)
-            for own, term in zip(self.features.terms, features.terms, strict=True)
+            split_number(rounded(term, digits)) if parameters_of(original) else (1.0, term)
+            for original, term in zip(self.features.terms, features.terms, strict=True)
         ]
         factors = np.array([number for number, _ in parts])
         return replace(
@@ -145,17 +151,19 @@ class HybridField:
         )
 
     def without_idle_basis(self) -> "HybridField":
-        """The same function; a basis whose weights are all zero is dropped, and with it the
-        region of a residual that is zero."""
+        """Return the same function without a basis whose weights are zero.
+
+        The region is removed if the residual is zero.
+        """
         if np.any(np.asarray(self.weights)):
             return self
-        none = np.zeros(len(self.features.variables))
-        basis = TanhLayers(none, none + 1.0, (), ())
+        zeros = np.zeros(len(self.features.variables))
+        basis = TanhLayers(zeros, zeros + 1.0, (), ())
         region = self.region if np.any(np.asarray(self.correction)) else None
         return replace(self, basis=basis, weights=self.weights[:0], region=region)
 
     def contributions(self, z: Float[np.ndarray, " V"]) -> list[tuple[str, int, float]]:
-        """(term, equation, value) of every part of f at one point; the residual is 'residual'."""
+        """Return (term, equation, value) of each part of f at a point, the 'residual' last."""
         features, coefficients = self._used
         theta = features(z[None])[0]
         with np.errstate(all="ignore"):
@@ -173,7 +181,7 @@ class HybridField:
 
 
 def _where_used(coefficients: Any, theta: Any) -> Any:
-    """The values of the terms that some equation uses, and zero for the others, in JAX."""
+    """Return the values of terms that an equation uses, and zero for others, in JAX."""
     import jax.numpy as jnp
 
     return jnp.where(jnp.any(coefficients != 0, axis=0), theta, 0.0)
@@ -187,7 +195,7 @@ def _nonzero_terms(
 
 
 def _in_blocks(function: Callable[[np.ndarray], np.ndarray], variables: np.ndarray) -> np.ndarray:
-    """function(variables) with memory that does not grow with the number of basis functions."""
+    """Return function(variables) in blocks, which limits the memory for basis functions."""
     if len(variables) <= _BLOCK:
         return function(variables)
     first = function(variables[:_BLOCK])
@@ -196,3 +204,86 @@ def _in_blocks(function: Callable[[np.ndarray], np.ndarray], variables: np.ndarr
     for i in range(_BLOCK, len(variables), _BLOCK):
         result[i : i + _BLOCK] = function(variables[i : i + _BLOCK])
     return result
+
+
+@pytree(meta=["functions"])
+@final
+@dataclass(frozen=True, eq=False)
+class SwitchedField(AbstractSwitchedField):
+    """A field with variables, after states and inputs, in place of signs.
+
+    `functions` are the arguments of the signs, each followed by its derivatives.
+    """
+
+    field: HybridField
+    functions: FeatureMap
+
+    def slope(self, t: Any, x: Any, u: Any, signs: Any, xp: Any) -> Any:
+        field, z = self.field, x if u is None else xp.concatenate([x, u], axis=-1)
+        rows = [part[..., i] for part in (z, signs) for i in range(part.shape[-1])]
+        theta = _stacked(field.features.columns(rows, xp, field.parameters), rows[0], xp)
+        symbolic = _weighted(theta, field.coefficients, xp)
+        if xp is np and not (field.basis.size or np.any(field.correction)):
+            return symbolic
+        residual = -_weighted(theta, field.correction, xp)
+        if field.basis.size:
+            values = field.basis(xp.atleast_2d(z), xp) @ field.weights
+            residual = residual + values.reshape(residual.shape)
+        return symbolic + (
+            residual if field.region is None else field.region.gated(z, residual, xp)
+        )
+
+    def surfaces(self, x: Any, u: Any, xp: Any) -> tuple[Any, Any]:
+        z = x if u is None else xp.concatenate([x, u], axis=-1)
+        rows = [z[..., i] for i in range(z.shape[-1])]
+        columns = self.functions.columns(rows, xp, self.field.parameters)
+        values = _stacked(columns, rows[0], xp).reshape(*z.shape[:-1], -1, 1 + len(rows))
+        return values[..., 0], values[..., 1:]
+
+
+def switched(field: HybridField) -> SwitchedField | None:
+    """Return the field with its signs as variables, or None if there are no signs."""
+    features = field.features
+    width = len(features.variables)
+    terms, surfaces = separate_signs(features.terms, width)
+    if not surfaces:
+        return None
+    signs = tuple(f"sign {i + 1}" for i in range(len(surfaces)))
+    functions = [
+        formula
+        for surface in surfaces
+        for formula in (surface, *(derivative(surface, i) for i in range(width)))
+    ]
+    return SwitchedField(
+        replace(
+            field, features=replace(features, variables=features.variables + signs, terms=terms)
+        ),
+        replace(features, terms=tuple(functions), allowed=()),
+    )
+
+
+def jumping_terms(features: FeatureMap) -> tuple[str, ...]:
+    """Return the names of the terms with a sign."""
+    width = len(features.variables)
+    pairs = zip(features.names, features.terms, strict=True)
+    return tuple(name for name, term in pairs if separate_signs((term,), width)[1])
+
+
+def switching_terms(field: HybridField) -> tuple[str, ...]:
+    """Return the names of the terms with a sign that an equation uses."""
+    return jumping_terms(field.without_idle_terms().features)
+
+
+def _stacked(columns: list[Any], like: Any, xp: Any) -> Any:
+    """Return columns, some of which may be plain numbers, as one array."""
+    if xp is np:
+        result = np.empty((*like.shape, len(columns)))
+        for i, column in enumerate(columns):
+            result[..., i] = column
+        return result
+    return xp.stack([xp.broadcast_to(column, like.shape) for column in columns], axis=-1)
+
+
+def _weighted(theta: Any, coefficients: Any, xp: Any) -> Any:
+    """Return sums of terms; terms without weight may be infinite."""
+    return xp.where(xp.any(coefficients != 0, axis=0), theta, 0.0) @ coefficients.T

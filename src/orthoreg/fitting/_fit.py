@@ -12,8 +12,7 @@ from jaxtyping import Float
 from .._common.typing import Mask
 from ..data import CLEAN, Dataset, Schema
 from ..diagnostics import Certificate
-from ..field.hybrid import HybridField
-from ..field.switched import switching_terms
+from ..field.hybrid import HybridField, switching_terms
 from ..losses import AbstractLoss
 from ..physics import Knowledge
 from ..refinement import Refinement, Uncertainty, refine

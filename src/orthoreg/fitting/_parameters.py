@@ -135,7 +135,7 @@ class Projection:
         self.groups += [_alone(c, support[c]) for c in sorted(equations - coupled)]
         self.count = sum(len(group.equations) for group in self.groups)
         self.used = frozenset().union(*(parameters_of(features.terms[k]) for k in self.terms))
-        self.rows = rows.some(limits.MAX_ROWS_PARAMETERS)
+        self.rows = rows.subsample(limits.MAX_ROWS_PARAMETERS)
         self._every = np.arange(len(self.rows))
         size = np.sqrt(np.mean(self.rows.targets**2, axis=0))
         self.sizes = np.where(size > 0, size, 1.0)
@@ -192,7 +192,7 @@ def _grid(
         *(variables_of(term) for term in features.terms if name in parameters_of(term))
     )
     extent = rows.extent
-    sizes = [float(np.hypot(extent.mean[v], extent.spread[v])) for v in beside]
+    sizes = [float(np.hypot(extent.mean[v], extent.std[v])) for v in beside]
     units = [1.0, *sizes, *(1 / size for size in sizes if size > 0)]
     positive = np.outer(units, limits.GRID_MULTIPLES).ravel()
     values = np.concatenate([positive, -positive, *_frequencies(features, rows, name)])

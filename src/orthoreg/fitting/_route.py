@@ -59,7 +59,7 @@ def prepare(recipe: Recipe, observed: AnyRows) -> Task:
     """What the solver is asked for, with all terms of the library still in it."""
     bound = bind_physics(
         recipe.physics, recipe.library, observed.names, observed.outputs, observed.given,
-        observed.clock,
+        observed.time_index,
     )  # fmt: skip
     features = bound.features
     symmetries = bound.knowledge.symmetries
@@ -99,14 +99,14 @@ def residual_basis(
     rng = np.random.default_rng(int(recipe.seed))
     extent = observed.extent
     unseen = ~extent.varies
-    if observed.clock is not None:
-        unseen[observed.clock] = True
+    if observed.time_index is not None:
+        unseen[observed.time_index] = True
     if symmetries is None or not symmetries.any:
         # in chunks sums are rounded in another order, which a ridge of 1e-12 would show
-        mean, spread = (_rounded(values) for values in (extent.mean, extent.spread))
+        mean, spread = (_rounded(values) for values in (extent.mean, extent.std))
         basis = recipe.augmentation.init(mean, spread, rng=rng)
         return basis.mask_inputs(unseen)
-    some = observed.some(limits.MAX_ROWS_SYMMETRIC_SCALE)
+    some = observed.subsample(limits.MAX_ROWS_SYMMETRIC_SCALE)
     basis = symmetric_basis(recipe.augmentation, symmetries, some.points, rng)
     return basis.mask_inputs(unseen)
 
@@ -199,7 +199,7 @@ def finish(
 def _region(gate: Gate, task: Task, field: HybridField) -> Region:
     """Where the training data, and their images under what symmetries are known, lie."""
     observed, symmetries = task.observed, task.known.symmetries
-    clock = observed.clock
+    clock = observed.time_index
     turn = np.zeros(0) if symmetries is None or not symmetries.any else symmetries.periods
 
     def places(rows: Rows) -> Float[np.ndarray, "M V"]:
@@ -214,11 +214,12 @@ def _region(gate: Gate, task: Task, field: HybridField) -> Region:
 
     extent = observed.point_extent
     if clock is not None or turn.any():
-        extent = observed.total(lambda rows: Extent.of(places(rows)))
-    some = observed.some(SEARCHED)
+        extent = observed.sum_chunks(lambda rows: Extent.of(places(rows)))
+    some = observed.subsample(SEARCHED)
     parts = folds(some, limits.GATE_PARTS)[some.row_of_point()]
     region = gate.region(
-        extent, places(some), parts, lambda f: max(observed.each(lambda rows: f(places(rows)))),
+        extent, places(some), parts,
+        lambda f: max(observed.map_chunks(lambda rows: f(places(rows)))),
         field.neural,
     )  # fmt: skip
     if symmetries is None or not symmetries.any:

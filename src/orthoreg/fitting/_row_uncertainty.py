@@ -30,7 +30,9 @@ def with_row_uncertainty(recipe: Recipe, fit: Fit, observed: AnyRows) -> Fit:
         or (evidence is None and not fit.field.features.parameters)
     ):
         return fit
-    known = knowledge_of(recipe, observed.names, observed.outputs, observed.given, observed.clock)
+    known = knowledge_of(
+        recipe, observed.names, observed.outputs, observed.given, observed.time_index
+    )
     bounds = parameter_bounds(recipe.library) | known.parameter_bounds
     return replace(fit, uncertainty=row_uncertainty(fit.field, observed, known, bounds, evidence))
 

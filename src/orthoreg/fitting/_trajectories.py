@@ -10,8 +10,7 @@ from .._common.typing import Mask
 from ..augmentations import Zero
 from ..data import AnyRows, Dataset, Rows, held_out_rows
 from ..diagnostics import certify
-from ..field.hybrid import HybridField
-from ..field.switched import jumping_terms, switching_terms
+from ..field.hybrid import HybridField, jumping_terms, switching_terms
 from ..libraries import parameter_bounds
 from ..losses import is_coarse
 from ..physics import Knowledge
@@ -40,7 +39,7 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
     and follow the runs better with held inputs, the fit is repeated with these.
     """
     weak = rows.windows is not None
-    known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
+    known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.time_index)
     matched: Match | None = None
     result: Fit | None = None
     jumps = ()
@@ -91,7 +90,7 @@ def _refined(
     with step("Matching trajectories"):
         found = refine(
             start,
-            runs.data.at_most(limits.MAX_ROWS_JUMPS) if jumps else runs.data,
+            runs.data.subsample_rows(limits.MAX_ROWS_JUMPS) if jumps else runs.data,
             interpolation=runs.interpolation,
             bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
             knowledge=known,
@@ -108,7 +107,7 @@ def _with_field(recipe: Recipe, fit: Fit, field: HybridField, rows: AnyRows) -> 
     """The fit with another field, and the certificate of that."""
     if field is fit.field:
         return fit
-    known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.clock)
+    known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.time_index)
     certificate = certify(
         describe(field, rows, known), rows.outputs, field.features.names,
         normalized=recipe.solver.normalize,
@@ -191,7 +190,7 @@ def _plain_rows(data: Dataset) -> Rows:
 
 def _some(data: Dataset) -> Dataset:
     """So many rows as are needed: whole runs, or the end of a single one."""
-    some = data.sample.some_runs(limits.MAX_ROWS_RESIDUAL_TEST, 2)
+    some = data.sample.subsample(limits.MAX_ROWS_RESIDUAL_TEST, 2)
     if some.n_runs > 1:
         return some
     return some.only(np.arange(some.n_samples) >= some.n_samples - limits.MAX_ROWS_RESIDUAL_TEST)

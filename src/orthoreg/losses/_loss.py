@@ -1,4 +1,4 @@
-"""What a loss is: how runs become rows or segments, and how far a field is from each of them."""
+"""Interfaces of losses: how runs become rows or segments, and the error of a field on these."""
 
 import abc
 from collections.abc import Callable
@@ -13,17 +13,17 @@ from .._common.errors import InputError
 from ..data import Dataset, Rows
 
 Field = Callable[[Any], Any]
-"""Variables (B x V) to derivatives (B x c)."""
+"""Maps variables (B x V) to derivatives (B x c)."""
 
 
 @pytree()
 @final
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """B pieces of runs to be fitted, each with P observed points of state space.
+    """B pieces of runs, each with P observed points of state space.
 
-    `targets` belong to the points: derivatives, or for a prediction in time the states that
-    follow. Then `steps` are the times until these, and `inputs_after` the inputs there.
+    `targets` belong to the points: derivatives, or the following states for a prediction in time.
+    In the latter case `steps` are the times until then, and `inputs_after` the inputs there.
     """
 
     points: Float[Arrays, "B P V"]
@@ -36,31 +36,30 @@ class Segments:
 
 
 class AbstractLoss(abc.ABC):
-    """A data-fit term: how runs become something to fit, and how far a field is from it."""
+    """A data-fit term: what is observed of runs, and how far a field is from it."""
 
     is_linear: ClassVar[bool]
-    """Whether it is a linear least-squares problem on the rows that it observes."""
+    """Whether it is a linear least-squares problem on its rows."""
 
     def rule(self, data: Dataset) -> "AbstractLoss":
-        """What is used for these data: the loss itself, unless it is one that chooses."""
+        """Return the loss used for these data: the loss itself, unless it chooses another one."""
         return self
 
-    def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
-        """`observe` with all that it chooses by the data chosen on these runs, so that others can
-        be observed chunk by chunk."""
+    def resolved(self, data: Dataset) -> Callable[[Dataset], Rows]:
+        """Return `observe` with all choices made on these runs, for use on any chunk."""
         return self.observe
 
     @abc.abstractmethod
     def observe(self, data: Dataset) -> Rows:
-        """The rows of the runs, with a derivative at each."""
+        """Return the rows of the runs, with a derivative at each."""
 
     @abc.abstractmethod
     def segments(self, observed: Rows) -> Segments:
-        """What a field is fitted to by gradients."""
+        """Return the segments to which a field is fitted by gradients."""
 
     @abc.abstractmethod
     def segment_rows(self, observed: Rows) -> Int[np.ndarray, " M"]:
-        """The rows that the points of the segments are, one after the other."""
+        """Return the rows of the points of the segments, one after the other."""
 
     @abc.abstractmethod
     def errors(
@@ -70,34 +69,38 @@ class AbstractLoss(abc.ABC):
         segments: Segments,
         scale: Float[Arrays, " c"],
     ) -> Float[Arrays, " B"]:
-        """The squared error of each segment. `values` are the field's at its points; the errors
-        of each equation are divided by its `scale`."""
+        """Return the squared error of each segment.
+
+        `values` are the field's at its points. Errors of each equation are divided by `scale`.
+        """
 
     @abc.abstractmethod
     def targets(self, observed: Rows, field: Field) -> Float[np.ndarray, "N c"]:
-        """The derivative at each row that this fitted field is measured against."""
+        """Return the derivative at each row to which this fitted field is compared."""
 
     @abc.abstractmethod
     def derivatives(self, data: Dataset, field: Field) -> Float[np.ndarray, "N c"]:
-        """The derivative at each row of the data that this fitted field is measured against."""
+        """Return the derivative at each row of the data to which this fitted field is compared."""
 
 
 class AbstractRowLoss(AbstractLoss):
-    """The mean of |y_i - f(x_i)|^2 over rows, which is linear in coefficients and output weights:
-    a loss of this kind says what the rows are."""
+    """The mean of |y_i - f(x_i)|^2 over rows, which is linear in coefficients and output weights.
+
+    Subclasses define the rows.
+    """
 
     is_linear = True
 
     def segments(self, observed) -> Segments:
-        """Every row on its own."""
+        """Return each row as a segment."""
         if observed.windows is not None:
             raise InputError(
                 "loss=Weak() is a linear problem without single points to train on; use "
                 "solver=Exact(), or a gradient solver with loss=VectorField() or MultiStep(10)."
             )
-        n, none = len(observed.targets), np.zeros((len(observed.targets), 0))
+        n, empty = len(observed.targets), np.zeros((len(observed.targets), 0))
         return Segments(
-            observed.variables[:, None], observed.targets[:, None], none, none.reshape(n, 0, 0)
+            observed.variables[:, None], observed.targets[:, None], empty, empty.reshape(n, 0, 0)
         )
 
     def segment_rows(self, observed) -> Int[np.ndarray, " M"]:
@@ -111,7 +114,7 @@ class AbstractRowLoss(AbstractLoss):
 
 
 class AbstractSegmentLoss(AbstractLoss):
-    """A loss that compares a field with segments of runs by its own rule, for gradient solvers."""
+    """A loss that compares a field with segments of runs, for gradient solvers."""
 
     is_linear = False
 

@@ -1,6 +1,6 @@
-"""Losses on states alone: a field is right when it predicts the states that follow.
+"""Losses of predictions: a field is compared with the states that follow, not with derivatives.
 
-No derivative is estimated. Steps may be irregular; inputs run on straight lines between the rows.
+Steps may be irregular; inputs are linear between the rows.
 """
 
 import warnings
@@ -21,7 +21,7 @@ METHODS = {
     "euler": (1.0, (), ()),
     "rk4": (1 / 6, (0.5, 0.5, 1.0), (1 / 3, 1 / 3, 1 / 6)),
 }
-"""The weight of the first slope; how far along the one before the others are; their weights."""
+"""Weight of the first slope, fractions of the step of the other slopes, and their weights."""
 
 
 @part
@@ -64,18 +64,19 @@ class MultiStep(AbstractSegmentLoss):
             )
 
     def observe(self, data: Dataset) -> Rows:
-        """Every row with the slope of the step that begins there, or, in a last row, that ends
-        there. These start the scales of a fit; what a fitted field is measured against is
-        `targets`."""
+        """Return each row with the slope of its step; a last row has that of the step before.
+
+        These slopes determine the scales of a fit. The fitted field is compared with `targets`.
+        """
         if data.n_samples == 0:
-            raise DataError(f"{data.source} holds no runs; at least one is needed.")
+            raise DataError(f"{data.source} has no runs; at least one is needed.")
         short = np.flatnonzero(data.run_lengths <= self.window)
         if short.size:
             run = int(short[0])
-            where = f"run '{data.labels[run]}'" if data.n_runs > 1 else data.source
+            run_name = f"run '{data.labels[run]}'" if data.n_runs > 1 else data.source
             raise DataError(
                 f"MultiStep(window={self.window}) needs runs of at least {self.window + 1} rows; "
-                f"{where} has {data.run_lengths[run]}."
+                f"{run_name} has {data.run_lengths[run]}."
                 + (" Choose a smaller window or leave the run out." if self.window > 1 else "")
             )
         before = _step_starts(data.run_of_row)
@@ -84,7 +85,7 @@ class MultiStep(AbstractSegmentLoss):
         return Rows(
             data.variables, slopes, data.run_of_row, np.zeros(data.n_states), data.variable_names,
             data.state_names, data.times,
-        ).holding(data.given_rates)  # fmt: skip
+        ).with_given(data.given_rates)  # fmt: skip
 
     def segments(self, observed) -> Segments:
         if observed.times is None:
@@ -111,21 +112,21 @@ class MultiStep(AbstractSegmentLoss):
         return _implied_derivatives(self.method, observed, field)
 
     def _window_rows(self, observed: Rows) -> Int[np.ndarray, "B P"]:
-        """The rows of each window but its last."""
+        """Return the rows of each window except its last row."""
         window, lengths = self.window, np.bincount(observed.run_of_row)
         offsets = np.cumsum(lengths) - lengths
-        found = [
+        starts = [
             offset + np.append(np.arange(0, length - 1 - window, window), length - 1 - window)
             for offset, length in zip(offsets, lengths, strict=True)
             if length > window
         ]
-        if not found:
+        if not starts:
             raise DataError(
-                f"MultiStep(window={window}) needs runs of at least {window + 1} rows; what "
-                f"validation leaves of them has at most {lengths.max()}. Choose a smaller window "
+                f"MultiStep(window={window}) needs runs of at least {window + 1} rows; the "
+                f"training part of them has at most {lengths.max()}. Choose a smaller window "
                 f"or hold out less."
             )
-        return np.concatenate(found)[:, None] + np.arange(window)
+        return np.concatenate(starts)[:, None] + np.arange(window)
 
 
 def OneStep(method: str = "rk4") -> MultiStep:
@@ -152,9 +153,9 @@ def OneStep(method: str = "rk4") -> MultiStep:
 
 
 def _step_starts(run_of_row: np.ndarray) -> np.ndarray:
-    """For each row the row in which its step begins: itself, or the one before in a last row.
+    """Return the row at which the step of each row starts: itself, or the one before a last row.
 
-    Says nothing for a row that is a run of its own.
+    The result is meaningless for a row that is a run of its own.
     """
     rows = np.arange(len(run_of_row))
     changes = run_of_row[1:] != run_of_row[:-1]
@@ -163,7 +164,7 @@ def _step_starts(run_of_row: np.ndarray) -> np.ndarray:
 
 
 def _has_step(run_of_row: np.ndarray) -> np.ndarray:
-    """Which rows have another one of their run beside them."""
+    """Return which rows have a neighbour in their run."""
     return np.bincount(run_of_row)[run_of_row] > 1
 
 
@@ -176,28 +177,28 @@ def _step(
     inputs: tuple[Any, Any],
     loop: Callable[..., tuple[Any, Any]],
 ) -> Any:
-    """Psi_dt(x): the state after one step, row by row; `first` is f(x).
+    """Return Psi_dt(x), the state after one step, row by row; `first` is f(x).
 
-    Every slope after the first is taken at the end of a part of the step along the slope before.
+    Each further slope is taken after a fraction of the step along the slope before.
     """
     before, after = inputs
-    share, places, weights = METHODS[method]
+    first_weight, stages, weights = METHODS[method]
     dt = dt[:, None]
 
-    def stage(carry: tuple[Any, Any], place_and_weight: Any) -> tuple[tuple[Any, Any], None]:
+    def stage(carry: tuple[Any, Any], position_and_weight: Any) -> tuple[tuple[Any, Any], None]:
         slope, mean = carry
-        place, weight = place_and_weight[0], place_and_weight[1]
-        z = x + place * dt * slope
+        position, weight = position_and_weight[0], position_and_weight[1]
+        z = x + position * dt * slope
         if before.shape[1]:
-            here = before + place * (after - before)
-            z = namespace(z, here).concatenate([z, here], axis=1)
+            inputs_there = before + position * (after - before)
+            z = namespace(z, inputs_there).concatenate([z, inputs_there], axis=1)
         slope = field(z)
         return (slope, mean + weight * slope), None
 
-    if not places:
-        return x + dt * share * first
-    table = np.column_stack([places, weights]).astype(x.dtype)
-    (_, mean), _ = loop(stage, (first, share * first), table)
+    if not stages:
+        return x + dt * first_weight * first
+    table = np.column_stack([stages, weights]).astype(x.dtype)
+    (_, mean), _ = loop(stage, (first, first_weight * first), table)
     return x + dt * mean
 
 
@@ -209,7 +210,7 @@ def _python_loop(body: Callable[..., Any], carry: Any, items: Any) -> tuple[Any,
 
 
 def _errors(method: str, field: Field, values: Any, segments: Segments, scale: Any) -> Any:
-    """Mean over the window of |x - prediction|^2, each equation's divided by its scale."""
+    """Return the mean over the window of |x - prediction|^2, scaled by equation."""
     import jax
     import jax.numpy as jnp
 
@@ -236,18 +237,18 @@ def _errors(method: str, field: Field, values: Any, segments: Segments, scale: A
 
 
 def _implied_derivatives(method: str, observed: Rows, field: Field) -> np.ndarray:
-    """f(x) + (x_{t+1} - Psi_dt(x_t)) / dt: the field, corrected by what its prediction missed.
+    """Return f(x) + (x_{t+1} - Psi_dt(x_t)) / dt, the field corrected by its prediction error.
 
-    A row that is a run of its own gives nothing to correct.
+    A row that is a run of its own is not corrected.
     """
     assert observed.times is not None
     n = observed.targets.shape[1]
     inside = _has_step(observed.run_of_row)
     rows = _step_starts(observed.run_of_row)[inside]
-    begin, end = observed.variables[rows], observed.variables[rows + 1]
+    start, end = observed.variables[rows], observed.variables[rows + 1]
     dt = observed.times[rows + 1] - observed.times[rows]
-    inputs = (begin[:, n:], end[:, n:])
-    reached = _step(method, field, begin[:, :n], dt, field(begin), inputs, _python_loop)
+    inputs = (start[:, n:], end[:, n:])
+    reached = _step(method, field, start[:, :n], dt, field(start), inputs, _python_loop)
     implied = np.array(field(observed.variables))
     implied[inside] += (end[:, :n] - reached) / dt[:, None]
-    return replace(observed, targets=implied).holding(observed.given).targets
+    return replace(observed, targets=implied).with_given(observed.given).targets

@@ -1,5 +1,6 @@
-"""Vector-field regression: the derivative of the states is the target, [eq:fit_loss_vf] alone or
-with partly known equations as a soft constraint, a PINN's loss.
+"""Vector-field regression: the derivative of the states is the target. [eq:fit_loss_vf]
+
+`Informed` adds known equations as a soft constraint, as the loss of a PINN does.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,12 @@ from jaxtyping import Bool, Float
 from .._common.errors import DataError, InputError, quoted, suggestion
 from .._common.registry import part
 from ..data import Dataset, Rows
-from ..differentiation import AbstractDifferentiator, Automatic, Settled, check_lengths
+from ..differentiation import (
+    AbstractDifferentiator,
+    Automatic,
+    ResolvedDifferentiator,
+    check_lengths,
+)
 from ..libraries import evaluate, parse
 from . import _limits as limits
 from ._loss import AbstractRowLoss, AbstractSegmentLoss, Segments
@@ -22,15 +28,15 @@ from ._loss import AbstractRowLoss, AbstractSegmentLoss, Segments
 @final
 @dataclass(frozen=True)
 class VectorField(AbstractRowLoss):
-    """1/N sum_i |y_i - f(x_i)|^2, with y the given derivatives or, without them, estimates.
+    """1/N sum_i |y_i - f(x_i)|^2, with y the given or estimated derivatives.
 
-    A state that changes by less than rounding over the longest run has derivative zero; that of a
-    position is its velocity.
+    The derivative of a position is its velocity. A state that changes only by rounding over the
+    longest run has derivative zero.
 
     Parameters
     ----------
     differentiation
-        makes the estimates; the default lets the data choose a sliding polynomial.
+        estimates derivatives; by default with a sliding polynomial chosen by the data.
 
     Examples
     --------
@@ -43,42 +49,42 @@ class VectorField(AbstractRowLoss):
 
     differentiation: AbstractDifferentiator = field(default_factory=Automatic)
 
-    def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
+    def resolved(self, data: Dataset) -> Callable[[Dataset], Rows]:
         if data.derivatives is not None:
             return self.observe
         check_lengths(data, self.differentiation.min_points, self.differentiation)
-        return VectorField(Settled.on(self.differentiation, data)).observe
+        return VectorField(ResolvedDifferentiator.on(self.differentiation, data)).observe
 
     def observe(self, data: Dataset) -> Rows:
-        """A target for every row."""
+        """Return a target for each row."""
         if data.n_samples == 0:
-            raise DataError(f"{data.source} holds no runs; at least one is needed.")
+            raise DataError(f"{data.source} has no runs; at least one is needed.")
         targets, error = data.derivatives, np.zeros(data.n_states)
         if targets is None:
             check_lengths(data, self.differentiation.min_points, self.differentiation)
             rule = self.differentiation.rule(data)
             targets = rule.slopes(data)
             error = rule.systematic_error(data, targets)
-        rests = _is_rounding(data, targets)
+        is_constant = _is_rounding(data, targets)
         return Rows(
             data.variables,
-            np.where(rests, 0.0, targets) if rests.any() else targets,
+            np.where(is_constant, 0.0, targets) if is_constant.any() else targets,
             data.run_of_row,
             error,
             data.variable_names,
             data.state_names,
             data.times,
-            clock=data.schema.clock_place,
-        ).holding(data.given_rates)
+            time_index=data.schema.time_index,
+        ).with_given(data.given_rates)
 
     def derivatives(self, data: Dataset, field) -> np.ndarray:
         return self.observe(data).targets
 
 
 def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.ndarray, " n"]:
-    """The states whose derivatives, over the longest run, add up to no more than rounding."""
+    """Return the states whose derivatives add up to no more than rounding over the longest run."""
     longest = np.max(data.step_of_run() * (data.run_lengths - 1))
-    change, size = (np.sqrt(np.vecdot(one.T, one.T)) for one in (slopes, data.states))
+    change, size = (np.sqrt(np.vecdot(values.T, values.T)) for values in (slopes, data.states))
     return (change * longest <= limits.CONSTANT_STATE_CHANGE * size) & (longest > 0)
 
 
@@ -88,8 +94,8 @@ def _is_rounding(data: Dataset, slopes: Float[np.ndarray, "N n"]) -> Bool[np.nda
 class Informed(AbstractSegmentLoss):
     """1/N sum_i |y_i - f(x_i)|^2 + weight/N sum_i |g(x_i) - f(x_i)|^2 with g the known equations.
 
-    `known` gives g as formulas by state, numbers included: {"omega": "-sin(theta) - 0.2*omega"}.
-    Equations that it does not name are not constrained.
+    `known` gives g as formulas by state, with numbers: {"omega": "-sin(theta) - 0.2*omega"}. Other
+    equations are not constrained.
     """
 
     known: tuple[tuple[str, str], ...]
@@ -116,13 +122,13 @@ class Informed(AbstractSegmentLoss):
         return VectorField(self.differentiation).observe(data)
 
     def segments(self, observed) -> Segments:
-        """Targets are the derivatives, then g, then the weight of g, equation by equation."""
+        """Return segments whose targets are, by equation, the derivative, g and the weight of g."""
         equations = observed.outputs
         g, weight = np.zeros_like(observed.targets), np.zeros_like(observed.targets)
         for name, formula in self.known:
             if name not in equations:
                 raise InputError(
-                    f"The known equations name '{name}', which is no equation."
+                    f"The known equations name '{name}', which is not an equation."
                     f"{suggestion(name, equations)} The equations are {quoted(equations)}."
                 )
             column = equations.index(name)

@@ -1,7 +1,7 @@
-"""The weak form: both sides of the equation integrated against bumps, no derivative of the data.
+"""The weak form: equations integrated against bumps, without derivatives of the data.
 
-Windows in which a velocity rests are left out: there dry friction balances whatever acts, which no
-term can represent.
+Windows in which a velocity is at rest are left out. Dry friction then balances the other forces,
+which no term can represent.
 """
 
 from collections.abc import Callable
@@ -18,8 +18,8 @@ from ..data import (
     NARROWEST,
     Dataset,
     Rows,
-    outliers_of,
-    repaired,
+    find_data_outliers,
+    replace_outliers,
     weak_targets,
 )
 from ..smoothing import Smoother, Windows, bump_windows
@@ -31,77 +31,81 @@ from ._vector_field import VectorField
 @final
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """When the velocities that were not measured rest: slower than a hundredth of their root mean
-    square `size`, for five rows and three times as long as it takes to turn round, which are the
-    `fewest` rows of a rest."""
+    """Criterion for rest of velocities that were not measured.
+
+    A velocity rests if it is slower than a hundredth of its root mean square `size` for at least
+    `min_rows` rows: five, and three times as long as it takes to change its sign.
+    """
 
     size: Float[np.ndarray, " k"]
-    fewest: Float[np.ndarray, " k"]
+    min_rows: Float[np.ndarray, " k"]
 
     @classmethod
     def of(cls, data: Dataset) -> "Rest":
-        """What these runs say of it."""
-        place = _places(data)
-        size = np.sqrt(np.mean(data.states[:, place] ** 2, axis=0))
-        if not place:
+        """Return the criterion for these runs."""
+        columns = _estimated_columns(data)
+        size = np.sqrt(np.mean(data.states[:, columns] ** 2, axis=0))
+        if not columns:
             return cls(size, size)
         inside = np.diff(data.run_of_row) == 0
         steps = np.diff(data.times)[inside]
-        rate = np.diff(data.states[:, place], axis=0)[inside] / steps[:, None]
+        rate = np.diff(data.states[:, columns], axis=0)[inside] / steps[:, None]
         typical = np.maximum(np.sqrt(np.mean(rate**2, axis=0)), 1e-300)
         turning = 2 * limits.REST_SPEED * size / typical
         rows = limits.REST_TURNING_TIMES * turning / np.median(steps)
         return cls(size, np.maximum(limits.MIN_ROWS_AT_REST, rows))
 
     def rows(self, data: Dataset) -> Bool[np.ndarray, "N k"]:
-        """Which rows of runs these velocities rest in."""
-        slow = np.abs(data.states[:, _places(data)]) < limits.REST_SPEED * self.size
-        for c, fewest in enumerate(self.fewest):
+        """Return which velocities rest in each row."""
+        slow = np.abs(data.states[:, _estimated_columns(data)]) < limits.REST_SPEED * self.size
+        for c, min_rows in enumerate(self.min_rows):
             edges = np.diff(slow[:, c].astype(int), prepend=0, append=0)
-            begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-            for begin, end in zip(begins, ends, strict=True):
-                if end - begin < fewest:
-                    slow[begin:end, c] = False
+            starts, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+            for start, stop in zip(starts, stops, strict=True):
+                if stop - start < min_rows:
+                    slow[start:stop, c] = False
         return slow
 
     def share(self, data: Dataset, windows: Windows) -> Float[np.ndarray, " R"]:
-        """The share of each window in which one of them rests."""
+        """Return the share of each window in which a velocity rests."""
         return np.asarray(windows.mean @ self.rows(data)).max(axis=1, initial=0.0)
 
-    def most(self, data: Dataset, windows: Windows) -> float | None:
-        """How much of a window may be at rest: the least that leaves enough windows; None where
-        that is anything."""
-        share = self.share(data, windows)
-        fewest = limits.MIN_MOVING_WINDOWS * len(windows)
-        enough = (most for most in limits.REST_SHARES if (share < most).sum() >= fewest)
+    def share_limit(self, data: Dataset, windows: Windows) -> float | None:
+        """Return the maximal share of rest that leaves enough windows, None for no limit."""
+        shares = self.share(data, windows)
+        min_windows = limits.MIN_MOVING_WINDOWS * len(windows)
+        enough = (
+            share_limit
+            for share_limit in limits.REST_SHARES
+            if (shares < share_limit).sum() >= min_windows
+        )
         return next(enough, None)
 
-    def most_of_width(self, data: Dataset, half_width: float, order: int) -> float | None:
-        """The same for the windows of a width; None where nothing can rest, or no window fits."""
+    def share_limit_of_width(self, data: Dataset, half_width: float, order: int) -> float | None:
+        """Return the limit for windows of a width; None if nothing can rest or no window fits."""
         if not len(self.size):
             return None
         windows = bump_windows(data.times, data.offsets, half_width, order)
-        return self.most(data, windows) if len(windows) else None
+        return self.share_limit(data, windows) if len(windows) else None
 
-    def left_out(self, data: Dataset, windows: Windows, most: float | None) -> Windows:
-        """The windows that rest for less of their time than that."""
-        if most is None or not len(self.size):
+    def moving_windows(self, data: Dataset, windows: Windows, max_share: float | None) -> Windows:
+        """Return the windows with a smaller share of rest."""
+        if max_share is None or not len(self.size):
             return windows
-        return windows.only(np.flatnonzero(self.share(data, windows) < most))
+        return windows.only(np.flatnonzero(self.share(data, windows) < max_share))
 
 
 def moving(data: Dataset, windows: Windows) -> Windows:
-    """The windows in which every velocity that was not measured moves all of the time.
+    """Return the windows in which no velocity that was not measured rests.
 
-    At rest dry friction balances whatever acts, which no term can say: sign(0) is 0. Windows with
-    short rests are taken as well where too few would be left, and all of them where even these
-    are few.
+    At rest dry friction balances the other forces, which no term can represent: sign(0) is 0. If
+    too few windows remain, windows with short periods of rest are added, and finally all.
     """
     rest = Rest.of(data)
-    return rest.left_out(data, windows, rest.most(data, windows))
+    return rest.moving_windows(data, windows, rest.share_limit(data, windows))
 
 
-def _places(data: Dataset) -> list[int]:
+def _estimated_columns(data: Dataset) -> list[int]:
     return [data.state_names.index(name) for name in data.estimated]
 
 
@@ -119,9 +123,8 @@ class Weak(AbstractRowLoss):
     Parameters
     ----------
     widths
-        half-widths of windows in units of time, one or several; None takes the one that shows most
-        of the motion against its noise, or the narrowest that shows it clearly, and about a third
-        of it.
+        half-widths of windows in units of time, one or several. None uses the most informative
+        one, or the narrowest in which noise is negligible, and about a third of it.
     order
         p in phi = (1 - s^2)^p.
 
@@ -163,13 +166,13 @@ class Weak(AbstractRowLoss):
         return replace(self, widths=data.plan.half_widths(self.order))
 
     def observe(self, data: Dataset) -> Rows:
-        """A row for every window."""
+        """Return a row for each window."""
         if self.widths is None:
             return self.rule(data).observe(data)
         plan = data.plan
         return self._observe(WeakChoices.of(data.sample, self), plan.clean, plan.smoothed, data)
 
-    def settled(self, data: Dataset) -> Callable[[Dataset], Rows]:
+    def resolved(self, data: Dataset) -> Callable[[Dataset], Rows]:
         loss = self.rule(data)
         return partial(_observe_chunk, loss, WeakChoices.of(data, loss))
 
@@ -180,19 +183,19 @@ class Weak(AbstractRowLoss):
         points: Float[np.ndarray, "N n"],
         data: Dataset,
     ) -> Rows:
-        """The rows of data, which without outliers are `clean` and without noise `points`."""
+        """Return the rows of data. `clean` are these without outliers, `points` smoothed states."""
         assert isinstance(self.widths, tuple)
-        found: list[Rows] = []
-        for h, most in zip(self.widths, chosen.most_rest, strict=True):  # windows are large
+        parts: list[Rows] = []
+        for h, max_rest in zip(self.widths, chosen.share_limits, strict=True):  # windows are large
             windows = bump_windows(data.times, data.offsets, h, self.order)
             if len(windows):
-                windows = chosen.rest.left_out(data, windows, most)
+                windows = chosen.rest.moving_windows(data, windows, max_rest)
             if len(windows):
-                found.append(self._rows(clean, points, chosen.smoother.noise**2, windows))
+                parts.append(self._rows(clean, points, chosen.smoother.noise**2, windows))
             del windows
-        if not found:
+        if not parts:
             raise _too_short(data, min(self.widths))
-        return joined(found)
+        return joined(parts)
 
     def _rows(
         self,
@@ -212,9 +215,9 @@ class Weak(AbstractRowLoss):
             data.state_names,
             windows.centres,
             windows.mean,
-            clock=data.schema.clock_place,
+            time_index=data.schema.time_index,
             all_runs=data.n_runs,
-        ).holding(data.given_rates)
+        ).with_given(data.given_rates)
 
     def derivatives(self, data: Dataset, field) -> Float[np.ndarray, "N n"]:
         return VectorField().derivatives(data, field)
@@ -223,32 +226,34 @@ class Weak(AbstractRowLoss):
 @final
 @dataclass(frozen=True, eq=False)
 class WeakChoices:
-    """What the weak form decides before it observes any chunk of the runs: in which columns single
-    values may be outliers, how measured states are smoothed, when estimated velocities rest, and
-    for each width how much of a window may be at rest; anything where None."""
+    """Choices of the weak form that hold for all chunks of the runs.
+
+    They are the columns with outliers, the smoother of measured states, the criterion for rest of
+    estimated velocities, and for each width the maximal share of rest in a window (None: any).
+    """
 
     outlier_columns: Bool[np.ndarray, " m"]
     smoother: Smoother
     rest: Rest
-    most_rest: tuple[float | None, ...]
+    share_limits: tuple[float | None, ...]
 
     @classmethod
     def of(cls, data: Dataset, loss: Weak) -> "WeakChoices":
-        """The choices for these runs."""
+        """Return the choices for these runs."""
         assert isinstance(loss.widths, tuple)
         plan, rest = data.plan, Rest.of(data)
-        most = tuple(rest.most_of_width(data, h, loss.order) for h in loss.widths)
-        return cls(plan.outliers.columns, plan.smoother, rest, most)
+        max_rest = tuple(rest.share_limit_of_width(data, h, loss.order) for h in loss.widths)
+        return cls(plan.outliers.columns, plan.smoother, rest, max_rest)
 
 
 def _observe_chunk(loss: Weak, chosen: WeakChoices, data: Dataset) -> Rows:
-    clean = repaired(data, outliers_of(data, chosen.outlier_columns))
+    clean = replace_outliers(data, find_data_outliers(data, chosen.outlier_columns))
     points = chosen.smoother(clean.times, clean.states, clean.offsets)
     return loss._observe(chosen, clean, points, data)
 
 
 def joined(parts: list[Rows]) -> Rows:
-    """Rows about the same points, one after the other, in the order of runs and times."""
+    """Join rows of the same points, in the order of runs and times."""
     if len(parts) == 1:
         return parts[0]
     import scipy.sparse as sparse

@@ -21,14 +21,14 @@ from ..export import equation_names
 from ..field.hybrid import HybridField
 from ..fitting import Fit, describe
 from ..libraries import AbstractLibrary, Fourier, Polynomial, as_library
-from ..losses import Measured
+from ..losses import Auto
 from ..physics import Bound, Physics, bind_physics
 from ..refinement import Matched
 from ..selection import Chosen
 from .discovery import Difference, DiscoveredModel, Discovery
 from .estimator import OrthoReg
 from .explaining import TRIED, until
-from .validation import as_dataset, training_rows, with_clock
+from .validation import as_dataset, training_rows, with_time_input
 
 _SHARPENED = 3  # models whose constants are matched as well as they can be
 _BEHIND = 20.0  # nats, from which on they are not
@@ -97,7 +97,7 @@ def discover(
     if not (isinstance(tried, int) and tried > 0):
         raise InputError(f"tried must be a whole number of at least 1; got {tried!r}.")
     base = Polynomial(2) + Fourier(1) if library is None else as_library(library)
-    data = data.with_clock() if functions_of_time else with_clock(data, physics, base)
+    data = data.with_time_input() if functions_of_time else with_time_input(data, physics, base)
     models = _Models(data, base, physics, atoms, library is not None, goes_on)
     return models.discovered(tried)
 
@@ -117,7 +117,7 @@ class _Models:
     ):
         self._data, self._physics, self._goes_on = data, physics, goes_on
         probe = OrthoReg(augmentation=Zero())
-        self._rows, self._columns = training_rows(probe, Measured(), data, None, None, None)
+        self._rows, self._columns = training_rows(probe, Auto(), data, None, None, None)
         bound = self._bind(base)
         if bound.features.parameters:
             raise InputError(
@@ -131,7 +131,7 @@ class _Models:
             bound.knowledge,
             self._bind,
             self._columns.interpolation,
-            Measured(),
+            Auto(),
             self._rows.point_extent.sample,
             physics,
             atoms,
@@ -170,7 +170,7 @@ class _Models:
         data = self._data
         return bind_physics(
             physics or self._physics, library, data.variable_names, data.state_names,
-            dict(data.given_rates), data.schema.clock_place,
+            dict(data.given_rates), data.schema.time_index,
         )  # fmt: skip
 
     def _model(self, one: Combination, matched: Matched, *, is_near: bool) -> DiscoveredModel:

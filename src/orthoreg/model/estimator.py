@@ -8,7 +8,7 @@ from ..augmentations import AbstractAugmentation, RandomFeatures
 from ..field.gate import Gate
 from ..fitting import Recipe
 from ..libraries import AbstractLibrary, Fourier, Polynomial, as_library
-from ..losses import AbstractLoss, Measured
+from ..losses import AbstractLoss, Auto
 from ..physics import Physics
 from ..selection import AbstractSelection, Extrapolation, Shrinkage
 from ..solvers import AbstractSolver, Exact, Regularization
@@ -42,7 +42,7 @@ class OrthoReg(AbstractModel):
     magnitude
         lam2, the weight of the squared size of the residual.
     loss
-        how runs become targets; `Measured()` if None: derivatives where the data are clean, the
+        how runs become targets; `Auto()` if None: derivatives where the data are clean, the
         weak form where they are noisy.
     selection
         chooses the terms of each equation before the solver sees them; `Extrapolation()` if None:
@@ -133,7 +133,7 @@ class OrthoReg(AbstractModel):
             Polynomial(2) + Fourier(1) if self.library is None else as_library(self.library),
             RandomFeatures() if self.augmentation is None else self.augmentation,
             Regularization(sparsity, self.orthogonality, self.magnitude),
-            Measured() if self.loss is None else self.loss,
+            Auto() if self.loss is None else self.loss,
             Exact(normalize=True, most_rows=_MOST_ROWS) if self.solver is None else self.solver,
             selection,
             Gate() if self.gate is True else self.gate or None,

@@ -66,7 +66,7 @@ def explanation_of(
     else:
         given = data = in_states_of(model, data)
         model._variables(data, None)  # refuses other names
-        timed = data.with_clock() if functions_of_time else data
+        timed = data.with_time_input() if functions_of_time else data
         in_time = timed.derivatives is None
         if in_time and int(timed.run_lengths.max()) > _FEWEST_STEPS:
             judgements = _judged_by_trajectories(model, timed, atoms, goes_on)
@@ -153,7 +153,7 @@ def _bound(
 ) -> Bound:
     return bind_physics(
         physics or model.recipe().physics, library, data.variable_names, data.state_names,
-        dict(data.given_rates), data.schema.clock_place,
+        dict(data.given_rates), data.schema.time_index,
     )  # fmt: skip
 
 

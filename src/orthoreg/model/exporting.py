@@ -97,7 +97,7 @@ class AbstractExports(abc.ABC):
     @property
     def clock_(self) -> str:
         """The input that is the time itself; empty if none is."""
-        return self.schema_.clock or ""
+        return self.schema_.time_input or ""
 
     @abc.abstractmethod
     def knowledge(self) -> Knowledge:

@@ -45,7 +45,7 @@ from .validation import (
     simulation_arrays,
     training_rows,
     warn_of_few_rows,
-    with_clock,
+    with_time_input,
 )
 
 if TYPE_CHECKING:  # imported by `explain`, which few fits are followed by
@@ -288,7 +288,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         recipe = self.recipe()
         if recipe.physics is None:
             return with_rates(Knowledge.none(features.mask.shape), features, given)
-        clock = features.variables.index(schema.clock) if schema.clock else None
+        clock = features.variables.index(schema.time_input) if schema.time_input else None
         return knowledge_of(recipe, features.variables, outputs, given, clock)
 
     # -- using ---------------------------------------------------------------------------
@@ -494,7 +494,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         self._check_equations()
         starts, times, single = simulation_arrays(x0, t, len(self.state_names_))
         kinds = chosen_interpolation(self.input_interpolation_, interpolation)
-        inputs = simulation_inputs(u, times, len(starts), kinds, clock=bool(self.clock_))
+        inputs = simulation_inputs(u, times, len(starts), kinds, time_input=bool(self.clock_))
         rollout = self._rollouts(starts, np.tile(times, (len(starts), 1)), inputs, rtol)
         rollout = rollout.runs()[0] if single else replace(rollout, times=times)
         if throw:
@@ -694,7 +694,7 @@ def fit_together(
     recipes = [model.recipe() for model in models]
     data = given_runs(X, y, t, u)
     for recipe in recipes:
-        data = None if data is None else with_clock(data, recipe.physics, recipe.library)
+        data = None if data is None else with_time_input(data, recipe.physics, recipe.library)
     if isinstance(data, ChunkedDataset) and any(needs_rows(recipe) for recipe in recipes):
         data = data.sample  # networks are trained on so many rows as can be held
     if data is None:

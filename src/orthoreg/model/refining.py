@@ -43,7 +43,7 @@ def _trajectories(model: Any, X: Any, t: Any, u: Any) -> Dataset:
     data = as_dataset(X, None, t, u)
     assert data is not None
     if model.clock_:
-        data = data.with_parts(time_name=model.clock_).with_clock()
+        data = data.with_parts(time_name=model.clock_).with_time_input()
     if t is None:
         known_variables(model, data, None)  # refuses other names
         return data

@@ -8,8 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.errors import InputError
-from ..field.hybrid import HybridField
-from ..field.switched import SwitchedField, switched
+from ..field.hybrid import HybridField, SwitchedField, switched
 from ..simulation import Inputs, NumpyField, Rollout, in_numpy, integrate
 
 _ESCAPE = 1e6

@@ -82,7 +82,7 @@ def known_dataset(model: Any, X: Any, y: Any, t: Any, u: Any) -> Dataset | None:
     velocities, and plain arrays the model's names."""
     data = as_dataset(X, y, t, u)
     if data is not None and model.clock_:
-        data = data.with_parts(time_name=model.clock_).with_clock()
+        data = data.with_parts(time_name=model.clock_).with_time_input()
     if data is None or not model.velocity_of_:
         return data
     if t is not None:
@@ -98,7 +98,7 @@ def in_states_of(model: Any, data: Dataset | ChunkedDataset) -> Dataset:
     if isinstance(data, ChunkedDataset):
         data = data.sample
     if model.clock_:
-        data = data.with_clock()
+        data = data.with_time_input()
     velocity_of = model.velocity_of_
     if not velocity_of or data.velocity_of:
         return data
@@ -112,7 +112,7 @@ def in_states_of(model: Any, data: Dataset | ChunkedDataset) -> Dataset:
 Data = TypeVar("Data", bound=Dataset | ChunkedDataset)
 
 
-def with_clock(data: Data, physics: Physics | None, library: AbstractLibrary) -> Data:
+def with_time_input(data: Data, physics: Physics | None, library: AbstractLibrary) -> Data:
     """The data with time as an input, where a known equation or a formula of the library names it
     and no column does."""
     some = data.sample if isinstance(data, ChunkedDataset) else data
@@ -121,8 +121,8 @@ def with_clock(data: Data, physics: Physics | None, library: AbstractLibrary) ->
     if name in some.variable_names or not _needs_clock(some, physics, library):
         return data
     if isinstance(data, ChunkedDataset):
-        return data.changed(Dataset.with_clock)  # pyright: ignore[reportReturnType]
-    return data.with_clock()  # pyright: ignore[reportReturnType]
+        return data.transformed(Dataset.with_time_input)  # pyright: ignore[reportReturnType]
+    return data.with_time_input()  # pyright: ignore[reportReturnType]
 
 
 def _check_columns(data: Dataset, physics: Physics | None) -> None:
@@ -162,7 +162,7 @@ def run_rows(data: Dataset | ChunkedDataset, loss: AbstractLoss) -> tuple[AnyRow
     some = data.sample
     used = loss.rule(some)
     if isinstance(data, ChunkedDataset):
-        rows = ChunkedRows.of(data, used.settled(some))
+        rows = ChunkedRows.of(data, used.resolved(some))
         ends = rows.point_extent.range[:, : len(some.state_names)]
         warn_constant(ends, some.state_names, some.source)
     else:

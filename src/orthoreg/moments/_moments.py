@@ -1,4 +1,4 @@
-"""The one pass over the data: second moments of features, basis functions and targets."""
+"""Second moments of features, basis functions and targets, gathered in one pass over the data."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,12 +7,13 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from .._common.arrays import Arrays
 from .._common.errors import DataError
 from .._common.progress import track
 from ..data import AnyRows, FoldRule, Rows
 
-_BLOCK = 512  # rows at once, or as many as make up
-_NUMBERS = 2**16
+_BLOCK = 512  # rows. Minimal size of a block
+_NUMBERS = 2**16  # values of a block with few columns
 
 
 @final
@@ -20,8 +21,8 @@ _NUMBERS = 2**16
 class Moments:
     """sum_i z_i z_i' over samples, with z = (theta_1 ... theta_K, psi_1 ... psi_H, y_1 ... y_c).
 
-    All that a quadratic problem needs of the data. Moments of disjoint samples add up, so they
-    can be gathered in chunks; `a - b` takes samples out again.
+    They are all that a quadratic problem needs of the data. Moments of disjoint samples add up, so
+    they can be gathered in chunks; `a - b` removes samples.
     """
 
     count: int
@@ -90,44 +91,44 @@ class Moments:
     def scaled(
         self, features: Float[np.ndarray, " K"], targets: Float[np.ndarray, " c"]
     ) -> "Moments":
-        """The moments of features and targets divided by these scales."""
+        """Return the moments of features and targets divided by these scales."""
         scale = np.concatenate([features, np.ones(self.n_basis), targets])
         return Moments(
             self.count, self.total / np.outer(scale, scale), self.n_features, self.n_basis
         )
 
     def with_basis_minus(self, projection: Float[np.ndarray, "K H"]) -> "Moments":
-        """The moments of psi - theta M in place of psi, for this matrix M."""
+        """Return the moments with psi - theta M in place of psi, for this matrix M."""
         change = np.eye(len(self.total))
         features, basis, _ = self._parts
         change[features, basis] = -projection
         return Moments(self.count, change.T @ self.total @ change, self.n_features, self.n_basis)
 
     def without(self, terms: Int[np.ndarray, " q"]) -> "Moments":
-        """The moments of what least squares with these terms leaves of all other columns."""
-        own = self.total[np.ix_(terms, terms)]
-        left = (
+        """Return the moments of the residuals of all columns after least squares on these terms."""
+        gram = self.total[np.ix_(terms, terms)]
+        residual = (
             self.total
-            - self.total[:, terms] @ np.linalg.pinv(own, hermitian=True) @ (self.total[terms])
+            - self.total[:, terms] @ np.linalg.pinv(gram, hermitian=True) @ (self.total[terms])
         )
-        return Moments(self.count, left, self.n_features, self.n_basis)
+        return Moments(self.count, residual, self.n_features, self.n_basis)
 
     def turned_basis(self, axes: Float[np.ndarray, "H r"]) -> "Moments":
-        """The moments of the functions psi @ axes in place of psi."""
+        """Return the moments with psi @ axes in place of psi."""
         features, basis, targets = self._parts
         n, r = self.n_features, axes.shape[1]
-        own = np.r_[features, slice(targets.start, len(self.total))]
-        kept = np.r_[slice(0, n), slice(n + r, r + len(own))]
-        half = self.total[:, basis] @ axes
-        total = np.empty((r + len(own), r + len(own)))
-        total[np.ix_(kept, kept)] = self.total[np.ix_(own, own)]
-        total[n : n + r, n : n + r] = axes.T @ half[basis]
-        total[kept, n : n + r] = half[own]
-        total[n : n + r, kept] = half[own].T
+        unchanged = np.r_[features, slice(targets.start, len(self.total))]
+        kept = np.r_[slice(0, n), slice(n + r, r + len(unchanged))]
+        partial = self.total[:, basis] @ axes
+        total = np.empty((r + len(unchanged), r + len(unchanged)))
+        total[np.ix_(kept, kept)] = self.total[np.ix_(unchanged, unchanged)]
+        total[n : n + r, n : n + r] = axes.T @ partial[basis]
+        total[kept, n : n + r] = partial[unchanged]
+        total[n : n + r, kept] = partial[unchanged].T
         return Moments(self.count, total, n, r)
 
     def only_basis(self, chosen: Bool[np.ndarray, " H"]) -> "Moments":
-        """The moments with these functions of the basis alone."""
+        """Return the moments with a selection of the basis functions."""
         features, _, targets = self._parts
         n = self.n_features
         kept = np.r_[features, n + np.flatnonzero(chosen), slice(targets.start, len(self.total))]
@@ -142,24 +143,24 @@ def gather(
     folds: int = 1,
     fold_of_row: Int[np.ndarray, " N"] | FoldRule | None = None,
 ) -> list[Moments]:
-    """Moments of each fold, from one pass in blocks: memory does not grow with N.
+    """Return the moments of each fold, from one pass in blocks.
 
     `features` and `basis` map points (M x V) to their values, as `FeatureMap` and `Basis` do.
-    `fold_of_row` are the folds, or says them of any chunk of the rows; without it all rows are in
-    the first.
+    `fold_of_row` are the folds, or a rule that returns them for any chunk; by default all rows are
+    in the first. Memory does not grow with N.
     """
 
     def of_chunk(chunk: Rows) -> _FoldMoments:
         fold = fold_of_row(chunk) if isinstance(fold_of_row, FoldRule) else fold_of_row
         return _FoldMoments(_gather(features, basis, chunk, folds, fold))
 
-    return list(rows.total(of_chunk).folds)
+    return list(rows.sum_chunks(of_chunk).folds)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class _FoldMoments:
-    """Moments of each fold; `a + b` has those of both chunks."""
+    """Moments of each fold; `a + b` are those of both chunks."""
 
     folds: list[Moments]
 
@@ -201,7 +202,7 @@ def _gather(
     scratch = np.empty((size, length))
     for fold, chosen in track(blocks, "Summing over rows"):
         targets = rows.targets[chosen]
-        block = scratch[:, : len(targets)]  # a function a row, which stays in the cache
+        block = scratch[:, : len(targets)]  # one row per function, which stays in the cache
         with np.errstate(all="ignore"):
             block[: n_features + n_basis] = rows.evaluate(values, chosen).T
             block[n_features + n_basis :] = targets.T
@@ -215,12 +216,12 @@ def _gather(
 
 
 def no_basis(points: Float[np.ndarray, "M V"]) -> Float[np.ndarray, "M 0"]:
-    """A basis without functions, for moments of the library alone."""
+    """Return no basis functions, for moments of the library alone."""
     return points[:, :0]
 
 
 def not_finite(features: Any, rows: Rows) -> DataError:
-    """Names the first term and point whose value is not finite, or is too large to square."""
+    """Return an error that names the first term and point with a value that cannot be squared."""
     points = rows.points
     for first in range(0, len(points), _BLOCK):
         values = features(points[first : first + _BLOCK])
@@ -243,3 +244,15 @@ def not_finite(features: Any, rows: Rows) -> DataError:
                 f"term must be finite and below 1e150 on all data. {remedy}"
             )
     return DataError("The targets are too large to square; rescale the data.")
+
+
+def overlaps(
+    features: Float[Arrays, "N K"], residual: Float[Arrays, "N c"]
+) -> Float[Arrays, "K c"]:
+    """<f_aug, phi_j>_D for all j = (k, c), phi_j(x) = theta_k(x) e_c. [eq:orthoreg_penalty]"""
+    return features.T @ residual / len(features)
+
+
+def squared_norm(values: Float[np.ndarray, "N c"]) -> float:
+    """|f|^2_D = 1/N sum_i |f(x_i)|^2."""
+    return float(np.sum(values**2) / len(values))

@@ -8,8 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..data import Dataset
-from ..field.hybrid import HybridField
-from ..field.switched import switched
+from ..field.hybrid import HybridField, switched
 from . import _limits as limits
 from ._constants import Constants
 from ._levenberg import Prior, Solution
@@ -89,7 +88,7 @@ def judge(
     more than `HORIZON_GROWTH` times along them. None where trajectories cannot be followed.
     """
     rows = limits.JUDGED_ROWS_RESIDUAL if np.any(field.weights) else limits.SEARCH_ROWS
-    some = data.at_most(rows)
+    some = data.subsample_rows(rows)
     problem = _problem(field, some, interpolation)
     if problem is None:
         return None

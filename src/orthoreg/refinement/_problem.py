@@ -47,7 +47,7 @@ class Problem:
 
     def only(self, rows: Bool[np.ndarray, " N"]) -> "Problem":
         """The same problem on some of the rows."""
-        return replace(self, data=self.data.only(rows).planned_as(self.data, rows))
+        return replace(self, data=self.data.only(rows).with_plan_of(self.data, rows))
 
     @cached_property
     def old(self) -> Float[np.ndarray, " P"]:

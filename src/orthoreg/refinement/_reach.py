@@ -39,7 +39,7 @@ def open_gate(
     np.maximum.at(farthest, data.run_of_row, np.square(away).sum(axis=1))
     order = np.argsort(farthest)
     outer = np.isin(data.run_of_row, order[round((1 - limits.OUTER_RUNS) * data.n_runs) :])
-    rest, unseen = (data.only(rows).planned_as(data) for rows in (~outer, outer))
+    rest, unseen = (data.only(rows).with_plan_of(data) for rows in (~outer, outer))
     gate = Gate(fade=float(region.fade), hold=region.held is not None)
     parts = rest.run_of_row % _PARTS
     seen = float(gate(rest.variables, parts).distance(unseen.variables).max())

@@ -51,7 +51,7 @@ def choose_structure(
     field leaves, and the search is repeated.
     """
     known = knowledge or Knowledge.none(field.features.mask.shape)
-    some = data.at_most(limits.SEARCH_ROWS)
+    some = data.subsample_rows(limits.SEARCH_ROWS)
     search = _Search(field, some, allowed, dict(interpolation or {}), dict(bounds or {}), known)
     best = search.run()
     if best is None or not best.leaves_noise:
@@ -78,9 +78,11 @@ def held_inputs(
     exceeds the noise.
     """
     known = knowledge or Knowledge.none(field.features.mask.shape)
-    some = data.at_most(limits.SEARCH_ROWS)
+    some = data.subsample_rows(limits.SEARCH_ROWS)
     kinds, held = dict(interpolation), []
-    candidates = [name for name in kinds if kinds[name] != "hold" and name != data.schema.clock]
+    candidates = [
+        name for name in kinds if kinds[name] != "hold" and name != data.schema.time_input
+    ]
 
     def trial(kinds: Mapping[str, str], length: int | None = None) -> _Trial | None:
         none = np.zeros_like(field.features.mask)

@@ -60,7 +60,7 @@ def _reading(data: Dataset | None) -> str:
         positions = pairs if any(pairs.values()) else list(pairs)
         named = f"positions={positions!r}" + (f", states={rest!r}" if rest else "")
     parts = [repr(data.source), f"time={data.time_name!r}", named]
-    inputs = [name for name in data.input_names if name != data.clock]
+    inputs = [name for name in data.input_names if name != data.time_input]
     parts += [f"inputs={inputs!r}"] if inputs else []
     parts += [f"group={data.group_name!r}"] if data.group_name else []
     return f"read_table({', '.join(parts)})"

@@ -1,18 +1,18 @@
 """Rollouts of a vector field from given starts. JAX, if it is installed, speeds up long ones."""
 
-from ._given import chosen_interpolation as chosen_interpolation
-from ._given import input_interpolation as input_interpolation
-from ._given import interpolation_words as interpolation_words
-from ._given import run_inputs as run_inputs
-from ._given import simulation_inputs as simulation_inputs
 from ._inputs import Inputs as Inputs
 from ._inputs import Interpolation as Interpolation
 from ._inputs import SampledInput as SampledInput
+from ._inputs import chosen_interpolation as chosen_interpolation
+from ._inputs import input_interpolation as input_interpolation
+from ._inputs import interpolation_words as interpolation_words
+from ._inputs import run_inputs as run_inputs
 from ._inputs import sampled as sampled
+from ._inputs import simulation_inputs as simulation_inputs
+from ._integrate import NumpyField as NumpyField
 from ._integrate import Rollout as Rollout
 from ._integrate import Status as Status
 from ._integrate import integrate as integrate
-from ._routes import NumpyField as NumpyField
 from ._switching import AbstractSwitchedField as AbstractSwitchedField
 from ._switching import in_numpy as in_numpy
 from ._tsit5 import PLACES as PLACES

@@ -1,4 +1,4 @@
-"""Blocks of steps compiled by JAX: the same method, for rollouts of many steps."""
+"""Blocks of steps compiled by JAX, by the same method as in NumPy, for long rollouts."""
 
 from functools import partial
 from typing import Any
@@ -14,17 +14,18 @@ from ._switching import AbstractSwitchedField, Switched
 from ._tsit5 import RUNNING, Cells, Limits, Now, Slope, Step
 
 SIZES = (1, 16, 256)
-"""Batches that are compiled; others are filled up to the next."""
+"""Sizes of compiled batches. Other batches are padded to the next size."""
 _STEPS = {1: 4096, 16: 1024, 256: 128}
-"""Steps in a block: enough that what lies between blocks costs little."""
+"""Steps in a block. Its overhead is then negligible."""
 
 
 def compiled_block(
     field: Any, now: Now, limits: Limits, inputs: Inputs | None, size: int
 ) -> tuple[Now, Step]:
-    """Some hundred steps of at most `size` rollouts, one of `SIZES`, as `numpy_block` has them.
+    """Return the state after a block of steps of at most `size` rollouts, and the steps.
 
-    Neither the number of rollouts, nor that of times or of the inputs' rows compiles anew.
+    `size` is one of `SIZES`. Other numbers of rollouts, times or rows of inputs do not cause
+    another compilation.
     """
     count = len(now.t)
     rows = np.minimum(np.arange(size), count - 1)
@@ -46,14 +47,14 @@ def compiled_block(
 
 
 def evaluate(field: Any, t: Any, x: Any, u: Any) -> np.ndarray:
-    """A field that JAX traces for one rollout, for many in NumPy."""
+    """Evaluate a field that JAX traces for one rollout, for many rollouts in NumPy."""
     arrays, rest = split_field(field)
     with jax.enable_x64(True):
         return np.asarray(_values(arrays, rest, t, x, u))
 
 
 def _window(cells: Cells, cell: np.ndarray, width: int) -> tuple[Cells, np.ndarray]:
-    """For each rollout the next cells of its inputs, and the number of the first of them."""
+    """Return the next cells of each rollout's inputs, and the number of the first one."""
     first = np.minimum(cell, cells.knots.shape[1] - 2)
     columns = np.minimum(first[:, None] + np.arange(width + 2), cells.knots.shape[1] - 1)
     signal = cells.signal[:, None]
@@ -63,7 +64,7 @@ def _window(cells: Cells, cell: np.ndarray, width: int) -> tuple[Cells, np.ndarr
 
 
 def split_field(field: Any) -> tuple[Any, Any]:
-    """The numbers of a field, which are traced, and the rest, which is compiled in."""
+    """Return the numbers of a field, which are traced, and the remainder, which is compiled in."""
     register_pytrees()
     leaves, structure = jax.tree.flatten(field)
     is_number = [isinstance(leaf, float | np.ndarray | jax.Array) for leaf in leaves]
@@ -72,7 +73,7 @@ def split_field(field: Any) -> tuple[Any, Any]:
     return arrays, (structure, tuple(is_number), others)
 
 
-def whole_field(arrays: Any, rest: Any) -> Any:
+def join_field(arrays: Any, rest: Any) -> Any:
     structure, is_number, others = rest
     numbers = iter(arrays)
     return jax.tree.unflatten(
@@ -81,8 +82,8 @@ def whole_field(arrays: Any, rest: Any) -> Any:
     )
 
 
-def _many(arrays: Any, rest: Any) -> Slope | Switched:
-    field = whole_field(arrays, rest)
+def _batched(arrays: Any, rest: Any) -> Slope | Switched:
+    field = join_field(arrays, rest)
     if isinstance(field, AbstractSwitchedField):
         return Switched(
             lambda t, x, u, signs: jax.vmap(
@@ -98,25 +99,25 @@ def _many(arrays: Any, rest: Any) -> Slope | Switched:
 
 @partial(jax.jit, static_argnums=1)
 def _values(arrays, rest, t, x, u):
-    return jax.vmap(whole_field(arrays, rest), (0, 0, None if u is None else 0))(t, x, u)
+    return jax.vmap(join_field(arrays, rest), (0, 0, None if u is None else 0))(t, x, u)
 
 
 @partial(jax.jit, static_argnums=(1, 5, 6))
-def _block(arrays, rest, now, limits, cells, jumps, most):
-    field = _many(arrays, rest)
+def _block(arrays, rest, now, limits, cells, jumps, max_steps):
+    field = _batched(arrays, rest)
     count, n = now.x.shape
     space = (
-        *(jnp.zeros((most, count)) for _ in range(3)), jnp.zeros((most, count, n)),
-        jnp.zeros((most, count), bool), jnp.zeros((most, 7, count, n)),
+        *(jnp.zeros((max_steps, count)) for _ in range(3)), jnp.zeros((max_steps, count, n)),
+        jnp.zeros((max_steps, count), bool), jnp.zeros((max_steps, 7, count, n)),
     )  # fmt: skip
 
-    def goes_on(carry):
+    def should_continue(carry):
         taken, now, _ = carry
         runs = now.status == RUNNING
-        here = taken < most
+        has_room = taken < max_steps
         if cells is not None:  # until one has passed its window
-            here &= jnp.all(~runs | (now.cell < cells.knots.shape[1] - 2))
-        return here & jnp.any(runs)
+            has_room &= jnp.all(~runs | (now.cell < cells.knots.shape[1] - 2))
+        return has_room & jnp.any(runs)
 
     def body(carry):
         taken, now, space = carry
@@ -126,5 +127,5 @@ def _block(arrays, rest, now, limits, cells, jumps, most):
         space = tuple(array.at[taken].set(part) for array, part in zip(space, parts, strict=True))
         return taken + 1, now, space
 
-    taken, now, space = jax.lax.while_loop(goes_on, body, (0, now, space))
+    taken, now, space = jax.lax.while_loop(should_continue, body, (0, now, space))
     return now, (taken, *space)

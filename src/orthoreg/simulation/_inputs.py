@@ -1,38 +1,40 @@
-"""Inputs between the times at which they are known: cubic, linear or held; or any function."""
+"""Inputs of a simulation: samples that are interpolated (cubic, linear, hold), or functions."""
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._common.errors import InputError
+from .._common.errors import InputError, quoted, suggestion
+from ..data import Dataset, as_numbers
+from ._limits import (
+    FUNCTION_DEGREE,
+    FUNCTION_TOLERANCE,
+    MAX_CELLS,
+    MIN_CELL,
+    MIN_ISOLATED,
+    MIN_JUMP,
+    MIN_ROWS,
+)
 from ._tsit5 import Cells
-
-_DEGREE = 7  # of the polynomials that stand for a function
-_FUNCTION_TOLERANCE = 1e-10  # relative to the range of the function
-_LEAST_CELL = 1e-12  # of the whole time: a function that changes faster jumps
-_MOST_CELLS = 20_000  # for a function, and ten more for each time that is asked for
-_MOSTLY = 0.9  # of the changes of a stepped input stand alone between repeated values
-_FEW = 4  # rows in which two values are no evidence of steps
-_LEAST_JUMP = 0.05  # of the range: smaller ones are those of a quantised signal
 
 
 @final
 class Interpolation(enum.StrEnum):
-    """How an input runs between the times at which it is known."""
+    """How an input varies between the times at which it is known."""
 
-    cubic = "cubic"  # the smooth curve: a not-a-knot cubic spline
+    cubic = "cubic"  # a not-a-knot cubic spline
     linear = "linear"
-    hold = "hold"  # the value stays until the next
+    hold = "hold"  # the value until the next sample
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class SampledInput:
-    """Values (K, m) of inputs at times (K,) of their own."""
+    """Values (K, m) of inputs at their own times (K,)."""
 
     times: Float[np.ndarray, " K"]
     values: Float[np.ndarray, "K m"]
@@ -41,9 +43,9 @@ class SampledInput:
 @final
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """The inputs of many rollouts at every time, as polynomials between knots (see `Cells`).
+    """The inputs of many rollouts as piecewise polynomials (see `Cells`).
 
-    `jumps` says whether some input changes suddenly at a knot.
+    `jumps` is true if an input is discontinuous at a knot.
     """
 
     cells: Cells
@@ -54,40 +56,40 @@ class Inputs:
         return self.cells.coefficients.shape[3]
 
     def only(self, rows: Any) -> "Inputs":
-        """The inputs of some of the rollouts."""
+        """Return the inputs of some of the rollouts."""
         return replace(self, cells=self.cells._replace(signal=self.cells.signal[rows]))
 
     def cell_at(self, times: Float[np.ndarray, " B"]) -> Int[np.ndarray, " B"]:
-        """The cell in which each rollout is at its time; at a knot the one behind it."""
-        found = np.empty(len(times), dtype=np.int64)
-        for one in np.unique(self.cells.signal).tolist():
-            rows = self.cells.signal == one
-            found[rows] = self._cells_of(int(one), times[rows])
-        return found
+        """Return the cell of each rollout at its time, at a knot the one after it."""
+        cells = np.empty(len(times), dtype=np.int64)
+        for signal in np.unique(self.cells.signal).tolist():
+            rows = self.cells.signal == signal
+            cells[rows] = self._cells_of(int(signal), times[rows])
+        return cells
 
     def _cells_of(self, signal: int, times: Float[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
         cells = np.searchsorted(self.cells.knots[signal, :-1], times, side="right") - 1
         return np.maximum(cells, 0)
 
     def at(self, times: Float[np.ndarray, "B T"]) -> Float[np.ndarray, "B T m"]:
-        """Their values; right behind a jump the new one."""
+        """Return the values of the inputs, at a jump those after it."""
         values = np.empty((*times.shape, self.size))
-        for one in np.unique(self.cells.signal).tolist():
-            rows = np.flatnonzero(self.cells.signal == one)
-            alike = (times[rows] == times[rows[0]]).all()  # the usual case, and then done once
-            values[rows] = self._values_of(int(one), times[rows[:1] if alike else rows])
+        for signal in np.unique(self.cells.signal).tolist():
+            rows = np.flatnonzero(self.cells.signal == signal)
+            is_shared = (times[rows] == times[rows[0]]).all()
+            values[rows] = self._values_of(int(signal), times[rows[:1] if is_shared else rows])
         return values
 
     def _values_of(
         self, signal: int, times: Float[np.ndarray, "r T"]
     ) -> Float[np.ndarray, "r T m"]:
         cell, knots = self._cells_of(signal, times), self.cells.knots[signal]
-        left, right = knots[cell], knots[cell + 1]
-        place = ((times - left) / np.where(right > left, right - left, 1.0))[..., None]
+        start, stop = knots[cell], knots[cell + 1]
+        position = ((times - start) / np.where(stop > start, stop - start, 1.0))[..., None]
         pieces = self.cells.coefficients[signal, cell]
         values = pieces[..., 0, :]
         for power in range(1, pieces.shape[2]):
-            values = values * place + pieces[..., power, :]
+            values = values * position + pieces[..., power, :]
         return values
 
 
@@ -96,27 +98,27 @@ def sampled(
     kinds: Sequence[str],
     signal: Int[np.ndarray, " B"],
 ) -> Inputs:
-    """Inputs that are known at some times, each column by its own kind of interpolation.
+    """Return inputs from samples, each column with its own kind of interpolation.
 
-    A step never leaps over a time at which they are known, unless nothing changes there.
+    Knots are the times of the samples, except between equal constants.
     """
     by_times: dict[bytes, list[int]] = {}
-    for i, one in enumerate(signals):
-        by_times.setdefault(one.times.tobytes(), []).append(i)
+    for i, sampled_input in enumerate(signals):
+        by_times.setdefault(sampled_input.times.tobytes(), []).append(i)
     parts: list[Any] = [None] * len(signals)
     for members in by_times.values():  # one spline for all signals with the same times
         times = signals[members[0]].times
         values = np.stack([signals[i].values for i in members], axis=1)
         pieces = _pieces(times, values, kinds)
         for k, i in enumerate(members):
-            parts[i] = _merged(times, pieces[:, :, k], signals[i].values[-1])
+            parts[i] = _without_idle_knots(times, pieces[:, :, k], signals[i].values[-1])
     return _joined(parts, signal)
 
 
 def _pieces(
     times: Float[np.ndarray, " K"], values: Float[np.ndarray, "K G m"], kinds: Sequence[str]
 ) -> Float[np.ndarray, "C 4 G m"]:
-    """Coefficients in the part of each interval that has passed, the cube's first."""
+    """Return the coefficients in the fraction of each interval, the highest power first."""
     pieces = np.zeros((len(times) - 1, 4, *values.shape[1:]))
     if len(times) == 1:
         return pieces
@@ -134,29 +136,29 @@ def _pieces(
     return pieces
 
 
-def _merged(
+def _without_idle_knots(
     times: Float[np.ndarray, " K"], pieces: Float[np.ndarray, "C p m"], last: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Knots and pieces without the knots between equal constants, and a last piece of no width."""
+    """Remove knots between equal constants, and append a piece of no width."""
     constant = (pieces[:, :-1] == 0).all(axis=(1, 2))
-    same = (pieces[1:, -1] == pieces[:-1, -1]).all(axis=1)
-    kept = np.append(True, ~(constant[1:] & constant[:-1] & same))[: len(pieces)]
-    behind = np.zeros((1, *pieces.shape[1:]))
-    behind[0, -1] = last
-    knots = np.concatenate([times[:-1][kept], times[-1:], times[-1:]])
-    return knots, np.concatenate([pieces[kept], behind])
+    is_unchanged = (pieces[1:, -1] == pieces[:-1, -1]).all(axis=1)
+    is_knot = np.append(True, ~(constant[1:] & constant[:-1] & is_unchanged))[: len(pieces)]
+    end_piece = np.zeros((1, *pieces.shape[1:]))
+    end_piece[0, -1] = last
+    knots = np.concatenate([times[:-1][is_knot], times[-1:], times[-1:]])
+    return knots, np.concatenate([pieces[is_knot], end_piece])
 
 
 def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray]], signal: np.ndarray) -> Inputs:
-    """Signals of different lengths in one array each; the last cell of the short is repeated."""
-    most = max(len(pieces) for _, pieces in parts)
-    knots = np.stack([np.pad(k, (0, most + 1 - len(k)), mode="edge") for k, _ in parts])
+    """Join signals of different lengths, padded by their last cell."""
+    max_pieces = max(len(pieces) for _, pieces in parts)
+    knots = np.stack([np.pad(k, (0, max_pieces + 1 - len(k)), mode="edge") for k, _ in parts])
     pieces = np.stack(
-        [np.pad(p, ((0, most - len(p)), (0, 0), (0, 0)), mode="edge") for _, p in parts]
+        [np.pad(p, ((0, max_pieces - len(p)), (0, 0), (0, 0)), mode="edge") for _, p in parts]
     )
-    before, after = pieces.sum(axis=2)[:, :-1], pieces[:, 1:, -1]
+    end_values, start_values = pieces.sum(axis=2)[:, :-1], pieces[:, 1:, -1]
     size = np.abs(pieces[..., -1, :]).max(axis=1, keepdims=True)
-    jumps = bool((np.abs(after - before) > 1e-9 * size).any())
+    jumps = bool((np.abs(start_values - end_values) > 1e-9 * size).any())
     return Inputs(Cells(knots, pieces, np.asarray(signal)), jumps)
 
 
@@ -166,44 +168,45 @@ def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray]], signal: np.ndarray) 
 def from_function(
     function: Callable[[float], Any], times: Float[np.ndarray, " T"], m: int, count: int
 ) -> Inputs:
-    """The inputs that a function of time gives, for `count` rollouts over these times.
+    """Return the inputs given by a function of time, for `count` rollouts over these times.
 
-    Polynomials of degree 7 stand for it, on the intervals of `times`, halved until they agree
-    with it to 1e-10 of its range; a jump is found by halving. What is narrower than a tenth of an
-    interval of `times` can be missed.
+    The function is approximated by polynomials of degree 7 on the intervals of `times`, which are
+    halved until the error is below 1e-10 of its range. Jumps are located by halving too. Features
+    narrower than a tenth of an interval of `times` can be missed.
     """
     last = _sample(function, times[-1:], m)[0]
     if len(times) == 1:
         return _joined([(np.repeat(times, 2), _constant(last))], np.zeros(count, dtype=int))
-    left, right = times[:-1], times[1:]
-    nodes = (1 - np.cos(np.pi * np.arange(_DEGREE + 1) / _DEGREE)) / 2
+    starts, stops = times[:-1], times[1:]
+    nodes = (1 - np.cos(np.pi * np.arange(FUNCTION_DEGREE + 1) / FUNCTION_DEGREE)) / 2
     probes = (nodes[:-1] + nodes[1:]) / 2
-    powers = np.arange(_DEGREE, -1, -1)
+    powers = np.arange(FUNCTION_DEGREE, -1, -1)
     inverse = np.linalg.inv(nodes[:, None] ** powers)
     done: list[tuple[np.ndarray, np.ndarray]] = []
     low, high = np.full(m, np.inf), np.full(m, -np.inf)
     n_cells = 0
-    while len(left):
-        n_cells += len(left)
-        if n_cells > _MOST_CELLS + 10 * len(times):
+    while len(starts):
+        n_cells += len(starts)
+        if n_cells > MAX_CELLS + 10 * len(times):
             raise InputError(
                 "u, as a function of time, changes too fast to follow over the times t. Give its "
                 "values at t as an array, or a function without noise."
             )
-        width = (right - left)[:, None]
-        known = _sample(function, left[:, None] + width * nodes, m)
+        width = (stops - starts)[:, None]
+        known = _sample(function, starts[:, None] + width * nodes, m)
         low, high = np.minimum(low, known.min((0, 1))), np.maximum(high, known.max((0, 1)))
         pieces = np.einsum("pk,ckm->cpm", inverse, known - known[:, :1])
         pieces[:, -1] += known[:, 0]
-        there = _sample(function, left[:, None] + width * probes, m)
-        error = np.abs(np.einsum("kp,cpm->ckm", probes[:, None] ** powers, pieces) - there)
+        expected = _sample(function, starts[:, None] + width * probes, m)
+        error = np.abs(np.einsum("kp,cpm->ckm", probes[:, None] ** powers, pieces) - expected)
         rounding = 1e-14 * np.maximum(np.abs(low), np.abs(high))
-        good = (error <= _FUNCTION_TOLERANCE * (high - low) + rounding).all((1, 2))
-        good |= width[:, 0] <= _LEAST_CELL * (times[-1] - times[0])
-        done.append((left[good], pieces[good]))
-        middle = (left + right)[~good] / 2
-        left, right = (
-            np.stack([left[~good], middle], 1).ravel(), np.stack([middle, right[~good]], 1).ravel()
+        is_accurate = (error <= FUNCTION_TOLERANCE * (high - low) + rounding).all((1, 2))
+        is_accurate |= width[:, 0] <= MIN_CELL * (times[-1] - times[0])
+        done.append((starts[is_accurate], pieces[is_accurate]))
+        middle = (starts + stops)[~is_accurate] / 2
+        starts, stops = (
+            np.stack([starts[~is_accurate], middle], 1).ravel(),
+            np.stack([middle, stops[~is_accurate]], 1).ravel(),
         )  # fmt: skip
     starts, pieces = (np.concatenate(part) for part in zip(*done, strict=True))
     order = np.argsort(starts)
@@ -213,13 +216,13 @@ def from_function(
 
 
 def _constant(value: np.ndarray) -> Float[np.ndarray, "1 p m"]:
-    pieces = np.zeros((1, _DEGREE + 1, len(value)))
+    pieces = np.zeros((1, FUNCTION_DEGREE + 1, len(value)))
     pieces[0, -1] = value
     return pieces
 
 
 def _sample(function: Callable[[float], Any], times: np.ndarray, m: int) -> np.ndarray:
-    """The m values of a function at each time, checked."""
+    """Return the m values of a function at each time, after checks."""
     values = []
     for time in times.ravel().tolist():
         try:
@@ -229,41 +232,199 @@ def _sample(function: Callable[[float], Any], times: np.ndarray, m: int) -> np.n
                 f"u, as a function of time, must take one time and return {m} "
                 f"number{'s' if m > 1 else ''}; at t = {time:g} it did not: {error}"
             ) from None
-    found = np.array(values)
-    if not np.isfinite(found).all():
-        bad = int(np.argmin(np.isfinite(found).all(axis=1)))
+    result = np.array(values)
+    if not np.isfinite(result).all():
+        row = int(np.argmin(np.isfinite(result).all(axis=1)))
         raise InputError(
-            f"u, as a function of time, must return finite numbers; at t = {times.ravel()[bad]:g} "
-            f"it returned {values[bad].tolist()}."
+            f"u, as a function of time, must return finite numbers; at t = {times.ravel()[row]:g} "
+            f"it returned {values[row].tolist()}."
         )
-    return found.reshape(*times.shape, m)
+    return result.reshape(*times.shape, m)
 
 
-# -- what the data show --------------------------------------------------------------------
+# -- interpolation that the data show ------------------------------------------------------
 
 
 def visible_interpolation(
     column: Float[np.ndarray, " N"], same_run: Bool[np.ndarray, " steps"]
 ) -> Interpolation:
-    """`hold` where a measured input shows steps, `cubic` otherwise.
+    """Return `hold` if a measured input has visible steps, else `cubic`.
 
-    Steps are visible where there are two values only; or where values are repeated for at least
-    half of the rows, nearly every change stands alone between repeated values, and the usual
-    change is no smaller than 5% of the range. `same_run` says which steps from row to row lie
-    within a run.
+    Steps are visible if there are only two values. They are also visible if at least half of the
+    values are repeated, nearly all changes are between repeated values, and the median change is at
+    least 5% of the range. `same_run` tells which steps between rows lie within a run.
     """
     change = np.diff(column)
-    moves = (change != 0) & same_run
-    if not moves.any():
+    is_change = (change != 0) & same_run
+    if not is_change.any():
         return Interpolation.cubic
-    if len(column) > _FEW and len(np.unique(column)) == 2:
+    if len(column) > MIN_ROWS and len(np.unique(column)) == 2:
         return Interpolation.hold
-    rests = (change == 0) & same_run
-    calm = rests | ~same_run
-    alone = np.append(True, calm[:-1]) & np.append(calm[1:], True)
-    stepped = (
-        rests.sum() >= moves.sum()
-        and alone[moves].mean() >= _MOSTLY
-        and np.median(np.abs(change[moves])) >= _LEAST_JUMP * np.ptp(column)
+    is_repeat = (change == 0) & same_run
+    is_calm = is_repeat | ~same_run
+    is_isolated = np.append(True, is_calm[:-1]) & np.append(is_calm[1:], True)
+    is_stepped = (
+        is_repeat.sum() >= is_change.sum()
+        and is_isolated[is_change].mean() >= MIN_ISOLATED
+        and np.median(np.abs(change[is_change])) >= MIN_JUMP * np.ptp(column)
     )
-    return Interpolation.hold if stepped else Interpolation.cubic
+    return Interpolation.hold if is_stepped else Interpolation.cubic
+
+
+def simulation_inputs(
+    u: Any, times: np.ndarray, count: int, kinds: Mapping[str, str], *, time_input: bool = False
+) -> Inputs | None:
+    """Return the inputs of a simulation for each of `count` starts.
+
+    `kinds` is the interpolation of each input between its samples. With `time_input` the last input
+    is time itself, which users do not pass.
+    """
+    if time_input:
+        u = _with_time(u, times, tuple(kinds)[:-1])
+    m = len(kinds)
+    if (u is None) != (m == 0):
+        raise InputError(
+            f"The model has {m} inputs; give their values at t as u, shape ({len(times)}, {m}), "
+            f"a function of time, or a pandas frame indexed by time."
+            if u is None
+            else "The model was fitted without inputs; leave u out."
+        )
+    if u is None:
+        return None
+    if callable(u):
+        return from_function(u, times, m, count)
+    samples = u if isinstance(u, SampledInput) else _indexed_by_time(u, tuple(kinds))
+    shared = np.zeros(count, dtype=np.int64)
+    if samples is not None:
+        return sampled([_covering(samples, times)], list(kinds.values()), shared)
+    inputs = as_numbers(u, "u")
+    if inputs.shape not in ((len(times), m), (count, len(times), m)):
+        raise InputError(
+            f"u must have shape ({len(times)}, {m}) or ({count}, {len(times)}, {m}); "
+            f"it has shape {inputs.shape}."
+        )
+    if not np.isfinite(inputs).all():
+        raise InputError("u must hold finite numbers only; it has NaN or infinity.")
+    if inputs.ndim == 2:
+        return sampled([SampledInput(times, inputs)], list(kinds.values()), shared)
+    signals = [SampledInput(times, values) for values in inputs]
+    return sampled(signals, list(kinds.values()), np.arange(count))
+
+
+def _with_time(u: Any, times: np.ndarray, names: tuple[str, ...]) -> Any:
+    """Return the inputs with time as the last one. Others must have these names."""
+    m = len(names)
+    if u is None and m == 0:
+        return times[:, None]
+    if u is None or m == 0:
+        return u if u is None else simulation_inputs(u, times, 1, {})  # which refuses it
+    if callable(u):
+        return lambda t: np.append(np.atleast_1d(np.asarray(u(t), dtype=float)), t)
+    samples = u if isinstance(u, SampledInput) else _indexed_by_time(u, names)
+    if samples is not None:
+        values = np.asarray(samples.values).reshape(len(samples.times), -1)
+        return SampledInput(samples.times, np.column_stack([values, samples.times]))
+    inputs = as_numbers(u, "u")
+    if inputs.shape[-2:] != (len(times), m):
+        raise InputError(
+            f"u must have shape ({len(times)}, {m}), without the time; it has shape {inputs.shape}."
+        )
+    time_column = np.broadcast_to(times[:, None], (*inputs.shape[:-1], 1))
+    return np.concatenate([inputs, time_column], axis=-1)
+
+
+def run_inputs(data: Dataset, kinds: Mapping[str, str]) -> Inputs | None:
+    """Return the inputs of the runs of a dataset, each with its own times."""
+    if data.inputs is None:
+        return None
+    bounds = zip(data.offsets[:-1], data.offsets[1:], strict=True)
+    signals = [
+        SampledInput(data.times[first:last], data.inputs[first:last]) for first, last in bounds
+    ]
+    return sampled(signals, list(kinds.values()), np.arange(data.n_runs))
+
+
+def _indexed_by_time(u: Any, names: tuple[str, ...]) -> SampledInput | None:
+    """Return a pandas Series or frame of inputs as samples at the times of its index, or None."""
+    if not (hasattr(u, "index") and hasattr(u, "to_numpy")):
+        return None
+    if hasattr(u, "columns"):
+        columns = [str(name) for name in u.columns]
+        missing = [name for name in names if name not in columns]
+        if missing:
+            raise InputError(
+                f"u must have the columns {quoted(names)}; {quoted(missing)} are not among "
+                f"{quoted(columns)}."
+            )
+        u = u.iloc[:, [columns.index(name) for name in names]]
+    elif len(names) > 1:
+        raise InputError(
+            f"The model has {len(names)} inputs ({quoted(names)}); a Series is one. Give a frame."
+        )
+    values = as_numbers(u, "u").reshape(len(u), -1)
+    known = as_numbers(u.index, "the index of u")
+    if not (np.isfinite(values).all() and np.isfinite(known).all()):
+        raise InputError("u and its index must hold finite numbers only; there is NaN or infinity.")
+    _check_increasing(known, "the index of u, its times,")
+    return SampledInput(known, values)
+
+
+def _covering(samples: SampledInput, times: np.ndarray) -> SampledInput:
+    """Return samples that span the times of the simulation, extended by rounding errors."""
+    rounding = 1e-9 * (times[-1] - times[0])
+    first, last = (samples.times[0], samples.times[-1]) if len(samples.times) else (np.nan, np.nan)
+    if not (first <= times[0] + rounding and last >= times[-1] - rounding):
+        raise InputError(
+            f"u must cover the times {times[0]:g} to {times[-1]:g} of the simulation; it covers "
+            f"{first:g} to {last:g}."
+        )
+    known = samples.times.copy()
+    known[0], known[-1] = min(known[0], times[0]), max(known[-1], times[-1])
+    return SampledInput(known, samples.values)
+
+
+def _check_increasing(times: np.ndarray, name: str) -> None:
+    if (np.diff(times) <= 0).any():
+        k = int(np.argmax(np.diff(times) <= 0))
+        raise InputError(f"{name} must increase; it has {times[k]:g} then {times[k + 1]:g}.")
+
+
+_INTERPOLATION_NAMES = {
+    Interpolation.cubic: "smooth (cubic)",
+    Interpolation.linear: "linear",
+    Interpolation.hold: "in steps (hold)",
+}
+
+
+def interpolation_words(kinds: Mapping[str, str]) -> str:
+    """Return a sentence such as 'Inputs between rows: u in steps (hold)'; empty without inputs."""
+    parts = [f"{name} {_INTERPOLATION_NAMES[Interpolation(kind)]}" for name, kind in kinds.items()]
+    return f"Inputs between rows: {', '.join(parts)}" if parts else ""
+
+
+def input_interpolation(names: Sequence[str], data: Dataset | None = None) -> dict[str, str]:
+    """Return the interpolation of each input, as far as a dataset shows it."""
+    if data is None or data.inputs is None:
+        return {name: str(Interpolation.cubic) for name in names}
+    same_run = np.diff(data.run_of_row) == 0
+    return {
+        name: str(visible_interpolation(column, same_run))
+        for name, column in zip(names, data.inputs.T, strict=True)
+    }
+
+
+def chosen_interpolation(learned: Mapping[str, str], given: Any) -> dict[str, str]:
+    """Return the interpolation of each input: as learned, unless given for all or some inputs."""
+    requested = dict(given) if isinstance(given, Mapping) else dict.fromkeys(learned, given)
+    for name, kind in requested.items():
+        if name not in learned:
+            raise InputError(
+                f"interpolation names '{name}', which is no input of the model."
+                f"{suggestion(name, learned)} Its inputs are {quoted(learned) or 'none'}."
+            )
+        if kind is not None and kind not in list(Interpolation):
+            raise InputError(
+                f"interpolation must be one of {quoted(Interpolation)}, for all inputs or in a "
+                f"dict by name; got {kind!r}."
+            )
+    return {name: str(requested.get(name) or kind) for name, kind in learned.items()}

@@ -1,35 +1,291 @@
-"""Vector field + starts + times + inputs -> states, for many starts at once: a `Rollout`."""
+"""Integration of a vector field from many starts at once.
+
+Steps of the explicit method are taken by NumPy, then by compiled JAX if it is installed and worth
+its compilation. SciPy's Radau takes over stiff rollouts, one at a time.
+"""
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from .._common.errors import SimulationError
 from .._common.progress import progress
 from ._inputs import Inputs
-from ._routes import Field, NumpyField, Task, by_jax, by_numpy
-from ._stepping import Grid, begin
-from ._switching import AbstractSwitchedField
-from ._tsit5 import COMPLETED, DIVERGED, LEAST, RUNNING, STALLED, STUCK, Limits, Now, rows_of
+from ._limits import (
+    CALL_COST,
+    COMPILATION,
+    COMPILED_SAVING,
+    MAX_BLOCK_STEPS,
+    MAX_IMPLICIT_STEPS,
+    MAX_STEPS,
+    MAX_STEPS_PER_TIME,
+    MAX_STIFF_STEPS,
+    MAX_STIFF_STEPS_COMPILED,
+    MIN_STEPS_RECOMPILED,
+    ROW_COST,
+    SWITCHING_COST,
+)
+from ._stepping import Grid, begin_rollouts, is_held_by_stability, numpy_block, read_out
+from ._switching import AbstractSwitchedField, Switched
+from ._tsit5 import (
+    COMPLETED,
+    DIVERGED,
+    GROWN,
+    LEAST,
+    RUNNING,
+    STALLED,
+    STUCK,
+    Limits,
+    Now,
+    Slope,
+    rows_of,
+    with_inputs,
+)
 
-COMPILATION = 1.4e8
-"""What it costs to load JAX and to compile: about four seconds, in which NumPy computes so many
-values of functions (sines, tanh)."""
-_WIDE, _WIDEST = 2**17, 4096  # values of functions, and rollouts, that are computed side by side
-_BATCH = 256  # rollouts that are compiled side by side
+_STAGES = 6  # of a step
+_MAX_BLOCK_STATES = 2**19  # states of a block of steps, a limit of memory
+
+Field = Callable[[Any, Any, Any], Any] | AbstractSwitchedField
+"""(time, state, input) -> derivative of one rollout, in JAX. A pytree: other numbers in it do not
+cause another compilation."""
+
+
+def finish_implicitly(
+    slope: Slope,
+    t: float,
+    x: Float[np.ndarray, " n"],
+    limits: Limits,
+    inputs: Inputs | None,
+    times: Float[np.ndarray, " T"],
+    states: Float[np.ndarray, "T n"],
+) -> tuple[float, Float[np.ndarray, " n"], int]:
+    """Continue a rollout by the implicit method, and return its last time, state and status.
+
+    Its `states` are written at the remaining `times`. `limits` and `inputs` have a single row.
+    Steps end at these times, because interpolation within a step of a stiff field is inaccurate,
+    and at the knots of the inputs, so that no change of an input is skipped.
+    """
+    from scipy.integrate import Radau
+
+    last, bound = float(limits.last[0]), limits.bound[0]
+    rate, solver, size = _Rate(slope, inputs), None, None
+    with np.errstate(all="ignore"):
+        for _ in range(MAX_IMPLICIT_STEPS):
+            if t >= last:
+                return t, x, COMPLETED
+            next_index = int(np.searchsorted(times, t, side="right"))
+            end = min(float(times[next_index]), rate.enter(t))
+            try:
+                if solver is None:
+                    solver = Radau(
+                        rate, t, x, end, rtol=limits.rtol, atol=limits.atol[0], vectorized=True,
+                        first_step=size and min(size, end - t),
+                    )  # fmt: skip
+                solver.t_bound, solver.status = end, "running"
+                solver.step()
+            except (ValueError, np.linalg.LinAlgError):  # a Jacobian that is not finite
+                return t, x, _stopped(x, bound)
+            if solver.status == "failed" or not np.isfinite(solver.y).all():
+                return t, x, _stopped(x, bound)
+            t, x, size = float(solver.t), solver.y, float(solver.t) - t
+            if (np.abs(x) > bound).any():
+                return t, x, DIVERGED
+            if t == times[next_index]:
+                states[next_index] = x
+            if t == end and rate.jumps:
+                solver = None  # the slope has two values there
+    return t, x, STALLED
+
+
+def _stopped(x: Float[np.ndarray, " n"], bound: Float[np.ndarray, " n"]) -> int:
+    return DIVERGED if (np.abs(x) > GROWN * bound).any() else STUCK
+
+
+@final
+class _Rate:
+    """(t, states n x k) -> derivatives n x k of one rollout, with the current cell's inputs."""
+
+    def __init__(self, slope: Slope, inputs: Inputs | None):
+        self._slope, self._inputs = slope, inputs
+        self._rows = with_inputs(slope, None, None)
+        self.jumps = inputs is not None and inputs.jumps
+
+    def enter(self, t: float) -> float:
+        """Enter the cell of the inputs at this time, and return the time at which it ends."""
+        if self._inputs is None:
+            return np.inf
+        cells, cell = self._inputs.cells, self._inputs.cell_at(np.array([t]))
+        self._rows = with_inputs(self._at_rows, cell, cells)
+        knots = cells.knots[cells.signal[0]]
+        after = knots[knots > t]
+        return float(after[0]) if len(after) else np.inf
+
+    def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
+        columns = y[:, None] if y.ndim == 1 else y
+        derivatives = np.asarray(self._rows(np.full(columns.shape[1], t), columns.T)).T
+        return derivatives[:, 0] if y.ndim == 1 else derivatives
+
+    def _at_rows(self, t: Any, x: Any, u: Any) -> Any:
+        return self._slope(t, x, np.broadcast_to(u, (len(x), u.shape[1])))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NumpyField:
+    """A field for many rollouts, in NumPy.
+
+    `cost` is the number of function values (sines, tanh) per rollout. Work is summed over all
+    simulations with the same `owner`, such as a fitted model's field.
+    """
+
+    slope: Slope | Switched
+    cost: float = 20.0
+    owner: Any = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rollouts that are integrated together: these rows of a grid."""
+
+    limits: Limits
+    inputs: Inputs | None
+    grid: Grid
+    rows: Int[np.ndarray, " B"]
+
+    def only(self, rows: Any) -> "Task":
+        """Return the task for some of the rollouts."""
+        inputs = None if self.inputs is None else self.inputs.only(rows)
+        return Task(rows_of(self.limits, rows), inputs, self.grid, self.rows[rows])
+
+    @property
+    def first(self) -> Float[np.ndarray, " B"]:
+        return self.grid.times[self.rows, 0]
+
+    @property
+    def most_steps(self) -> int:
+        return MAX_STEPS + MAX_STEPS_PER_TIME * self.grid.times.shape[1]
+
+
+def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now, float]:
+    """Integrate in NumPy until the rollouts end or compilation would save more than this price.
+
+    Return their state and the savings missed so far. The remaining number of steps is extrapolated.
+    Stiff rollouts are finished by the implicit method, unless the field jumps.
+    """
+    missed, steps = 0.0, 0
+    stages = _STAGES * (SWITCHING_COST if isinstance(field.slope, Switched) else 1)
+    running = np.flatnonzero(now.status == RUNNING)
+    while running.size:
+        part, current = task.only(running), rows_of(now, running)
+        saved = stages * (CALL_COST + running.size * (COMPILED_SAVING * field.cost - ROW_COST))
+        if saved > 0 and missed >= price:
+            break
+        max_length = min(MAX_BLOCK_STEPS, _MAX_BLOCK_STATES // current.x.size)
+        length = int(np.clip(price / 8 / max(saved, 1.0), 8, max(max_length, 8)))
+        current, step = numpy_block(field.slope, current, part.limits, part.inputs, length)
+        read_out(step, part.grid, part.rows)
+        now = _with_rows(now, running, current)
+        steps += len(step.t)
+        missed += max(saved, 0.0) * len(step.t)
+        is_running = current.status == RUNNING
+        ahead = _steps_ahead(len(step.t), step.t[0], current.t, part.limits.last)
+        if not isinstance(field.slope, Switched):
+            stiff = is_running & is_held_by_stability(step, part.limits)
+            if ahead[stiff].max(initial=0.0) > MAX_STIFF_STEPS * np.count_nonzero(stiff):
+                now, is_running = (
+                    _finish_rows(field.slope, task, now, running[stiff]),
+                    is_running & ~stiff,
+                )
+        ahead = _steps_ahead(steps, part.first, current.t, part.limits.last)[is_running]
+        if is_running.any() and saved > 0 and missed + saved * ahead.mean() > price:
+            break
+        if steps > task.most_steps:
+            now.status[running[is_running]] = STALLED
+        running = running[now.status[running] == RUNNING]
+    return now, missed
+
+
+def by_jax(field: Field, slope: Slope | Switched, task: Task, now: Now) -> Now:
+    """Integrate with compiled steps to the end, and return the state of the rollouts.
+
+    Stiff rollouts, and those out of steps, are finished by the implicit method with `slope`, unless
+    the field jumps.
+    """
+    running = np.flatnonzero(now.status == RUNNING)
+    if not running.size:
+        return now
+    from ._compiled import SIZES, compiled_block
+
+    abandoned, jumps = [running[:0]], isinstance(slope, Switched)
+    for rows in np.split(running, np.arange(SIZES[-1], len(running), SIZES[-1])):
+        steps, far, size = 0, np.inf, SIZES[-1]
+        while rows.size:
+            if far > MIN_STEPS_RECOMPILED:
+                size = next(size for size in SIZES if size >= rows.size)
+            part, current = task.only(rows), rows_of(now, rows)
+            current, step = compiled_block(field, current, part.limits, part.inputs, size)
+            read_out(step, part.grid, part.rows)
+            now = _with_rows(now, rows, current)
+            steps += len(step.t)
+            ahead = _steps_ahead(len(step.t), step.t[0], current.t, part.limits.last)
+            is_limited = is_held_by_stability(step, part.limits) & (not jumps)
+            is_abandoned = (is_limited & (ahead > MAX_STIFF_STEPS_COMPILED)) | (
+                steps > task.most_steps
+            )
+            is_running = current.status == RUNNING
+            abandoned.append(rows[is_running & is_abandoned])
+            rows, far = rows[is_running & ~is_abandoned], ahead[is_running].max(initial=0.0)
+    stiff = np.concatenate(abandoned)
+    if isinstance(slope, Switched):  # an implicit method would have to know of the jumps
+        now.status[stiff] = STALLED
+        return now
+    return _finish_rows(slope, task, now, stiff)
+
+
+def _finish_rows(slope: Slope, task: Task, now: Now, rows: Int[np.ndarray, " r"]) -> Now:
+    """Finish some rollouts by the implicit method, and return the state of all."""
+    now = Now(*(np.array(array) for array in now))
+    for row in rows.tolist():
+        rollout = task.only([row])
+        grid_row = rollout.rows[0]
+        now.t[row], now.x[row], now.status[row] = finish_implicitly(
+            slope, float(now.t[row]), now.x[row], rollout.limits, rollout.inputs,
+            task.grid.times[grid_row], task.grid.states[grid_row],
+        )  # fmt: skip
+    return now
+
+
+def _steps_ahead(steps: int, start: Any, t: Any, last: Any) -> Float[np.ndarray, " B"]:
+    """Return the number of remaining steps, extrapolated from the steps taken."""
+    return steps * (last - t) / np.maximum(t - start, 1e-300)
+
+
+def _with_rows(now: Now, rows: Int[np.ndarray, " r"], part: Now) -> Now:
+    """Return the rollouts with some rows replaced."""
+    whole = Now(*(np.array(array) for array in now))
+    for array, piece in zip(whole, part, strict=True):
+        array[rows] = piece
+    return whole
+
+
+_BATCH_VALUES = 2**17  # function values of a batch, which stay in the cache
+_MAX_BATCH = 4096  # rollouts of a batch
+_BATCH = 256  # rollouts of a compiled batch
 _MESSAGES = {
     COMPLETED: "",
     DIVERGED: "The rollout left the range of finite states at t = {time:.6g}",
     STALLED: "The rollout ran out of steps at t = {time:.6g}",
     STUCK: "The rollout cannot go on at t = {time:.6g}: the field is undefined or jumps there",
 }
-# a cache, as is that of what JAX compiled: what compiling would have saved each owner so far
-_missed: "WeakKeyDictionary[Any, float]" = WeakKeyDictionary()
+# cache of the savings that each owner missed so far by not compiling
+_missed_savings: "WeakKeyDictionary[Any, float]" = WeakKeyDictionary()
 
 
 @final
@@ -48,9 +304,9 @@ class Rollout:
 
     `x` is (T, n), or (B, T, n) for a batch; rows after the end of a failed rollout are NaN.
     `status`, `stopped_at` (a time, None when completed), `stopped_state`, `message` and `left_at`
-    are single values, or lists for a batch. `left_at` is the first of the times at which the
-    state is outside the training data of a model with a gate; None if it never is. `message`
-    then begins with it.
+    are single values, or lists for a batch. `left_at` is the first requested time at which the
+    state is outside the training data of a model with a gate, or None. `message` then begins with
+    it.
     """
 
     times: np.ndarray
@@ -62,7 +318,7 @@ class Rollout:
     left_at: Any = None
 
     def runs(self) -> list["Rollout"]:
-        """The rollouts of a batch, one by one."""
+        """Return the rollouts of a batch as a list."""
         times = np.broadcast_to(self.times, self.x.shape[:2])
         left_at = [None] * len(self.x) if self.left_at is None else self.left_at
         parts = (
@@ -78,7 +334,7 @@ class Rollout:
         return self.status is Status.completed
 
     def raise_unless_completed(self) -> None:
-        """Raises the first failure as a `SimulationError`."""
+        """Raise the first failure as a `SimulationError`."""
         for run in self.runs() if isinstance(self.status, list) else [self]:
             if run.status is not Status.completed:
                 raise SimulationError(run.message)
@@ -98,52 +354,54 @@ def integrate(
     rtol: float = 1e-8,
     atol: float | Float[np.ndarray, "B n"] = 1e-8,
 ) -> Rollout:
-    """Adaptive integration in double precision, one trajectory per start. Never raises for a
-    failure; a state beyond `bound` counts as diverged.
+    """Integrate adaptively in double precision, one trajectory per start.
 
-    `field` is for one rollout in JAX, `in_numpy` the same for many in NumPy; one may be missing.
-    One explicit method (Tsitouras, orders 5 and 4) goes all the way: in NumPy until the time that
-    compiling would save, projected from how far the steps so far have come, exceeds what it
-    costs; from there on compiled by JAX. Savings add up over calls with the same owner of
-    `in_numpy`, so that a loop of short simulations is compiled in the end, and what was compiled
-    once is used from then on. Without JAX, NumPy goes all the way. Where stability and not
-    accuracy keeps the steps short, with very many still to go, an implicit method takes over.
+    A failure is a status, never an exception. A state beyond `bound` has diverged. `field` is for
+    one rollout in JAX, `in_numpy` the same for many in NumPy; one of them may be None.
 
-    A field that jumps where functions change their signs is an `AbstractSwitchedField`, and
-    `in_numpy` then holds the same as `Switched`. Each step ends where a sign changes, and a rollout
-    slides along the surface where the fields at both sides push onto it (Filippov's solution).
+    An explicit method (Tsitouras, orders 5 and 4) is used in NumPy until the extrapolated savings
+    of compilation exceed its cost, and compiled by JAX from then on. Savings are summed over calls
+    with the same owner of `in_numpy`, so that loops of short simulations are compiled too. Without
+    JAX, NumPy is used throughout. If stability limits the steps and very many remain, an implicit
+    method takes over.
+
+    A field that jumps at sign changes of functions is an `AbstractSwitchedField`; `in_numpy` is
+    then the same field as `Switched`. Steps end at sign changes. A rollout slides along a surface
+    if the fields on both sides point towards it (Filippov's solution).
     """
     assert in_numpy is not None or not (field is None or isinstance(field, AbstractSwitchedField))
     starts, times = np.asarray(starts, float), np.asarray(times, float)
-    slope, owner, width = _jax_slope(field), None, _WIDEST
+    slope, owner, width = _jax_slope(field), None, _MAX_BATCH
     if in_numpy is not None:
         slope, owner = in_numpy.slope, in_numpy.owner
-        width = int(np.clip(_WIDE / in_numpy.cost // _BATCH * _BATCH, _BATCH, _WIDEST))
+        width = int(np.clip(_BATCH_VALUES / in_numpy.cost // _BATCH * _BATCH, _BATCH, _MAX_BATCH))
     limits = _limits(starts, times, bound, rtol, atol)
     states = np.full((*times.shape, starts.shape[1]), np.nan)
     grid = Grid(times, states)
     run, column = np.nonzero(times <= times[:, :1])
     states[run, column] = starts[run]
-    missed = 0.0 if owner is None else _missed.get(owner, 0.0)
+    missed = 0.0 if owner is None else _missed_savings.get(owner, 0.0)
     compiles = field is not None and find_spec("jax") is not None
-    ends: list[Now] = []
+    results: list[Now] = []
     with progress("Simulating", len(starts)) as show:
         for rows in np.split(np.arange(len(starts)), np.arange(width, len(starts), width)):
             show(rows[0], "")
-            own = None if inputs is None else inputs.only(rows)
-            task = Task(rows_of(limits, rows), own, grid, rows)
-            now = begin(slope, starts[rows], times[rows, 0], task.limits, own)
+            batch_inputs = None if inputs is None else inputs.only(rows)
+            task = Task(rows_of(limits, rows), batch_inputs, grid, rows)
+            now = begin_rollouts(slope, starts[rows], times[rows, 0], task.limits, batch_inputs)
             if in_numpy is not None:
                 share = len(rows) / (len(starts) - rows[0])
                 price = share * (COMPILATION - missed) if compiles else np.inf
-                now, more = by_numpy(in_numpy, task, now, price)
-                missed += more
+                now, added = by_numpy(in_numpy, task, now, price)
+                missed += added
             if field is not None and (now.status == RUNNING).any():
                 now, missed = by_jax(field, slope, task, now), max(missed, COMPILATION)
-            ends.append(now)
+            results.append(now)
     if owner is not None:
-        _missed[owner] = missed
-    return _rollout(times, states, Now(*(np.concatenate(part) for part in zip(*ends, strict=True))))
+        _missed_savings[owner] = missed
+    return _rollout(
+        times, states, Now(*(np.concatenate(part) for part in zip(*results, strict=True)))
+    )
 
 
 def _jax_slope(field: Field | None) -> Any:
@@ -157,11 +415,13 @@ def _jax_slope(field: Field | None) -> Any:
 
 def _limits(starts: Any, times: Any, bound: Any, rtol: float, atol: Any) -> Limits:
     first, last = times[:, 0], times[:, -1]
-    least = np.maximum(
+    min_step = np.maximum(
         LEAST * (last - first), 4 * np.spacing(np.maximum(np.abs(first), np.abs(last)))
     )
-    bound, atol = (np.broadcast_to(np.asarray(one, float), starts.shape) for one in (bound, atol))
-    return Limits(last, bound, atol, rtol, least)
+    bound, atol = (
+        np.broadcast_to(np.asarray(value, float), starts.shape) for value in (bound, atol)
+    )
+    return Limits(last, bound, atol, rtol, min_step)
 
 
 def _rollout(times: np.ndarray, states: np.ndarray, end: Now) -> Rollout:

@@ -14,10 +14,10 @@ from jaxtyping import Float
 from .._common.arrays import Arrays
 
 RUNNING, COMPLETED, DIVERGED, STALLED, STUCK = -1, 0, 1, 2, 3
-"""How a rollout stands: STALLED ran out of steps, STUCK found no step small enough."""
+"""Status of a rollout: STALLED ran out of steps, STUCK found no step small enough."""
 
 PLACES = (161 / 1000, 327 / 1000, 9 / 10, 0.9800255409045097, 1.0, 1.0)
-"""Where in the step each slope after the first is taken."""
+"""Fractions of the step at which the slopes after the first are taken."""
 
 WEIGHTS = (
     (161 / 1000,),
@@ -29,7 +29,7 @@ WEIGHTS = (
     (0.09646076681806523, 0.01, 0.4798896504144996, 1.379008574103742, -3.290069515436081,
      2.324710524099774),
 )  # fmt: skip
-"""How the slopes so far add up to the next place; the last row leads to the end of the step."""
+"""Weights of the previous slopes for the next stage; the last row leads to the end of the step."""
 
 ERROR = (
     0.09646076681806523 - 0.09468075576583945,
@@ -44,8 +44,8 @@ ERROR = (
 
 _ORDER = 5
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 10.0
-GROWN = 1e-4  # of the bound: beyond it a step that vanishes means divergence
-LEAST = 1e-14  # of the whole time: a step below it is none
+GROWN = 1e-4  # of the bound. Beyond it, a vanishing step means divergence
+LEAST = 1e-14  # of the total time. Smaller steps are not taken
 
 Slope = Callable[[Any, Any, Any], Any]
 """(times B, states B x n, inputs B x m or None) -> derivatives B x n."""
@@ -53,36 +53,36 @@ Slope = Callable[[Any, Any, Any], Any]
 
 @final
 class Now(NamedTuple):
-    """Where each of B rollouts stands, and the step that it tries next."""
+    """State of B rollouts, and the step that is attempted next."""
 
     t: Any
     end: Any  # of the step
-    wanted: Any  # size of the step, had nothing been in its way
+    wanted: Any  # size of the step, if nothing cut it short
     x: Any
     slope: Any  # at t and x
     cell: Any  # of the inputs' polynomials
     status: Any
-    mode: Any  # of each sign in the field: it, or 0 where the rollout slides (B x k)
+    mode: Any  # value of each sign in the field, or 0 if the rollout slides (B x k)
 
 
 @final
 class Limits(NamedTuple):
-    """Last times, bounds of the states, tolerances and least step sizes of B rollouts."""
+    """Last times, bounds of the states, tolerances and minimal step sizes of B rollouts."""
 
     last: Any
     bound: Any
     atol: Any
     rtol: Any
-    least: Any
+    min_step: Any
 
 
 @final
 class Cells(NamedTuple):
-    """Inputs as polynomials in (t - left) / width, between knots that no step may leap over.
+    """Inputs as polynomials in (t - start) / width, between knots at which steps must end.
 
-    Coefficients from the highest power down, (S signals, C cells, powers, m inputs); `signal` says
-    which of the signals each rollout has. Behind the last cell of a signal is one more, of no
-    width, for those that have arrived.
+    Coefficients (S signals, C cells, powers, m inputs) start at the highest power. `signal` is the
+    index of each rollout's signal. After the last cell of a signal follows one of no width, for
+    rollouts that have ended.
     """
 
     knots: Any  # (S, C + 1)
@@ -92,34 +92,34 @@ class Cells(NamedTuple):
 
 @final
 class Step(NamedTuple):
-    """An attempted step of B rollouts: enough to know the states anywhere in it."""
+    """An attempted step of B rollouts, with the data to interpolate states within it."""
 
     t: Any
     end: Any
-    size: Any  # more than from t to the end where a sign changed on the way
+    size: Any  # longer than from t to `end` if a sign changed in the step
     x: Any
     slopes: Any  # 7 x B x n
     kept: Any
 
 
 def rows_of(parts: Any, rows: Any) -> Any:
-    """A tuple of arrays with some of their rows; scalars stay."""
+    """Return a tuple of arrays with some of their rows; scalars are unchanged."""
     return type(parts)(*(part[rows] if np.ndim(part) else part for part in parts))
 
 
 def with_inputs(field: Slope, cell: Any, cells: Cells | None) -> Callable[..., Any]:
-    """(times, states) -> derivatives, with the inputs of the cells in which the rollouts are."""
+    """Return (times, states) -> derivatives, with the inputs of the current cells."""
     if cells is None:
         return lambda t, x: field(t, x, None)
-    left, right = cells.knots[cells.signal, cell], cells.knots[cells.signal, cell + 1]
+    start, stop = cells.knots[cells.signal, cell], cells.knots[cells.signal, cell + 1]
     pieces = cells.coefficients[cells.signal, cell]
-    width = right - left
+    width = stop - start
 
     def slope(t: Any, x: Any) -> Any:
-        place = ((t - left) / width)[:, None]
+        position = ((t - start) / width)[:, None]
         u = pieces[:, 0]
         for power in range(1, pieces.shape[1]):
-            u = u * place + pieces[:, power]
+            u = u * position + pieces[:, power]
         return field(t, x, u)
 
     return slope
@@ -128,19 +128,19 @@ def with_inputs(field: Slope, cell: Any, cells: Cells | None) -> Callable[..., A
 def attempt(
     field: Slope, now: Now, limits: Limits, cells: Cells | None, jumps: bool, xp: Any
 ) -> tuple[Now, Step]:
-    """One step of every running rollout, kept where its error is small enough.
+    """Attempt one step of each running rollout, which is accepted if its error is small.
 
-    `jumps` says that inputs may change suddenly at a knot, so that the slope at the end of one
-    step is not that at the beginning of the next.
+    With `jumps`, inputs are discontinuous at knots, so that the slope at the end of a step is not
+    the slope at the start of the next one.
     """
     slope = with_inputs(field, now.cell, cells)
     length = now.end - now.t
     size = length[:, None]
     slopes = [slope(now.t, now.x) if jumps else now.slope]
     x = now.x
-    for place, weights in zip(PLACES, WEIGHTS, strict=True):
+    for fraction, weights in zip(PLACES, WEIGHTS, strict=True):
         x = now.x + size * _weighted(weights, slopes)
-        slopes.append(slope(now.t + place * length, x))
+        slopes.append(slope(now.t + fraction * length, x))
     error = relative_size(size * _weighted(ERROR, slopes), now.x, x, limits, xp)
     kept = (error < 1) & (now.status == RUNNING)
     step = Step(now.t, now.end, length, now.x, slopes, kept)
@@ -155,7 +155,7 @@ def _weighted(weights: Sequence[float], slopes: Sequence[Any]) -> Any:
 
 
 def relative_size(error: Any, before: Any, after: Any, limits: Limits, xp: Any) -> Any:
-    """The size of an error relative to the tolerance; infinite where it is no number."""
+    """Return the size of an error relative to the tolerance; infinite if it is NaN."""
     scale = limits.atol + limits.rtol * xp.maximum(xp.abs(before), xp.abs(after))
     size = _norm(error / scale, xp)
     return xp.where(xp.isnan(size), xp.inf, size)
@@ -170,44 +170,44 @@ def advance(
     x: Any,
     slope: Any,
     error: Any,
-    kept: Any,
+    is_accepted: Any,
     limits: Limits,
     cells: Cells | None,
     xp: Any,
 ) -> Now:
-    """Where the rollouts stand after a step, and the step that they try then."""
-    least = xp.where(kept, 1.0, _SHRINK)
-    most = xp.where(kept, _GROW, _SAFETY)
+    """Return the rollouts after a step, and the steps to attempt next."""
+    min_factor = xp.where(is_accepted, 1.0, _SHRINK)
+    max_factor = xp.where(is_accepted, _GROW, _SAFETY)
     size = now.end - now.t
-    wanted = size * xp.minimum(xp.maximum(_SAFETY * error ** (-1 / _ORDER), least), most)
-    # a step cut short by a knot says little about the size of the next
-    wanted = xp.where(kept, xp.maximum(wanted, now.wanted), wanted)
-    t = xp.where(kept, now.end, now.t)
-    x = xp.where(kept[:, None], x, now.x)
-    slope = xp.where(kept[:, None], slope, now.slope)
+    wanted = size * xp.minimum(xp.maximum(_SAFETY * error ** (-1 / _ORDER), min_factor), max_factor)
+    # the size of a step that a knot cut short has little information on the next size
+    wanted = xp.where(is_accepted, xp.maximum(wanted, now.wanted), wanted)
+    t = xp.where(is_accepted, now.end, now.t)
+    x = xp.where(is_accepted[:, None], x, now.x)
+    slope = xp.where(is_accepted[:, None], slope, now.slope)
     size = xp.abs(x)
-    escaped = kept & ~(size <= limits.bound).all(1)
-    vanished = (now.status == RUNNING) & ~kept & (wanted < limits.least)
+    escaped = is_accepted & ~(size <= limits.bound).all(1)
+    vanished = (now.status == RUNNING) & ~is_accepted & (wanted < limits.min_step)
     grown = ~(size <= GROWN * limits.bound).all(1)
     status = xp.where(t >= limits.last, COMPLETED, now.status)
     status = xp.where(escaped | (vanished & grown), DIVERGED, xp.where(vanished, STUCK, status))
     cell = now.cell
     if cells is not None:
-        cell = xp.where(kept & (t >= cells.knots[cells.signal, cell + 1]), cell + 1, cell)
+        cell = xp.where(is_accepted & (t >= cells.knots[cells.signal, cell + 1]), cell + 1, cell)
     end = clipped(t, wanted, cell, limits, cells, xp)
     return Now(t, xp.where(status == RUNNING, end, t), wanted, x, slope, cell, status, now.mode)
 
 
 def clipped(t: Any, wanted: Any, cell: Any, limits: Limits, cells: Cells | None, xp: Any) -> Any:
-    """The end of a step of a wanted size: no further than the last time and the next knot."""
+    """Return the end of a step, no later than the last time and the next knot."""
     stop = limits.last
     if cells is not None:
         stop = xp.minimum(stop, cells.knots[cells.signal, cell + 1])
-    return xp.where(t + wanted > stop - limits.least, stop, t + wanted)
+    return xp.where(t + wanted > stop - limits.min_step, stop, t + wanted)
 
 
 def _quartic(factor: float, *parts: Sequence[float]) -> np.ndarray:
-    """Coefficients of s ... s^4 in the product of these polynomials, each from the lowest power."""
+    """Return the coefficients of s ... s^4 in a product of polynomials."""
     product = np.array([factor])
     for part in parts:
         product = np.polynomial.polynomial.polymul(product, part)
@@ -227,10 +227,10 @@ DENSE = np.stack([
     _quartic(-34.87065786149660974, _SQUARE, (-1.2, 1.0), (-0.666666666666666667, 1.0)),
     _quartic(2.5, _SQUARE, (-1.0, 1.0), (-0.6, 1.0)),
 ])  # fmt: skip
-"""The way covered in a part s of a step is sum_k s^k sum_j DENSE[j, k - 1] slope_j, in units of
-the step (dense output)."""
+"""Dense output: the displacement in a fraction s of a step is sum_k s^k sum_j DENSE[j, k - 1]
+slope_j, in units of the step."""
 
 
-def weights_at(place: Float[Arrays, " M"], xp: Any = np) -> Float[Arrays, "M 7"]:
-    """How the slopes of a step add up to the way covered in a part of it."""
-    return xp.stack([place, place**2, place**3, place**4], axis=1) @ DENSE.T
+def weights_at(position: Float[Arrays, " M"], xp: Any = np) -> Float[Arrays, "M 7"]:
+    """Return the weights of the slopes for the displacement in a fraction of a step."""
+    return xp.stack([position, position**2, position**3, position**4], axis=1) @ DENSE.T

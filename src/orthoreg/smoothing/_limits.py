@@ -1,10 +1,13 @@
 """Decisive constants of this package, each with a unit and a reason.
 
-Those of outliers were set on sine waves, Lotka-Volterra, Duffing, Lorenz, spiking neurons,
+The constants of outliers were set on sine waves, Lotka-Volterra, Duffing, Lorenz, spiking neurons,
 relaxation oscillators, and the 39 flows of `dysts_half` at 0, 1 and 5% noise, with and without
 1% of outliers of 5 to 20 standard deviations.
 """
 
+import numpy as np
+
+# -- outliers ------------------------------------------------------------------------------
 FALSE_OUTLIERS = 0.01
 """Values of normal noise that are expected to be called outliers in a whole table."""
 
@@ -48,3 +51,93 @@ a real pulse of a state drives other states."""
 INPUT_JUMP = 10.0
 """Median steps of an input. The largest of 1e6 steps of normal noise is 7.3 median steps and that
 of a sine 1.4, so only inputs that rest or are smooth have jumps."""
+
+# -- noise ---------------------------------------------------------------------------------
+NORMAL_MEDIAN = 0.6745
+"""Median of |z| for standard normal z."""
+
+DIFFERENCE_ORDERS = (*range(3, 11), 13, 17, 22, 28, 36, 46)
+"""Orders of differences. Motion sampled few times per period disappears only at high orders."""
+
+MIN_ORDERS = 8
+"""Orders. Fewer do not distinguish noise from motion."""
+
+NOISE_PLATEAU = 0.8
+"""Ratio of the last level to that two orders before. Noise has a higher one, and motion a lower."""
+
+ROUNDING_NOISE = 1e-13
+"""Of the largest value: the noise of rounding."""
+
+EQUAL_LEVELS = 1.2
+"""Ratio to the lowest level. Orders below it differ only by chance."""
+
+MAX_DIFFERENCES = 1000
+"""Differences of an order. The median of so many has a relative standard error of 4%."""
+
+MIN_DIFFERENCES = 10
+"""Differences of an order. The median of fewer is not used."""
+
+EQUAL_STEPS = 1e-9
+"""Relative difference of time steps that are equal except for rounding."""
+
+MIN_RELATIVE_VARIANCE = 1e-4
+"""Of the mean noise variance of a state: the least variance of a value, if noise grows."""
+
+GROWTH_GROUPS = 8
+"""Groups of rows by the size of a state."""
+
+LOG_VARIANCE = 2.7
+"""Variance of the log of a variance from a median of N values, times N."""
+
+GROWTH_EVIDENCE = 20.0
+"""Decrease of the sum of squared standard errors. With less, noise does not grow."""
+
+GROWTH_SHARES = 1 - np.append(np.geomspace(1, 1e-4, 25), 0.0)
+"""Shares of noise that grow, which are compared."""
+
+# -- sliding polynomials -------------------------------------------------------------------
+POLYNOMIALS = (
+    (5, 3), (7, 3), (9, 3), (13, 3), (19, 3), (27, 3), (41, 3), (61, 3),
+    (7, 5), (9, 5), (13, 5), (19, 5), (27, 5), (41, 5), (61, 5),
+)  # fmt: skip
+"""Windows (rows) and degrees of polynomials for derivatives."""
+
+SMOOTHER_WINDOWS = (5, 7, 9, 13, 19, 27, 41, 61, 91, 131, 191, 281)
+"""Rows. Windows of polynomials for smoothing."""
+
+SMOOTHER_DEGREES = (3, 5)
+"""Degrees of polynomials for smoothing."""
+
+MIN_VELOCITY_ROWS = 3
+"""Rows of a run. A parabola, and so a velocity, needs three."""
+
+MIN_POLYNOMIAL_ROWS = POLYNOMIALS[0][0]
+"""Rows of a run. Shorter runs hold none of the windows."""
+
+MAX_SCORED_ROWS = 2000
+"""Rows that are left out to compare polynomials. Their mean squared error is known to 3%."""
+
+MAX_LEVERAGE = 1 - 1e-6
+"""Leverage of a row. A higher one means that the rest of its window does not determine it."""
+
+NEARLY_EQUAL_STEPS = 1e-4
+"""Relative difference of time steps below which smoothing may treat them as equal."""
+
+MIN_RELATIVE_NORM = 1e-14
+"""Of a constant polynomial. Smaller norms, on points in clusters, are raised to it."""
+
+# -- windows of the weak form --------------------------------------------------------------
+EQUAL_WINDOW_STEPS = 1e-6
+"""Relative difference of time steps below which integrals are sums over samples."""
+
+GAUSS_POINTS = 4
+"""Points between two samples at unequal steps. They integrate a polynomial of degree 7 exactly."""
+
+WINDOWS_PER_HALF_WIDTH = 4
+"""Windows per half-width. More hardly add information, as neighbours overlap."""
+
+EXACT_POWERS = 4
+"""Powers, from the constant on, that windows differentiate exactly."""
+
+MIN_WINDOW_SAMPLES = 5
+"""Samples in a run with windows."""

@@ -1,45 +1,40 @@
-"""How noisy samples are, from differences that leave nothing but noise."""
+"""The noise of samples: its level, and its growth with the measured value."""
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from . import _limits as limits
 from ._polynomial import have_equal_steps
 
-_ORDERS = (*range(3, 11), 13, 17, 22, 28, 36, 46)  # motion of few samples a period needs many
-_FEWEST_ORDERS = 8  # that tell noise from motion
-_PLATEAU = 0.8  # the last differences keep so much of those two orders before: noise
-_ROUNDING = 1e-13  # of the largest value: what numbers of this size leave
-_ALIKE = 1.2  # levels that differ by less, relatively, are the same but for chance
-_WINDOWS = 1000
-_FEWEST = 10
-_EQUAL = 1e-9  # relative. Steps that differ by less are equal except for rounding
-_LEVEL_OF_MEDIAN = 0.6745  # the median of |z| for standard normal z
 
-
-def noise_level(
+def estimate_noise(
     times: Float[np.ndarray, " N"],
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
 ) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-    """The standard deviation of each column's noise, from differences that leave nothing else.
+    """Estimate the standard deviation of each column's noise, and whether it is noise.
 
-    The difference of order k with weights of unit norm, sum_j w_j x_j with w_j proportional to
-    1 / prod_m (t_j - t_m), has the standard deviation of the noise and kills polynomials below
-    degree k. Smooth motion shrinks from order to order, noise does not: that is the second answer.
+    The difference of order k, sum_j w_j x_j with weights of unit norm proportional to
+    1 / prod_m (t_j - t_m), has the standard deviation of the noise and annihilates polynomials
+    below degree k. The differences of smooth motion shrink with the order and those of noise do
+    not, which tells the two apart.
     """
-    equal = bool(have_equal_steps(times, offsets, _EQUAL).all())
-    levels = [_difference_level(times, values, offsets, order, equal) for order in _ORDERS]
-    found = [level for level in levels if level is not None]
-    if not found:
+    equal = bool(have_equal_steps(times, offsets, limits.EQUAL_STEPS).all())
+    levels = [
+        _difference_level(times, values, offsets, order, equal)
+        for order in limits.DIFFERENCE_ORDERS
+    ]
+    available = [level for level in levels if level is not None]
+    if not available:
         return np.zeros(values.shape[1]), np.zeros(values.shape[1], dtype=bool)
-    levels = np.array(found)
-    # the lowest of the orders that motion no longer adds to is the least uncertain
-    first = np.argmax(levels <= _ALIKE * levels.min(axis=0), axis=0)
+    levels = np.array(available)
+    # the lowest order without motion has the least statistical error
+    first = np.argmax(levels <= limits.EQUAL_LEVELS * levels.min(axis=0), axis=0)
     level = levels[first, np.arange(values.shape[1])]
-    if len(found) < _FEWEST_ORDERS:
+    if len(available) < limits.MIN_ORDERS:
         return level, np.zeros(values.shape[1], dtype=bool)
-    rounding = _ROUNDING * np.abs(values).max(axis=0)
-    return level, levels[-1] > np.maximum(_PLATEAU * levels[-3], rounding)
+    rounding = limits.ROUNDING_NOISE * np.abs(values).max(axis=0)
+    return level, levels[-1] > np.maximum(limits.NOISE_PLATEAU * levels[-3], rounding)
 
 
 def _difference_level(
@@ -49,13 +44,15 @@ def _difference_level(
     order: int,
     equal: bool,
 ) -> Float[np.ndarray, " n"] | None:
-    """The median size of differences of an order over that of a unit normal variable. With equal
-    time steps all windows have the same weights."""
+    """Return the noise level from the median difference of an order, or None for few samples.
+
+    With equal time steps all windows have the same weights.
+    """
     last = np.repeat(offsets[1:], np.diff(offsets))
     starts = np.flatnonzero(np.arange(len(times)) + order < last)
-    if len(starts) < _FEWEST:
+    if len(starts) < limits.MIN_DIFFERENCES:
         return None
-    starts = starts[np.unique(np.linspace(0, len(starts) - 1, _WINDOWS).astype(int))]
+    starts = starts[np.unique(np.linspace(0, len(starts) - 1, limits.MAX_DIFFERENCES).astype(int))]
     members = starts[:, None] + np.arange(order + 1)
     inside = times[members[:1] if equal else members]
     inside = (inside - inside[:, :1]) / (inside[:, -1:] - inside[:, :1])
@@ -64,9 +61,57 @@ def _difference_level(
     weights /= np.linalg.norm(weights, axis=1, keepdims=True)
     sampled = values[members]
     sizes = np.abs(np.einsum("bw,bwn->bn", weights, sampled))
-    moving = (sampled != sampled[:, :1]).any(axis=1)  # what stands still shows no noise
+    moving = (sampled != sampled[:, :1]).any(axis=1)  # constant samples do not show noise
     medians = [
-        np.median(size[own]) if own.any() else 0.0
-        for size, own in zip(sizes.T, moving.T, strict=True)
+        np.median(size[is_moving]) if is_moving.any() else 0.0
+        for size, is_moving in zip(sizes.T, moving.T, strict=True)
     ]
-    return np.array(medians) / _LEVEL_OF_MEDIAN
+    return np.array(medians) / limits.NORMAL_MEDIAN
+
+
+def estimate_noise_growth(
+    states: Float[np.ndarray, "N n"], smoothed: Float[np.ndarray, "N n"]
+) -> Float[np.ndarray, " n"]:
+    """Estimate the share g of each state's noise variance that grows with its square.
+
+    The variance is sigma^2 (1 - g + g x^2 / mean(x^2)); g is zero without clear evidence. Rows are
+    grouped by the size of the state. The noise of a group is the median residual of smoothing,
+    which is robust to a few outliers.
+    """
+    result = np.zeros(states.shape[1])
+    for c, residual in enumerate((states - smoothed).T):
+        order = np.argsort(np.abs(smoothed[:, c]))
+        groups = np.array_split(order, min(limits.GROWTH_GROUPS, len(order)))
+        levels = np.array(
+            [np.median(np.abs(residual[rows])) / limits.NORMAL_MEDIAN for rows in groups]
+        )
+        if len(groups) < 2 or not (levels > 0).all():
+            continue
+        count = np.array([len(rows) for rows in groups])
+        # rows of a group are in the order of their variance, so the middle rows have the median
+        middle = [rows[k // 2] for rows in groups for k in (len(rows) - 1, len(rows))]
+        sizes = np.repeat(smoothed[middle, c][:, None], len(limits.GROWTH_SHARES), axis=1)
+        mean = np.full(len(limits.GROWTH_SHARES), np.mean(smoothed[:, c] ** 2))
+        relative = (
+            relative_variance(sizes, limits.GROWTH_SHARES, mean)
+            .reshape(len(groups), 2, -1)
+            .mean(axis=1)
+        )
+        difference = 2 * np.log(levels)[:, None] - np.log(relative)
+        difference -= np.average(difference, axis=0, weights=count)
+        values = (count[:, None] * difference**2).sum(axis=0) / limits.LOG_VARIANCE
+        best = int(np.argmin(values))
+        if values[best] < values[0] - limits.GROWTH_EVIDENCE:
+            result[c] = limits.GROWTH_SHARES[best]
+    return result
+
+
+def relative_variance(
+    smoothed: Float[np.ndarray, "N n"],
+    growth: Float[np.ndarray, " n"],
+    mean_square: Float[np.ndarray, " n"] | None = None,
+) -> Float[np.ndarray, "N n"]:
+    """Return 1 - g + g x^2 / mean(x^2) for each value, by default with the mean of the values."""
+    squares = smoothed**2
+    mean = np.maximum(squares.mean(axis=0) if mean_square is None else mean_square, 1e-300)
+    return np.maximum(1 - growth + growth * squares / mean, limits.MIN_RELATIVE_VARIANCE)

@@ -1,9 +1,10 @@
-"""Single values, or two in a row, that contradict the rows on both sides.
+"""Outliers: single values, or two in a row, that contradict the rows on both sides.
 
 A value is an outlier if a polynomial through the rows around it predicts these rows well and the
-value badly: the externally studentised residual exceeds a quantile of Student's t, and the rows
-next to it are not surprised. Motion fails this test, because the rows next to a peak or a jump are
-surprised as well. A value is also motion if an input jumps or another state moves there.
+value badly: its externally studentised residual exceeds a quantile of Student's t, and the
+prediction errors of the neighbours are small. Motion fails this test, because a peak or a jump is
+visible in the neighbours too. A value is also motion if an input jumps or another state moves
+there.
 """
 
 from typing import NamedTuple, final
@@ -27,8 +28,8 @@ from ._limits import (
 )
 
 _TINY = 1e-300
-_BATCH = 20_000  # local fits at once, a limit of memory
-_LONGEST = 2  # rows of one outlier
+_BATCH = 20_000  # local fits that are held in memory
+_LONGEST = 2  # rows of an outlier
 _MEDIAN_DISTANCE = 0.685  # of standard normal values from the median of five, if not zero
 _MEDIAN_STEP = 0.954  # of |z1 - z2| for standard normal z1 and z2
 
@@ -46,18 +47,18 @@ class _Blocks(NamedTuple):
 
 @final
 class _Table(NamedTuple):
-    """Columns of measurements with the first and last row of each row's run."""
+    """Columns of measurements, with the first row and the end of each row's run."""
 
     times: Float[np.ndarray, " N"]
     values: Float[np.ndarray, "N n"]
-    begin: Int[np.ndarray, " N"]
-    end: Int[np.ndarray, " N"]
+    start_row: Int[np.ndarray, " N"]
+    end_row: Int[np.ndarray, " N"]
 
 
 @final
 class Outliers(NamedTuple):
-    """The outliers of a table, the values with outliers replaced by polynomials through their
-    neighbours, and the columns in which outliers are rare enough to be outliers."""
+    """The outliers of a table, the values with outliers replaced by local polynomials, and the
+    columns in which outliers are rare."""
 
     is_outlier: Bool[np.ndarray, "N n"]
     repaired: Float[np.ndarray, "N n"]
@@ -73,12 +74,12 @@ def find_outliers(
 ) -> Outliers:
     """Find outliers in all columns, or only in `columns`.
 
-    Without `columns`, a column with too many of them has none: it moves like this. Values next to
-    a jump of an input are motion.
+    Without `columns`, a column with many outliers is treated as having none: they are how it moves.
+    Values next to a jump of an input are motion.
     """
     offsets = np.asarray(offsets)
     lengths = np.diff(offsets)
-    found, repaired = np.zeros(values.shape, dtype=bool), np.array(values)
+    is_outlier, repaired = np.zeros(values.shape, dtype=bool), np.array(values)
     table = _Table(
         times, repaired, np.repeat(offsets[:-1], lengths), np.repeat(offsets[1:], lengths)
     )
@@ -87,86 +88,95 @@ def find_outliers(
         searched = searched & ~_next_to_jumps(inputs, table)
     chosen = np.arange(values.shape[1]) if columns is None else np.flatnonzero(columns)
     for _ in range(OUTLIER_ROUNDS if searched.any() else 0):
-        if not _search_once(table, chosen, searched, found):
+        if not _search_once(table, chosen, searched, is_outlier):
             break
     if columns is not None:
-        return Outliers(found, repaired, columns)
-    moving = found.sum(axis=0) > OUTLIER_MAX_SHARE * len(found)
-    found[:, moving], repaired[:, moving] = False, values[:, moving]
-    return Outliers(found, repaired, np.logical_not(moving))
+        return Outliers(is_outlier, repaired, columns)
+    moving = is_outlier.sum(axis=0) > OUTLIER_MAX_SHARE * len(is_outlier)
+    is_outlier[:, moving], repaired[:, moving] = False, values[:, moving]
+    return Outliers(is_outlier, repaired, np.logical_not(moving))
 
 
 def _search_once(
     table: _Table,
     columns: Int[np.ndarray, " k"],
     searched: Bool[np.ndarray, " N"],
-    found: Bool[np.ndarray, "N n"],
+    is_outlier: Bool[np.ndarray, "N n"],
 ) -> bool:
-    """Mark the outliers of these columns in `found`, replace them in the table, and return whether
-    there are any."""
-    least = _quantiles(np.array([10**9]), table.values.size)
+    """Mark outliers in `is_outlier`, replace them in the table, and return if there are any."""
+    quantile = _quantiles(np.array([10**9]), table.values.size)
     noise = np.zeros(table.values.shape[1])
     suspects: dict[int, tuple[_Blocks, Float[np.ndarray, "B 2"]]] = {}
     for c in columns.tolist():
-        distance = _from_median(table.values[:, c], table)
-        noise[c] = _noise_of(table.values[:, c], distance, table)
-        candidate = searched & (distance > least * noise[c])
+        distance = _median_distance(table.values[:, c], table)
+        noise[c] = _noise_level(table.values[:, c], distance, table)
+        candidate = searched & (distance > quantile * noise[c])
         if candidate.any():
-            candidate &= distance > OUTLIER_DOMINANCE * _largest(distance, 2)
+            candidate &= distance > OUTLIER_DOMINANCE * _neighbourhood_max(distance, 2)
             blocks = _blocks(candidate, table)
-            wrong, between = _judge(table, c, blocks, float(noise[c]))
-            if wrong.any():
-                suspects[c] = blocks.only(wrong), between[wrong]
-    rows = {c: _outside(suspects[c][0] if c in suspects else None, table) for c in columns.tolist()}
-    wrongs = {c: ~_others_move(table, c, *suspects[c], rows, noise) for c in suspects}
-    for c, wrong in wrongs.items():
-        blocks, between = suspects[c][0].only(wrong), suspects[c][1][wrong]
-        for place in range(_LONGEST):
-            longer = blocks.length > place
-            found[blocks.first[longer] + place, c] = True
-            table.values[blocks.first[longer] + place, c] = between[longer, place]
-    return any(wrong.any() for wrong in wrongs.values())
+            is_candidate, between = _test_blocks(table, c, blocks, float(noise[c]))
+            if is_candidate.any():
+                suspects[c] = blocks.only(is_candidate), between[is_candidate]
+    rows = {
+        c: _rows_outside(suspects[c][0] if c in suspects else None, table) for c in columns.tolist()
+    }
+    outlier_blocks = {
+        c: ~_other_column_moves(table, c, *suspects[c], rows, noise) for c in suspects
+    }
+    for c, is_candidate in outlier_blocks.items():
+        blocks, between = suspects[c][0].only(is_candidate), suspects[c][1][is_candidate]
+        for offset in range(_LONGEST):
+            longer = blocks.length > offset
+            is_outlier[blocks.first[longer] + offset, c] = True
+            table.values[blocks.first[longer] + offset, c] = between[longer, offset]
+    return any(is_candidate.any() for is_candidate in outlier_blocks.values())
 
 
-def _judge(
+def _test_blocks(
     table: _Table, column: int, blocks: _Blocks, noise: float
 ) -> tuple[Bool[np.ndarray, " B"], Float[np.ndarray, "B 2"]]:
-    """Return which blocks are outliers, and what should be in their place."""
-    rows = _outside(blocks, table)
-    wrong = np.zeros(len(blocks.first), dtype=bool)
-    between = np.zeros((len(wrong), _LONGEST))
+    """Return which blocks are outliers, and values to replace them."""
+    rows = _rows_outside(blocks, table)
+    is_outlier = np.zeros(len(blocks.first), dtype=bool)
+    between = np.zeros((len(is_outlier), _LONGEST))
     for window in OUTLIER_WINDOWS:  # the most rows that suffice predict best
-        open_ = np.flatnonzero(~wrong)
-        for batch in np.array_split(open_, len(open_) // _BATCH + 1):
+        undecided = np.flatnonzero(~is_outlier)
+        for batch in np.array_split(undecided, len(undecided) // _BATCH + 1):
             if not len(batch):
                 continue
-            some = blocks.only(batch)
-            fits = _local_fits(table, column, some, rows, window)
-            own = np.minimum(some.first[:, None] + np.arange(_LONGEST), len(table.times) - 1)
-            distance = np.abs(table.values[own, column] - fits.between)
-            distance[some.length == 1, 1] = np.inf
-            inflation = np.where(some.length[:, None] == 1, fits.inflation[:, :1], fits.inflation)
+            batch_blocks = blocks.only(batch)
+            fits = _local_fits(table, column, batch_blocks, rows, window)
+            block_rows = np.minimum(
+                batch_blocks.first[:, None] + np.arange(_LONGEST), len(table.times) - 1
+            )
+            distance = np.abs(table.values[block_rows, column] - fits.between)
+            distance[batch_blocks.length == 1, 1] = np.inf
+            inflation = np.where(
+                batch_blocks.length[:, None] == 1, fits.inflation[:, :1], fits.inflation
+            )
             scale = np.maximum(fits.sigma, noise)
             freedom = np.where(fits.freedom > 0, fits.freedom + OUTLIER_PRIOR, 0)
-            least = _quantiles(freedom, table.values.size) * scale
-            far = (distance > least[:, None] * inflation).all(axis=1)
-            far &= (distance > OUTLIER_CONTRAST * fits.next_to[:, None]).all(axis=1)
-            wrong[batch], between[batch] = far, fits.between
-    return wrong, between
+            threshold = _quantiles(freedom, table.values.size) * scale
+            is_outlying = (distance > threshold[:, None] * inflation).all(axis=1)
+            is_outlying &= (distance > OUTLIER_CONTRAST * fits.next_to[:, None]).all(axis=1)
+            is_outlier[batch], between[batch] = is_outlying, fits.between
+    return is_outlier, between
 
 
 def _quantiles(freedom: Int[np.ndarray, " B"], values: int) -> Float[np.ndarray, " B"]:
-    """Size that the largest of so many values in units of Student's t exceeds at a rate of
-    `FALSE_OUTLIERS`, for each number of degrees of freedom."""
+    """Return, by degrees of freedom, the size that the largest of some values rarely exceeds.
+
+    It is in units of Student's t, and exceeded at a rate of `FALSE_OUTLIERS`.
+    """
     from scipy.special import stdtrit
 
     tail = FALSE_OUTLIERS / (2 * len(OUTLIER_WINDOWS) * max(values, 1))
-    kinds, which = np.unique(freedom, return_inverse=True)
+    kinds, kind_of_value = np.unique(freedom, return_inverse=True)
     sizes = np.array([-stdtrit(kind, tail) if kind > 0 else np.inf for kind in kinds])
-    return sizes[which]
+    return sizes[kind_of_value]
 
 
-def _others_move(
+def _other_column_moves(
     table: _Table,
     column: int,
     blocks: _Blocks,
@@ -174,24 +184,24 @@ def _others_move(
     rows: dict[int, Int[np.ndarray, " G"]],
     noise: Float[np.ndarray, " n"],
 ) -> Bool[np.ndarray, " B"]:
-    """Return at which blocks another column moves too: its rows around are badly predicted.
+    """Return at which blocks another column moves: its rows around the block are badly predicted.
 
-    Only its `rows` count that may be no outliers, so a fault of all sensors at once is no motion.
+    Only its reliable `rows` count, so that a fault of all sensors at the same time is not motion.
     """
     moving = np.zeros(len(blocks.first), dtype=bool)
-    spread = table.values.std(axis=0)
-    size = np.abs(table.values[blocks.first, column] - between[:, 0]) / spread[column]
+    std = table.values.std(axis=0)
+    size = np.abs(table.values[blocks.first, column] - between[:, 0]) / std[column]
     for other, reliable in rows.items():
-        if other != column and spread[other] > 0:
+        if other != column and std[other] > 0:
             fits = _local_fits(table, other, blocks, reliable, OUTLIER_WINDOWS[-1])
-            least = np.maximum(EVENT_NOISE * noise[other], EVENT_SHARE * size * spread[other])
-            moving |= fits.sigma > least
+            threshold = np.maximum(EVENT_NOISE * noise[other], EVENT_SHARE * size * std[other])
+            moving |= fits.sigma > threshold
     return moving
 
 
 def _next_to_jumps(inputs: Float[np.ndarray, "N q"], table: _Table) -> Bool[np.ndarray, " N"]:
     """Return the rows next to a jump of an input, at which derivatives have two values."""
-    inner = table.begin[1:] == table.begin[:-1]
+    inner = table.start_row[1:] == table.start_row[:-1]
     steps = np.where(inner[:, None], np.abs(np.diff(inputs, axis=0)), 0.0)
     jump = np.any(steps > INPUT_JUMP * np.median(steps, axis=0), axis=1)
     result = np.zeros(len(inputs), dtype=bool)
@@ -201,8 +211,8 @@ def _next_to_jumps(inputs: Float[np.ndarray, "N q"], table: _Table) -> Bool[np.n
     return result
 
 
-def _outside(blocks: _Blocks | None, table: _Table) -> Int[np.ndarray, " G"]:
-    """Return the rows that are of no block."""
+def _rows_outside(blocks: _Blocks | None, table: _Table) -> Int[np.ndarray, " G"]:
+    """Return the rows that are in no block."""
     outside = np.ones(len(table.times), dtype=bool)
     if blocks is not None:
         outside[blocks.first] = False
@@ -210,7 +220,7 @@ def _outside(blocks: _Blocks | None, table: _Table) -> Int[np.ndarray, " G"]:
     return np.flatnonzero(outside)
 
 
-def _largest(values: Float[np.ndarray, " N"], reach: int) -> Float[np.ndarray, " N"]:
+def _neighbourhood_max(values: Float[np.ndarray, " N"], reach: int) -> Float[np.ndarray, " N"]:
     result = np.array(values)
     for shift in range(1, reach + 1):
         np.maximum(result[shift:], values[:-shift], out=result[shift:])
@@ -218,8 +228,8 @@ def _largest(values: Float[np.ndarray, " N"], reach: int) -> Float[np.ndarray, "
     return result
 
 
-def _from_median(values: Float[np.ndarray, " N"], table: _Table) -> Float[np.ndarray, " N"]:
-    """Distance of each value from the median of the five around it, zero at the ends of runs."""
+def _median_distance(values: Float[np.ndarray, " N"], table: _Table) -> Float[np.ndarray, " N"]:
+    """Return the distance of each value from the median of five, zero at the ends of runs."""
     distance = np.zeros_like(values)
     if len(values) < 5:
         return distance
@@ -229,19 +239,21 @@ def _from_median(values: Float[np.ndarray, " N"], table: _Table) -> Float[np.nda
     low, high = np.minimum(low, high), np.maximum(low, high)
     distance[2:-2] = np.abs(e - np.maximum(low, np.minimum(high, e)))
     rows = np.arange(len(values))
-    distance[(rows < table.begin + OUTLIER_MIN_SIDE) | (rows >= table.end - OUTLIER_MIN_SIDE)] = 0
+    distance[
+        (rows < table.start_row + OUTLIER_MIN_SIDE) | (rows >= table.end_row - OUTLIER_MIN_SIDE)
+    ] = 0
     return distance
 
 
-def _noise_of(
+def _noise_level(
     values: Float[np.ndarray, " N"], distance: Float[np.ndarray, " N"], table: _Table
 ) -> float:
-    """Return the standard deviation of normal noise with the same median distance, or the same
-    median step if that is less: monotone motion has distances only next to outliers.
+    """Return the standard deviation of normal noise with this median distance or median step.
 
-    Zeros do not count: values that rest show no noise, and a step of rounding counts as noise.
+    The lower one is used, because distances of monotone motion are zero except next to outliers.
+    Zeros do not count: constant values show no noise, and a rounding step counts as noise.
     """
-    steps = np.abs(np.diff(values))[table.begin[1:] == table.begin[:-1]]
+    steps = np.abs(np.diff(values))[table.start_row[1:] == table.start_row[:-1]]
     levels = [
         float(np.median(sizes[sizes > 0])) / normal
         for sizes, normal in ((distance, _MEDIAN_DISTANCE), (steps, _MEDIAN_STEP))
@@ -251,9 +263,9 @@ def _noise_of(
 
 
 def _blocks(candidate: Bool[np.ndarray, " N"], table: _Table) -> _Blocks:
-    """Candidates of one or two rows. More in a row are motion."""
+    """Return candidates of one or two rows. Longer ones are motion."""
     rows = np.flatnonzero(candidate)
-    same_block = (np.diff(rows) == 1) & (table.begin[rows[1:]] == table.begin[rows[:-1]])
+    same_block = (np.diff(rows) == 1) & (table.start_row[rows[1:]] == table.start_row[rows[:-1]])
     starts = np.flatnonzero(np.r_[np.ones(len(rows[:1]), dtype=bool), ~same_block])
     lengths = np.diff(np.r_[starts, len(rows)])
     blocks = _Blocks(rows[starts], lengths)
@@ -262,13 +274,13 @@ def _blocks(candidate: Bool[np.ndarray, " N"], table: _Table) -> _Blocks:
 
 @final
 class _LocalFits(NamedTuple):
-    """Polynomials through the rows around each block, and what they say."""
+    """Polynomials through the rows around each block."""
 
     between: Float[np.ndarray, "B 2"]  # prediction for the rows of the block
     inflation: Float[np.ndarray, "B 2"]  # standard error of it, in units of `sigma`
     sigma: Float[np.ndarray, " B"]
     freedom: Int[np.ndarray, " B"]
-    next_to: Float[np.ndarray, " B"]  # largest prediction error of the rows beside the block
+    next_to: Float[np.ndarray, " B"]  # largest prediction error of the two neighbouring rows
 
 
 def _local_fits(
@@ -280,31 +292,33 @@ def _local_fits(
 ) -> _LocalFits:
     """Fit a polynomial to the nearest of these `rows` on each side of each block."""
     reach, degree = window
-    place = np.searchsorted(rows, blocks.first)[:, None]
+    position = np.searchsorted(rows, blocks.first)[:, None]
     steps = np.arange(-reach, reach)
-    index = rows[np.clip(place + steps, 0, len(rows) - 1)]
-    inside = (place + steps >= 0) & (place + steps < len(rows))
-    inside &= (index >= table.begin[blocks.first][:, None]) & (
-        index < table.end[blocks.first][:, None]
+    index = rows[np.clip(position + steps, 0, len(rows) - 1)]
+    inside = (position + steps >= 0) & (position + steps < len(rows))
+    inside &= (index >= table.start_row[blocks.first][:, None]) & (
+        index < table.end_row[blocks.first][:, None]
     )
-    own = np.minimum(blocks.first[:, None] + np.arange(_LONGEST), len(table.times) - 1)
+    block_rows = np.minimum(blocks.first[:, None] + np.arange(_LONGEST), len(table.times) - 1)
     middle = table.times[blocks.first][:, None]
     width = np.max(np.abs(table.times[index] - middle) * inside, axis=1, keepdims=True)
     width = np.maximum(width, _TINY)
     powers = np.arange(degree + 1)
     basis = ((table.times[index] - middle) / width)[..., None] ** powers * inside[..., None]
-    level = table.values[index[:, reach], column]  # not of the block, which may be 1e30
-    seen = np.where(inside, table.values[index, column] - level[:, None], 0.0)
+    level = table.values[index[:, reach], column]  # a neighbour's, as the block may be 1e30
+    centred = np.where(inside, table.values[index, column] - level[:, None], 0.0)
     q, r = np.linalg.qr(basis)
     ok = np.abs(np.einsum("bii->bi", r)).min(axis=1) > 1e-12
     r = np.where(ok[:, None, None], r, np.eye(degree + 1))
-    moments = np.einsum("bwk,bw->bk", q, seen)
+    moments = np.einsum("bwk,bw->bk", q, centred)
     leverage = np.minimum(np.einsum("bwk,bwk->bw", q, q), 1 - 1e-9)
-    error = seen - np.einsum("bwk,bk->bw", q, moments)
+    error = centred - np.einsum("bwk,bk->bw", q, moments)
     freedom = np.where(ok, inside.sum(axis=1) - degree - 1, 0)
     sigma = np.sqrt(np.einsum("bw,bw->b", error, error) / np.maximum(freedom, 1))
-    there = (((table.times[own] - middle) / width)[..., None] ** powers).transpose(0, 2, 1)
-    weights = np.linalg.solve(r.transpose(0, 2, 1), there)
+    block_basis = (((table.times[block_rows] - middle) / width)[..., None] ** powers).transpose(
+        0, 2, 1
+    )
+    weights = np.linalg.solve(r.transpose(0, 2, 1), block_basis)
     between = level[:, None] + np.einsum("bkl,bk->bl", weights, moments)
     inflation = np.sqrt(1 + np.einsum("bkl,bkl->bl", weights, weights))
     predicted = np.abs(error / (1 - leverage))[:, reach - 1 : reach + 1]

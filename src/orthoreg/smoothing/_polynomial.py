@@ -1,7 +1,6 @@
-"""Least-squares polynomials on sliding windows of runs, for equal steps and for any: their values
-and slopes, the window and degree that samples prefer, and curves through noisy samples.
+"""Least-squares polynomials on sliding windows: values, slopes, choice of window, smoothing.
 
-Runs are stored one after the other: run r owns the rows `offsets[r]` to `offsets[r + 1]`.
+Runs are stored one after the other: run r has the rows `offsets[r]` to `offsets[r + 1]`.
 """
 
 from collections.abc import Iterator
@@ -11,35 +10,18 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-_BLOCK = 8192
-_WEAK = 1e-14
-_MOST_ROWS = 2000
-_EQUAL = 1e-9  # steps that differ by no more, relatively, are equal but for rounding
-_ALONE = 1 - 1e-6  # own weight of a row that the rest of its window says nothing about
+from . import _limits as limits
 
-
-_WINDOWS = (5, 7, 9, 13, 19, 27, 41, 61, 91, 131, 191, 281)
-_DEGREES = (3, 5)
-_NEARLY_EQUAL = 1e-4  # relative. Motion within such differences of steps is rounding
-
-SHORTEST = 3
-"""The fewest points of a run that has a velocity."""
-
-_CANDIDATES = (
-    (5, 3), (7, 3), (9, 3), (13, 3), (19, 3), (27, 3), (41, 3), (61, 3),
-    (7, 5), (9, 5), (13, 5), (19, 5), (27, 5), (41, 5), (61, 5),
-)  # fmt: skip
-FEWEST_POINTS = _CANDIDATES[0][0]
-"""The fewest points of a run that a polynomial is chosen for."""
+_BLOCK = 8192  # rows that are processed together
 
 
 def windows(
     offsets: Int[np.ndarray, " bounds"], width: int, rows: Int[np.ndarray, " B"] | None = None
 ) -> tuple[Int[np.ndarray, " B"], Int[np.ndarray, " B"]]:
-    """For each of these rows, the first row of its window and its own place in that window.
+    """Return the first row of each row's window, and the position of the row in the window.
 
-    By default for all rows. A window is centred on its row, and shifted inwards near the ends of
-    a run.
+    By default for all rows. A window is centred on its row, and shifted inwards near the ends of a
+    run.
     """
     rows = np.arange(int(offsets[-1])) if rows is None else rows
     run = np.searchsorted(offsets, rows, side="right") - 1
@@ -47,16 +29,15 @@ def windows(
     return start, rows - start
 
 
-def _near_ends(offsets: Int[np.ndarray, " bounds"], width: int) -> Int[np.ndarray, " B"]:
-    """The rows whose windows are shifted inwards. All others are in the middle of theirs, so that
-    one pass of slices over the rows, whatever their runs, serves them."""
+def _shifted_rows(offsets: Int[np.ndarray, " bounds"], width: int) -> Int[np.ndarray, " B"]:
+    """Return the rows whose windows are shifted inwards. All others are in the middle of theirs."""
     first = offsets[:-1, None] + np.arange(width // 2)
     last = offsets[1:, None] - np.arange(1, width - width // 2)
     return np.concatenate([first.ravel(), last.ravel()])
 
 
 def _blocks(n_samples: int, width: int) -> Iterator[tuple[int, int]]:
-    """First and last of rows that a window can start at, few enough to stay in the cache."""
+    """Yield first and last start of windows, in blocks that fit into the cache."""
     count = n_samples - width + 1
     for first in range(0, count, _BLOCK):
         yield first, min(first + _BLOCK, count)
@@ -65,9 +46,9 @@ def _blocks(n_samples: int, width: int) -> Iterator[tuple[int, int]]:
 def have_equal_steps(
     times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], tolerance: float
 ) -> Bool[np.ndarray, " R"]:
-    """For each run, whether its time steps agree to the relative tolerance."""
+    """Return for each run whether its time steps agree to the relative tolerance."""
     steps = np.append(np.diff(times), 0.0)
-    steps[offsets[1:] - 1] = np.inf  # from one run to the next
+    steps[offsets[1:] - 1] = np.inf  # steps between runs
     low = np.minimum.reduceat(steps, offsets[:-1])
     steps[offsets[1:] - 1] = 0.0
     high = np.maximum.reduceat(steps, offsets[:-1])
@@ -77,7 +58,7 @@ def have_equal_steps(
 def mean_steps(
     times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"]
 ) -> Float[np.ndarray, " R"]:
-    """The mean time step of each run."""
+    """Return the mean time step of each run."""
     first, last = offsets[:-1], offsets[1:] - 1
     return (times[last] - times[first]) / np.maximum(np.diff(offsets) - 1, 1)
 
@@ -88,11 +69,11 @@ def polynomial_weights(
     degree: int,
     derivative: int,
 ) -> Float[np.ndarray, "B W"]:
-    """Row by row, the weights that give a least-squares polynomial's value or slope at `at`;
-    one row of points may serve all.
+    """Return, row by row, the weights of a least-squares polynomial's value or slope at `at`.
 
-    They are sum_k q_k(at) q_k(points), with q_k the Legendre polynomials made orthonormal on the
-    points, which lie in [-1, 1], by the Gram-Schmidt method, twice: once loses what rounding takes.
+    One row of points may serve all. The weights are sum_k q_k(at) q_k(points), with q_k the
+    Legendre polynomials orthonormalised on the points, which lie in [-1, 1]. Gram-Schmidt is
+    applied twice to remove rounding errors.
     """
     legendre = np.polynomial.legendre
     columns = np.ascontiguousarray(np.moveaxis(legendre.legvander(points, degree), 2, 0))
@@ -102,29 +83,33 @@ def polynomial_weights(
         slopes = [legendre.legder(row, derivative) for row in np.eye(degree + 1)]
         targets = np.stack([legendre.legval(at, slope) for slope in slopes])
     weights = np.zeros((len(at), points.shape[1]))
-    least = _WEAK * np.sqrt(points.shape[1])  # of the norm of the first polynomial, a constant
-    for k, one in enumerate(columns):
+    min_norm = limits.MIN_RELATIVE_NORM * np.sqrt(
+        points.shape[1]
+    )  # of the norm of the first polynomial, a constant
+    for k, column in enumerate(columns):
         for _ in range(2):
-            share = np.vecdot(columns[:k], one)
-            one -= np.einsum("kb,kbw->bw", share, columns[:k])
+            share = np.vecdot(columns[:k], column)
+            column -= np.einsum("kb,kbw->bw", share, columns[:k])
             targets[k] -= np.sum(share * targets[:k], axis=0)
-        # on points in two clusters polynomials are all but dependent: small norms are held up
-        norm = np.maximum(np.sqrt(np.vecdot(one, one)), least)
-        one /= norm[:, None]
+        # on points in two clusters polynomials are almost dependent, with small norms
+        norm = np.maximum(np.sqrt(np.vecdot(column, column)), min_norm)
+        column /= norm[:, None]
         targets[k] /= norm
-        weights += targets[k][:, None] * one
+        weights += targets[k][:, None] * column
     return weights
 
 
 def equal_step_weights(
     window: int, degree: int, *, derivative: int
 ) -> Float[np.ndarray, "place member"]:
-    """Weights of the window's members for the fitted value (0) or unit-step slope (1) at each
-    place in the window."""
-    places = np.arange(window, dtype=np.float64)
+    """Return the weights of a window's members for the fitted value (0) or unit-step slope (1).
+
+    There is a row of weights for each position in the window.
+    """
+    positions = np.arange(window, dtype=np.float64)
     scale = (window - 1) / 2
-    at = (places - scale) / scale
-    weights = polynomial_weights(at[None], at, degree, derivative)
+    scaled = (positions - scale) / scale
+    weights = polynomial_weights(scaled[None], scaled, degree, derivative)
     return weights / scale**derivative
 
 
@@ -133,7 +118,7 @@ def weighted_sum(
     offsets: Int[np.ndarray, " bounds"],
     weights: Float[np.ndarray, "place member"],
 ) -> Float[np.ndarray, "N n"]:
-    """sum_j weights[place, j] values[start + j] for every row."""
+    """Return sum_j weights[position, j] values[start + j] for each row."""
     width = weights.shape[1]
     middle = width // 2
     result = np.empty_like(values)
@@ -144,11 +129,11 @@ def weighted_sum(
         for j in range(1, width):
             np.multiply(values[first + j : last + j], weights[middle, j], out=part)
             block += part
-    rows = _near_ends(offsets, width)
-    start, place = windows(offsets, width, rows)
+    rows = _shifted_rows(offsets, width)
+    start, position = windows(offsets, width, rows)
     result[rows] = 0.0
     for j in range(width):
-        result[rows] += weights[place, j, None] * values[start + j]
+        result[rows] += weights[position, j, None] * values[start + j]
     return result
 
 
@@ -161,7 +146,7 @@ def local_weights(
     *,
     derivative: int,
 ) -> tuple[Float[np.ndarray, "B W"], Int[np.ndarray, "B W"]]:
-    """Weights on true times for these rows, and the rows that each window is made of."""
+    """Return weights on true times for these rows, and the rows of each window."""
     start, _ = windows(offsets, window, rows)
     members = start[:, None] + np.arange(window)
     inside = times[members]
@@ -180,10 +165,12 @@ def sliding_fit(
     degree: int,
     *,
     derivative: int,
-    tolerance: float = _EQUAL,
+    tolerance: float = limits.EQUAL_STEPS,
 ) -> Float[np.ndarray, "N n"]:
-    """The value (0) or slope (1), at every row, of the polynomial fitted to its window: by one set
-    of weights where all steps agree to the relative tolerance, else on true times."""
+    """Return the value (0) or slope (1) at each row of the polynomial fitted to its window.
+
+    One set of weights is used if all steps agree to the relative tolerance, else true times.
+    """
     if have_equal_steps(times, offsets, tolerance).all():
         weights = equal_step_weights(window, degree, derivative=derivative)
         result = weighted_sum(values, offsets, weights)
@@ -205,7 +192,7 @@ def parabola_slopes(
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
 ) -> Float[np.ndarray, "N n"]:
-    """Slope at each row of the parabola through its window of three.
+    """Return the slope at each row of the parabola through its window of three.
 
     sum_j y_j l_j'(t) with l_j'(t) = (2t - t_k - t_m) / ((t_j - t_k)(t_j - t_m)).
     """
@@ -216,9 +203,9 @@ def parabola_slopes(
             share = steps[:-1] / (steps[:-1] + steps[1:])
             after, before = share / steps[1:], (1 - share) / steps[:-1]
             for column, slopes in zip(values.T, result.T, strict=True):
-                rises = np.diff(column[first : last + 2])
-                slopes[first + 1 : last + 1] = after * rises[1:] + before * rises[:-1]
-    rows = _near_ends(offsets, 3)
+                increments = np.diff(column[first : last + 2])
+                slopes[first + 1 : last + 1] = after * increments[1:] + before * increments[:-1]
+    rows = _shifted_rows(offsets, 3)
     start, _ = windows(offsets, 3, rows)
     result[rows] = _parabola_slope(times, values, rows, [start, start + 1, start + 2])
     return result
@@ -227,7 +214,7 @@ def parabola_slopes(
 def _parabola_slope(
     times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N n"], at: Any, members: list[Any]
 ) -> Float[np.ndarray, "B n"]:
-    """Slopes at these rows, of which each has three members of its window."""
+    """Return the slopes at these rows, each with the three members of its window."""
     t = times[at]
     total: Any = 0.0
     for j, k, m in ((0, 1, 2), (1, 0, 2), (2, 0, 1)):
@@ -244,30 +231,30 @@ def left_out_errors(
     window: int,
     degree: int,
 ) -> Float[np.ndarray, " n"]:
-    """For each column the mean squared error of predicting a row from the others of its window.
+    """Return for each column the mean squared error of predicting a row from its window's others.
 
-    For a linear fit with own weight h the left-out error is (y - fit) / (1 - h). Some rows of the
-    runs that hold a window count; it is infinite where one is alone in its window.
+    For a linear fit with leverage h the left-out error is (y - fit) / (1 - h). A sample of rows of
+    the runs that hold a window is used. The error is infinite if a row has leverage one.
     """
-    rows = np.unique(np.linspace(0, len(times) - 1, _MOST_ROWS).astype(int))
+    rows = np.unique(np.linspace(0, len(times) - 1, limits.MAX_SCORED_ROWS).astype(int))
     run = np.searchsorted(offsets, rows, side="right") - 1
     rows = rows[np.diff(offsets)[run] >= window]
     if not len(rows):
         return np.full(values.shape[1], np.inf)
-    if have_equal_steps(times, offsets, _EQUAL).all():
-        start, place = windows(offsets, window, rows)
-        weights = equal_step_weights(window, degree, derivative=0)[place]
+    if have_equal_steps(times, offsets, limits.EQUAL_STEPS).all():
+        start, position = windows(offsets, window, rows)
+        weights = equal_step_weights(window, degree, derivative=0)[position]
     else:
         weights, members = local_weights(times, offsets, rows, window, degree, derivative=0)
         start = members[:, 0]
-        place = rows - start
+        position = rows - start
     columns = np.ascontiguousarray(values.T)
     inside = np.lib.stride_tricks.sliding_window_view(columns, window, axis=1)[:, start]
     fitted = np.vecdot(inside, weights).T
-    own = weights[np.arange(len(rows)), place]
-    if (own > _ALONE).any():
+    leverage = weights[np.arange(len(rows)), position]
+    if (leverage > limits.MAX_LEVERAGE).any():
         return np.full(values.shape[1], np.inf)
-    return np.mean(((values[rows] - fitted) / (1 - own)[:, None]) ** 2, axis=0)
+    return np.mean(((values[rows] - fitted) / (1 - leverage)[:, None]) ** 2, axis=0)
 
 
 def best_polynomial(
@@ -275,23 +262,26 @@ def best_polynomial(
     values: Float[np.ndarray, "N n"],
     offsets: Int[np.ndarray, " bounds"],
 ) -> tuple[int, int] | None:
-    """Window and degree of the sliding polynomial that best predicts points left out.
+    """Return window and degree of the sliding polynomial that best predicts left-out points.
 
-    Runs of fewer than `FEWEST_POINTS` points do not count. None where no other run is left, or
-    where samples come in such bursts that no polynomial can be fitted.
+    Runs with fewer than `MIN_POLYNOMIAL_ROWS` points do not count. None if no run is left, or if
+    samples come in bursts to which no polynomial can be fitted.
     """
-    long = np.diff(offsets) >= FEWEST_POINTS
+    long = np.diff(offsets) >= limits.MIN_POLYNOMIAL_ROWS
     if not long.any():
         return None
-    rows, bounds = _rows_of(offsets, long)
+    rows, bounds = _rows_of_runs(offsets, long)
     times, values = times[rows], values[rows]
     shortest = int(np.diff(bounds).min())
-    fitting = [(window, degree) for window, degree in _CANDIDATES if window <= shortest]
+    fitting = [(window, degree) for window, degree in limits.POLYNOMIALS if window <= shortest]
     varies = np.ptp(values, axis=0) > 0
-    spread = np.where(varies, values.std(axis=0), np.inf)
-    found = [left_out_errors(times, values, bounds, *choice) for choice in fitting]
+    std = np.where(varies, values.std(axis=0), np.inf)
+    candidate_errors = [left_out_errors(times, values, bounds, *choice) for choice in fitting]
     errors = np.array(
-        [float(np.mean(one / spread**2)) if np.isfinite(one).all() else np.inf for one in found]
+        [
+            float(np.mean(error / std**2)) if np.isfinite(error).all() else np.inf
+            for error in candidate_errors
+        ]
     )
     return fitting[int(np.argmin(errors))] if np.isfinite(errors).any() else None
 
@@ -302,17 +292,17 @@ def velocities(
     offsets: Int[np.ndarray, " bounds"],
     polynomial: tuple[int, int] | None,
 ) -> Float[np.ndarray, "N n"]:
-    """The derivative of each column, row by row, from a sliding polynomial.
+    """Return the derivative of each column from a sliding polynomial.
 
-    Runs of three or four points, and samples that no polynomial fits, get the parabola through
-    three neighbours; such runs do not bind the others. No run may have fewer than three points.
+    Runs of three or four points, and samples to which no polynomial can be fitted, get the parabola
+    through three neighbours. No run may have fewer than three points.
     """
-    long = np.diff(offsets) >= FEWEST_POINTS
+    long = np.diff(offsets) >= limits.MIN_POLYNOMIAL_ROWS
     result = np.empty_like(values)
     for chosen in (long, ~long):
         if not chosen.any():
             continue
-        rows, bounds = _rows_of(offsets, chosen)
+        rows, bounds = _rows_of_runs(offsets, chosen)
         t, x = times[rows], values[rows]
         choice = polynomial if chosen is long else None
         if choice is None:
@@ -322,10 +312,10 @@ def velocities(
     return result
 
 
-def _rows_of(
+def _rows_of_runs(
     offsets: Int[np.ndarray, " bounds"], runs: Bool[np.ndarray, " R"]
 ) -> tuple[Bool[np.ndarray, " N"], Int[np.ndarray, " some"]]:
-    """The rows of these runs, as a mask, and where each begins among them."""
+    """Return the rows of these runs as a mask, and their offsets among these rows."""
     lengths = np.diff(offsets)
     return np.repeat(runs, lengths), np.concatenate([[0], np.cumsum(lengths[runs])])
 
@@ -333,10 +323,10 @@ def _rows_of(
 @final
 @dataclass(frozen=True, eq=False)
 class Smoother:
-    """A sliding polynomial for each column, and the standard deviation of the noise that it shows.
+    """A sliding polynomial for each column, and the standard deviation of its noise.
 
-    `window` is the number of rows that a column is smoothed over; one where it is not smoothed.
-    `degree` is that of the polynomials.
+    `window` is the number of rows over which a column is smoothed, one for no smoothing; `degree`
+    is the degree of the polynomial.
     """
 
     noise: Float[np.ndarray, " n"]
@@ -345,8 +335,10 @@ class Smoother:
 
     @property
     def leverage(self) -> Float[np.ndarray, " n"]:
-        """The weight h of a value in its own smoothed value, in the middle of a window. Smoothing
-        removes the share 1 - h of the noise variance."""
+        """Leverage h of a value on its own smoothed value, in the middle of a window.
+
+        Smoothing removes the share 1 - h of the noise variance.
+        """
         return np.array(
             [
                 equal_step_weights(w, d, derivative=0)[w // 2, w // 2] if w > 1 else 0.0
@@ -375,17 +367,22 @@ def best_smoother(
     offsets: Int[np.ndarray, " bounds"],
     columns: Bool[np.ndarray, " n"] | None = None,
 ) -> Smoother:
-    """For each column, or only for `columns`, the polynomial that best predicts rows left out."""
-    chosen = np.arange(values.shape[1]) if columns is None else np.flatnonzero(columns)
+    """Return for each of the `columns` the polynomial that best predicts left-out rows."""
+    smoothed = np.arange(values.shape[1]) if columns is None else np.flatnonzero(columns)
     noise = np.zeros(values.shape[1])
     window, degree = np.ones((2, values.shape[1]), dtype=np.int64)
-    usual = int(np.median(np.diff(offsets)))
-    candidates = [(w, d) for d in _DEGREES for w in _WINDOWS if d + 1 < w <= max(usual, 5)]
-    values = values[:, chosen]
+    median_length = int(np.median(np.diff(offsets)))
+    candidates = [
+        (w, d)
+        for d in limits.SMOOTHER_DEGREES
+        for w in limits.SMOOTHER_WINDOWS
+        if d + 1 < w <= max(median_length, 5)
+    ]
+    values = values[:, smoothed]
     errors = np.stack([left_out_errors(times, values, offsets, w, d) for w, d in candidates])
     if np.isfinite(errors).any():  # no polynomial can be fitted to samples in bursts
-        window[chosen], degree[chosen] = np.array(candidates)[errors.argmin(axis=0)].T
-        noise[chosen] = np.sqrt(errors.min(axis=0))
+        window[smoothed], degree[smoothed] = np.array(candidates)[errors.argmin(axis=0)].T
+        noise[smoothed] = np.sqrt(errors.min(axis=0))
     return Smoother(noise, window, degree)
 
 
@@ -396,18 +393,18 @@ def _smoothed(
     window: int,
     degree: int,
 ) -> Float[np.ndarray, "N n"]:
-    """What the polynomial fitted to each row's window says at that row."""
+    """Return the value at each row of the polynomial fitted to its window."""
     lengths = np.diff(offsets)
     result = np.array(values)
     long = lengths >= window
     for chosen, width in ((long, window), *((lengths == n, n) for n in set(lengths[~long]))):
-        power = degree if width == window else min(_DEGREES[0], int(width) - 2)
+        power = degree if width == window else min(limits.SMOOTHER_DEGREES[0], int(width) - 2)
         if power < 1 or not chosen.any():
             continue
         mask = np.repeat(chosen, lengths)
         bounds = np.concatenate([[0], np.cumsum(lengths[chosen])])
         result[mask] = sliding_fit(
             times[mask], values[mask], bounds, int(width), power, derivative=0,
-            tolerance=_NEARLY_EQUAL,
+            tolerance=limits.NEARLY_EQUAL_STEPS,
         )  # fmt: skip
     return result

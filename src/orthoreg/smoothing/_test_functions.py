@@ -10,22 +10,17 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float, Int
 
+from . import _limits as limits
 from ._polynomial import have_equal_steps
-
-_EQUAL = 1e-6
-_GAUSS = 4  # points in each interval between samples, where these are irregular
-_STRIDES = 4  # windows begin in each half-width
-_MATCHED = 4  # polynomials, from the constant on, that are differentiated exactly
-_FEWEST = 5  # samples in a window
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Weights of samples (R x N, sparse), with int phi = 1 in each of R windows.
+    """Weights of samples (R x N, sparse) in R windows, with int phi = 1.
 
-    `mean` gives int phi f, `slope` int phi x' and `curvature` int phi x'', both without a
-    derivative of the samples.
+    `mean` gives int phi f, `slope` int phi x' and `curvature` int phi x'', both without derivatives
+    of samples.
     """
 
     mean: Any
@@ -38,7 +33,7 @@ class Windows:
         return len(self.centres)
 
     def only(self, rows: Int[np.ndarray, " S"]) -> "Windows":
-        """Some of the windows."""
+        """Return a selection of the windows."""
         return Windows(
             self.mean[rows],
             self.slope[rows],
@@ -54,25 +49,25 @@ def bump_windows(
     half_width: float,
     order: int,
 ) -> Windows:
-    """Windows of this half-width, a quarter of it apart, in every run that holds one, and none over
-    a step longer than it: nothing is known of the motion there.
+    """Return windows of this half-width, at distances of a quarter of it, in each run.
 
-    On equal steps sums are integrals to many digits, as the bump is smooth and vanishes at its
-    ends; on others a cubic is integrated between samples. Either way polynomials up to the third
-    degree are differentiated exactly.
+    No window extends over a step longer than the half-width, within which the motion is unknown. On
+    equal steps integrals are sums, which are accurate because the bump is smooth and vanishes at
+    its ends. On other steps a cubic between samples is integrated. Either way the derivatives of
+    polynomials up to the third degree are exact.
     """
     import scipy.sparse as sparse
 
     if len(offsets) > 2 and _repeat(times, offsets):
         first = bump_windows(times[: offsets[1]], offsets[:2], half_width, order)
         return _tiled(first, len(offsets) - 1)
-    fewest = min(4, int(np.diff(offsets).min(initial=4)))  # samples of a cubic
+    n_points = min(4, int(np.diff(offsets).min(initial=4)))  # samples of an interpolating cubic
     runs = offsets
     offsets = np.union1d(offsets, 1 + np.flatnonzero(np.diff(times) > half_width))
     centres, stretch = _centres(times, offsets, half_width)
-    equal = have_equal_steps(times, offsets, _EQUAL).all()
+    equal = have_equal_steps(times, offsets, limits.EQUAL_WINDOW_STEPS).all()
     points, weights, interpolation = (
-        _trapezoid(times, offsets) if equal else _gauss(times, offsets, fewest)
+        _trapezoid(times, offsets) if equal else _gauss(times, offsets, n_points)
     )
     rows, columns = _members(
         points, centres, half_width, stretch, offsets, len(points) // len(times)
@@ -80,10 +75,10 @@ def bump_windows(
     s = (points[columns] - centres[rows]) / half_width
     inside = np.maximum(1 - s**2, 0.0)
     shape = (len(centres), len(points))
-    begins = np.searchsorted(rows, np.arange(len(centres) + 1))  # members come in order
+    starts = np.searchsorted(rows, np.arange(len(centres) + 1))  # members are sorted by window
 
     def weighted(values: np.ndarray) -> Any:
-        matrix = sparse.csr_array((values * weights[columns], columns, begins), shape=shape)
+        matrix = sparse.csr_array((values * weights[columns], columns, starts), shape=shape)
         return matrix if interpolation is None else (matrix @ interpolation).tocsr()
 
     p, h = order, half_width
@@ -100,42 +95,42 @@ def bump_windows(
 
 
 def _repeat(times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"]) -> bool:
-    """Whether all runs have the times of the first."""
+    """Return whether all runs have the times of the first."""
     length = int(offsets[1])
     if (np.diff(offsets) != length).any():
         return False
     return bool((times.reshape(-1, length) == times[:length]).all())
 
 
-def _tiled(one: Windows, runs: int) -> Windows:
-    """The windows of one run for as many runs with its times."""
-    phi = one.mean
-    moved = np.arange(runs)[:, None]
-    indices = (phi.indices + moved * phi.shape[1]).ravel()
-    begins = (phi.indptr[:-1] + moved * phi.nnz).ravel()
+def _tiled(windows: Windows, runs: int) -> Windows:
+    """Return the windows of one run, repeated for several runs with the same times."""
+    phi = windows.mean
+    run_index = np.arange(runs)[:, None]
+    indices = (phi.indices + run_index * phi.shape[1]).ravel()
+    starts = (phi.indptr[:-1] + run_index * phi.nnz).ravel()
     shape = (runs * phi.shape[0], runs * phi.shape[1])
     mean = type(phi)(
-        (np.tile(phi.data, runs), indices, np.append(begins, runs * phi.nnz)), shape=shape
+        (np.tile(phi.data, runs), indices, np.append(starts, runs * phi.nnz)), shape=shape
     )
     return Windows(
         mean,
-        _with_values(mean, np.tile(one.slope.data, runs)),
-        _with_values(mean, np.tile(one.curvature.data, runs)),
-        np.tile(one.centres, runs),
-        np.repeat(np.arange(runs), len(one.centres)),
+        _with_values(mean, np.tile(windows.slope.data, runs)),
+        _with_values(mean, np.tile(windows.curvature.data, runs)),
+        np.tile(windows.centres, runs),
+        np.repeat(np.arange(runs), len(windows.centres)),
     )
 
 
 def _centres(
     times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], h: float
 ) -> tuple[Float[np.ndarray, " R"], Int[np.ndarray, " R"]]:
-    """Evenly spread over each run, no window beyond its ends."""
+    """Return evenly spaced centres of windows that do not extend beyond their run."""
     centres, runs = [], []
     for r, (first, last) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
         low, high = times[first] + h, times[last - 1] - h
-        if last - first < _FEWEST or high < low - 1e-9 * h:
+        if last - first < limits.MIN_WINDOW_SAMPLES or high < low - 1e-9 * h:
             continue
-        count = 1 + max(int(np.floor((high - low) / (h / _STRIDES) + 1e-9)), 0)
+        count = 1 + max(int(np.floor((high - low) / (h / limits.WINDOWS_PER_HALF_WIDTH) + 1e-9)), 0)
         centres.append(np.linspace(low, max(high, low), count) if count > 1 else [low])
         runs += [r] * count
     if not centres:
@@ -146,7 +141,7 @@ def _centres(
 def _trapezoid(
     times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"]
 ) -> tuple[np.ndarray, np.ndarray, None]:
-    """The samples themselves, with the mean of the steps beside each."""
+    """Return the samples as points, each with the mean of the steps next to it."""
     steps = np.diff(times)
     steps[offsets[1:-1] - 1] = 0.0
     weights = np.zeros(len(times))
@@ -158,10 +153,10 @@ def _trapezoid(
 def _gauss(
     times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], count: int
 ) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Gauss points between each sample and the next, with the polynomial through so many samples
-    around.
+    """Return Gauss points between samples, and the matrix of the interpolating polynomial.
 
-    As many points belong to each sample; to the last of a run with weight zero.
+    The polynomial goes through the nearest samples. Each sample has the same number of points;
+    those of the last sample of a run have weight zero.
     """
     import scipy.sparse as sparse
 
@@ -170,21 +165,21 @@ def _gauss(
     index = np.arange(len(times))
     following = np.minimum(index + 1, last)
     width = times[following] - times[index]
-    nodes, share = np.polynomial.legendre.leggauss(_GAUSS)
+    nodes, share = np.polynomial.legendre.leggauss(limits.GAUSS_POINTS)
     points = times[index, None] + width[:, None] * (nodes + 1) / 2
     weights = width[:, None] * share / 2
-    begin = np.clip(index - 1, first, np.maximum(last - count + 1, first))
-    begin = np.minimum(begin, len(times) - count)  # of a stretch too short for a window
-    members = begin[:, None] + np.arange(count)
-    at = times[members]
-    lagrange = np.ones((len(times), _GAUSS, count))
+    start = np.clip(index - 1, first, np.maximum(last - count + 1, first))
+    start = np.minimum(start, len(times) - count)  # for stretches too short for a window
+    members = start[:, None] + np.arange(count)
+    nodes_times = times[members]
+    lagrange = np.ones((len(times), limits.GAUSS_POINTS, count))
     for j in range(count):
         for m in range(count):
             if m != j:
-                gap = (at[:, j] - at[:, m])[:, None]
-                lagrange[:, :, j] *= (points - at[:, m, None]) / gap
+                gap = (nodes_times[:, j] - nodes_times[:, m])[:, None]
+                lagrange[:, :, j] *= (points - nodes_times[:, m, None]) / gap
     rows = np.repeat(np.arange(points.size), count)
-    columns = np.repeat(members, _GAUSS, axis=0).ravel()
+    columns = np.repeat(members, limits.GAUSS_POINTS, axis=0).ravel()
     matrix = sparse.csr_array((lagrange.ravel(), (rows, columns)), shape=(points.size, len(times)))
     return points.ravel(), weights.ravel(), matrix
 
@@ -195,16 +190,16 @@ def _members(
     h: float,
     run: Int[np.ndarray, " R"],
     offsets: Int[np.ndarray, " bounds"],
-    each: int,
+    points_per_sample: int,
 ) -> tuple[Int[np.ndarray, " E"], Int[np.ndarray, " E"]]:
-    """(window, point) for every point inside a window; `each` points belong to a sample."""
+    """Return (window, point) for each point inside a window."""
     low, high = np.zeros(len(centres), dtype=np.int64), np.zeros(len(centres), dtype=np.int64)
     for r in np.unique(run):
-        own = run == r
-        first, last = offsets[r] * each, offsets[r + 1] * each
+        is_in_run = run == r
+        first, last = offsets[r] * points_per_sample, offsets[r + 1] * points_per_sample
         inside = points[first:last]
-        low[own] = first + np.searchsorted(inside, centres[own] - h)
-        high[own] = first + np.searchsorted(inside, centres[own] + h, side="right")
+        low[is_in_run] = first + np.searchsorted(inside, centres[is_in_run] - h)
+        high[is_in_run] = first + np.searchsorted(inside, centres[is_in_run] + h, side="right")
     counts = high - low
     rows = np.repeat(np.arange(len(centres)), counts)
     starts = np.repeat(low - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
@@ -214,7 +209,7 @@ def _members(
 def _exact(
     phi: Any, slope: Any, curvature: Any, times: np.ndarray, centres: np.ndarray, h: float, run: Any
 ) -> Windows:
-    """The weights with int phi = 1, and slope and curvature of low polynomials exact.
+    """Return weights with int phi = 1 that differentiate low polynomials exactly.
 
     A weight w phi is changed by phi times a cubic whose four coefficients solve
     sum_j w_j s_j^k = (d/ds)^m s^k averaged over phi, k = 0 ... 3.
@@ -223,7 +218,7 @@ def _exact(
     share = (1 / np.asarray(phi.sum(axis=1)).ravel())[rows]
     phi = _with_values(phi, phi.data * share)
     s = (times[phi.indices] - centres[rows]) / h
-    powers = np.ones((2 * _MATCHED - 1, len(s)))
+    powers = np.ones((2 * limits.EXACT_POWERS - 1, len(s)))
     for lower, power in zip(powers[:-1], powers[1:], strict=True):
         np.multiply(lower, s, out=power)
 
@@ -231,21 +226,21 @@ def _exact(
         sums = [np.bincount(rows, values * power, len(centres)) for power in powers[:count]]
         return np.stack(sums, axis=1)
 
-    own = moments(phi.data, 2 * _MATCHED - 1)
-    k = np.arange(_MATCHED)
-    gram = own[:, k[:, None] + k]
+    phi_moments = moments(phi.data, 2 * limits.EXACT_POWERS - 1)
+    k = np.arange(limits.EXACT_POWERS)
+    gram = phi_moments[:, k[:, None] + k]
     result = []
     for matrix, times_differentiated in ((slope, 1), (curvature, 2)):
-        same = np.array_equal(matrix.indices, phi.indices)
-        values = share * (matrix.data if same else np.ravel(matrix[rows, phi.indices]))
-        wanted = np.zeros((len(centres), _MATCHED))
-        for power in range(times_differentiated, _MATCHED):
+        has_same_places = np.array_equal(matrix.indices, phi.indices)
+        values = share * (matrix.data if has_same_places else np.ravel(matrix[rows, phi.indices]))
+        wanted = np.zeros((len(centres), limits.EXACT_POWERS))
+        for power in range(times_differentiated, limits.EXACT_POWERS):
             factor = np.prod(np.arange(power, power - times_differentiated, -1.0))
-            wanted[:, power] = factor * own[:, power - times_differentiated]
-        off = moments(values, _MATCHED) - wanted / h**times_differentiated
-        change = np.linalg.solve(gram, off[..., None])[..., 0]
-        polynomial = change[rows, _MATCHED - 1]
-        for power in range(_MATCHED - 2, -1, -1):
+            wanted[:, power] = factor * phi_moments[:, power - times_differentiated]
+        error = moments(values, limits.EXACT_POWERS) - wanted / h**times_differentiated
+        change = np.linalg.solve(gram, error[..., None])[..., 0]
+        polynomial = change[rows, limits.EXACT_POWERS - 1]
+        for power in range(limits.EXACT_POWERS - 2, -1, -1):
             polynomial *= s
             polynomial += change[rows, power]
         values = values - phi.data * polynomial
@@ -254,5 +249,5 @@ def _exact(
 
 
 def _with_values(matrix: Any, values: np.ndarray) -> Any:
-    """A sparse matrix of the same places."""
+    """Return a sparse matrix with the same places and other values."""
     return type(matrix)((values, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -155,7 +155,7 @@ class Exact(AbstractSolver):
                 Solution.of(alone, task.basis),
                 weights=np.zeros((task.basis.size, len(task.support))),
             )
-        part = rows.some(most_rows)
+        part = rows.subsample(most_rows)
         is_all = len(part) == len(rows)
         folds = (task.folds if is_all else None) or fold_moments(task, part)
         result = self.solve(

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from .._common.arrays import Arrays, namespace
-from ..moments._geometry import overlaps
+from ..moments._moments import overlaps
 
 Scalar = Float[Arrays, ""] | float
 

@@ -47,7 +47,7 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
         return None
     whole = data
     data, run = stretches(data[long], limits.MAX_ROWS_MOTION)
-    data = data.planned_as(whole)
+    data = data.with_plan_of(whole)
     rule = differentiation.rule(data)
     if data.derivatives is None:
         noise, is_white = np.array(data.plan.noise), np.array(data.plan.is_noise)

@@ -114,7 +114,7 @@ def of_motion(motion: Motion) -> Observations:
         data.variable_names,
         data.state_names,
         data.times[rows],
-    ).holding(data.given_rates)
+    ).with_given(data.given_rates)
     noise = motion.slope_noise + _blur(
         samples.variables, samples.targets, _point_noise(samples, motion)
     )

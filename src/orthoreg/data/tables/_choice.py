@@ -1,6 +1,4 @@
-"""What a user says about a table: `Format`, how it is written, where None is found out; `Choice`,
-which columns play which part, and how they are found in a header.
-"""
+"""Arguments of `read_table`: `Format` describes how a table is written, `Choice` its columns."""
 
 import codecs
 import re
@@ -10,15 +8,15 @@ from fnmatch import fnmatchcase
 from typing import Any, final
 
 from ..._common.errors import DataError, quoted, suggestion
+from .._assembly import named_positions
 from .._checks import check_names
 from .._limits import GAP
-from .._velocities import named_positions
 
 MARKS = (
     "", "-", "--", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "err", "error", "#error",
     "#value!", "#div/0!", "missing", "?", "*", ".",
 )  # fmt: skip
-"""Cells that stand for a value that is missing, in any case of letters."""
+"""Cells that stand for a missing value, in any case of letters."""
 
 
 TIME_UNITS = {
@@ -30,7 +28,7 @@ TIME_UNITS = {
     "h": (3600.0, "hours", ("hr", "hrs", "hour", "hours")),
     "d": (86400.0, "days", ("day", "days")),
 }
-"""Units of time: their seconds, their name, and how else they are written."""
+"""Units of time: seconds, name and other spellings."""
 
 _WITH_UNIT = re.compile(r"(.*\S)\s*\[([^\[\]]*)\]|(.*\S)\s+\(([^()]*)\)|(.*\S)\s+/\s+(\S+)")
 _NO_UNIT = ("", "-", "1", "none")
@@ -41,7 +39,7 @@ _KNOWN = re.compile(
 
 
 def time_unit_in(text: str | None) -> str | None:
-    """The unit of time that a text stands for; None where it stands for none."""
+    """Return the unit of time that a text stands for, or None."""
     word = (text or "").strip()
     word = word if word in TIME_UNITS else word.lower()
     return next(
@@ -52,7 +50,7 @@ def time_unit_in(text: str | None) -> str | None:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """How a table is written, and whether it may be repaired."""
+    """How a table is written (None: detect), and whether it may be repaired."""
 
     delimiter: str | None = None
     decimal: str | None = None
@@ -76,23 +74,21 @@ class Format:
         if self.decimal not in (None, ".", ","):
             raise DataError(f"decimal must be '.' or ','; got {self.decimal!r}.")
         if self.decimal == "," and self.delimiter == ",":
-            raise DataError(
-                "decimal must differ from the sign between columns; got ',' as delimiter=','."
-            )
+            raise DataError("decimal must differ from the delimiter; got ',' with delimiter=','.")
         if self.encoding is not None:
             try:
                 codecs.lookup(self.encoding)
             except LookupError:
                 raise DataError(
-                    f"encoding must be one that Python knows, such as 'utf-8', 'utf-16' or "
+                    f"encoding must be known to Python, such as 'utf-8', 'utf-16' or "
                     f"'latin-1'; got '{self.encoding}'."
                 ) from None
         if self.comment == "":
-            raise DataError("comment must be the sign that comments begin with; got empty text.")
+            raise DataError("comment must be the prefix of comments; got empty text.")
         if self.long is not None and (len(self.long) != 2 or isinstance(self.long, str)):
             raise DataError(
-                f"long must be a pair of columns, that with the names of quantities and that with "
-                f"their values; got {self.long!r}."
+                f"long must be a pair of columns, (names of quantities, their values); got "
+                f"{self.long!r}."
             )
         if self.time_unit is not None:
             unit = time_unit_in(self.time_unit)
@@ -111,29 +107,29 @@ class Format:
 
     @property
     def marks(self) -> list[str]:
-        """What stands for a missing value beside the usual marks."""
+        """Marks of missing values in addition to the usual ones."""
         return [self.missing] if isinstance(self.missing, str) else list(self.missing)
 
     def is_missing(self, text: str) -> bool:
-        """Whether a cell stands for a value that is not there."""
+        """Return whether a cell stands for a missing value."""
         return text.lower() in MARKS or text in self.marks
 
 
 def name_and_unit(header: str) -> tuple[str, str | None]:
-    """'theta [rad]', 'v (m/s)' and 't / s' as name and unit; None where there is none."""
+    """Return name and unit of 'theta [rad]', 'v (m/s)' or 't / s'; None for no unit."""
     header = header.strip()
-    # most cells have no sign of a unit; the pattern would take ten times longer to find out
+    # the pattern takes ten times longer than this test, which most cells fail
     has_sign = "[" in header or "(" in header or "/" in header
-    found = _WITH_UNIT.fullmatch(header) if has_sign else None
-    if found is None:
+    match = _WITH_UNIT.fullmatch(header) if has_sign else None
+    if match is None:
         return header, None
-    name, unit = (part for part in found.groups() if part is not None)
+    name, unit = (part for part in match.groups() if part is not None)
     return name.strip(), None if unit.strip() in _NO_UNIT else unit.strip()
 
 
 def _without_unit(name: str) -> str:
-    """A chosen name without its unit; what stands in round brackets must be one: in
-    'Position (left)' there is none."""
+    """Return a chosen name without its unit. Text in round brackets must be a unit: 'Position
+    (left)' has none."""
     base, unit = name_and_unit(name)
     is_unit = not name.strip().endswith(")") or all(
         _KNOWN.fullmatch(part) for part in re.split(r"[*/·.^ 0-9⁻¹²³-]+", unit or "") if part
@@ -143,8 +139,10 @@ def _without_unit(name: str) -> str:
 
 @final
 class Choice:
-    """Columns by their parts, under the names that states and inputs will have: those of the
-    header without units. A `*` in names of states and inputs tells runs side by side apart."""
+    """The role of each column, under the names of states and inputs: header names without units.
+
+    A `*` in names of states and inputs stands for the run in columns side by side.
+    """
 
     def __init__(
         self,
@@ -163,11 +161,11 @@ class Choice:
         for part, name in (("time", time), ("group", group)):
             if name is not None and not str(name).strip():
                 raise DataError(f"{part} must name a column; got empty text.")
-        asked = [time, *named, *velocities, *others, *asked_inputs, *asked_slopes]
-        bases = [_without_unit(str(name)) for name in dict.fromkeys(asked)]
+        requested = [time, *named, *velocities, *others, *asked_inputs, *asked_slopes]
+        bases = [_without_unit(str(name)) for name in dict.fromkeys(requested)]
         self._asked = {
             base if bases.count(base) == 1 else str(name): str(name)
-            for name, base in zip(dict.fromkeys(asked), bases, strict=True)
+            for name, base in zip(dict.fromkeys(requested), bases, strict=True)
         }
         clean = {name: base for base, name in self._asked.items()}
         self.time, self.group = clean[str(time)], group
@@ -180,13 +178,13 @@ class Choice:
     def _check(self) -> None:
         if not self.states:
             raise DataError(
-                "states must name at least one column; name positions=... where velocities were "
-                "not measured."
+                "states must name at least one column; pass positions=... if velocities were not "
+                "measured."
             )
         if self.positions and self.derivatives:
             raise DataError(
-                "derivatives must be left out where positions are given: a velocity that was "
-                "measured is named beside its position, as theta:omega."
+                "derivatives must be omitted if positions are given. Name a measured velocity with "
+                "its position, as theta:omega."
             )
         if self.derivatives and len(self.derivatives) != len(self.states):
             raise DataError(
@@ -204,80 +202,82 @@ class Choice:
 
     @property
     def numeric(self) -> list[str]:
-        """The columns that must hold numbers, the time first."""
+        """The columns that must contain numbers, the time first."""
         return list(dict.fromkeys([self.time, *self.states, *self.inputs, *self.derivatives]))
 
     @property
     def patterns(self) -> list[str]:
-        """Names with a `*`: one column for each run."""
+        """Names with a `*`, which stand for one column per run."""
         return [name for name in self.numeric if "*" in name]
 
     def check_layout(self, form: Format) -> None:
-        """Refuses two ways at once of telling runs apart."""
+        """Raise an error if two options identify the run."""
         if self.patterns and (self.group is not None or form.long is not None):
             raise DataError(
-                f"group and long must be left out where a * tells runs side by side apart; got "
+                f"group and long must be omitted if a * stands for the run; got "
                 f"'{self.patterns[0]}'."
             )
 
     def wanted(self, form: Format) -> list[str]:
-        """The columns to look for: in a long table those of names and values."""
+        """Return the columns to look for, in a long table those of names and values."""
         names = self.numeric
         if form.long is not None:
             names = [self.time, *form.long]
         return list(dict.fromkeys(names + ([self.group] if self.group is not None else [])))
 
     def fits(self, header: Sequence[str], form: Format) -> bool:
-        """Whether all wanted columns stand in a line."""
-        return all(self._places(name, header) for name in self.wanted(form))
+        """Return whether a line contains all wanted columns."""
+        return all(self._matches(name, header) for name in self.wanted(form))
 
     def count(self, header: Sequence[str], form: Format) -> int:
-        """How many of the wanted columns stand in a line."""
-        return sum(bool(self._places(name, header)) for name in self.wanted(form))
+        """Return how many of the wanted columns a line contains."""
+        return sum(bool(self._matches(name, header)) for name in self.wanted(form))
 
     def is_number(self, column: str) -> bool:
-        """Whether a column of the header was chosen to hold numbers."""
+        """Return whether a column of the header was chosen to contain numbers."""
         return any(column in (name, self._asked[name]) or name_and_unit(column)[0] == name
                    for name in self.numeric)  # fmt: skip
 
     def locate(self, header: Sequence[Any], source: str, form: Format) -> dict[str, int]:
-        """The place of each wanted column; those of a pattern under their own names."""
+        """Return the index of each wanted column; columns of a pattern under their own names."""
         known = [str(name).strip() for name in header]
-        found: dict[str, int] = {}
+        indices: dict[str, int] = {}
         for name in self.wanted(form):
-            places = self._places(name, known)
-            if not places:
+            matches = self._matches(name, known)
+            if not matches:
                 bases = [name_and_unit(column)[0] for column in known]
                 raise DataError(
                     f"{source} has no column '{name}'.{suggestion(name, bases)} "
                     f"Its columns are {quoted(known)}."
                 )
             if "*" in name:
-                found |= {known[place]: place for place in places}
-            elif len(places) > 1:
+                indices |= {known[index]: index for index in matches}
+            elif len(matches) > 1:
                 raise DataError(
                     f"{source} has more than one column named '{name}'. Give them different names "
                     f"in its header, or remove one."
                 )
             else:
-                found[name] = places[0]
-        return found
+                indices[name] = matches[0]
+        return indices
 
-    def units(self, header: Sequence[Any], found: dict[str, int]) -> dict[str, str]:
-        """Units in the header of the columns found, without those that tell runs apart."""
-        known = {name: name_and_unit(str(header[place]))[1] for name, place in found.items()}
+    def units(self, header: Sequence[Any], indices: dict[str, int]) -> dict[str, str]:
+        """Return the units in the header of chosen columns, without the group."""
+        known = {name: name_and_unit(str(header[index]))[1] for name, index in indices.items()}
         return {name: unit for name, unit in known.items() if unit and name in self.numeric}
 
-    def others(self, header: Sequence[Any], found: dict[str, int]) -> tuple[str, ...]:
-        """The columns of the header that were not chosen, without their units."""
-        chosen = set(found.values())
-        names = (str(name).strip() for place, name in enumerate(header) if place not in chosen)
+    def others(self, header: Sequence[Any], indices: dict[str, int]) -> tuple[str, ...]:
+        """Return the columns of the header that were not chosen, without their units."""
+        chosen = set(indices.values())
+        names = (str(name).strip() for index, name in enumerate(header) if index not in chosen)
         return tuple(name_and_unit(name)[0] for name in names if name)
 
-    def _places(self, name: str, header: Sequence[str]) -> list[int]:
-        """Where a column stands: under exactly this name, or under it and a unit."""
+    def _matches(self, name: str, header: Sequence[str]) -> list[int]:
+        """Return the columns with exactly this name, or else with this name and a unit."""
         if "*" in name:
-            exact = [i for i, one in enumerate(header) if fnmatchcase(one, name)]
+            exact = [i for i, column in enumerate(header) if fnmatchcase(column, name)]
         else:
-            exact = [i for i, one in enumerate(header) if one in (name, self._asked.get(name))]
-        return exact or [i for i, one in enumerate(header) if name_and_unit(one)[0] == name]
+            exact = [
+                i for i, column in enumerate(header) if column in (name, self._asked.get(name))
+            ]
+        return exact or [i for i, column in enumerate(header) if name_and_unit(column)[0] == name]

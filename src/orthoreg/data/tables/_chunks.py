@@ -1,4 +1,4 @@
-"""Tables in chunks of whole runs: an index of the runs first, then chunks when they are needed."""
+"""Tables in chunks of whole runs: first an index of the runs, then chunks on demand."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,25 +11,23 @@ from jaxtyping import Int
 from ..._common.errors import DataError, missing_extra
 from ..._common.parallel import map_in_order
 from ..._common.places import File, name_of, opened
+from .._assembly import second_order, velocity_polynomial
 from .._checks import check_moving
 from .._chunked import ChunkedDataset, chunk_edges
 from .._dataset import Dataset
 from .._schema import Note
 from .._sources import of_partitions
-from .._velocities import preferred_slopes, second_order
-from . import _columnar
 from ._choice import Choice, Format
-from ._columnar import from_arrow
-from ._runs import Measured, dataset_of, measured
-from ._source import measured_source
+from ._formats import COLUMNAR_SUFFIXES, from_arrow
+from ._runs import SourceNumbers, dataset_of, source_numbers, table_numbers
 
-_BATCH = 2**16  # rows that are decoded at a time
+_BATCH = 2**16  # rows that are decoded together
 
 
 @final
 @dataclass(frozen=True)
 class Piece:
-    """Some whole runs of a file: its rows from `first` to `last`, or all of it where None."""
+    """Whole runs of a file: its rows `first` to `last`, or all rows if `last` is None."""
 
     file: File
     label: str
@@ -40,7 +38,7 @@ class Piece:
 @final
 @dataclass(frozen=True, eq=False)
 class TableReader:
-    """Pieces of files as a `Dataset`, with the numbers as they were measured."""
+    """Reads pieces of files as a `Dataset`, without estimated velocities."""
 
     choice: Choice
     form: Format
@@ -48,28 +46,28 @@ class TableReader:
     source: str
 
     def __call__(self, pieces: Sequence[Piece]) -> Dataset:
-        parts = [self.measured(piece) for piece in pieces]
+        parts = [self.numbers(piece) for piece in pieces]
         labels = [piece.label for piece in pieces]
         source = name_of(pieces[0].file) if len(pieces) == 1 else self.source
         return dataset_of(parts, labels, self.choice, self.form, self.units, source, is_chunk=True)
 
-    def measured(self, piece: Piece) -> Measured:
-        """The numbers of a piece; the file is named where it cannot be read."""
+    def numbers(self, piece: Piece) -> SourceNumbers:
+        """Return the numbers of a piece."""
         try:
             if piece.last is None:
-                return measured_source(piece.file, self.choice, self.form)
-            return measured(self._range(piece), self.choice, self.form)
+                return source_numbers(piece.file, self.choice, self.form)
+            return table_numbers(self._range(piece), self.choice, self.form)
         except OSError as error:
             raise DataError(f"{piece.file} could not be read: {error}") from None
 
     def _range(self, piece: Piece) -> Any:
         name = name_of(piece.file)
-        with _Parquet(piece.file) as table:
-            places = self.choice.locate(table.header, name, self.form)
-            names = list(dict.fromkeys(table.header[place] for place in places.values()))
-            rows = table.rows(names, piece.first, piece.last or 0)
-        found = from_arrow(rows, table.header, places, self.choice, name)
-        return replace(found, row_of=partial(_shifted, piece.first))
+        with _Parquet(piece.file) as file:
+            columns = self.choice.locate(file.header, name, self.form)
+            names = list(dict.fromkeys(file.header[index] for index in columns.values()))
+            rows = file.rows(names, piece.first, piece.last or 0)
+        table = from_arrow(rows, file.header, columns, self.choice, name)
+        return replace(table, row_of=partial(_shifted, piece.first))
 
 
 def read_chunks(
@@ -81,45 +79,50 @@ def read_chunks(
     source: str,
     rows: int,
 ) -> ChunkedDataset:
-    """The runs of files in chunks of about so many rows. A run that is longer is cut."""
+    """Return the runs of files in chunks of about `rows` rows. Longer runs are cut."""
     read = TableReader(choice, form, units, source)
     index = map_in_order(
         partial(_index, read, rows), list(zip(files, labels, strict=True)), "Finding the runs"
     )
-    pieces = [one for found, _ in index for one in found]
-    sizes = [int(own.sum()) for _, own in pieces]
+    pieces = [piece for file_pieces, _ in index for piece in file_pieces]
+    sizes = [int(run_lengths.sum()) for _, run_lengths in pieces]
     keys, lengths = [], []
     edges = chunk_edges(np.array(sizes), rows)
     for a, b in zip(edges[:-1], edges[1:], strict=True):
         keys.append(tuple(piece for piece, _ in pieces[a:b]))
-        lengths.append(np.concatenate([one for _, one in pieces[a:b]]))
+        lengths.append(np.concatenate([piece for _, piece in pieces[a:b]]))
     data = ChunkedDataset.of(read, keys, lengths)
     if cut := sum(count for _, count in index):
-        words = f"{cut} run{'s' * (cut > 1)} longer than {rows} rows"
-        note = Note("cut-runs", f"{words} {'were' if cut > 1 else 'was'} cut into chunks.", cut)
+        subject = f"{cut} run{'s' * (cut > 1)} longer than {rows} rows"
+        note = Note("cut-runs", f"{subject} {'were' if cut > 1 else 'was'} cut into chunks.", cut)
         data = replace(data, sample=replace(data.sample, notes=(*data.sample.notes, note)))
     return _with_velocities(data, choice, source)
 
 
 def _with_velocities(data: ChunkedDataset, choice: Choice, source: str) -> ChunkedDataset:
-    """The data with the velocities of positions, by a polynomial that the sample prefers."""
+    """Return the data with estimated velocities, by a polynomial chosen on the sample."""
     if not choice.positions:
         return data
-    some = data.sample
-    check_moving(some.states, some.state_names, some.offsets, tuple(choice.positions), source)
-    return data.changed(_Velocities(choice.positions, preferred_slopes(some, choice.positions)))
+    sample = data.sample
+    check_moving(sample.states, sample.state_names, sample.offsets, tuple(choice.positions), source)
+    return data.transformed(
+        _Velocities(choice.positions, velocity_polynomial(sample, choice.positions))
+    )
 
 
 def read_dask(
     frame: Any, choice: Choice, form: Format, units: Mapping[str, str] | None
 ) -> ChunkedDataset:
-    """The runs of a Dask DataFrame, a chunk for each partition. Where partitions share runs, Dask
-    brings the rows of each together first; without a group a partition is a run."""
+    """Return the runs of a Dask DataFrame, one chunk per partition.
+
+    If runs extend over partitions, Dask first collects the rows of each run. Without a group each
+    partition is a run.
+    """
     read = _FrameReader(choice, form, units)
     data = of_partitions(read, list(frame.to_delayed()))
     if choice.group is not None:
-        labels = [one for own in map_in_order(_Labels(data.read), data.keys, "Finding the runs")
-                  for one in own]  # fmt: skip
+        per_chunk = map_in_order(_Labels(data.read), data.keys, "Finding the runs")
+        labels = [label for chunk_labels in per_chunk for label in chunk_labels]
         if len(set(labels)) < len(labels):
             whole = frame.shuffle(on=choice.group)
             read = replace(read, sort=True)
@@ -133,7 +136,7 @@ def read_dask(
 @final
 @dataclass(frozen=True, eq=False)
 class _FrameReader:
-    """A partition of a frame as runs, sorted by time where Dask has mixed its rows."""
+    """Reads a partition of a frame as runs, sorted by time if Dask has mixed its rows."""
 
     choice: Choice
     form: Format
@@ -145,7 +148,7 @@ class _FrameReader:
             return None
         if self.sort:
             frame = frame.sort_values([self.choice.group, self.choice.time])
-        part = measured_source(frame, self.choice, self.form)
+        part = source_numbers(frame, self.choice, self.form)
         return dataset_of([part], [""], self.choice, self.form, self.units, "the Dask frame",
                           is_chunk=True)  # fmt: skip
 
@@ -162,46 +165,48 @@ class _Labels:
 @final
 @dataclass(frozen=True, eq=False)
 class _Velocities:
-    """Adds the velocities of positions, all by the same polynomial."""
+    """Adds estimated velocities, all by the same polynomial."""
 
     positions: Mapping[str, str | None]
-    slopes: tuple[tuple[int, int] | None]
+    polynomial: tuple[tuple[int, int] | None]
 
     def __call__(self, data: Dataset) -> Dataset:
-        return data.with_parts(**second_order(data, self.positions, self.slopes))
+        return data.with_parts(**second_order(data, self.positions, self.polynomial))
 
 
 def _index(
     read: TableReader, rows: int, item: tuple[File, str]
 ) -> tuple[list[tuple[Piece, Int[np.ndarray, " _"]]], int]:
-    """The pieces of a file, each with the lengths of its runs, and the number of runs cut."""
+    """Return the pieces of a file with the lengths of their runs, and the number of runs cut."""
     file, label = item
     choice, form = read.choice, read.form
-    is_parquet = _columnar.SUFFIXES.get(_suffix(file)) == "Parquet"
+    is_parquet = COLUMNAR_SUFFIXES.get(_suffix(file)) == "Parquet"
     if not is_parquet or form.repair or form.long is not None or choice.patterns:
         lengths = read((Piece(file, label),)).run_lengths
         return [(Piece(file, label), lengths)], 0
     try:
         with _Parquet(file) as table:
-            begins = table.begins(choice, form, name_of(file))
-            parts = np.maximum(-(-np.diff(begins) // rows), 1)  # that each run is cut into
+            starts = table.run_starts(choice, form, name_of(file))
+            parts = np.maximum(-(-np.diff(starts) // rows), 1)  # that each run is cut into
             if (parts > 1).any():
-                pairs = zip(begins[:-1], begins[1:], parts, strict=True)
-                each = [np.linspace(a, b, n, endpoint=False, dtype=np.int64) for a, b, n in pairs]
-                begins = np.concatenate([*each, begins[-1:]])
-            edges = table.cuts(begins, rows)
+                pairs = zip(starts[:-1], starts[1:], parts, strict=True)
+                run_starts = [
+                    np.linspace(a, b, n, endpoint=False, dtype=np.int64) for a, b, n in pairs
+                ]
+                starts = np.concatenate([*run_starts, starts[-1:]])
+            edges = table.cuts(starts, rows)
     except OSError as error:
         raise DataError(f"{file} could not be read: {error}") from None
-    lengths = np.diff(begins)
+    lengths = np.diff(starts)
     return [
-        (Piece(file, label, int(begins[a]), int(begins[b])), lengths[a:b])
+        (Piece(file, label, int(starts[a]), int(starts[b])), lengths[a:b])
         for a, b in zip(edges[:-1], edges[1:], strict=True)
     ], int((parts > 1).sum())
 
 
 @final
 class _Parquet:
-    """A Parquet file of which ranges of rows are read."""
+    """A Parquet file that is read in ranges of rows."""
 
     def __init__(self, file: File):
         self._context = opened(file)
@@ -231,7 +236,7 @@ class _Parquet:
         self._context.__exit__(None, None, None)
 
     def rows(self, names: list[str], first: int, last: int) -> Any:
-        """The rows in a range, of these columns."""
+        """Return a range of rows of these columns."""
         import pyarrow
 
         groups = [
@@ -239,67 +244,69 @@ class _Parquet:
             for i, (a, b) in enumerate(zip(self._ends[:-1], self._ends[1:], strict=True))
             if a < last and b > first
         ]
-        at, found = int(self._ends[groups[0]]), []
+        row, batches = int(self._ends[groups[0]]), []
         try:
             for batch in self._file.iter_batches(
                 _BATCH, row_groups=groups, columns=names, use_threads=False
             ):
-                if at + len(batch) > first:
-                    begin = max(first - at, 0)
-                    found.append(batch.slice(begin, min(last - at, len(batch)) - begin))
-                at += len(batch)
-                if at >= last:
+                if row + len(batch) > first:
+                    offset = max(first - row, 0)
+                    batches.append(batch.slice(offset, min(last - row, len(batch)) - offset))
+                row += len(batch)
+                if row >= last:
                     break
         except (pyarrow.ArrowException, OSError) as error:
             raise DataError(f"{self._name} could not be read as Parquet: {error}") from None
-        return pyarrow.Table.from_batches(found)
+        return pyarrow.Table.from_batches(batches)
 
-    def cuts(self, begins: Int[np.ndarray, " bounds"], rows: int) -> list[int]:
-        """Where to cut the runs that begin so into pieces of about so many rows, or as many as
-        the largest group of rows holds: where groups of rows begin, so that none is read twice."""
-        places = np.unique([0, *np.searchsorted(begins, self._ends), len(begins) - 1])
-        edges = chunk_edges(np.diff(begins[places]), max(rows, self._largest))
-        return places[edges].tolist()
+    def cuts(self, starts: Int[np.ndarray, " bounds"], rows: int) -> list[int]:
+        """Return where to cut runs with these starts into pieces of about `rows` rows.
 
-    def begins(self, choice: Choice, form: Format, name: str) -> Int[np.ndarray, " bounds"]:
-        """The first row of each run, and the number of rows: only the group's column is read."""
+        Pieces start at row groups, so that no row group is read twice, and hold at least as many
+        rows as the largest one.
+        """
+        boundaries = np.unique([0, *np.searchsorted(starts, self._ends), len(starts) - 1])
+        edges = chunk_edges(np.diff(starts[boundaries]), max(rows, self._largest))
+        return boundaries[edges].tolist()
+
+    def run_starts(self, choice: Choice, form: Format, name: str) -> Int[np.ndarray, " bounds"]:
+        """Return the first row of each run, and the number of rows, from the group column."""
         import pyarrow
         import pyarrow.compute
 
         compute: Any = pyarrow.compute
         total = int(self._ends[-1])
         if not total:
-            raise DataError(f"{name} holds no rows below its header; at least one is needed.")
-        places = choice.locate(self.header, name, form)
+            raise DataError(f"{name} has no rows below its header; at least one is needed.")
+        columns = choice.locate(self.header, name, form)
         if choice.group is None:
             return np.array([0, total])
-        column = self.header[places[choice.group]]
-        begins, labels, last, seen = [], [], None, 0
+        column = self.header[columns[choice.group]]
+        starts, labels, last_label, n_rows = [], [], None, 0
         for batch in self._file.iter_batches(columns=[column], batch_size=2**18):
             keys = batch.column(0)
             if pyarrow.types.is_dictionary(keys.type):
                 keys = keys.dictionary_decode()
             if keys.null_count:
-                row = seen + int(np.argmax(np.asarray(keys.is_null())))
+                row = n_rows + int(np.argmax(np.asarray(keys.is_null())))
                 raise DataError(
-                    f"{name}, row {row}: column '{choice.group}' is empty; every row must say "
-                    f"which run it belongs to."
+                    f"{name}, row {row}: column '{choice.group}' is empty; every row must name "
+                    f"its run."
                 )
             changed = np.asarray(compute.not_equal(keys[1:], keys[:-1]))
-            new = np.flatnonzero(np.concatenate([[keys[0].as_py() != last], changed]))
-            begins.append(new + seen)
-            labels.append(keys.take(pyarrow.array(new)))
-            last, seen = keys[-1].as_py(), seen + len(keys)
-        together = pyarrow.chunked_array(labels)
-        if len(compute.unique(together)) < len(together):
-            counts = together.value_counts().to_pylist()
-            again = next(one["values"] for one in counts if one["counts"] > 1)
+            new_runs = np.flatnonzero(np.concatenate([[keys[0].as_py() != last_label], changed]))
+            starts.append(new_runs + n_rows)
+            labels.append(keys.take(pyarrow.array(new_runs)))
+            last_label, n_rows = keys[-1].as_py(), n_rows + len(keys)
+        all_labels = pyarrow.chunked_array(labels)
+        if len(compute.unique(all_labels)) < len(all_labels):
+            counts = all_labels.value_counts().to_pylist()
+            label = next(count["values"] for count in counts if count["counts"] > 1)
             raise DataError(
-                f"{name}: the rows of run {again} do not lie together, as they must where a "
-                f"table is read in chunks. Sort the file by '{choice.group}', or read it with "
-                f"chunks=False."
+                f"{name}: the rows of run {label} are not consecutive, which reading in chunks "
+                f"requires. Sort the file by '{choice.group}', or read it with chunks=False."
             )
-        return np.append(np.concatenate(begins), total)
+        return np.append(np.concatenate(starts), total)
 
 
 def _suffix(file: File) -> str:

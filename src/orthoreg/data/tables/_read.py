@@ -1,4 +1,4 @@
-"""`read_table`: files and frames of many kinds, one or many, as one dataset."""
+"""`read_table`: one or many files or frames as one dataset."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,11 @@ from .._chunked import CHUNK
 from .._sources import is_dask
 from ._choice import GAP, Choice, Format
 from ._chunks import read_chunks, read_dask
-from ._columnar import SOURCE, is_frame
-from ._runs import dataset_of
-from ._source import PACKED_SUFFIXES, measured_source
+from ._formats import FRAME_NAME, is_frame
+from ._runs import PACKED_SUFFIXES, dataset_of, source_numbers
 
 LARGEST = 2 << 30
-"""Bytes of files beyond which tables are read in chunks, unless that is said."""
+"""Bytes of files. Larger tables are read in chunks by default."""
 
 
 def read_table(
@@ -43,66 +42,65 @@ def read_table(
     gap: float | int = GAP,
     chunks: bool | int | None = None,
 ) -> Any:
-    """Runs from a table.
+    """Read runs from a table.
 
     Parameters
     ----------
     path
-        a file (CSV, packed or not, Excel, Parquet, Feather or Arrow), or in memory a frame of
-        pandas or polars, an Arrow table, an xarray dataset or a dict of columns. A pattern such as
-        'runs/*.csv', or a list, is many tables: each is a run named by its file. Files elsewhere
-        are read by their addresses, 's3://bucket/runs/*.parquet', through fsspec.
+        a file (CSV, compressed or not, Excel, Parquet, Feather or Arrow), or in memory a frame of
+        pandas or polars, an Arrow table, an xarray dataset or a dict of columns. A list, or a
+        pattern such as 'runs/*.csv', is many tables, each a run named by its file. Remote files
+        are read through fsspec by their addresses, such as 's3://bucket/runs/*.parquet'.
     time
         the column of times. Dates, clock times, durations and counts since 1970 become seconds
-        since the first, or what `time_unit` says.
+        since the first time, or `time_unit`.
     states
-        the columns of states. Runs side by side in columns theta_1, theta_2 are `theta_*`.
+        the columns of states. `theta_*` stands for runs side by side in theta_1, theta_2.
     inputs
         the columns of inputs.
     group
-        the column that tells runs apart; its rows need not lie together.
+        the column that identifies the run; rows of a run need not be consecutive.
     positions
         columns whose velocities are states too. With {"theta": "omega"} the velocity is the column
-        omega; otherwise it was not measured, is called theta_dot and is estimated from the
-        positions. The states are the positions, their velocities, then those of `states`.
+        omega. Otherwise it is named theta_dot and estimated from the positions. The states are
+        the positions, their velocities, then those of `states`.
     derivatives
         columns with the derivative of each state, in the order of `states`.
     units
-        by column. A unit in the header, `theta [rad]` or `v (m/s)`, is found by itself; the column
-        is called theta.
+        units by column. Units in the header, `theta [rad]` or `v (m/s)`, are read; the column is
+        then named theta.
     delimiter, decimal, encoding, comment
-        how a text is written; found out where it is not said.
+        how a text is written. Detected if omitted.
     missing
-        marks of missing values beside the usual ones.
+        marks of missing values in addition to the usual ones.
     date_format
-        of the times, one of `datetime.strptime`.
+        format of the times, as in `datetime.strptime`.
     time_unit
-        of the times in the data, and so of all rates: 'ns', 'us', 'ms', 's', 'min', 'h' or 'd'.
-        Dates and durations are converted to it, and so are numbers whose unit stands in the
-        header; numbers without one are taken to be in it.
+        unit of time in the data, and so of all rates: 'ns', 'us', 'ms', 's', 'min', 'h' or 'd'.
+        Dates, durations and numbers with a unit in the header are converted. Other numbers must
+        be in this unit.
     sheet
-        of an Excel file.
+        sheet of an Excel file.
     long
-        the columns that name the quantities and hold their values: ("sensor", "reading").
+        the columns with names and values of quantities: ("sensor", "reading").
     repair
-        mends faults of the rows and notes them: rows with missing values are left out, times
-        sorted, rows of one time averaged, and runs cut where times begin again and at gaps longer
-        than `gap` time steps. Without it, the first fault is an error.
+        repair rows and note what was changed: leave out rows with missing values, sort times,
+        average rows of the same time, and cut runs where times restart and at gaps longer than
+        `gap` time steps. By default the first fault is an error.
     fill
-        repairs too, and fills values that are missing between measured ones in along a smooth
-        curve, as is needed for sensors that write at times of their own.
+        repair, and interpolate values that are missing between measured ones, for sensors that
+        write at different times.
     gap
         see `repair`.
     chunks
-        files that are too large to be held at once come in chunks of whole runs, of so many rows,
-        or True; None does so beyond 2 GiB of files, False never. Rows of a run must lie together in
-        its file.
+        number of rows of a chunk of whole runs, True for a default, False to read all at once.
+        None reads more than 2 GiB in chunks. Rows of a run must be consecutive in its file.
 
     Returns
     -------
     data
-        a `Dataset`, or a `ChunkedDataset` where it comes in chunks or is a Dask DataFrame, which
-        `fit` takes too. What was found out stands in its `notes`.
+        a `Dataset`, or a `ChunkedDataset` if it is read in chunks or is a Dask DataFrame. Its
+        `notes` state what was detected.
 
     Examples
     --------
@@ -126,12 +124,12 @@ def read_table(
     name = _shown(path, sources)
     if rows := _chunk_rows(chunks, sources):
         return read_chunks(sources, labels, choice, form, units, name, rows)
-    parts = [measured_source(source, choice, form) for source in sources]
+    parts = [source_numbers(source, choice, form) for source in sources]
     return dataset_of(parts, labels, choice, form, units, name)
 
 
 def _sources(path: Any) -> list[Any]:
-    """Files or frames, one by one."""
+    """Return files or frames as a list."""
     if is_frame(path):
         return [path]
     if files := arrow_files(path):
@@ -139,7 +137,7 @@ def _sources(path: Any) -> list[Any]:
     if isinstance(path, list | tuple):
         if not path:
             raise DataError("At least one table is needed; the list is empty.")
-        return [one if is_frame(one) else existing(one) for one in path]
+        return [source if is_frame(source) else existing(source) for source in path]
     try:
         os.fspath(path)
     except TypeError:
@@ -151,25 +149,24 @@ def _sources(path: Any) -> list[Any]:
 
 
 def _chunk_rows(chunks: bool | int | None, sources: Sequence[Any]) -> int | None:
-    """The rows of a chunk, where the tables are to be read in chunks."""
+    """Return the number of rows of a chunk, or None to read all at once."""
     if chunks is None:
-        files = [one for one in sources if isinstance(one, Path | str)]
+        files = [source for source in sources if isinstance(source, Path | str)]
         return CHUNK if sum(size_of(file) for file in files) > LARGEST else None
     if chunks is False:
         return None
     whole = chunks is True or (isinstance(chunks, int) and chunks >= 100)
-    if not whole or any(not isinstance(one, Path | str) for one in sources):
+    if not whole or any(not isinstance(source, Path | str) for source in sources):
         raise DataError(
-            f"chunks must be True, False, None or a number of rows of at least 100, and of files; "
-            f"got {chunks!r}."
+            f"chunks must be True, False, None or a number of rows of at least 100; got {chunks!r}."
             if not whole
-            else "chunks are made of files; for tables in memory leave chunks out."
+            else "chunks are made of files; omit it for tables in memory."
         )
     return CHUNK if chunks is True else int(chunks)
 
 
 def _labels(sources: Sequence[Any]) -> list[str]:
-    """A name for each source: that of its file, with its folder where names repeat."""
+    """Return a name for each source: that of its file, with its folder if names repeat."""
     names = [
         _stem(name_of(source)) if isinstance(source, Path | str) else str(i)
         for i, source in enumerate(sources)
@@ -192,7 +189,7 @@ def _stem(name: str) -> str:
 
 def _shown(path: Any, sources: Sequence[Any]) -> str:
     if len(sources) == 1:
-        one = sources[0]
-        return name_of(one) if isinstance(one, Path | str) else SOURCE
+        source = sources[0]
+        return name_of(source) if isinstance(source, Path | str) else FRAME_NAME
     is_pattern = isinstance(path, str | os.PathLike)
     return os.fspath(path) if is_pattern else f"{len(sources)} tables"

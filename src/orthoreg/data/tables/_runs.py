@@ -1,21 +1,31 @@
-"""Rows of numbers sorted into runs, and a dataset of them."""
+"""Tables of any format and layout as numbers, sorted into runs, and a `Dataset` of them."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from pathlib import Path
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..._common.errors import DataError
+from ..._common.errors import DataError, quoted, suggestion
+from ..._common.places import local
 from .._dataset import Dataset
 from .._schema import Note
-from ._choice import TIME_UNITS, Choice, Format, time_unit_in
-from ._clock import times_of
-from ._layout import RUN, clean_pattern
-from ._repair import Runs, bridge, fill, mend, warn_of_gaps
-from ._table import Table, numbers_of, text_of
+from ._choice import TIME_UNITS, Choice, Format, name_and_unit, time_unit_in
+from ._csv import read_csv
+from ._dialect import packing
+from ._formats import (
+    COLUMNAR_SUFFIXES,
+    EXCEL_SUFFIXES,
+    is_frame,
+    read_columnar,
+    read_excel,
+    read_frame,
+)
+from ._repair import Runs, bridge, fill, repair_runs, warn_of_gaps
+from ._table import Table, numbers_of, text_of, times_of
 
 _DECIMAL = re.compile(r"(.*/)?([+-]?\d+)(?:\.(\d*))?")  # of a run, behind the name of its file
 
@@ -23,7 +33,7 @@ _DECIMAL = re.compile(r"(.*/)?([+-]?\d+)(?:\.(\d*))?")  # of a run, behind the n
 @final
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """The label of each row's run, once for every stretch of rows that have the same."""
+    """The label of each row's run, once per stretch of rows with the same label."""
 
     labels: tuple[str, ...]
     lengths: Int[np.ndarray, " S"]
@@ -31,8 +41,8 @@ class Stretches:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """Numbers of one source: times, the columns of `names`, and the labels of the rows' runs."""
+class SourceNumbers:
+    """Numbers of a source: times, the columns of `names`, and the labels of the rows' runs."""
 
     times: Float[np.ndarray, " N"]
     values: Float[np.ndarray, "N k"]
@@ -43,72 +53,76 @@ class Measured:
     notes: tuple[Note, ...]
 
 
-def measured(table: Table, choice: Choice, form: Format) -> Measured:
-    """The numbers of a table; times in seconds where they were dates or durations, or in the unit
-    that was asked for."""
+def table_numbers(table: Table, choice: Choice, form: Format) -> SourceNumbers:
+    """Return the numbers of a table.
+
+    Dates and durations become seconds or the requested unit of time.
+    """
     group = RUN if choice.patterns else choice.group
     keys = None if group is None else _keys(table, group)
     notes, units = table.notes, dict(table.units)
     if units:
-        words = ", ".join(f"{name} in {unit}" for name, unit in units.items())
-        notes += (Note("units", f"Units by the header: {words}.", len(units)),)
-    clock = times_of(table, choice.time, form)
-    if clock is None:
+        unit_list = ", ".join(f"{name} in {unit}" for name, unit in units.items())
+        notes += (Note("units", f"Units in the header: {unit_list}.", len(units)),)
+    time_result = times_of(table, choice.time, form)
+    if time_result is None:
         times = numbers_of(table, choice.time, form, group or "")
         if form.time_unit is not None:
             times, converted = _converted(times, units.get(choice.time), choice, form.time_unit)
             notes += converted
             units[choice.time] = form.time_unit
     else:
-        times, told = clock
+        times, note = time_result
         units[choice.time] = form.time_unit or "s"
-        notes += (told,) if told else ()
+        notes += (note,) if note else ()
     names = tuple(choice.numeric[1:])
     values = np.empty((len(times), len(names)))
-    for place, name in enumerate(names):
-        values[:, place] = numbers_of(table, name, form, group or "")
+    for column, name in enumerate(names):
+        values[:, column] = numbers_of(table, name, form, group or "")
         table = replace(table, columns={n: c for n, c in table.columns.items() if n != name})
     if not len(times):
-        raise DataError(f"{table.source} holds no rows below its header; at least one is needed.")
-    return Measured(np.array(times), values, names, keys, table, units, notes)
+        raise DataError(f"{table.source} has no rows below its header; at least one is needed.")
+    return SourceNumbers(np.array(times), values, names, keys, table, units, notes)
 
 
 def _converted(
     times: Float[np.ndarray, " N"], written: str | None, choice: Choice, unit: str
 ) -> tuple[Float[np.ndarray, " N"], tuple[Note, ...]]:
-    """Times in this unit, of such in the unit that the header has, and a word on it."""
+    """Return times converted from the unit in the header to `unit`, and a note."""
     known = time_unit_in(written)
     if known in (None, unit):
         return times, ()
     rates = [*choice.derivatives, *(v for v in choice.positions.values() if v)]
     if rates:
         raise DataError(
-            f"time_unit must be left out, or be '{known}' as the header has it: '{rates[0]}' was "
+            f"time_unit must be omitted or be '{known}' as in the header: '{rates[0]}' was "
             f"measured in that unit of time."
         )
-    words = f"'{choice.time}' holds {TIME_UNITS[known][1]}; times are {TIME_UNITS[unit][1]}."
-    return times * (TIME_UNITS[known][0] / TIME_UNITS[unit][0]), (Note("time-unit", words),)
+    text = f"'{choice.time}' holds {TIME_UNITS[known][1]}; times are {TIME_UNITS[unit][1]}."
+    return times * (TIME_UNITS[known][0] / TIME_UNITS[unit][0]), (Note("time-unit", text),)
 
 
 def _keys(table: Table, group: str) -> Stretches:
-    """The labels of runs by stretches of rows, which none may lack."""
+    """Return the labels of runs by stretches of rows; every row must have one."""
     cells = table.columns[group]
     if cells.dtype.kind == "O":
         cells = np.array([text_of(cell) for cell in cells.tolist()], dtype=str)
     first = np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]])[: len(cells)])
-    own = cells[first]
-    texts = np.where(own == own, np.strings.strip(own.astype(str)), "")  # NaN is not itself
+    labels = cells[first]
+    texts = np.where(
+        labels == labels, np.strings.strip(labels.astype(str)), ""
+    )  # NaN differs from itself
     if not (texts != "").all():
         row = int(first[np.argmin(texts != "")])
         raise DataError(
-            f"{table.at(row)}: column '{group}' is empty; every row must say which run it "
+            f"{table.at(row)}: column '{group}' is empty; every row must name the run it "
             f"belongs to."
         )
     return Stretches(tuple(texts.tolist()), np.diff(first, append=len(cells)))
 
 
 def dataset_of(
-    parts: Sequence[Measured],
+    parts: Sequence[SourceNumbers],
     labels: Sequence[str],
     choice: Choice,
     form: Format,
@@ -117,11 +131,13 @@ def dataset_of(
     *,
     is_chunk: bool = False,
 ) -> Dataset:
-    """The runs of several sources; `labels` name them where each is a run of its own. A chunk is
-    part of such data."""
-    many, first = len(parts) > 1, parts[0]
+    """Return a dataset of the runs of several sources.
+
+    `labels` name sources that are one run each. With `is_chunk` it is part of more data.
+    """
+    is_multiple, first = len(parts) > 1, parts[0]
     runs = _joined(parts, labels)
-    grouped = many or first.keys is not None
+    grouped = is_multiple or first.keys is not None
     notes = merged([part.notes for part in parts])
     place_of = _places(parts)
     measured_at = runs
@@ -136,29 +152,29 @@ def dataset_of(
     marks = None
     if added.any():
         marks = np.empty_like(added)
-        marks[runs.rows] = added  # by the rows of the table, which repairs move
+        marks[runs.rows] = added  # by row of the table; repairs change the order
     if form.repair:
-        runs, repairs = mend(
+        runs, repairs = repair_runs(
             runs, choice.time, first.names, form.gap, grouped=grouped, source=source
         )
         notes += repairs
-    found = {name: unit for part in parts for name, unit in part.units.items()}
+    part_units = {name: unit for part in parts for name, unit in part.units.items()}
     clean = {name: clean_pattern(name) if "*" in name else name for name in choice.numeric}
 
     def columns(names: Sequence[str]) -> np.ndarray | None:
-        places = [first.names.index(name) for name in names]
-        return runs.values[:, places] if names else None
+        indices = [first.names.index(name) for name in names]
+        return runs.values[:, indices] if names else None
 
     def unmeasured() -> np.ndarray | None:
         if marks is None:
             return None
-        found = marks[runs.rows][:, [first.names.index(name) for name in choice.states]]
-        return found if found.any() else None
+        state_marks = marks[runs.rows][:, [first.names.index(name) for name in choice.states]]
+        return state_marks if state_marks.any() else None
 
     def named(names: Sequence[str]) -> tuple[str, ...]:
         return tuple(clean[name] for name in names)
 
-    data = Dataset._checked(
+    data = Dataset.checked(
         times=runs.times,
         states=columns(choice.states),
         inputs=columns(choice.inputs),
@@ -172,12 +188,12 @@ def dataset_of(
         input_names=named(choice.inputs),
         time_name=choice.time,
         group_name=choice.group,
-        units={name: unit for name, unit in found.items()
+        units={name: unit for name, unit in part_units.items()
                if name in (choice.time, *choice.states, *choice.inputs)} | dict(units or {}),
         source=source,
         row_word=first.table.row_word,
         row_of=lambda index: place_of(int(runs.rows[index]))[1],
-        source_of=(lambda index: place_of(int(runs.rows[index]))[0]) if many else None,
+        source_of=(lambda index: place_of(int(runs.rows[index]))[0]) if is_multiple else None,
         grouped=grouped,
         notes=notes,
         gap=form.gap,
@@ -190,8 +206,8 @@ def dataset_of(
     return data
 
 
-def _joined(parts: Sequence[Measured], labels: Sequence[str]) -> Runs:
-    """The runs of all sources; of a single one without a copy of its numbers."""
+def _joined(parts: Sequence[SourceNumbers], labels: Sequence[str]) -> Runs:
+    """Return the runs of all sources, without a copy if there is one."""
     if len(parts) == 1:
         return sort_into_runs(parts[0].times, parts[0].values, parts[0].keys)
     names: list[str] = []
@@ -210,14 +226,18 @@ def _joined(parts: Sequence[Measured], labels: Sequence[str]) -> Runs:
 def sort_into_runs(
     times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N k"], keys: Stretches | None
 ) -> Runs:
-    """Rows with the same label are a run; runs come in the order of their first rows. Nothing is
-    copied where the rows of each lie together."""
+    """Return rows with the same label as a run, in the order of their first rows.
+
+    Nothing is copied if the rows of each run are consecutive.
+    """
     rows = np.arange(len(times))
     if keys is None:
         return Runs(times, values, rows, np.array([len(times)]), ("0",))
-    place: dict[str, int] = {}
-    rank = np.array([place.setdefault(label, len(place)) for label in keys.labels], dtype=np.int64)
-    labels = tuple(place)
+    run_index: dict[str, int] = {}
+    rank = np.array(
+        [run_index.setdefault(label, len(run_index)) for label in keys.labels], dtype=np.int64
+    )
+    labels = tuple(run_index)
     if len(labels) == len(rank):
         return Runs(times, values, rows, keys.lengths, labels)
     run = np.repeat(rank, keys.lengths)
@@ -226,24 +246,25 @@ def sort_into_runs(
 
 
 def short_labels(labels: Sequence[str]) -> tuple[str, ...]:
-    """Labels of a numeric column without trailing zeros; unchanged where one is not a decimal
-    number, or where two runs would get the same label.
+    """Return labels of a numeric column without trailing zeros.
+
+    They are unchanged if one is not a decimal number, or if two runs would get the same label.
 
     >>> short_labels(["0.0000", "0.5000"]), short_labels(["1.1", "1.10"])
     (('0', '0.5'), ('1.1', '1.10'))
     """
-    found = [_DECIMAL.fullmatch(label) for label in labels]
+    matches = [_DECIMAL.fullmatch(label) for label in labels]
     short = [
-        f"{one[1] or ''}{one[2]}.{(one[3] or '').rstrip('0')}".removesuffix(".")
-        for one in found
-        if one
+        f"{match[1] or ''}{match[2]}.{(match[3] or '').rstrip('0')}".removesuffix(".")
+        for match in matches
+        if match
     ]
     is_numeric = len(short) == len(set(short)) == len(labels)
     return tuple(short) if is_numeric else tuple(labels)
 
 
 def merged(notes: Sequence[tuple[Note, ...]]) -> tuple[Note, ...]:
-    """The notes on several sources, each once, with the number of sources where not on all."""
+    """Return the notes on several sources, each once, with the number of sources if not all."""
     counts: dict[Note, int] = {}
     for part in notes:
         for note in part:
@@ -256,13 +277,157 @@ def merged(notes: Sequence[tuple[Note, ...]]) -> tuple[Note, ...]:
     )  # fmt: skip
 
 
-def _places(parts: Sequence[Measured]) -> Callable[[int], tuple[str, int]]:
-    """For a row of all sources its source and the number that it has there."""
-    begins: Int[np.ndarray, " parts"] = np.cumsum([0, *(len(part.times) for part in parts)])
+def _places(parts: Sequence[SourceNumbers]) -> Callable[[int], tuple[str, int]]:
+    """Return a function that maps a row of all sources to its source and its number there."""
+    starts: Int[np.ndarray, " parts"] = np.cumsum([0, *(len(part.times) for part in parts)])
 
     def place_of(row: int) -> tuple[str, int]:
-        which = int(np.searchsorted(begins, row, side="right")) - 1
-        table = parts[which].table
-        return table.source, table.row_of(row - int(begins[which]))
+        part = int(np.searchsorted(starts, row, side="right")) - 1
+        table = parts[part].table
+        return table.source, table.row_of(row - int(starts[part]))
 
     return place_of
+
+
+PACKED_SUFFIXES = (".gz", ".zst", ".zip", ".bz2", ".xz")
+
+
+def source_numbers(source: Any, choice: Choice, form: Format) -> SourceNumbers:
+    """Return the numbers of a file or frame."""
+    table = _source_table(source, choice, form)
+    if form.long is not None:
+        table = from_long(table, choice, form)
+    if choice.patterns:
+        table = from_side_by_side(table, choice)
+    return table_numbers(table, choice, form)
+
+
+def _source_table(source: Any, choice: Choice, form: Format) -> Table:
+    if is_frame(source):
+        return read_frame(source, choice, form)
+    with local(source) as file:
+        return _file_table(file, choice, form)
+
+
+def _file_table(source: Path, choice: Choice, form: Format) -> Table:
+    suffix = source.suffix.lower()
+    if suffix in COLUMNAR_SUFFIXES:
+        return read_columnar(source, choice, form)
+    if suffix in EXCEL_SUFFIXES:
+        return read_excel(source, choice, form)
+    if suffix in (".xls", ".ods"):
+        raise DataError(f"{source.name} is an unsupported spreadsheet; save it as .xlsx or CSV.")
+    if form.sheet is not None:
+        raise DataError(f"sheet must be omitted: '{source.name}' is not an Excel workbook.")
+    if packing(source) == "zip" and suffix not in PACKED_SUFFIXES:
+        raise DataError(
+            f"{source.name} is a zip archive or a spreadsheet; give it a name that ends in .zip or "
+            f".xlsx."
+        )
+    return read_csv(source, choice, form)
+
+
+RUN = "\0run"
+"""The column that identifies the run if the layout does."""
+
+
+def from_long(table: Table, choice: Choice, form: Format) -> Table:
+    """Return a table with one row per time and quantity as one row per time.
+
+    Quantities that were not measured at a time are missing there."""
+    assert form.long is not None
+    variable, value = form.long
+    quantity = np.array([text_of(cell) for cell in table.columns[variable].tolist()])
+    values, times = table.columns[value], table.columns[choice.time]
+    keys = [times] if choice.group is None else [table.columns[choice.group], times]
+    row_key = np.zeros(len(times), dtype=np.int64)
+    for key in keys:
+        _, codes = np.unique(key.astype(str) if key.dtype.kind == "O" else key, return_inverse=True)
+        row_key = row_key * (codes.max(initial=0) + 1) + codes
+    _, first, time_index = np.unique(row_key, return_index=True, return_inverse=True)
+    order = np.argsort(np.argsort(first))  # rows in the order in which they appear
+    time_index, first = order[time_index], np.sort(first)
+    known = list(dict.fromkeys(quantity.tolist()))
+    columns = {choice.time: times[first]}
+    if choice.group is not None:
+        columns[choice.group] = table.columns[choice.group][first]
+    for name in choice.numeric[1:]:
+        rows = np.flatnonzero([name in (text, name_and_unit(text)[0]) for text in quantity])
+        if not rows.size:
+            raise DataError(
+                f"{table.source}: column '{variable}' never holds '{name}'."
+                f"{suggestion(name, known)} It holds {quoted(known)}."
+            )
+        cells, counts = np.unique(time_index[rows], return_counts=True)
+        if counts.max() > 1:
+            repeated = rows[time_index[rows] == cells[np.argmax(counts)]][1]
+            raise DataError(
+                f"{table.at(int(repeated))}: '{name}' has a second value for the same time. Keep "
+                f"one, or pass group=..., the column that identifies the run."
+            )
+        if len(cells) < len(first) and not form.repair:
+            missing = int(first[np.setdiff1d(np.arange(len(first)), cells)[0]])
+            raise DataError(
+                f"{table.at(missing)}: '{name}' has no value for this time, nor for "
+                f"{len(first) - len(cells) - 1} others. Pass repair=True to keep the times that "
+                f"have all values, or fill=True to fill them in."
+            )
+        column = np.full(len(first), "", dtype=object) if values.dtype.kind in "OUT" else (
+            np.full(len(first), np.nan)
+        )  # fmt: skip
+        column[time_index[rows]] = values[rows]
+        columns[name] = column
+    note = Note("long", f"The table is long: {len(times)} rows make {len(first)} times.")
+    return replace(
+        table,
+        columns=columns,
+        row_of=_selected_rows(table.row_of, first),
+        notes=(*table.notes, note),
+        others=tuple(name for name in known if name and name_and_unit(name)[0] not in columns),
+    )
+
+
+def from_side_by_side(table: Table, choice: Choice) -> Table:
+    """Return a table with columns theta_1, theta_2 for `theta_*` as runs one after the other."""
+    labels: dict[str, dict[str, str]] = {}
+    for pattern in choice.patterns:
+        head, _, tail = pattern.partition("*")
+        for column in table.columns:
+            bare = name_and_unit(column)[0]
+            for text in dict.fromkeys((column, bare)):
+                if text.startswith(head) and text.endswith(tail) and len(text) >= len(head + tail):
+                    label = text[len(head) : len(text) - len(tail)]
+                    labels.setdefault(label, {}).setdefault(pattern, column)
+                    break
+    for label, run_columns in labels.items():
+        missing = [pattern for pattern in choice.patterns if pattern not in run_columns]
+        if missing:
+            raise DataError(
+                f"{table.source} has no column '{missing[0].replace('*', label)}', though it has "
+                f"{quoted(run_columns.values())}; every run needs a column for each of "
+                f"{quoted(choice.patterns)}."
+            )
+    n_rows = len(next(iter(table.columns.values())))
+    columns = {
+        name: np.concatenate(
+            [table.columns[run_columns.get(name, name)] for run_columns in labels.values()]
+        )
+        for name in choice.numeric
+    }
+    columns[RUN] = np.repeat(np.array(list(labels)), n_rows)
+    note = Note("side-by-side", f"{len(labels)} runs are side by side: {quoted(labels)}.")
+    return replace(
+        table,
+        columns=columns,
+        row_of=_selected_rows(table.row_of, np.tile(np.arange(n_rows), len(labels))),
+        notes=(*table.notes, note),
+    )
+
+
+def clean_pattern(name: str) -> str:
+    """Return the name of a quantity without the pattern of runs: 'theta_*' is theta."""
+    return name.replace("*", "").strip(" _-.") or name
+
+
+def _selected_rows(row_of: Callable[[int], int], rows: np.ndarray) -> Callable[[int], int]:
+    return lambda row: row_of(int(rows[row]))

@@ -1,10 +1,13 @@
-"""`Table`: raw columns of a source, with the places and notes that belong to them. Columns of text
-as numbers: cells that stand for no value become NaN and are remembered.
+"""`Table`: raw columns of a source, and their conversion to numbers.
+
+Times may be dates, clock times, durations or counts since 1970.
 """
 
 import re
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, final
 
 import numpy as np
@@ -12,7 +15,7 @@ from jaxtyping import Float
 
 from ..._common.errors import DataError
 from .._schema import Note
-from ._choice import Format
+from ._choice import TIME_UNITS, Format
 
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
@@ -24,7 +27,7 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,' ]\d{3})+([.,]\d+)?")
 
 
 def text_of(cell: Any) -> str:
-    """A cell as text, empty where there is none: None, NaN, NaT and pandas' NA."""
+    """Return a cell as text, which is empty for None, NaN, NaT and pandas' NA."""
     if isinstance(cell, str):
         return cell.strip()
     if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:
@@ -35,11 +38,11 @@ def text_of(cell: Any) -> str:
 @final
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Chosen columns by the names that they were chosen by, as numbers, dates or text.
+    """Chosen columns as numbers, dates or text, by the names that the user gave.
 
-    `row_of` gives the number that a user finds a row by: `row_word` 'line' of a file, or 'row'.
-    `decimal` is the sign that text writes decimals with. `units` are those of the header,
-    `others` its columns that were not chosen.
+    `row_of` maps a row to its number for the user, a `row_word` 'line' of a file or 'row'.
+    `decimal` is the decimal sign of text. `units` are those of the header, `others` its columns
+    that were not chosen.
     """
 
     columns: dict[str, np.ndarray]
@@ -52,12 +55,12 @@ class Table:
     others: tuple[str, ...] = ()
 
     def at(self, row: int) -> str:
-        """'runs.csv, line 18'."""
+        """Return a text such as 'runs.csv, line 18'."""
         return f"{self.source}, {self.row_word} {self.row_of(row)}"
 
 
 def is_number(text: str) -> bool:
-    """Whether Python reads it as a number, not counting 1_000."""
+    """Return whether Python reads a text as a number, not counting 1_000."""
     try:
         float(text.replace("_", "?"))
     except ValueError:
@@ -66,7 +69,7 @@ def is_number(text: str) -> bool:
 
 
 def plain_numbers(cells: Any, decimal: str) -> Float[np.ndarray, " N"] | None:
-    """Cells that are all numbers as float64; None where one is not."""
+    """Return cells that are all numbers as float64, or None."""
     text = np.asarray(cells, dtype=str)
     try:
         if decimal == ",":
@@ -81,19 +84,21 @@ def plain_numbers(cells: Any, decimal: str) -> Float[np.ndarray, " N"] | None:
 
 
 def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[np.ndarray, " N"]:
-    """A column as float64, NaN where a value is missing and repair was asked for; else an error
-    that names the first cell that is no number and the option that would help."""
+    """Return a column as float64, with NaN for missing values if they may be repaired.
+
+    Raise an error that names the first other cell, and an option that would help.
+    """
     column = table.columns[name]
     if column.dtype.kind in "fiub":
         return _without_marks(column.astype(np.float64, copy=False), table, name, form, group)
     if column.dtype.kind in "mM":
         raise DataError(
-            f"{table.at(0)}: column '{name}' holds dates or durations, which only time=... may."
+            f"{table.at(0)}: column '{name}' contains dates or durations, which only time=... may."
         )
-    cells = [text_of(cell).replace("\u2212", "-") for cell in column.tolist()]  # a typeset minus
-    found = plain_numbers(cells, table.decimal) if cells else np.zeros(0)
-    if found is not None:
-        return _without_marks(found, table, name, form, group)
+    cells = [text_of(cell).replace("\u2212", "-") for cell in column.tolist()]  # typographic minus
+    parsed = plain_numbers(cells, table.decimal) if cells else np.zeros(0)
+    if parsed is not None:
+        return _without_marks(parsed, table, name, form, group)
     values = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
         has_point = table.decimal == "," and "." in cell
@@ -113,18 +118,18 @@ def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[
 def _without_marks(
     values: Float[np.ndarray, " N"], table: Table, name: str, form: Format, group: str
 ) -> Float[np.ndarray, " N"]:
-    """NaN in the place of numbers, such as -999, that were said to stand for missing values."""
+    """Return values with NaN for the numbers, such as -999, that stand for missing values."""
     marks = [float(mark) for mark in form.marks if is_number(mark)]
     if not marks:
         return values
-    found = np.isin(values, marks)
-    if not found.any():
+    is_mark = np.isin(values, marks)
+    if not is_mark.any():
         return values
     if not form.repair:
-        row = int(np.argmax(found))
+        row = int(np.argmax(is_mark))
         cells = [""] * row + [f"{values[row]:g}"]
         raise DataError(_missing(table, name, cells, row, _run(table, group, row)))
-    return np.where(found, np.nan, values)
+    return np.where(is_mark, np.nan, values)
 
 
 def _run(table: Table, group: str, row: int) -> str:
@@ -132,30 +137,30 @@ def _run(table: Table, group: str, row: int) -> str:
 
 
 def _missing(table: Table, name: str, cells: list[str], row: int, run: str) -> str:
-    where, rest = f"{table.at(row)}{run}: column '{name}'", cells[row:]
+    location, remainder = f"{table.at(row)}{run}: column '{name}'", cells[row:]
     if cells[row]:
         return (
-            f"{where} holds '{cells[row]}', which is no value. Correct it; pass repair=True to "
+            f"{location} holds '{cells[row]}', a missing value. Correct it; pass repair=True to "
             f"leave out such rows, or fill=True to fill them in."
         )
-    if len(rest) > 1 and not any(rest):
+    if len(remainder) > 1 and not any(remainder):
         return (
-            f"{where} ends here, {len(rest)} rows before the others. Give its values to the end, "
+            f"{location} ends here, {len(remainder)} rows before the others. Complete the column "
             f"or remove these rows; pass repair=True to leave them out."
         )
     return (
-        f"{where} is empty. Correct it; pass repair=True to leave out such rows, or fill=True to "
-        f"fill them in."
+        f"{location} is empty. Correct it; pass repair=True to leave out such rows, or fill=True "
+        f"to fill them in."
     )
 
 
 def _advice(text: str, name: str, decimal: str) -> str:
     if text == name:
-        return " The header stands there again; remove the line."
+        return " The header is repeated there; remove the line."
     if _DATE.match(text) and not _COMMA.fullmatch(text):
-        return " Only time=... may hold dates."
+        return " Only time=... may contain dates."
     if decimal == "," and "." in text and is_number(text):
-        return " Decimals were taken to be written with a comma; pass decimal='.' if they are not."
+        return " Decimals were read as written with a comma; pass decimal='.' if they are not."
     if _COMMA.fullmatch(text):
         return " Write decimals with a point, or pass decimal=',' if this is one."
     if _THOUSANDS.fullmatch(text):
@@ -163,11 +168,283 @@ def _advice(text: str, name: str, decimal: str) -> str:
     if re.fullmatch(r".*\d[dD][+-]?\d+", text) and is_number(re.sub("[dD]", "e", text)):
         return " Write exponents with E, as in 1.5E-3."
     if _WITH_UNIT.fullmatch(text):
-        return f" Write numbers alone into the cells, and a unit into the header: '{name} [unit]'."
+        return f" Write only numbers into cells, and the unit into the header: '{name} [unit]'."
     if _TOTAL.fullmatch(text):
         return (
-            f" Remove the line if it is no measurement, or pass missing='{text}' and repair=True "
-            f"to leave it out."
+            f" Remove the line if it is not a measurement, or pass missing='{text}' and "
+            f"repair=True to leave it out."
         )
     short = f" If it stands for a missing value, pass missing='{text}'." if len(text) < 20 else ""
     return short
+
+
+_ISO = re.compile(
+    r"(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?) ?(Z|UTC|[+-]\d\d:?\d\d|)"
+)
+_CLOCK = re.compile(r"([+-]?)(?:(\d+) days?,? )?(\d+):(\d\d):(\d\d(?:[.,]\d+)?)")
+_PERIOD = re.compile(
+    r"([+-]?)P(?=.)(?:(\d+)W)?(?:(\d+)D)?(?:T(?=.)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?)?"
+)
+_BY_DAY = re.compile(
+    r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})"
+    r"(?:[ T](\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?)(?: ?([AaPp])\.?[Mm]\.?)?)?"
+)
+_MONTHS: tuple[str, ...] = tuple("jan feb mar apr may jun jul aug sep oct nov dec".split())
+_BY_MONTH = re.compile(rf"(\d{{1,2}})([- ])({'|'.join(_MONTHS)})[a-z]*\2(\d{{4}})", re.IGNORECASE)
+_LIKE_TIME = re.compile(r"\d:\d\d|\d[-/.]\d+[-/.]\d")
+_SECOND = 1_000_000_000  # nanoseconds
+_DAY = 86_400
+_YEARS = (946_684_800, 4_102_444_800)  # seconds since 1970 of the years 2000 and 2100
+_LONGEST = 10 * 365 * _DAY  # seconds. Longest measurement with such times
+_COUNTS = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
+
+
+def as_clock(cells: Sequence[str], date_format: str | None = None) -> np.ndarray | None:
+    """Return texts as datetime64[ns] (in UTC if they have a zone) or timedelta64[ns].
+
+    Return None if a text is neither, or if day and month are ambiguous. A missing cell is NaT.
+    """
+    given = [cell for cell in cells if cell]
+    if not given:
+        return None
+    if date_format is not None:
+        return _formatted(cells, date_format)
+    values = exact_clock(given)
+    values = _dates_by_day(given) if values is None else values
+    if values is None:
+        return None
+    result = np.full(len(cells), "NaT", dtype=values.dtype)
+    result[np.array([bool(cell) for cell in cells])] = values
+    return result
+
+
+def exact_clock(cells: list[str]) -> np.ndarray | None:
+    """Return the same for texts with a unique meaning: ISO 8601 and clock times; else None."""
+    values = _iso_dates(cells)
+    return _durations(cells) if values is None else values
+
+
+def times_of(
+    table: Table, name: str, form: Format
+) -> tuple[Float[np.ndarray, " N"], Note | None] | None:
+    """Return times since the first one, in seconds or the requested unit, and a note.
+
+    Return None if the column does not contain dates, durations or counts since 1970.
+    """
+    size, unit_name, _ = TIME_UNITS[form.time_unit or "s"]
+    result = _seconds_of(table, name, form, unit_name)
+    return None if result is None else (result[0] / size, result[1])
+
+
+def _seconds_of(
+    table: Table, name: str, form: Format, unit: str
+) -> tuple[Float[np.ndarray, " N"], Note | None] | None:
+    column = table.columns[name]
+    if column.dtype.kind in "iuf":
+        return _from_counts(column, unit)
+    if column.dtype.kind not in "mM":
+        cells = [_time_text(cell) for cell in column.tolist()]
+        cells = ["" if form.is_missing(cell) else cell for cell in cells]
+        values = as_clock(cells, form.date_format)
+        if values is None:
+            _refuse(table, name, cells, form)
+            return None
+        column = values
+    absent = np.isnat(column)
+    if absent.all():
+        return None
+    if absent.any() and not form.repair:
+        raise DataError(
+            f"{table.at(int(np.argmax(absent)))}: column '{name}' is empty. Fill the gap or remove "
+            f"the row; pass repair=True to leave out such rows."
+        )
+    ticks = column.astype(f"{column.dtype.kind}8[ns]").astype(np.int64)
+    first = int(ticks[~absent].min())
+    seconds = np.where(absent, np.nan, (ticks - first) / _SECOND)
+    if column.dtype.kind == "M":
+        start = str(np.datetime64(first, "ns")).rstrip("0").rstrip(".")
+        start = str(np.datetime64(first, "ns").astype("M8[s]")) if first % _SECOND == 0 else start
+        return seconds, Note("dates", f"'{name}' holds dates; times are {unit} since {start}.")
+    seconds, days = _over_midnight(seconds)
+    text = f", midnight was passed {days} time{'s' * (days != 1)}" if days else ""
+    return seconds, Note(
+        "durations", f"'{name}' holds clock times or durations; times are {unit} from the first"
+        f"{text}.", days
+    )  # fmt: skip
+
+
+def _from_counts(column: np.ndarray, unit_name: str) -> tuple[np.ndarray, Note] | None:
+    """Return times from counts since 1970: all between 2000 and 2100, and within ten years."""
+    good = column[np.isfinite(column)] if column.dtype.kind == "f" else column
+    if not good.size:
+        return None
+    low, high = good.min(), good.max()
+    for unit, per_second in _COUNTS.items():
+        within = _YEARS[0] * per_second <= low and high <= _YEARS[1] * per_second
+        if within and high - low <= _LONGEST * per_second:
+            seconds = (column - low).astype(np.float64) / per_second
+            start = datetime.fromtimestamp(int(low) // per_second, UTC).strftime(
+                "%Y-%m-%dT%H:%M:%S"
+            )
+            return seconds, Note(
+                "epoch",
+                f"Times look like {unit} since 1970; they are read as {unit_name} since the first, "
+                f"{start} UTC.",
+            )
+    return None
+
+
+def _time_text(cell: Any) -> str:
+    if isinstance(cell, datetime) and cell == cell:
+        return cell.isoformat()
+    if isinstance(cell, timedelta):
+        return f"{'-' if cell < timedelta(0) else ''}PT{abs(cell).total_seconds():.9f}S"
+    return text_of(cell)
+
+
+def _iso_dates(cells: list[str]) -> np.ndarray | None:
+    matches = [_ISO.fullmatch(cell) for cell in cells]
+    if not all(matches):
+        return None
+    zones = [match[2] for match in matches if match]
+    if len({zone == "" for zone in zones}) > 1:
+        return None
+    texts = [match[1].replace(",", ".") for match in matches if match]
+    if not ("1700" < min(texts) and max(texts) < "2262"):  # the range of nanoseconds
+        return None
+    try:
+        dates = np.array(texts, dtype="M8[ns]")
+    except ValueError:  # such as the 31st of February
+        return None
+    if set(zones) <= {"", "Z", "UTC"}:
+        return dates
+    offsets = {zone: _offset(zone) for zone in set(zones)}
+    return dates - np.array([offsets[zone] for zone in zones], dtype="m8[s]")
+
+
+def _offset(zone: str) -> int:
+    if zone in ("Z", "UTC"):
+        return 0
+    hours, minutes = int(zone[1:3]), int(zone[-2:])
+    return (-1 if zone[0] == "-" else 1) * (3600 * hours + 60 * minutes)
+
+
+def _durations(cells: list[str]) -> np.ndarray | None:
+    matches = [_CLOCK.fullmatch(cell) or _PERIOD.fullmatch(cell) for cell in cells]
+    if not all(matches):
+        return None
+    return np.array([_nanoseconds(match) for match in matches if match], dtype="m8[ns]")
+
+
+def _nanoseconds(match: re.Match[str]) -> int:
+    sign, *counts, last = match.groups()
+    days, hours, minutes = counts if len(counts) == 3 else counts[1:]
+    weeks = counts[0] if len(counts) == 4 else None
+    whole, _, part = (last or "0").replace(",", ".").partition(".")
+    total = 7 * _DAY * int(weeks or 0) + _DAY * int(days or 0) + 3600 * int(hours or 0)
+    total = (total + 60 * int(minutes or 0) + int(whole)) * _SECOND + int(part.ljust(9, "0")[:9])
+    return -total if sign == "-" else total
+
+
+def _dates_by_day(cells: list[str]) -> np.ndarray | None:
+    """Return dates such as 31.12.2024 10:00, 31-Dec-2024, or 12/31/2024 10:00 PM.
+
+    Of the last kind some day must exceed 12, so that the month is known.
+    """
+    matches = [_BY_DAY.fullmatch(_BY_MONTH.sub(_with_number, cell)) for cell in cells]
+    if not all(matches):
+        return None
+    parts = [match.groups() for match in matches if match]
+    day_first = _day_first(parts)
+    if day_first is None:
+        return None
+    texts = []
+    for first, _, second, year, clock, half in parts:
+        day, month = (first, second) if day_first else (second, first)
+        hour, _, remainder = (clock or "0:00").replace(",", ".").partition(":")
+        if half and not 1 <= int(hour) <= 12:
+            return None
+        if half:
+            hour = int(hour) % 12 + 12 * (half in "Pp")
+        texts.append(f"{year}-{int(month):02}-{int(day):02}T{int(hour):02}:{remainder}")
+    return _iso_dates(texts)
+
+
+def _with_number(match: re.Match[str]) -> str:
+    return f"{match[1]}.{_MONTHS.index(match[3].lower()) + 1}.{match[4]}"
+
+
+def _day_first(parts: Sequence[Any]) -> bool | None:
+    """Return whether the day is before the month, or None if that is ambiguous."""
+    if all(sign == "." for _, sign, *_ in parts):
+        return True
+    ones, twos = [int(p[0]) for p in parts], [int(p[2]) for p in parts]
+    if max(ones) > 12 >= max(twos):
+        return True
+    if max(twos) > 12 >= max(ones):
+        return False
+    return None
+
+
+def _refuse(table: Table, name: str, cells: list[str], form: Format) -> None:
+    """Raise an error for texts that look like times but cannot be read."""
+    row = next((row for row, cell in enumerate(cells) if cell), 0)
+    text = cells[row] if cells else ""
+    if form.date_format is not None:
+        row = next(
+            i
+            for i, cell in enumerate(cells)
+            if cell and _formatted([cell], form.date_format) is None
+        )
+        raise DataError(
+            f"{table.at(row)}: column '{name}' holds '{cells[row]}', which is not written as "
+            f"date_format='{form.date_format}' says."
+        )
+    if as_clock([text]) is not None:
+        others = (i for i, cell in enumerate(cells) if cell and as_clock([text, cell]) is None)
+        row = next(others, row)
+        raise DataError(
+            f"{table.at(row)}: column '{name}' holds '{cells[row]}', which is not written as "
+            f"'{text}' above it is: both must be dates, with a time zone or without, or durations. "
+            f"Correct it, or pass date_format=... if all are written alike."
+        )
+    by_day = _BY_DAY.fullmatch(text)
+    if by_day and _day_first([by_day.groups()]) is None:
+        raise DataError(
+            f"{table.at(row)}: column '{name}' holds '{text}', in which day and month are "
+            f"ambiguous. Pass date_format='%d/%m/%Y %H:%M:%S', or the actual format."
+        )
+    if re.fullmatch(r"\d{1,2}:\d\d", text):
+        raise DataError(
+            f"{table.at(row)}: column '{name}' holds '{text}', which may be hours and minutes or "
+            f"minutes and seconds. Pass date_format='%H:%M' or date_format='%M:%S'."
+        )
+    if _LIKE_TIME.search(text):
+        raise DataError(
+            f"{table.at(row)}: column '{name}' holds '{text}', a time in an unknown format. "
+            f"Pass date_format=..., such as '%b %d, %Y %H:%M:%S'."
+        )
+
+
+def _formatted(cells: Sequence[str], date_format: str) -> np.ndarray | None:
+    """Return dates by a format of `datetime.strptime`, and durations if it has no year."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # days without a year
+            dates = [datetime.strptime(cell, date_format) if cell else None for cell in cells]
+    except ValueError:
+        return None
+    naive = [d if d is None or d.tzinfo is None else d.astimezone(UTC).replace(tzinfo=None)
+             for d in dates]  # fmt: skip
+    dates_ns = np.array(naive, dtype="M8[us]").astype("M8[ns]")
+    has_year = any(sign in date_format for sign in ("%Y", "%y", "%c", "%x", "%s", "%D", "%F"))
+    return dates_ns if has_year else dates_ns - np.datetime64("1900-01-01", "ns")
+
+
+def _over_midnight(seconds: Float[np.ndarray, " N"]) -> tuple[Float[np.ndarray, " N"], int]:
+    """Return clock times with a day added after each fall of more than half a day."""
+    if not seconds.size or np.nanmax(seconds) >= _DAY:
+        return seconds, 0
+    passed = np.diff(seconds, prepend=seconds[:1]) < -_DAY / 2
+    unwrapped = seconds + _DAY * np.cumsum(passed)
+    return unwrapped - np.nanmin(unwrapped), int(passed.sum())
