@@ -4,6 +4,7 @@ Cases are harder than those of `truth` and `dysts`, of development systems only.
 switched off by replacing a limit or a function in a copy of the process of the case.
 """
 
+import dataclasses
 import importlib
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -114,38 +115,38 @@ def set_name(module: str, name: str, value: Any) -> None:
 
 
 def _no_exchange() -> None:
-    subsets = importlib.import_module("orthoreg.refinement._subsets")
+    subsets = importlib.import_module("orthoreg.refinement._proposals")
     found = subsets.neighbours
 
     def neighbours(*args: Any) -> Any:
         near = found(*args)
         return near._replace(exchanged=np.full_like(near.exchanged, np.inf))
 
-    set_name("refinement._subsets", "neighbours", neighbours)
+    set_name("refinement._proposals", "neighbours", neighbours)
 
 
 def _no_search() -> None:
-    structure = importlib.import_module("orthoreg.refinement._structure")
+    structure = importlib.import_module("orthoreg.refinement._search")
     structure._Search._improved = lambda self, best, *rest: (best, self._linearized(best))
 
 
 def _one_length() -> None:
     limits = importlib.import_module("orthoreg.refinement._limits")
-    set_name("refinement._limits", "SEARCH_EFFORT", limits.SEARCH_EFFORT._replace(first=200))
+    set_name("refinement._limits", "SEARCH_EFFORT", limits.SEARCH_EFFORT._replace(first_length=200))
 
 
 def _no_integral_form() -> None:
-    structure = importlib.import_module("orthoreg.refinement._structure")
-    structure._Search._first_fields = lambda self: [self.field]
+    structure = importlib.import_module("orthoreg.refinement._search")
+    structure._Search._initial_fields = lambda self: [self.field]
 
 
 def _plain_covariance() -> None:
     set_name("refinement._limits", "SANDWICH_MISFIT", np.inf)
-    set_name("refinement._covariance", "_are_correlated", lambda *args: False)
+    set_name("refinement._noise", "are_correlated", lambda *args: False)
 
 
 def _white_noise() -> None:
-    structure = importlib.import_module("orthoreg.refinement._structure")
+    structure = importlib.import_module("orthoreg.refinement._search")
     structure._Search.correlated_noise = lambda self: None
 
 
@@ -160,18 +161,19 @@ def _no_outliers() -> None:
 
 def _no_systematic_error() -> None:
     rows = importlib.import_module("orthoreg.fitting._row_uncertainty")
-    rows._Moments.systematic = lambda self, H, observed: np.zeros_like(H)
+    rows._Moments.derivative_errors = lambda self, H, observed: np.zeros_like(H)
 
 
 def _no_term_price() -> None:
-    structure = importlib.import_module("orthoreg.refinement._structure")
-    make = structure._Search.__init__
+    score = importlib.import_module("orthoreg.refinement._score").Score
+    of = score.of
 
-    def without(self: Any, field: Any, *args: Any) -> None:
-        make(self, field, *args)
-        self._price = self._price - np.log(len(field.features.terms))
+    def without(data: Any, features: Any) -> Any:
+        result = of(data, features)
+        price = result.term_price - np.log(len(features.terms))
+        return dataclasses.replace(result, term_price=price)
 
-    structure._Search.__init__ = without
+    score.of = staticmethod(without)
 
 
 MECHANISMS: dict[str, tuple[str, Patch]] = {

@@ -114,17 +114,15 @@ def test_jobs_are_stored_and_not_run_again(tmp_path):
 
 
 def test_a_swept_limit_is_changed_wherever_it_is_used():
-    from orthoreg.refinement import _likelihood, _limits
+    from orthoreg.data import _limits
+    from orthoreg.fitting import _fit
 
-    before = _limits.TRIFLE, _limits.SEARCH_ROWS
+    before = _limits.CLEAN
     try:
-        sweeps._scale("refinement", "TRIFLE", 2.0)
-        sweeps._scale("refinement", "SEARCH_ROWS", 0.5)
-        assert (_limits.TRIFLE, _limits.SEARCH_ROWS) == (2 * before[0], before[1] // 2)
-        assert _likelihood.TRIFLE == _limits.TRIFLE
+        sweeps._scale("data", "CLEAN", 2.0)
+        assert _limits.CLEAN == _fit.CLEAN == 2 * before
     finally:
-        for name, value in zip(("TRIFLE", "SEARCH_ROWS"), before, strict=True):
-            ablations.set_name("refinement._limits", name, value)
+        ablations.set_name("data._limits", "CLEAN", before)
 
 
 def test_every_swept_limit_is_there():

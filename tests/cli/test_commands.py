@@ -197,7 +197,7 @@ def test_evaluate_remembers_the_columns(fitted, table, capsys):
         ("run,t,theta,omega\n7,1,1,2\n7,1,1,3\n", ["bad.csv", "line 3", "run 7", "repeats"]),
         ("run,t,theta,omega\n7,1,1,2\n7,0,1,3\n", ["bad.csv", "line 3", "run 7", "goes back"]),
         ("run,t,theta,omega\n4,0,1,2\n4,1,1.5,3\n", ["bad.csv", "run 4", "2 points", "at least 3"]),
-        ("0,0,1,2\n0,1,1,2\n", ["bad.csv", "line 1", "a header", "holds numbers"]),
+        ("0,0,1,2\n0,1,1,2\n", ["bad.csv", "line 1", "a header", "has numbers"]),
         ("", ["bad.csv", "empty"]),
         ("run,t,theta,omega\n", ["bad.csv", "no rows"]),
     ],

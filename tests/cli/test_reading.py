@@ -35,8 +35,8 @@ def test_files_are_runs_and_what_was_found_out_is_printed(folder, capsys):
     out = capsys.readouterr().out
     for words in (
         "note: Columns are separated by semicolons.", "note: Decimals are written with a comma.",
-        "note: The header is on line 2; 1 line above it is no part of the table.",
-        "note: Units by the header: t in s, x in m.", "*.csv: 2 runs, 160 samples",
+        "note: The header is on line 2; 1 line above it is not part of the table.",
+        "note: Units in the header: t in s, x in m.", "*.csv: 2 runs, 160 samples",
     ):  # fmt: skip
         assert words in out
     assert run(["simulate", str(model), "--start", "1", "--until", "1", "--step", "0.5"]) == 0

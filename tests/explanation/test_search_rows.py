@@ -19,7 +19,7 @@ from orthoreg.explanation._search import in_order
 from orthoreg.explanation._shapes import Shape, symbols
 from orthoreg.libraries import Polynomial, parse
 from orthoreg.losses import Auto
-from orthoreg.refinement._integral import antiderivative, integral_form
+from orthoreg.refinement._proposals import antiderivative, integral_form
 
 NAMES = ("x", "y")
 
@@ -67,11 +67,11 @@ def test_rows_are_the_integral_form():
         return np.hstack([one.columns(points, one.grid) for one in shapes])
 
     reference = integral_form(data, rows.points, features, rows.noise**2)[1]
-    scale = np.sqrt(np.diag(reference.Q))
+    scale = np.sqrt(np.diag(reference.H))
     # the reference integrates splines through whole runs, the rows through stretches of them
-    assert_allclose(problem.square, reference.yy, rtol=1e-12)
-    assert_allclose(problem.gram, reference.Q / np.outer(scale, scale), atol=1e-5)
-    assert_allclose(problem.moments, reference.r / scale, rtol=1e-4, atol=1e-4)
+    assert_allclose(problem.square, reference.square, rtol=1e-12)
+    assert_allclose(problem.gram, reference.H / np.outer(scale, scale), atol=1e-5)
+    assert_allclose(problem.moments, reference.q / scale, rtol=1e-4, atol=1e-4)
 
 
 def test_what_the_truth_leaves_is_noise():

@@ -57,7 +57,7 @@ def test_a_fit_is_what_its_estimator_learns(model, rows, pendulum_runs):
     assert found.training is None
 
 
-def test_the_steps_one_by_one_are_the_fit(rows):
+def test_the_steps_together_are_the_fit(rows):
     recipe = og.OrthoReg(augmentation=SMALL).recipe()
     task = prepare(recipe, rows)
     assert task.support.all() and task.linear is rows and task.library is None
@@ -71,7 +71,7 @@ def test_the_steps_one_by_one_are_the_fit(rows):
     assert_array_equal(stepwise.field.values(rows.points), whole.field.values(rows.points))
 
 
-def test_nothing_of_the_recipe_or_the_rows_is_changed(rows):
+def test_recipe_and_rows_are_not_changed(rows):
     recipe = plain(selection=og.Extrapolation())
     before = (rows.points.copy(), rows.targets.copy(), repr(recipe))
     one, other = fit(recipe, rows), fit(recipe, rows)
@@ -103,7 +103,7 @@ def test_chosen_terms_are_solved_for_without_l1(rows):
     assert found.certificate.sparsity == 0 and 0 < used.sum() < used.size
 
 
-def test_several_recipes_share_the_rows_and_keep_their_places(rows):
+def test_several_recipes_share_the_rows_and_keep_their_order(rows):
     recipes = [plain(seed=0), plain(library=og.Fourier(1), seed=1), plain(augmentation=og.Zero())]
     for one, recipe in zip(fit_all(recipes, rows), recipes, strict=True):
         alone = fit(recipe, rows)
@@ -111,7 +111,7 @@ def test_several_recipes_share_the_rows_and_keep_their_places(rows):
         assert_array_equal(one.field.values(rows.points), alone.field.values(rows.points))
 
 
-def test_a_variable_that_does_not_vary_does_not_move_the_residual(rows):
+def test_a_constant_variable_does_not_change_the_residual(rows):
     still = replace(
         rows, points=np.column_stack([rows.points, np.full(len(rows), 0.1)]),
         names=(*rows.names, "u"),
@@ -142,7 +142,7 @@ NEED_ROWS = {
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 @pytest.mark.parametrize("kind", NEED_ROWS)
-def test_a_loss_without_linear_rows_is_refused_in_one_sentence(kind, loss, pendulum_runs):
+def test_a_loss_without_linear_rows_is_an_error(kind, loss, pendulum_runs):
     observed = loss.observe(pendulum_runs)
     recipe = plain(loss=loss, **NEED_ROWS[kind])
     with pytest.raises(InputError) as caught:
@@ -152,7 +152,7 @@ def test_a_loss_without_linear_rows_is_refused_in_one_sentence(kind, loss, pendu
     assert message.endswith("Use loss=VectorField(), or solver=Adam() without a selection.")
 
 
-def test_a_default_selection_gives_way_to_sparsity_there(pendulum_runs):
+def test_sparsity_replaces_the_default_selection_for_such_losses(pendulum_runs):
     recipe = plain(loss=og.MultiStep(1), selection=og.Extrapolation(), fallback_sparsity=0.25)
     task = prepare(recipe, og.MultiStep(1).observe(pendulum_runs))
     chosen, selection = choose_terms(recipe, task)
@@ -166,11 +166,11 @@ def test_a_default_selection_gives_way_to_sparsity_there(pendulum_runs):
 
 
 def test_one_row_is_not_enough(rows):
-    with pytest.raises(InputError, match="at least 2 samples; the data hold 1"):
+    with pytest.raises(InputError, match="at least 2 samples; the data have 1"):
         fit(plain(), rows.only(np.arange(len(rows)) == 5))
 
 
-def test_models_of_different_solvers_are_not_fitted_together(rows):
+def test_models_with_different_solvers_are_not_fitted_together(rows):
     with pytest.raises(InputError, match="the same loss and solver; got"):
         fit_all([plain(), plain(solver=og.Exact(normalize=True))], rows)
 
@@ -188,6 +188,6 @@ def test_models_of_different_solvers_are_not_fitted_together(rows):
         ("seed", True, "seed must be a whole number of at least 0; got True"),
     ],
 )
-def test_what_is_no_part_is_refused(part, value, words):
+def test_an_invalid_part_is_an_error(part, value, words):
     with pytest.raises(InputError, match=words):
         plain(**{part: value})

@@ -16,7 +16,7 @@ def decays():
     return og.Dataset.from_arrays(runs, times, names=["x"])
 
 
-def test_errors_that_all_derivatives_have_in_common_are_in_the_intervals(monkeypatch):
+def test_intervals_include_errors_common_to_all_derivatives(monkeypatch):
     observe = og.VectorField.observe
 
     def biased(self, data):

@@ -38,13 +38,13 @@ def fitted(prey):
     return og.OrthoReg("poly(2)").fit(prey[0])
 
 
-def test_noise_is_no_residual(fitted):
+def test_noise_gives_no_residual(fitted):
     assert not np.any(fitted.field_.weights)
     assert fitted.refinement_.kept
     assert fitted.support_.sum() == 4
 
 
-def test_what_the_library_lacks_is_kept():
+def test_a_needed_residual_is_kept():
     starts = [[2, 0], [1, 1], [-1.5, 2], [2.5, -1]]
     data, _ = measured(wobbly, starts)
     model = og.OrthoReg("poly(1)", og.RandomFeatures(150)).fit(data)
@@ -53,7 +53,7 @@ def test_what_the_library_lacks_is_kept():
     assert forecast_error(model.field_, data, {}) < 0.2 * forecast_error(alone, data, {})
 
 
-def test_a_residual_that_goes_is_not_held_beyond_the_data_either():
+def test_a_dropped_residual_leaves_no_held_value():
     field = og.OrthoReg("poly(2)").fit(measured(wobbly, [[1, 0], [0.5, 1], [-1, 0.5]])[1]).field_
     far = np.array([[9.0, -9.0], [-20.0, 3.0]])
     assert np.abs(field.neural(far)).max() > 0
@@ -72,14 +72,14 @@ def test_terms_that_trajectories_do_not_need_are_left_out(prey, fitted):
     np.testing.assert_allclose(found.field.coefficients[fitted.support_], kept, rtol=1e-2)
 
 
-def test_intervals_hold_the_truth(fitted):
+def test_intervals_contain_the_truth(fitted):
     low, high = np.moveaxis(og.bootstrap(fitted, resamples=40).interval[fitted.support_], -1, 0)
     truth = np.array([1.1, -0.4, -0.4, 0.1])
     assert np.all((high - low) / np.abs(truth) < 0.05)
     assert np.sum((low < truth) & (truth < high)) >= 3
 
 
-def test_noisy_runs_begin_where_they_are_followed_best(prey, fitted):
+def test_starting_states_are_better_than_measured_ones(prey, fitted):
     noisy, clean = prey
     truth = clean.states[clean.offsets[:-1]]
     apart = starting_states(fitted.field_, noisy, {}) - truth
@@ -89,7 +89,7 @@ def test_noisy_runs_begin_where_they_are_followed_best(prey, fitted):
     np.testing.assert_allclose(rollouts[0].x[0] - truth[0], apart[0], atol=1e-9)
 
 
-def test_explicit_parts_are_taken_as_they_are(prey):
+def test_explicit_parts_are_used(prey):
     model = og.OrthoReg("poly(2)", loss=og.VectorField()).fit(prey[0])
     assert model.refinement_ is None
     slopes = og.VectorField().observe(prey[0]).targets
@@ -99,8 +99,8 @@ def test_explicit_parts_are_taken_as_they_are(prey):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [21, 61])
-def test_clean_samples_that_are_far_apart(rows):
-    """Derivatives would be off by a fifth; trajectories have the terms and the constants."""
+def test_sparse_clean_samples(rows):
+    """Derivatives would err by a fifth; trajectories give the terms and the constants."""
     times = np.linspace(0, 15, rows)
     runs = [
         solve_ivp(predators, (0, 15), x0, t_eval=times, rtol=1e-10, atol=1e-10).y.T

@@ -20,14 +20,14 @@ def fitted(library, data, **params):
 
 @pytest.mark.parametrize("half", [0.02, 0.7, 25.0])
 @pytest.mark.parametrize("unit", [1.0, 1e4])
-def test_a_parameter_is_found_on_clean_data_in_any_unit(half, unit):
+def test_a_parameter_is_estimated_on_clean_data_in_any_unit(half, unit):
     x = unit * S
     model = fitted("poly(1) + S/(K + S)", runs(0.3 - 2 * x / (half * unit + x), x))
     assert model.parameters_["K"] == pytest.approx(half * unit, rel=1e-6)
 
 
 @pytest.mark.parametrize("augmentation", [og.Zero(), og.RandomFeatures(20)], ids=["none", "tanh"])
-def test_noise_of_one_percent_moves_it_by_a_few(augmentation):
+def test_noise_of_one_percent_changes_a_parameter_by_a_few(augmentation):
     slopes = 0.3 - 2 * S / (0.7 + S)
     noise = np.random.default_rng(1).standard_normal(slopes.shape)
     data = runs(slopes + 0.01 * slopes.std() * noise)
@@ -36,14 +36,14 @@ def test_noise_of_one_percent_moves_it_by_a_few(augmentation):
 
 
 @pytest.mark.parametrize("sparsity", [0.0, 1e-3])
-def test_it_is_found_without_a_selection_too(sparsity):
+def test_a_parameter_is_estimated_without_a_selection(sparsity):
     data = runs(0.3 - 2 * S / (0.7 + S))
     for solver in (None, og.Exact()):
         model = fitted("poly(1) + S/(K + S)", data, sparsity=sparsity, solver=solver)
         assert model.parameters_["K"] == pytest.approx(0.7, rel=1e-6)
 
 
-def test_two_parameters_at_once():
+def test_two_parameters():
     x = np.random.default_rng(2).uniform(0.05, 3.0, (300, 2))
     a, b = x.T
     slopes = np.column_stack([b - 2 * a / (0.7 + a), 3 * np.exp(-1.3 * b) - a])
@@ -81,13 +81,13 @@ def test_a_term_that_is_not_used_has_no_parameter():
     assert model.parameters_ == {} and model.equations() == ["S' = 1.000 - 2.000 S"]
 
 
-def test_what_is_nowhere_finite_is_refused_with_advice():
+def test_terms_that_are_nowhere_finite_are_an_error():
     library = og.Terms(["1", "log(K - 100*S)"], {"K": (0, 1)})
     with pytest.raises(InputError, match=r"not finite on the data.*Give bounds, as in Terms"):
         fitted(library, runs(1 + S))
 
 
-def test_a_loss_without_rows_is_refused():
+def test_a_loss_without_rows_is_an_error():
     model = og.OrthoReg("poly(1) + x0/(K + x0)", og.Zero(), loss=og.MultiStep(1))
     with pytest.raises(InputError, match="A parameter inside a term"):
         model.fit(np.sort(S, axis=0), t=0.1)

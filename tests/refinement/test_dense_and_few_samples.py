@@ -12,7 +12,7 @@ def trajectory(rate, start, times):
     return found.y.T
 
 
-def test_weak_damping_is_seen_in_samples_that_are_dense_beside_the_motion():
+def test_weak_damping_is_identified_from_dense_samples():
     rng = np.random.default_rng(1)
     times = 1e-3 * np.arange(6000)  # 3,100 rows a period
     runs = [
@@ -36,7 +36,7 @@ def test_usual_samples_are_not_dense():
 
 
 @pytest.mark.parametrize("seed", [300, 301])
-def test_sets_that_short_segments_hardly_separate_are_tried_again_on_longer_ones(seed):
+def test_rivals_on_short_segments_are_tried_on_longer_ones(seed):
     def rate(t, s):
         return [0.9 * s[0] - 0.03 * s[0] * s[1], -0.7 * s[1] + 0.02 * s[0] * s[1]]
 

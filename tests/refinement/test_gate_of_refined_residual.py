@@ -1,4 +1,4 @@
-"""How far beyond the data a refined residual is trusted."""
+"""Reach of the gate of a refined residual."""
 
 from dataclasses import replace
 
@@ -7,22 +7,21 @@ import numpy as np
 import orthoreg as og
 from orthoreg.field.gate import Gate
 from orthoreg.refinement._constants import Constants
-from orthoreg.refinement._levenberg import Solution
+from orthoreg.refinement._matching import MatchSolution, Stage
 from orthoreg.refinement._problem import Problem
-from orthoreg.refinement._reach import open_gate
+from orthoreg.refinement._residual import open_gate
 from orthoreg.refinement._segments import cut
-from orthoreg.refinement._stages import Stage
 
 
 def decays():
-    """Runs of x' = -0.5 x whose starts reach further and further."""
+    """Runs of x' = -0.5 x with growing initial values."""
     times = np.linspace(0, 4, 21)
     exact = [start * np.exp(-0.5 * times)[:, None] for start in np.linspace(0.5, 2.0, 12)]
     return og.Dataset.from_arrays(exact, times, names=["x"])
 
 
 def opened(data, prior):
-    """The gate of x' = residual, refined on the data, as `open_gate` leaves it."""
+    """Return the gate of x' = residual before and after `open_gate`."""
     model = og.OrthoReg(og.Terms(["1"]), og.RandomFeatures(8, weight_scale=(0.3, 1.0))).fit(data)
     gate = Gate()(data.variables, data.run_of_row % 5, model.field_.neural)
     weights = np.linalg.lstsq(model.field_.basis(data.variables), -0.5 * data.states, rcond=None)[0]
@@ -37,14 +36,14 @@ def opened(data, prior):
     precision = np.full(constants.size, prior)
     stage = Stage(
         20, segments, 1, np.array([1e-4]), precision,
-        Solution(problem.old, starts, None, True),  # pyright: ignore[reportArgumentType]
+        MatchSolution(problem.initial_constants, starts, None, True),  # pyright: ignore[reportArgumentType]
     )  # fmt: skip
     found = open_gate(field, problem, stage, data.states, constants.bounds(field, {}))
     assert found.region is not None
     return gate, found.region
 
 
-def test_a_residual_that_goes_on_rightly_is_trusted_further():
+def test_a_residual_that_extrapolates_gets_a_wider_gate():
     data = decays()
     gate, region = opened(data, 1e-6)
     assert region.fade == 2.0
@@ -53,7 +52,7 @@ def test_a_residual_that_goes_on_rightly_is_trusted_further():
     assert region.share(far) > gate.share(far)
 
 
-def test_few_runs_tell_nothing():
+def test_the_gate_stays_with_few_runs():
     data = decays()
     gate, region = opened(data.only(data.run_of_row < 6), 1e-6)
     assert region.fade == gate.fade and np.array_equal(region.rate, gate.rate)

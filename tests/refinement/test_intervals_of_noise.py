@@ -39,7 +39,7 @@ def ends(found, equation, term):
     ],
     ids=["derivatives", "stlsq", "weak"],
 )
-def test_intervals_of_every_loss_know_noise(model):
+def test_intervals_of_every_loss_include_noise(model):
     found = og.bootstrap(model.fit(runs(0.05)), resamples=20)
     for equation, term, value in ((0, "v", 1.0), (1, "x", -4.0), (1, "v", -0.3)):
         low, high = ends(found, equation, term)
@@ -47,7 +47,7 @@ def test_intervals_of_every_loss_know_noise(model):
         assert 1e-4 < high - low < 0.15
 
 
-def test_runs_are_kept_only_where_intervals_ask_for_them(tmp_path):
+def test_runs_are_kept_only_if_intervals_need_them(tmp_path):
     noisy, clean = runs(0.05), runs(0.0)
     model = og.OrthoReg("poly(1)", og.Zero(), loss=og.VectorField())
     assert model.fit(clean).fit_.runs is None
@@ -73,7 +73,7 @@ def test_a_short_run_has_no_interval():
 
 
 def test_probabilities_are_those_of_noise():
-    """A weak term is sure where noise is low, and open where noise hides it."""
+    """A weak term has a high probability at low noise, and a moderate one at high noise."""
     rng = np.random.default_rng(3)
     times = np.linspace(0, 8, 100)
     # x' = -0.5 x - 0.05 x^2
@@ -91,9 +91,9 @@ def test_probabilities_are_those_of_noise():
     assert found[0.1][1] > 0.9 and 0.001 < found[0.1][2] < 0.9
 
 
-def test_sets_that_were_matched_count_by_their_own_score(monkeypatch):
-    """What the linearization says of a set is not asked once the set was matched."""
-    from orthoreg.refinement._structure import _Search
+def test_matched_sets_count_with_their_own_score(monkeypatch):
+    """The score of a matched set replaces that of its linearization."""
+    from orthoreg.refinement._search import _ScoredSet, _Search
 
     weigh, seen = _Search._inclusion, []
 
@@ -110,9 +110,9 @@ def test_sets_that_were_matched_count_by_their_own_score(monkeypatch):
     with_constant, without_friction = best.support.copy(), best.support.copy()
     with_constant[0, 0], without_friction[1, 2] = True, False
     for gap in (-2.0, 0.0, np.inf):
-        search._tried = [
-            (with_constant, best.score + gap, best.field),
-            (without_friction, best.score + gap, best.field),
+        search._scored = [
+            _ScoredSet(with_constant, best.score + gap, best.field),
+            _ScoredSet(without_friction, best.score + gap, best.field),
         ]
         found = weigh(search, best, *linearized)
         weight = np.exp(-gap)

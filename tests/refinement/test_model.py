@@ -49,7 +49,7 @@ def test_a_new_model_with_the_same_terms(model, refined, data):
     assert "refined on segments of 150 rows" in refined.refinement_.status
 
 
-def test_arrays_are_taken_like_a_dataset(model, refined, data):
+def test_arrays_and_datasets_give_equal_results(model, refined, data):
     again = model.refine([run.states for run in data], t=data[0].times)
     assert_allclose(again.coefficients_, refined.coefficients_)
     assert again.state_names_ == ("q", "v")
@@ -64,7 +64,7 @@ def test_bootstrap_has_the_intervals_of_the_refinement(model, refined):
     assert_allclose(shown["v", "sin(q)"], refined.refinement_.interval()[2], rtol=1e-6)
 
 
-def test_a_file_keeps_it(refined, tmp_path):
+def test_a_file_keeps_the_refinement(refined, tmp_path):
     refined.save(tmp_path / "m.orthoreg")
     loaded = og.load(tmp_path / "m.orthoreg")
     mine, theirs = refined.refinement_, loaded.refinement_
@@ -75,7 +75,7 @@ def test_a_file_keeps_it(refined, tmp_path):
     assert_allclose(theirs.interval(), mine.interval())
 
 
-def test_fit_and_adapt_forget_it(refined, data):
+def test_fit_and_adapt_drop_the_refinement(refined, data):
     assert refined.adapt(data).refinement_ is None
 
 

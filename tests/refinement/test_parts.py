@@ -1,4 +1,4 @@
-"""The pieces of a refinement: derivatives, sensitivities, segments, elimination."""
+"""Parts of a refinement: derivatives, sensitivities, segments, elimination."""
 
 from dataclasses import replace
 
@@ -12,9 +12,8 @@ from orthoreg.data import Dataset
 from orthoreg.field.gate import Gate
 from orthoreg.libraries import derivative, evaluate, parse
 from orthoreg.refinement._constants import Constants
-from orthoreg.refinement._levenberg import eliminated
-from orthoreg.refinement._orthogonal import reprojected
-from orthoreg.refinement._problem import Problem
+from orthoreg.refinement._problem import Problem, eliminate_starts
+from orthoreg.refinement._residual import reprojected
 from orthoreg.refinement._segments import cut
 
 FORMULAS = [
@@ -51,7 +50,7 @@ def _problem(data, field):
 
 @pytest.mark.parametrize("gated", [False, True])
 def test_sensitivities_are_difference_quotients(noisy_lv, gated):
-    """Scores of the normal equations against differences of the cost, residual and gate in."""
+    """Scores of the normal equations equal differences of the cost, with residual and gate."""
     rng = np.random.default_rng(0)
     field = field_of(["x", "y", "x*y/(x + K)"], ["x", "y"], [[1.1, 0, -0.5], [0, -0.4, 0.2]], [9.0])
     basis = RandomFeatures(3, weight_scale=0.5).init(
@@ -61,8 +60,12 @@ def test_sensitivities_are_difference_quotients(noisy_lv, gated):
     field = replace(field, basis=basis, weights=0.1 * rng.standard_normal((4, 2)), region=region)
     problem = replace(_problem(noisy_lv, field), gated=gated)
     segments = cut(noisy_lv, 10, 10_000)
-    evaluate = problem.evaluator(segments, 2)
-    p = problem.old
+
+    def evaluate(p, starts, sigma):
+        states = problem.simulate(p, starts, segments, 2).states
+        return problem.evaluate(p, starts, sigma, segments, 2, states)
+
+    p = problem.initial_constants
     starts = noisy_lv.states[segments.rows[0]].T.copy()
     sigma = 2.0 * noisy_lv.states.std(axis=0)
     normal = evaluate(p, starts, sigma)
@@ -79,15 +82,16 @@ def test_sensitivities_are_difference_quotients(noisy_lv, gated):
         assert_allclose(normal.s_scores[..., j].sum(axis=1), -slope, rtol=1e-3, atol=1e-4)
 
 
-def test_all_steps_at_once_are_steps_one_by_one(noisy_lv):
+def test_vectorized_steps_equal_integration_row_by_row(noisy_lv):
     field = field_of(LV_TERMS, ["x", "y"], LV_TRUE)
     problem = _problem(noisy_lv, field)
     segments = cut(noisy_lv, 200, 10_000)
-    guess = problem.states_of(segments)
+    guess = problem.measured_states(segments)
     starts = guess[0].copy()
-    states, sound = problem.simulate(problem.old, starts, segments, 2)
-    found = problem.evaluator(segments, 2, guess)(problem.old, starts, np.ones(2))
-    assert sound.all()
+    p = problem.initial_constants
+    states, is_valid = problem.simulate(p, starts, segments, 2)
+    found = problem.evaluate(p, starts, np.ones(2), segments, 2, guess)
+    assert is_valid.all()
     assert_allclose(found.states, states, rtol=1e-5)
 
 
@@ -96,7 +100,8 @@ def test_elimination_is_the_dense_solution(noisy_lv):
     problem = _problem(noisy_lv, field)
     segments = cut(noisy_lv, 30, 10_000)
     starts = noisy_lv.states[segments.rows[0]].T.copy()
-    normal = problem.evaluator(segments, 1)(problem.old, starts, np.ones(2))
+    p, guess = problem.initial_constants, problem.measured_states(segments)
+    normal = problem.evaluate(p, starts, np.ones(2), segments, 1, guess)
     size, count = 4, segments.count
     dense = np.zeros((size + 2 * count,) * 2)
     dense[:size, :size] = normal.pp
@@ -106,7 +111,7 @@ def test_elimination_is_the_dense_solution(noisy_lv):
         dense[at, at] = normal.ss[b]
         dense[at, :size] = normal.sp[b]
         dense[:size, at] = normal.sp[b].T
-    H, scores, _ = eliminated(normal, np.zeros(size))
+    H, scores, _ = eliminate_starts(normal, np.zeros(size))
     assert_allclose(np.linalg.inv(H), np.linalg.inv(dense)[:size, :size], rtol=1e-6)
     step = np.linalg.solve(H, scores.sum(axis=(0, 1)))
     assert_allclose(step, np.linalg.solve(dense, score)[:size], rtol=1e-6)
@@ -125,7 +130,7 @@ def test_segments_cover_runs_and_share_their_ends():
     assert cut(data, 4, 5).count == 1
 
 
-def test_orthogonal_residual_leaves_the_function_as_it_is(noisy_lv):
+def test_reprojection_does_not_change_the_function(noisy_lv):
     rng = np.random.default_rng(0)
     field = field_of(LV_TERMS, ["x", "y"], LV_TRUE)
     basis = RandomFeatures(5, weight_scale=0.5).init(
@@ -134,13 +139,13 @@ def test_orthogonal_residual_leaves_the_function_as_it_is(noisy_lv):
     field = replace(
         field, basis=basis, weights=rng.standard_normal((6, 2)), correction=0.1 * LV_TRUE
     )
-    found, follows = reprojected(field, Constants.of(field), noisy_lv)
+    found, jacobian = reprojected(field, Constants.of(field), noisy_lv)
     z = noisy_lv.states
     assert_allclose(found.values(z), field.values(z), rtol=1e-9, atol=1e-9)
     theta, residual = found.features(z), found.neural(z)
     assert_allclose(theta[:, [0, 2]].T @ residual[:, 0], 0, atol=1e-7)
-    assert follows.shape == (4, 16)
+    assert jacobian.shape == (4, 16)
     moved = replace(field, weights=field.weights + 0.01)
     change = reprojected(moved, Constants.of(field), noisy_lv)[0].coefficients - found.coefficients
-    expected = follows[:, 4:] @ np.full(12, 0.01)
+    expected = jacobian[:, 4:] @ np.full(12, 0.01)
     assert_allclose(change[LV_TRUE != 0], expected, rtol=1e-6, atol=1e-12)

@@ -67,12 +67,12 @@ def test_interval_is_students_and_holds_the_truth(refined, noisy_lv):
     assert_allclose(ends[0, 1], 0)
 
 
-def test_noise_is_found(refined, lv_runs):
+def test_noise_is_estimated(refined, lv_runs):
     size = 0.03 * np.concatenate(lv_runs[1]).std(axis=0)
     assert_allclose(refined.noise, size, rtol=0.1)
 
 
-def test_exact_data_leave_the_truth_in_place(lv_runs):
+def test_exact_data_give_the_true_constants(lv_runs):
     t, runs = lv_runs
     found = refine(
         field_of(LV_TERMS, ["x", "y"], LV_TRUE), Dataset.from_arrays(runs, t, names=["x", "y"])
@@ -112,7 +112,7 @@ def test_parameter_stays_within_its_bounds():
 
 
 @pytest.mark.parametrize("kind", ["cubic", "hold", "linear"])
-def test_inputs_run_between_rows_as_told(kind):
+def test_interpolation_of_inputs(kind):
     t = np.linspace(0, 20, 161)
     rng = np.random.default_rng(3)
     u = np.sin(1.3 * t) if kind == "cubic" else np.repeat(rng.standard_normal(41), 4)[:161]
@@ -136,7 +136,7 @@ def test_inputs_run_between_rows_as_told(kind):
     assert_allclose(found.values, [-0.7, 1.2], rtol=1e-4 if kind == "cubic" else 1e-6)
 
 
-def test_second_order_with_a_velocity_that_nobody_measured():
+def test_second_order_with_an_unmeasured_velocity():
     rng = np.random.default_rng(0)
     t = np.linspace(0, 15, 150)
     runs = solved(
@@ -156,7 +156,7 @@ def test_second_order_with_a_velocity_that_nobody_measured():
     assert np.isinf(found.noise[1])
 
 
-def test_a_few_outliers_move_nothing(noisy_lv, refined):
+def test_outliers_have_little_influence(noisy_lv, refined):
     states = np.array(noisy_lv.states)
     states[[20, 77, 200, 301, 302]] += [[30.0, -20.0]]
     spoilt = refine(
@@ -167,7 +167,7 @@ def test_a_few_outliers_move_nothing(noisy_lv, refined):
 
 
 def test_residual_weights_lower_the_error():
-    """The damping is missing from the terms; random features take its place."""
+    """The terms lack the damping, which random features replace."""
     t = np.linspace(0, 12, 60)
     starts = [[1.5, 0.0], [0.3, 1.0], [-1.0, -0.8], [0.8, -1.2], [-0.5, 0.2], [1.2, 0.9]]
     runs = solved(lambda t, z: [z[1], -np.sin(z[0]) - 0.2 * z[1]], starts, t)
@@ -187,7 +187,7 @@ def test_residual_weights_lower_the_error():
 
 
 def test_misfit_widens_the_intervals():
-    """A term is missing: errors are alike from row to row, and are counted by stretches."""
+    """A term is missing: residuals are correlated, and their covariance is that of stretches."""
     rng = np.random.default_rng(0)
     t = np.linspace(0, 20, 200)
     runs = solved(lambda t, z: [z[1], -z[0] - 0.15 * z[0] ** 3], [[1.0, 0.0], [0.0, 1.2]], t)
@@ -198,16 +198,16 @@ def test_misfit_widens_the_intervals():
     assert np.isfinite(found.degrees_of_freedom)
 
 
-def test_hopeless_model_is_kept_as_it_was(noisy_lv):
+def test_a_hopeless_model_is_not_refined(noisy_lv):
     field = field_of(["x**3", "y"], ["x", "y"], [[5.0, 0], [0, 3.0]])
     found = refine(field, noisy_lv)
     assert not found.kept
-    assert found.status.startswith("kept as it was: ")
+    assert found.status.startswith("not refined: ")
     assert found.field is field
     assert found.interval() is None
 
 
-def test_nothing_to_refine_is_said(noisy_lv):
+def test_the_status_says_that_there_is_nothing_to_refine(noisy_lv):
     found = refine(field_of(["x", "y"], ["x", "y"], np.zeros((2, 2))), noisy_lv)
     assert not found.kept and "no constant" in found.status
     short = Dataset.from_arrays([run.states[:3] for run in noisy_lv], 0.1, names=["x", "y"])
@@ -215,8 +215,8 @@ def test_nothing_to_refine_is_said(noisy_lv):
     assert not found.kept and "rows" in found.status
 
 
-def test_what_data_do_not_determine_has_a_wide_interval():
-    """x and y are always in the same ratio: only a sum of their coefficients is known."""
+def test_undetermined_constants_have_wide_intervals():
+    """x and y are always in the same ratio: only a sum of their coefficients is determined."""
     t = np.linspace(0, 6, 100)
     x = np.exp(-t) + 1e-3 * np.random.default_rng(0).standard_normal(100)
     data = Dataset.from_arrays(np.column_stack([x, 2 * np.exp(-t)]), t, names=["x", "y"])
@@ -225,7 +225,7 @@ def test_what_data_do_not_determine_has_a_wide_interval():
     assert found.standard_errors[:2].min() > 100 * found.standard_errors[2]
 
 
-def test_runs_at_rest_and_poles_are_said():
+def test_the_status_of_runs_at_rest_and_poles():
     with pytest.warns(og.DataWarning):
         rest = Dataset.from_arrays(np.ones((50, 1)), 0.1, names=["x"])
     found = refine(field_of(["x"], ["x"], [[-1.0]]), rest)
@@ -236,11 +236,11 @@ def test_runs_at_rest_and_poles_are_said():
     assert not found.kept and "a few steps" in found.status
 
 
-def test_a_match_that_ends_on_its_way_has_no_intervals(noisy_lv, monkeypatch):
-    """The curvature on a slope says nothing about the distance to the minimum."""
+def test_a_match_that_does_not_converge_has_no_intervals(noisy_lv, monkeypatch):
+    """Without convergence, the curvature is no measure of the distance to the minimum."""
     from orthoreg.refinement import _refine
 
-    stages = _refine.all_stages
+    stages = _refine.match_stages
 
     def stopped(*args, **options):
         found, smooth = stages(*args, **options)
@@ -248,14 +248,14 @@ def test_a_match_that_ends_on_its_way_has_no_intervals(noisy_lv, monkeypatch):
         solution = last.solution._replace(converged=False)
         return [*found[:-1], last._replace(solution=solution, sigma=1.5 * last.sigma)], smooth
 
-    monkeypatch.setattr(_refine, "all_stages", stopped)
+    monkeypatch.setattr(_refine, "match_stages", stopped)
     result = refine(field_of(LV_TERMS, ["x", "y"], 1.04 * LV_TRUE), noisy_lv)
     assert result.kept and result.uncertainty is None and result.interval() is None
     assert "without reaching a minimum" in result.status
 
 
 @pytest.mark.parametrize("seed", [1, 4])
-def test_a_match_that_ended_in_a_wrong_minimum_is_not_where_refinement_begins(seed):
+def test_refinement_does_not_start_from_a_wrong_minimum(seed):
     """Ignition has local minima, in which the search for terms of a fit may end."""
 
     def reactor(_, x):

@@ -10,9 +10,7 @@ from scipy.integrate import solve_ivp
 
 import orthoreg as og
 from orthoreg.refinement import choose_structure
-from orthoreg.refinement._integral import integral_form
-from orthoreg.refinement._linearization import Quadratic
-from orthoreg.refinement._subsets import descend, neighbours
+from orthoreg.refinement._proposals import Quadratic, descend, integral_form, neighbours
 from orthoreg.smoothing import estimate_noise_growth
 from orthoreg.systems import Pendulum, Split, generate, true_derivatives
 
@@ -28,8 +26,8 @@ def test_integrals_of_exact_states_give_the_coefficients():
     data = og.Dataset.from_arrays(x, t)
     terms = lambda z: np.column_stack([np.ones(len(z)), z[:, 1], z[:, 0] * z[:, 1]])  # noqa: E731
     found = integral_form(data, x, terms, np.ones_like(x))
-    assert_allclose(np.linalg.solve(found[0].Q, found[0].r), [0, 0, -0.4], atol=2e-4)
-    assert_allclose(np.linalg.solve(found[1].Q, found[1].r), [0, -0.3, 0.4], atol=2e-4)
+    assert_allclose(np.linalg.solve(found[0].H, found[0].q), [0, 0, -0.4], atol=2e-4)
+    assert_allclose(np.linalg.solve(found[1].H, found[1].q), [0, -0.3, 0.4], atol=2e-4)
 
 
 def test_a_position_is_integrated_twice():
@@ -37,7 +35,7 @@ def test_a_position_is_integrated_twice():
     data = og.Dataset.from_positions(q, t, names=["q"])
     found = integral_form(data, data.states, lambda z: z, np.ones_like(data.states))
     assert list(found) == [1]
-    assert_allclose(np.linalg.solve(found[1].Q, found[1].r), [-(1.3**2), 0], atol=2e-3)
+    assert_allclose(np.linalg.solve(found[1].H, found[1].q), [-(1.3**2), 0], atol=2e-3)
 
 
 def test_offsets_are_free_in_every_stretch():
@@ -45,7 +43,7 @@ def test_offsets_are_free_in_every_stretch():
     runs = [np.exp(-0.5 * t)[:, None], 3 * np.exp(-0.5 * t[:100])[:, None]]
     data = og.Dataset.from_arrays(runs, [t, t[:100]])
     found = integral_form(data, data.states, lambda z: z, np.ones_like(data.states))
-    assert_allclose(found[0].r / np.diag(found[0].Q), [-0.5], rtol=1e-5)
+    assert_allclose(found[0].q / np.diag(found[0].H), [-0.5], rtol=1e-5)
 
 
 def _least_squares(seed):
@@ -74,7 +72,7 @@ def test_one_term_added_removed_or_exchanged_is_least_squares_with_these_terms(s
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_search_finds_the_best_set_of_all(seed):
+def test_search_finds_the_best_set(seed):
     X, y, quadratic = _least_squares(seed)
     price = np.full(9, 0.5 * np.log(80))
 
@@ -88,7 +86,7 @@ def test_search_finds_the_best_set_of_all(seed):
     assert found == pytest.approx(score(best))
 
 
-def test_search_keeps_what_is_required_and_leaves_out_what_is_not_a_candidate():
+def test_search_respects_required_terms_and_candidates():
     _, _, quadratic = _least_squares(0)
     required, candidates = np.isin(np.arange(9), [0]), np.isin(np.arange(9), [2, 4])
     _, support, near = descend(
@@ -99,7 +97,7 @@ def test_search_keeps_what_is_required_and_leaves_out_what_is_not_a_candidate():
     assert not np.isfinite(near.removed[0])
 
 
-def test_noise_that_grows_is_told_from_noise_that_does_not():
+def test_growing_noise_is_distinguished_from_constant_noise():
     rng = np.random.default_rng(0)
     x = np.column_stack([np.exp(-0.4 * t), np.exp(-0.4 * t)])
     noise = 0.03 * rng.standard_normal(x.shape) * np.column_stack([x[:, 0], 0.3 * np.ones(len(t))])
@@ -128,13 +126,13 @@ def test_trajectories_find_the_terms_that_a_wrong_fit_lacks():
     assert found.misfit < 1.2
 
 
-def test_right_terms_stay(noisy_lv):
+def test_correct_terms_stay(noisy_lv):
     field = field_of(LV_TERMS, ["x", "y"], 1.02 * LV_TRUE)
     found = choose_structure(field, noisy_lv, np.ones(LV_TRUE.shape, bool))
     assert_array_equal(np.asarray(found.field.coefficients) != 0, LV_TRUE != 0)
 
 
-def test_a_set_whose_trajectories_run_away_is_not_the_better_for_it():
+def test_diverging_trajectories_do_not_improve_a_score():
     """A dipole, x' = 0.65 x y and y' = y^2 - x^2, at random times: with x*y for x^2 half of the
     segments run away, and those that are left fit well."""
     rng = np.random.default_rng(29000)

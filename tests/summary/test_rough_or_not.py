@@ -101,7 +101,7 @@ def test_a_failed_match_says_nothing_if_longer_segments_leave_noise(monkeypatch,
     x = np.column_stack([np.cos(t), -np.sin(t)]) * np.exp(-0.05 * t)[:, None]
     data = og.Dataset.from_arrays(x + 0.01 * rng.standard_normal(x.shape), t)
     model = og.OrthoReg("poly(1)").fit(data)
-    matched, lengths = _judgement._matched, []
+    matched, lengths = _judgement._match, []
 
     def failing(problem, segments, *rest):
         found = matched(problem, segments, *rest)
@@ -113,7 +113,7 @@ def test_a_failed_match_says_nothing_if_longer_segments_leave_noise(monkeypatch,
         lost = replace(solution.normal, states=solution.normal.states + 0.2)
         return solution._replace(normal=lost, converged=False), sigma
 
-    monkeypatch.setattr(_judgement, "_matched", failing)
+    monkeypatch.setattr(_judgement, "_match", failing)
     found = judge(model.field_, data, model.input_interpolation_)
     assert found.exceeds_noise is all_fail
     assert found.rows == (lengths[0] if all_fail else lengths[-1]) + 1

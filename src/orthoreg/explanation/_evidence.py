@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..libraries import parameters_of, to_text
-from ..refinement import excess
+from ..refinement import max_noise_ratio
 from ._candidates import Candidate, interval_half
 from ._equation import Equation
 from ._judged import Judged, Judgement
@@ -178,7 +178,7 @@ def _share(left: Sequence[np.ndarray], rows: Bool[np.ndarray, " R"], count: floa
     have. `count` is how many of all rows are independent of each other."""
     base, found, *settled = (float(np.mean(one[rows] ** 2)) for one in left)
     noise = max([1.0, *settled])
-    if base <= noise * excess(count * float(rows.mean())):
+    if base <= noise * max_noise_ratio(count * float(rows.mean())):
         return None
     return 1 - max(found - noise, 0.0) / (base - noise)
 

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 
 from ..data import Dataset, Extent
 from ..differentiation import Automatic
-from ..refinement import antiderivative, stretches_of
+from ..refinement import antiderivative, stretch_of_row
 from ._measurements import Measurements
 from ._window_rows import FLOOR, sides_of
 
@@ -40,7 +40,7 @@ def integral_rows(
     """
     import scipy.sparse as sparse
 
-    stretch = stretches_of(data)
+    stretch = stretch_of_row(data)
     bounds = np.flatnonzero(np.diff(stretch, prepend=-1, append=stretch[-1] + 1))
     blocks = [
         antiderivative(data.times[i:j], np.eye(j - i))

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from ..data import Dataset
 from ..field.hybrid import HybridField
 from ..libraries import Expression, Parameter, parameters_of, substitute, to_text
-from ..refinement import FULL, Matched, Matcher, least_misfit, trajectory_score
+from ..refinement import FULL, Match, Matcher, min_misfit, trajectory_score
 from . import _limits as limits
 from ._combinations import Combination
 
@@ -21,7 +21,7 @@ class Ranked:
     """A combination, what matching its constants gave, and its score in nats."""
 
     combination: Combination
-    matched: Matched
+    matched: Match
     score: float
 
     @property
@@ -50,11 +50,11 @@ class Ranking:
         plan = data.plan
         self._matcher = Matcher(data, interpolation, limits.LONGEST_SEGMENT)
         seen = np.where(plan.is_noise, limits.LEAST_NOISE * plan.noise**2, 0.0)
-        self._floor = np.maximum(least_misfit(data.states), seen)
+        self._floor = np.maximum(min_misfit(data.states), seen)
         self.is_noisy = plan.is_noisy
         self._measured, self._count = data.is_measured, float(data.n_samples)
         self._variance = np.maximum(data.states.var(axis=0), 1e-300)
-        self._found: list[tuple[Combination, Matched]] = []
+        self._found: list[tuple[Combination, Match]] = []
         self._settled: set[frozenset[tuple[int, str]]] = set()
 
     def add(self, one: Combination) -> None:
@@ -69,13 +69,13 @@ class Ranking:
             return self._score(misfit, least, price) < self._best(length, least) + limits.HOPELESS
 
         matched = self._matcher.match(
-            one.field, one.parameter_bounds, one.knowledge, goes_on=goes_on
+            one.field, one.parameter_bounds, one.knowledge, should_continue=goes_on
         )
         self._found.append((one, matched))
         if self._matcher.lengths[-1] in matched.misfits:
             self._settled.add(terms)
 
-    def sharpened(self, one: Ranked) -> Matched:
+    def sharpened(self, one: Ranked) -> Match:
         """The field with its constants matched as well as they can be."""
         whole = one.combination
         bounds = whole.parameter_bounds

@@ -2,17 +2,17 @@
 
 from ._adapt import adapt as adapt
 from ._adapt import describe as describe
-from ._contradictions import warn_of_contradictions as warn_of_contradictions
 from ._fit import Columns as Columns
 from ._fit import Fit as Fit
-from ._fit import Runs as Runs
-from ._recipe import Recipe as Recipe
-from ._recipe import needs_rows as needs_rows
+from ._fit import Recipe as Recipe
+from ._fit import TrainingRuns as TrainingRuns
+from ._fit import needs_rows as needs_rows
 from ._route import choose_terms as choose_terms
 from ._route import finish as finish
 from ._route import fit as fit
 from ._route import fit_all as fit_all
 from ._route import knowledge_of as knowledge_of
 from ._route import prepare as prepare
+from ._route import warn_of_contradictions as warn_of_contradictions
 from ._row_uncertainty import with_row_uncertainty as with_row_uncertainty
 from ._trajectories import fit_runs as fit_runs

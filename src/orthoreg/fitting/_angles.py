@@ -1,8 +1,9 @@
-"""Which sines and cosines of the default library are candidates.
+"""Sines and cosines of the default library as candidates.
 
-Of an angle they are. Of anything else (counts, concentrations, temperatures, speeds) they would
-stand in for what the library lacks, unless an equation is clearly better with them, and they either
-explain it down to the noise or take the place of other terms instead of correcting these.
+Those of angles are candidates. Those of other quantities (counts, concentrations, temperatures,
+speeds) would approximate terms that the library lacks. They are candidates only if an equation is
+clearly better with them, and if they explain it down to the noise or replace other terms instead of
+correcting them.
 """
 
 import math
@@ -26,7 +27,7 @@ _RATES = frozenset("dot ddot d dt rate velocity vel speed acc acceleration".spli
 _RADIANS = frozenset({"rad", "radian", "radians"})
 
 
-def is_angle(name: str, unit: str, low: float, high: float, tolerance: float | None = None) -> bool:
+def is_angle(name: str, unit: str, low: float, high: float) -> bool:
     """Return whether a column is an angle in radians: by its unit, by its name, or because its
     values fill exactly one turn, from -pi to pi or from 0 to 2 pi."""
     if unit:
@@ -34,16 +35,16 @@ def is_angle(name: str, unit: str, low: float, high: float, tolerance: float | N
     words = [word for word in re.split(r"[\W\d_]+", name.lower()) if word]
     if any(word in ANGLE_NAMES for word in words) and not any(word in _RATES for word in words):
         return True
-    tolerance = limits.TURN_TOLERANCE if tolerance is None else tolerance
     turn = 2 * math.pi
-    begins = min(abs(low), abs(low + math.pi)) < tolerance * turn
-    return begins and abs(high - low - turn) < tolerance * turn
+    tolerance = limits.TURN_TOLERANCE * turn
+    starts_turn = min(abs(low), abs(low + math.pi)) < tolerance
+    return starts_turn and abs(high - low - turn) < tolerance
 
 
 def choose_default_terms(
     task: Task, units: Mapping[str, str], select: Callable[[Task], SelectionResult]
 ) -> tuple[SelectionResult, Bool[np.ndarray, " K"]]:
-    """Return the selected terms of the default library, and which terms were no candidates."""
+    """Return the selected terms of the default library, and which terms were not considered."""
     named = task.known.named(task.features)
     short = short_sines(task.features, task.observed.extent.range) & ~named
     doubtful = _sines_of_others(task, units) & ~short & ~named
@@ -51,13 +52,13 @@ def choose_default_terms(
     if not doubtful.any() or (plain.paths and _is_explained(plain).all()):
         return plain, short | doubtful
     full = select(replace(task, support=task.support & ~short))
-    if not plain.paths or not full.paths:  # a selection without errors that could be compared
+    if not plain.paths or not full.paths:  # a selection without comparable errors
         return full, short
     is_preferred = _errors(full) < limits.PREFERRED * _errors(plain)
     needed = _is_explained(full) & is_preferred
     needed |= _sines_replace(task, full, plain, doubtful)
     variables = _variables(task, np.any(full.support[needed] & doubtful, axis=0))
-    # a sine that corrects other terms says nothing about the sines of other variables
+    # sines of one variable that correct other terms may hide useful sines of another
     refused = np.any(full.support[is_preferred & ~needed] & doubtful, axis=0)
     for v in sorted(_variables(task, refused) - variables):
         left_out = _left_out(task, short, doubtful, {v})
@@ -75,9 +76,9 @@ def choose_default_terms(
 def _left_out(
     task: Task, short: Bool[np.ndarray, " K"], doubtful: Bool[np.ndarray, " K"], variables: set[int]
 ) -> Bool[np.ndarray, " K"]:
-    """Return the terms that are no candidates if sines of these variables are."""
-    needless = [not variables_of(term) & variables for term in task.features.terms]
-    return short | (doubtful & np.array(needless, dtype=bool))
+    """Return the terms to leave out if only the sines of these variables are candidates."""
+    without = [not variables_of(term) & variables for term in task.features.terms]
+    return short | (doubtful & np.array(without, dtype=bool))
 
 
 def _sines_of_others(task: Task, units: Mapping[str, str]) -> Bool[np.ndarray, " K"]:
@@ -99,17 +100,17 @@ def _sines_of_others(task: Task, units: Mapping[str, str]) -> Bool[np.ndarray, "
 def _sines_replace(
     task: Task, full: SelectionResult, plain: SelectionResult, doubtful: Bool[np.ndarray, " K"]
 ) -> Bool[np.ndarray, " c"]:
-    """Return in which equations sines of variables with both signs take the place of other terms
-    and are better: at no cost in terms, they need not be clearly better.
+    """Return in which equations sines of variables with both signs replace other terms and are
+    better. With no more terms, they need not be clearly better.
 
-    A sine with which an equation has more terms than without corrects a polynomial, and a variable
-    of one sign is no angle about its rest.
+    If an equation with sines has more terms than without, the sines correct a polynomial. A
+    variable of one sign is not an angle about a rest position.
     """
     low, high = task.observed.extent.range
     one_sign = {int(v) for v in np.flatnonzero(low * high >= 0)}
     sines = [_variables(task, row & doubtful) for row in full.support]
     fewer = full.support.sum(axis=1) <= plain.support.sum(axis=1)
-    has_sines = np.array([bool(one) and not one & one_sign for one in sines], dtype=bool)
+    has_sines = np.array([bool(v) and not v & one_sign for v in sines], dtype=bool)
     return fewer & has_sines & (_errors(full) < _errors(plain))
 
 
@@ -123,7 +124,7 @@ def _errors(selection: SelectionResult) -> Float[np.ndarray, " c"]:
 
 
 def _is_explained(selection: SelectionResult) -> Bool[np.ndarray, " c"]:
-    """Return which equations leave no more than noise on held-out rows."""
+    """Return in which equations the residual on held-out rows is noise."""
     noise = np.zeros(len(selection.paths))
     if selection.evidence is not None:
         cells = selection.evidence.cells

@@ -1,4 +1,4 @@
-"""`Fit`: all that was learned, frozen, and what follows from it about terms and constants."""
+"""`Recipe`, the parts of a model, and `Fit`, the frozen result of fitting them."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -9,22 +9,83 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
+from .._common.errors import InputError
 from .._common.typing import Mask
+from ..augmentations import AbstractAugmentation
 from ..data import CLEAN, Dataset, Schema
 from ..diagnostics import Certificate
+from ..field.gate import Gate
 from ..field.hybrid import HybridField, switching_terms
+from ..libraries import AbstractLibrary
 from ..losses import AbstractLoss
-from ..physics import Knowledge
+from ..physics import Knowledge, Physics
 from ..refinement import Refinement, Uncertainty, refine
-from ..selection import SelectionResult, TermEvidence, term_evidence
-from ..solvers import Training
+from ..selection import AbstractSelection, SelectionResult, TermEvidence, term_evidence
+from ..solvers import AbstractSolver, Regularization, Training
 from . import _limits as limits
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Runs:
-    """The runs that rows were made of, by which loss, and how their inputs run between samples."""
+class Recipe:
+    """The parts of a model.
+
+    `library_is_default`: the user did not choose the library. `fallback_sparsity` selects terms if
+    the loss has no rows for the selection; without it, this is an error. With
+    `follows_trajectories`, forecasts decide about the residual, and the constants of noisy runs are
+    matched to trajectories. `physics` is prior knowledge, `units` are those of the columns.
+    """
+
+    library: AbstractLibrary
+    augmentation: AbstractAugmentation
+    regularization: Regularization
+    loss: AbstractLoss
+    solver: AbstractSolver
+    selection: AbstractSelection | None = None
+    gate: Gate | None = None
+    seed: Any = 0
+    library_is_default: bool = False
+    fallback_sparsity: float | None = None
+    follows_trajectories: bool = False
+    physics: Physics | None = None
+    units: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self):
+        for name, kind, example in (
+            ("library", AbstractLibrary, "Polynomial(2) or text such as 'poly(2)'"),
+            ("augmentation", AbstractAugmentation, "RandomFeatures(400) or Zero()"),
+            ("solver", AbstractSolver, "Exact() or Adam()"),
+            ("loss", AbstractLoss, "VectorField() or MultiStep(10)"),
+        ):
+            part = getattr(self, name)
+            if not isinstance(part, kind):
+                raise InputError(f"{name} must be a part such as {example}; got {part!r}.")
+        if self.selection is not None and not isinstance(self.selection, AbstractSelection):
+            raise InputError(
+                f"selection must be a part such as Extrapolation() or None; got {self.selection!r}."
+            )
+        if self.physics is not None and not isinstance(self.physics, Physics):
+            raise InputError(
+                f"physics must be a part such as Physics(equations={{'x': 'v'}}), or None; "
+                f"got {self.physics!r}."
+            )
+        if self.gate is not None and not isinstance(self.gate, Gate):
+            raise InputError(f"gate must be Gate() or None; got {self.gate!r}.")
+        is_integer = isinstance(self.seed, int | np.integer) and not isinstance(self.seed, bool)
+        if not is_integer or self.seed < 0:
+            raise InputError(f"seed must be a whole number of at least 0; got {self.seed!r}.")
+
+
+def needs_rows(recipe: Recipe) -> bool:
+    """Return whether a fit needs rows one by one. Networks trained by gradients and losses that are
+    predictions in time do; otherwise sums over rows suffice."""
+    return recipe.solver.needs_rows or not recipe.loss.is_linear
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TrainingRuns:
+    """Runs, the loss that turns them into rows, and the interpolation of inputs between samples."""
 
     data: Dataset
     loss: AbstractLoss
@@ -34,9 +95,11 @@ class Runs:
 @final
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What the data that a model was fitted to are called: their schema, what each equation is the
-    derivative of, how inputs run between samples, the loss that made rows of them, and whether
-    targets had a single dimension. `feature_names` are those of a frame, as scikit-learn has them.
+    """Names and meaning of the columns of the training data.
+
+    `outputs` are the variables whose derivatives the equations describe, `interpolation` that of
+    inputs between samples, `loss` the loss that turned the data into rows. `target_is_flat`: the
+    targets had a single dimension. `feature_names` are those of a frame, as in scikit-learn.
     """
 
     schema: Schema
@@ -50,15 +113,14 @@ class Columns:
 @final
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """All that a fit learned. A model holds one, and what changes it makes another one.
+    """Result of a fit. A model holds one; every change makes a new one.
 
-    Of rows: the function, what can be proved of it, how its terms were chosen, how training went,
-    the least and largest value of each variable, what refining its constants on trajectories gave,
-    how well rows determine the constants where trajectories do not, how probable trajectories make
-    each term, and how inputs run between samples, where trajectories decided. Of data with names:
-    these, what is known of the coefficients with the bounds of inner parameters, the noisy runs
-    that intervals ask, and the proposals that were accepted. Of a model file: the evidence about
-    the terms, whose moments it does not hold.
+    From rows: the field, its certificate, the selection of terms, the training, and the range of
+    each variable. From trajectories: the refinement of constants, the inclusion probability of each
+    term, and the interpolation of inputs. `uncertainty` is that of rows, used without a refinement.
+    From named data: the columns, the knowledge about coefficients and the bounds of inner
+    parameters, the noisy runs from which intervals are computed, and accepted proposals. From a
+    model file: the stored evidence about the terms, since files have no moments.
     """
 
     field: HybridField
@@ -73,28 +135,32 @@ class Fit:
     columns: Columns | None = None
     knowledge: Knowledge | None = None
     bounds: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
-    runs: Runs | None = None
+    runs: TrainingRuns | None = None
     accepted: tuple[Mapping[str, Any], ...] = ()
-    filed_evidence: TermEvidence | None = None
+    stored_evidence: TermEvidence | None = None
 
-    def of(
+    def with_columns(
         self,
         columns: Columns,
         knowledge: Knowledge,
         bounds: Mapping[str, tuple[float, float]],
-        runs: Runs | None = None,
+        runs: TrainingRuns | None = None,
     ) -> "Fit":
-        """The fit of rows as one of data with names. `runs` are those of a fit that did not follow
-        them; they are kept where intervals will ask them."""
-        keeps = runs is not None and _keeps_runs(self, runs)
+        """Return the fit of rows as one of named data. `runs` are kept if intervals will be
+        computed from them."""
+        keeps_runs = runs is not None and _needs_runs(self, runs)
         if self.interpolation is not None:
             columns = replace(columns, interpolation=self.interpolation)
         return replace(
-            self, columns=columns, knowledge=knowledge, bounds=bounds, runs=runs if keeps else None
+            self,
+            columns=columns,
+            knowledge=knowledge,
+            bounds=bounds,
+            runs=runs if keeps_runs else None,
         )
 
-    def changed(self, field: HybridField, certificate: Certificate) -> "Fit":
-        """The fit with other coefficients, for other data: what was said of the old ones goes."""
+    def with_field(self, field: HybridField, certificate: Certificate) -> "Fit":
+        """Return the fit with a new field for other data, without statements about the old one."""
         assert self.columns is not None
         selection = self.selection
         return Fit(
@@ -105,13 +171,13 @@ class Fit:
 
     @property
     def support(self) -> Mask:
-        """The terms in use."""
+        """Terms in use."""
         return np.asarray(self.field.coefficients) != 0
 
     @cached_property
     def matched(self) -> Refinement | None:
-        """What trajectories say about the constants: where the fit was refined, and else, of noisy
-        runs that were kept for it. Derivatives know nothing of noise, and are biased by it."""
+        """The refinement of the constants on trajectories. If the fit was not refined, it is
+        computed from the noisy runs that were kept, since derivatives are biased by noise."""
         is_kept = self.refinement is not None and self.refinement.kept
         if is_kept or self.runs is None:
             return self.refinement
@@ -126,34 +192,34 @@ class Fit:
 
     @cached_property
     def estimates(self) -> Uncertainty | None:
-        """The constants with their joint covariance, which all intervals are read from: by matched
-        trajectories, else by the rows of the fit. None where rows are too few to show noise."""
+        """The constants with their joint covariance, the source of all intervals: from
+        trajectories, otherwise from rows. None if there are too few rows to show noise."""
         matched = self.matched
         if matched is None or matched.uncertainty is None:
             return self.uncertainty
         if self._has_few_rows and not self._trajectories_show_noise:
-            return None  # so few exact rows show neither noise nor differences between runs
+            return None  # few exact rows show neither noise nor differences between runs
         return matched.uncertainty
 
     @cached_property
     def evidence(self) -> TermEvidence | None:
-        """What resamples and trajectories say about the terms; None where no selection chose them,
+        """Evidence about the terms from resamples and trajectories; None if no selection chose them
         and runs are not noisy."""
-        known = self._selection_evidence
-        return self._trajectory_evidence() if known is None else self.with_intervals(known)
+        evidence = self._selection_evidence
+        return self._trajectory_evidence() if evidence is None else self.with_intervals(evidence)
 
-    def resampled(self, resamples: int, seed: int) -> TermEvidence | None:
-        """The evidence from other resamples; None without what the terms were chosen from."""
+    def resampled_evidence(self, resamples: int, seed: int) -> TermEvidence | None:
+        """Return the evidence from other resamples, or None without a selection."""
         if self.selection is None:
             return None
-        found = term_evidence(
+        evidence = term_evidence(
             self.selection, self.field.features, self.support, probability=self.inclusion,
             resamples=resamples, seed=seed,
         )  # fmt: skip
-        return None if found is None else self.with_intervals(found)
+        return None if evidence is None else self.with_intervals(evidence)
 
     def with_intervals(self, evidence: TermEvidence) -> TermEvidence:
-        """The evidence with the intervals of the estimates."""
+        """Return the evidence with the intervals of the estimates."""
         if self.estimates is None:
             return evidence
         coefficients = np.asarray(self.field.coefficients)
@@ -161,8 +227,8 @@ class Fit:
 
     @cached_property
     def _selection_evidence(self) -> TermEvidence | None:
-        if self.filed_evidence is not None or self.selection is None:
-            return self.filed_evidence
+        if self.stored_evidence is not None or self.selection is None:
+            return self.stored_evidence
         return term_evidence(
             self.selection, self.field.features, self.support, probability=self.inclusion
         )
@@ -171,12 +237,13 @@ class Fit:
     def _has_few_rows(self) -> bool:
         if self.selection is not None and self.selection.evidence is not None:
             return not self.selection.evidence.can_be_resampled
-        known = self._selection_evidence
-        return known is not None and bool(np.isnan(known.interval).any())
+        evidence = self._selection_evidence
+        return evidence is not None and bool(np.isnan(evidence.interval).any())
 
     @property
     def _trajectories_show_noise(self) -> bool:
-        """Whether what trajectories leave is noise, not what integrators and files round away."""
+        """Whether the residuals of trajectories are noise, not rounding of integrators and
+        files."""
         matched = self.matched
         if matched is None or matched.noise is None:
             return False
@@ -185,29 +252,29 @@ class Fit:
         return bool((noise > CLEAN * span / 4).any())
 
     def _trajectory_evidence(self) -> TermEvidence | None:
-        """What matched trajectories alone say about the terms of a model that no selection chose.
+        """Return the evidence from trajectories alone, for terms that no selection chose.
 
-        A term is weighed against its absence as the Bayesian information criterion does: with z its
-        distance from zero in standard errors, exp(z^2 / 2) against sqrt(N).
+        The odds of a term are those of the Bayesian information criterion, exp(z^2 / 2) / sqrt(N),
+        where z is its coefficient in standard errors.
         """
         matched = self.matched
         if matched is None or matched.uncertainty is None:
             return None
-        ends = matched.coefficient_intervals()
+        intervals = matched.coefficient_intervals()
         errors, values = matched.standard_errors, matched.values
-        assert ends is not None and values is not None and errors is not None
+        assert intervals is not None and values is not None and errors is not None
         support = self.support
         probability = support.astype(float)
         count = len(matched.places)
         z = values[:count] / np.maximum(errors[:count], 1e-300)
         for place, gain in zip(matched.places, z**2 - np.log(matched.rows_used), strict=True):
             probability[place] = 1 / (1 + np.exp(-np.clip(gain, -50, 50) / 2))
-        return TermEvidence(support, probability, ends, (), from_trajectories=True)
+        return TermEvidence(support, probability, intervals, (), from_trajectories=True)
 
 
-def _keeps_runs(fit: Fit, runs: Runs) -> bool:
-    """Whether intervals of this fit will ask its runs: they are noisy, few enough to be kept, and
-    its equations, which are all of it, can be followed."""
+def _needs_runs(fit: Fit, runs: TrainingRuns) -> bool:
+    """Return whether intervals of this fit are computed from its runs: they are noisy and not too
+    large, and the fit has no residual and no jumps."""
     return (
         fit.refinement is None
         and runs.data.n_samples <= limits.MAX_ROWS_KEPT

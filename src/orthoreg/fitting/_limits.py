@@ -7,94 +7,103 @@ import numpy as np
 
 # -- sines of columns that may be angles ---------------------------------------------------
 PREFERRED = 0.25
-"""Ratio of held-out mean squares, that is, half the error. Below it, sines of a column that is not
-known to be an angle are clearly better than a model without them."""
+"""Ratio of held-out mean squares, half the error. Below it, a model with sines of a column that is
+not known to be an angle is clearly better than one without."""
 
 EXPLAINED_NOISE = 0.5
-"""Mean squares of noise that equations may leave beside it: smoothed states inside terms keep some.
-Pendulums at 1, 2 and 5% noise leave up to 0.27; with sines in the place of quadratic drag or
-saturation, at least 0.66."""
+"""Noise variances that the residual may exceed the noise by, since smoothed states inside terms are
+still noisy. It is at most 0.27 for pendulums at 1, 2 and 5% noise, and at least 0.66 for sines
+instead of quadratic drag or saturation."""
 
 EXPLAINED_SHARE = 1e-4
-"""Mean square relative to that of the target, an error of 1%: what differences of clean samples
-leave at most. With sines in the place of quadratic drag, 2e-3."""
+"""Mean square relative to that of the target, an error of 1%: maximum error of differences of clean
+samples. With sines instead of quadratic drag it is 2e-3."""
 
 TURN_TOLERANCE = 0.02
-"""Share of a turn by which the ends of a wrapped angle may differ from -pi and pi or 0 and 2 pi."""
+"""Share of a turn by which the range of a wrapped angle may differ from -pi to pi or 0 to 2 pi."""
 
 # -- parameters inside terms ---------------------------------------------------------------
 MAX_ROWS_PARAMETERS = 4000
-"""Rows from which parameters, and first values of the constants of equations with a mass matrix,
-are estimated."""
+"""Maximum rows for estimating parameters, and initial constants of equations with a mass matrix."""
 GRID_MULTIPLES = (0.03, 0.1, 0.3, 0.6, 1.0, 1.7, 3.0, 10.0, 30.0)
-"""Multiples of one, and of the size of each variable beside a parameter or its inverse: values that
-are tried first."""
+"""Initial values: multiples of 1, and of the size of each variable beside a parameter or its
+inverse."""
 MAX_QUARTER_TURNS = 240
-"""Quarters of a turn over the range of a variable. Frequencies inside sines are tried below this
-value, a quarter of a turn apart: least squares finds another minimum from further away."""
+"""Maximum frequency inside sines, in quarter turns over the range of a variable. Frequencies a
+quarter turn apart are tried: from further away, least squares converges to another minimum."""
 GRID_SWEEPS = 2
-"""Passes over the grids of all parameters, each searched with the others held."""
+"""Passes over the grids of all parameters, each with the others fixed."""
 MAX_STARTS = 3
-"""Starts, the best of the grid, from which Gauss-Newton steps are taken."""
+"""Best points of the grid from which Gauss-Newton steps start."""
+BOUNDED_GRID_POINTS = 11
+"""Grid points between two finite bounds, including them."""
+MAX_EVALUATIONS_IMPLICIT, MAX_EVALUATIONS_PARAMETERS = 50, 60
+"""Maximum evaluations of least squares for initial constants and for parameters."""
+PARAMETER_TOLERANCE = 1e-14
+"""Relative tolerance of least squares for parameters."""
 SINGULAR_CUTOFF = 1e-11
 """Share of the largest singular value. Smaller ones count as zero."""
 NOT_FINITE_RESIDUAL = 1e6
 """Root mean squares of the target. Residual in each row where a term is not finite."""
 IMPLICIT_ROUNDS = 3
-"""Fits of equations with a mass matrix. Each is weighted with the errors that the one before
-left."""
+"""Fits of equations with a mass matrix, each weighted by the errors of the one before."""
 
 # -- contradictions between data and knowledge ---------------------------------------------
 CONTRADICTED_EQUATION = 0.25
-"""Share of the square of the target. A given equation that leaves more may contradict the data."""
+"""Share of the mean square of the target. A given equation with a larger residual may contradict
+the data."""
 CONTRADICTED_SYMMETRY = 0.01
 """The same for a fit with a symmetry."""
 CONTRADICTION_LIBRARY_RATIO = 0.25
-"""Share of what a given equation or a symmetry leaves. They contradict the data if the library
-without them leaves less."""
+"""Share of the residual with a given equation or a symmetry. They contradict the data if the
+residual of the library without them is smaller."""
+CONTRADICTION_NOISE = 4.0
+"""Noise variances. A symmetry with a smaller residual does not contradict the data."""
 
 # -- residual ------------------------------------------------------------------------------
 RESIDUAL_HELD_OUT_SHARE = 0.25
-"""Share of the data whose forecasts decide whether a residual stays."""
+"""Share of the data whose forecasts decide whether a residual is kept."""
 MAX_ROWS_RESIDUAL_TEST = 20_000
-"""Rows on which that is decided."""
+"""Maximum rows for this decision."""
 MIN_ROWS_RESIDUAL_TEST = 40
-"""Rows of the held-out part and of the remainder. With fewer, forecasts are not compared."""
+"""Minimum rows of the held-out part and of the remainder for a comparison of forecasts."""
 RESIDUAL_ERROR_RATIO = 1.02
-"""Forecast errors without a residual. With a residual that stays, the error is no larger."""
+"""Maximum ratio of forecast errors with and without a residual that is kept."""
 RESIDUAL_ERROR_RATIO_NOISY = 0.98
-"""The same where rows are noisy: a residual may have learned the noise."""
+"""The same for noisy rows, where a residual may have learned the noise."""
 LOST_FORECAST_ERROR = 0.7
-"""Standard deviations of the states. Forecasts with larger errors, with and without a residual,
-decide nothing."""
+"""Standard deviations of the states. If forecasts with and without a residual have larger errors,
+it is kept."""
 MAX_MISFIT_MATCHED = 4.0
-"""Noise variances. With a larger misfit of the trajectories, matching would distort the constants
-of equations that lack a term."""
+"""Noise variances. With a larger misfit of trajectories, a term is missing and matching would
+distort the constants."""
 MAX_ROWS_SYMMETRIC_SCALE = 2**17
-"""Rows on which the scale of a symmetric residual is measured."""
+"""Maximum rows for the scale of a symmetric residual."""
 SCALE_BITS = 33
-"""Bits of the mean and the standard deviation that scale a residual: ten digits do not show the
-order in which rows were added."""
+"""Bits of the mean and the standard deviation that scale a residual. Ten digits do not depend on
+the order of summation."""
 GATE_PARTS = 5
 """Parts of the data, each of which the gate treats as unseen."""
 
 # -- uncertainty from rows -----------------------------------------------------------------
 MIN_GROUPS = 3
-"""Runs, or stretches of them, from whose differences standard errors are estimated."""
+"""Minimum groups, runs or stretches of runs, for standard errors."""
 CURVATURE_ROUNDING = 1e-13
-"""Share of the largest curvature. Less is rounding."""
+"""Share of the largest curvature. Smaller ones are rounding."""
+DERIVATIVE_ERROR_SHARE = 0.5
+"""Share of the largest effect of the error of derivatives that is added as a standard error."""
 
 MAX_ROWS_JUMPS = 3000
-"""Rows. Constants of equations that jump are matched to trajectories of at most so many: steps that
-end at jumps take ten times as long as others, 25,000 rows a minute and a half."""
+"""Maximum rows for matching equations that jump. Steps that end at jumps take ten times as long as
+others: 25,000 rows take 90 s."""
 MAX_ROWS_KEPT = 20_000
-"""Rows. A fit keeps the noisy runs that its intervals will be read from up to this size."""
+"""Maximum rows of noisy runs that a fit keeps for its intervals."""
 
 # -- adaptation to new data ----------------------------------------------------------------
 ADAPT_STRETCHES = 5
-"""Stretches of the rows, from whose differences the noise is estimated."""
+"""Stretches of rows from which the noise is estimated."""
 UNEXCITED_EIGENVALUE = 1e-12
-"""Share of the largest eigenvalue. Less is rounding: the data do not determine this direction."""
+"""Share of the largest eigenvalue. Directions below it are not determined by the data."""
 CHANGE_SCALES = np.append(0.0, np.logspace(-4, 0, 161))
-"""Share of the largest change that least squares gives. Prior standard deviations of the changes of
-coefficients, of which the most likely is used."""
+"""Share of the largest change by least squares. Candidates for the prior standard deviation of the
+changes of coefficients; the one with the largest evidence is used."""

@@ -1,9 +1,8 @@
 """Parameters inside terms, K in S/(K + S), by variable projection.
 
-For given parameters the best coefficients are least squares; what that leaves unexplained is a
-function of the parameters alone, which is minimised: over a grid of the data's own scales first,
-then by Gauss-Newton steps. Constants of equations with a mass matrix begin at the values of their
-unsolved form.
+For given parameters, the coefficients are least squares. The residual is a function of the
+parameters alone, which is minimized over a grid of scales of the data and then by Gauss-Newton
+steps. Constants of equations with a mass matrix start at the values of their implicit form.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,52 +22,52 @@ from . import _limits as limits
 def implicit_starts(
     systems: Sequence[Implicit], rows: Rows, bounds: Mapping[str, tuple[float, float]]
 ) -> dict[str, float]:
-    """The constants with which the equations, as they were written, hold best on these rows.
+    """Return the constants with the smallest errors of the equations in their implicit form.
 
-    A derivative within a row is the row's target: in a window of the weak form its mean, so that
-    the product with a factor that changes is right for narrow windows only. Good to begin with.
+    A derivative in a row is the target of the row. In a window of the weak form it is a mean, and
+    its product with another factor is correct for narrow windows only. This is enough for a start.
     """
-    found: dict[str, float] = {}
+    starts: dict[str, float] = {}
     for system in systems:
-        found |= _start(system, rows, bounds)
-    return found
+        starts |= _implicit_start(system, rows, bounds)
+    return starts
 
 
-def _start(
+def _implicit_start(
     system: Implicit, rows: Rows, bounds: Mapping[str, tuple[float, float]]
 ) -> dict[str, float]:
     from scipy.optimize import least_squares
 
-    names, chosen = list(system.constants), thinned(rows, limits.MAX_ROWS_PARAMETERS)
+    names, subset = list(system.constants), thinned(rows, limits.MAX_ROWS_PARAMETERS)
     summands = system.summands()
     count = len(system.equations)
-    terms = tuple(dict.fromkeys(one.part.term for one in summands))
+    terms = tuple(dict.fromkeys(summand.part.term for summand in summands))
     inner = tuple(sorted(system.inner))
     features = FeatureMap(rows.names, terms, ((True,) * len(terms),), inner)
-    rates = [None if one.rate is None else rows.targets[chosen, one.rate] for one in summands]
+    rates = [None if s.rate is None else rows.targets[subset, s.rate] for s in summands]
 
     def errors(values: Float[np.ndarray, " q"]) -> Float[np.ndarray, "e M"]:
         named = dict(zip(names, values.tolist(), strict=True))
         with np.errstate(all="ignore"):
-            phi = rows.evaluate(features.with_values([named[name] for name in inner]), chosen)
-            left = np.zeros((count, len(chosen)))
-            for one, rate in zip(summands, rates, strict=True):
-                factor = one.part.number
-                for name, exponent in one.part.powers:
+            phi = rows.evaluate(features.with_values([named[name] for name in inner]), subset)
+            totals = np.zeros((count, len(subset)))
+            for summand, rate in zip(summands, rates, strict=True):
+                factor = summand.part.number
+                for name, exponent in summand.part.powers:
                     factor *= named[name] ** exponent
-                value = phi[:, terms.index(one.part.term)]
-                left[one.equation] += factor * (value if rate is None else value * rate)
-        return np.nan_to_num(left, nan=1e6, posinf=1e6, neginf=-1e6)
+                value = phi[:, terms.index(summand.part.term)]
+                totals[summand.equation] += factor * (value if rate is None else value * rate)
+        return np.nan_to_num(totals, nan=1e6, posinf=1e6, neginf=-1e6)
 
     low, high = np.array([bounds.get(name, (-np.inf, np.inf)) for name in names]).reshape(-1, 2).T
     values = np.clip(np.ones(len(names)), low, high)
     sizes = np.ones(count)
     for _ in range(limits.IMPLICIT_ROUNDS if names else 0):
-        tried = least_squares(
+        result = least_squares(
             lambda p, sizes=sizes: (errors(p) / sizes[:, None]).ravel(), values,
-            bounds=(low, high), x_scale="jac", max_nfev=50,
+            bounds=(low, high), x_scale="jac", max_nfev=limits.MAX_EVALUATIONS_IMPLICIT,
         )  # fmt: skip
-        values = tried.x
+        values = result.x
         sizes = np.maximum(np.sqrt(np.mean(errors(values) ** 2, axis=1)), 1e-300)
     return dict(zip(names, values.tolist(), strict=True))
 
@@ -80,14 +79,13 @@ def estimate_parameters(
     bounds: Mapping[str, tuple[float, float]],
     knowledge: Knowledge | None = None,
 ) -> FeatureMap:
-    """The features with the parameters that serve the terms of `support` best.
+    """Return the features with the parameters that minimize the residual of the terms of `support`.
 
-    Parameters of other terms keep their values, or get those of a start. Without bounds a
-    parameter is positive. Coefficients that are known or tied are so for all values; bounds on
-    them do not count here.
+    Parameters of other terms keep their values, or get initial ones. A parameter without bounds is
+    positive. Known and tied coefficients are respected, bounds of coefficients are not.
     """
     known = knowledge or Knowledge.none((len(support), len(features.terms)))
-    problem = Projection(features, rows, known.with_support(support), known)
+    problem = VariableProjection(features, rows, known.with_support(support), known)
     low, high = np.array([bounds.get(name, (0.0, np.inf)) for name in features.parameters]).T
     values = np.array(features.values or [np.nan] * len(features.parameters))
     grids = [_grid(features, rows, i, low[i], high[i]) for i in range(len(values))]
@@ -96,22 +94,21 @@ def estimate_parameters(
     if not free.any():
         return features.with_values(values)
     starts = [values] if features.values else []
-    first = {} if features.values else implicit_starts(known.systems, problem.rows, bounds)
-    if first:
+    implicit = {} if features.values else implicit_starts(known.systems, problem.rows, bounds)
+    on_grid = free
+    if implicit:
         values = np.array(
-            [first.get(*pair) for pair in zip(features.parameters, values, strict=True)]
+            [implicit.get(*pair) for pair in zip(features.parameters, values, strict=True)]
         )
-        starts, free_to_search = [values], free & ~np.isin(features.parameters, list(first))
-    else:
-        free_to_search = free
-    if free_to_search.any():
-        starts += _searched(problem, values, grids, free_to_search)
-    best, least = values, np.inf
+        starts, on_grid = [values], free & ~np.isin(features.parameters, list(implicit))
+    if on_grid.any():
+        starts += _grid_search(problem, values, grids, on_grid)
+    best, min_error = values, np.inf
     for start in starts[: limits.MAX_STARTS]:
-        found, error = _polished(problem, start, free, low, high)
-        if error < least:
-            best, least = found, error
-    if least >= limits.NOT_FINITE_RESIDUAL**2:
+        minimum, error = _local_minimum(problem, start, free, low, high)
+        if error < min_error:
+            best, min_error = minimum, error
+    if min_error >= limits.NOT_FINITE_RESIDUAL**2:
         raise InputError(
             f"The terms {[features.names[k] for k in problem.terms]} are not finite on the data "
             f"for any value tried of {', '.join(features.parameters)}. Give bounds, as in "
@@ -121,8 +118,8 @@ def estimate_parameters(
 
 
 @final
-class Projection:
-    """What least squares leaves of the targets, as a function of the parameters."""
+class VariableProjection:
+    """Residual of least squares as a function of the parameters."""
 
     def __init__(self, features: FeatureMap, rows: AnyRows, support: Mask, known: Knowledge):
         self.features = features
@@ -132,50 +129,51 @@ class Projection:
         groups = known.groups(support)
         coupled = {c for group in groups for c in group.equations}
         self.groups = [group for group in groups if equations & set(group.equations)]
-        self.groups += [_alone(c, support[c]) for c in sorted(equations - coupled)]
+        self.groups += [_single(c, support[c]) for c in sorted(equations - coupled)]
         self.count = sum(len(group.equations) for group in self.groups)
         self.used = frozenset().union(*(parameters_of(features.terms[k]) for k in self.terms))
         self.rows = rows.subsample(limits.MAX_ROWS_PARAMETERS)
-        self._every = np.arange(len(self.rows))
+        self._all_rows = np.arange(len(self.rows))
         size = np.sqrt(np.mean(self.rows.targets**2, axis=0))
         self.sizes = np.where(size > 0, size, 1.0)
         self.targets = self.rows.targets / self.sizes
         self._fixed = self._values(features.with_values(np.ones(len(features.parameters))))
 
     def _values(self, features: FeatureMap) -> Float[np.ndarray, "M K"]:
-        return self.rows.evaluate(features, self._every)
+        return self.rows.evaluate(features, self._all_rows)
 
     def __call__(self, values: Float[np.ndarray, " q"]) -> Float[np.ndarray, " R"]:
-        """The unexplained parts of all targets, one after the other; large where not finite."""
+        """Return the concatenated residuals of all targets, large values if terms are not
+        finite."""
         phi = self._fixed
         phi[:, self.terms] = self.rows.evaluate(
-            self.features.with_values(values).only(self.terms.tolist()), self._every
+            self.features.with_values(values).only(self.terms.tolist()), self._all_rows
         )
-        left = []
+        residuals = []
         for group in self.groups:
-            own = list(group.equations)
+            equations = list(group.equations)
             used = (group.atoms != 0).any(axis=(0, 2)) | group.offset.any(axis=0)
             columns = np.where(used, phi, 0.0)
             if not np.isfinite(columns).all():
                 return np.full(self.count * len(self.rows), limits.NOT_FINITE_RESIDUAL)
             given = columns @ group.offset.T  # (M, g)
-            target = (self.targets[:, own] - given / self.sizes[own]).T.ravel()
-            moves = group.atoms / self.sizes[own][:, None, None]
-            matrix = np.concatenate([columns @ move for move in moves])
+            target = (self.targets[:, equations] - given / self.sizes[equations]).T.ravel()
+            atoms = group.atoms / self.sizes[equations][:, None, None]
+            matrix = np.concatenate([columns @ atom for atom in atoms])
             size = np.sqrt(np.mean(matrix**2, axis=0))
             scaled = matrix / np.where(size > 0, size, 1.0)
             w = np.linalg.lstsq(scaled, target, rcond=limits.SINGULAR_CUTOFF)[0]
-            left.append(target - scaled @ w)
-        return np.concatenate(left)
+            residuals.append(target - scaled @ w)
+        return np.concatenate(residuals)
 
     def error(self, values: Float[np.ndarray, " q"]) -> float:
-        """The squared size of what is left."""
-        left = self(values)
-        return float(left @ left)
+        """Return the sum of squares of the residuals."""
+        residuals = self(values)
+        return float(residuals @ residuals)
 
 
-def _alone(equation: int, support: Bool[np.ndarray, " K"]) -> Group:
-    """An equation of which nothing is known."""
+def _single(equation: int, support: Bool[np.ndarray, " K"]) -> Group:
+    """Return an equation without prior knowledge as a group."""
     terms = np.flatnonzero(support)
     atoms = np.eye(len(support))[:, terms][None]
     none, free = np.zeros(len(terms), dtype=bool), np.tile([[-np.inf], [np.inf]], len(terms))
@@ -183,11 +181,11 @@ def _alone(equation: int, support: Bool[np.ndarray, " K"]) -> Group:
 
 
 def _grid(
-    features: FeatureMap, rows: AnyRows, place: int, low: float, high: float
+    features: FeatureMap, rows: AnyRows, index: int, low: float, high: float
 ) -> Float[np.ndarray, " g"]:
-    """Multiples of one, and of the sizes of the variables beside the parameter or their inverses,
-    within its bounds; of all signs that these allow."""
-    name = features.parameters[place]
+    """Return initial values within the bounds: multiples of 1, and of the sizes of the variables
+    beside the parameter and their inverses, with both signs."""
+    name = features.parameters[index]
     beside = frozenset().union(
         *(variables_of(term) for term in features.terms if name in parameters_of(term))
     )
@@ -197,7 +195,7 @@ def _grid(
     positive = np.outer(units, limits.GRID_MULTIPLES).ravel()
     values = np.concatenate([positive, -positive, *_frequencies(features, rows, name)])
     if np.isfinite(low) and np.isfinite(high):
-        values = np.append(values, np.linspace(low, high, 11)[1:-1])
+        values = np.append(values, np.linspace(low, high, limits.BOUNDED_GRID_POINTS)[1:-1])
     inside = np.unique(values[(values > low) & (values < high)])
     if not len(inside):
         inside = np.array([low + 1.0 if np.isfinite(low) else high - 1.0])
@@ -205,8 +203,8 @@ def _grid(
 
 
 def _frequencies(features: FeatureMap, rows: AnyRows, name: str) -> list[Float[np.ndarray, " f"]]:
-    """Values of a parameter that multiplies a variable in a sine or cosine, a quarter of a turn
-    over the range of the variable apart: beside the right one, least squares finds another."""
+    """Return frequencies inside sines and cosines, a quarter turn over the range of the variable
+    apart, since least squares has many local minima."""
     low, high = rows.extent.range
     spans = {
         float(high[v] - low[v])
@@ -220,44 +218,46 @@ def _frequencies(features: FeatureMap, rows: AnyRows, name: str) -> list[Float[n
     ]
 
 
-def _searched(
-    problem: Projection,
+def _grid_search(
+    problem: VariableProjection,
     values: Float[np.ndarray, " q"],
     grids: list[np.ndarray],
     free: np.ndarray,
 ) -> list[np.ndarray]:
-    """Good starts, best first: each parameter over its grid in turn, the others held."""
-    tried: dict[tuple[float, ...], float] = {}
+    """Return initial values, best first, from searches over the grid of each parameter in turn."""
+    errors: dict[tuple[float, ...], float] = {}
     for _ in range(limits.GRID_SWEEPS if free.sum() > 1 else 1):
-        for place in np.flatnonzero(free):
-            for value in grids[place]:
+        for i in np.flatnonzero(free):
+            for value in grids[i]:
                 point = values.copy()
-                point[place] = value
-                if tuple(point) not in tried:
-                    tried[tuple(point)] = problem.error(point)
-            values = np.array(min(tried, key=tried.__getitem__))
-    return [np.array(point) for point in sorted(tried, key=tried.__getitem__)]
+                point[i] = value
+                if tuple(point) not in errors:
+                    errors[tuple(point)] = problem.error(point)
+            values = np.array(min(errors, key=errors.__getitem__))
+    return [np.array(point) for point in sorted(errors, key=errors.__getitem__)]
 
 
-def _polished(
-    problem: Projection,
+def _local_minimum(
+    problem: VariableProjection,
     start: Float[np.ndarray, " q"],
     free: np.ndarray,
     low: Float[np.ndarray, " q"],
     high: Float[np.ndarray, " q"],
 ) -> tuple[Float[np.ndarray, " q"], float]:
-    """The nearest minimum, and what it leaves."""
+    """Return the nearest minimum and its sum of squares."""
     from scipy.optimize import least_squares
 
-    def left(part: np.ndarray) -> np.ndarray:
+    def residuals(free_values: np.ndarray) -> np.ndarray:
         values = start.copy()
-        values[free] = part
+        values[free] = free_values
         return problem(values)
 
-    found = least_squares(
-        left, start[free], bounds=(low[free], high[free]), x_scale=np.abs(start[free]) + 1e-12,
-        xtol=1e-14, ftol=1e-14, gtol=1e-14, max_nfev=60,
+    tolerance = limits.PARAMETER_TOLERANCE
+    result = least_squares(
+        residuals, start[free], bounds=(low[free], high[free]), x_scale=np.abs(start[free]) + 1e-12,
+        xtol=tolerance, ftol=tolerance, gtol=tolerance,
+        max_nfev=limits.MAX_EVALUATIONS_PARAMETERS,
     )  # fmt: skip
     values = start.copy()
-    values[free] = found.x
-    return values, 2 * float(found.cost)
+    values[free] = result.x
+    return values, 2 * float(result.cost)

@@ -1,5 +1,6 @@
-"""The route of every fit: rows -> terms -> solution -> gate -> certificate -> `Fit`."""
+"""The fit of rows: task -> terms -> solution -> certificate and gate -> `Fit`."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -7,7 +8,7 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float
 
-from .._common.errors import InputError
+from .._common.errors import DataWarning, InputError
 from .._common.typing import Mask
 from ..augmentations import AbstractBasis
 from ..data import AnyRows, Extent, Rows, folds
@@ -15,36 +16,37 @@ from ..diagnostics import certify
 from ..field.gate import SEARCHED, Gate, Region
 from ..field.hybrid import HybridField
 from ..libraries import parameter_bounds
+from ..moments import Moments, gather, no_basis
 from ..physics import Knowledge, Symmetries, basis_of, bind_physics, symmetric_basis
+from ..quadratic import QuadraticProblem, independent_terms
 from ..selection import SelectionResult
-from ..solvers import Solution, Task, hold
+from ..solvers import Solution, Task, hold, squared_error
 from . import _limits as limits
 from ._angles import choose_default_terms
-from ._contradictions import warn_of_contradictions
-from ._fit import Fit
+from ._fit import Fit, Recipe
 from ._parameters import estimate_parameters
-from ._recipe import Recipe
 
 
 def fit(recipe: Recipe, observed: AnyRows) -> Fit:
-    """The model of a recipe for these rows."""
+    """Return the fit of a recipe to these rows."""
     return fit_all([recipe], observed)[0]
 
 
 def fit_all(recipes: Sequence[Recipe], observed: AnyRows) -> list[Fit]:
-    """The models of several recipes for the same rows.
+    """Return the fits of several recipes to the same rows.
 
-    All must have the same loss and solver; a gradient solver trains what it can in one batch.
+    All must have the same loss and solver. A gradient solver trains compatible recipes in one
+    batch.
     """
     first = recipes[0]
-    for other in recipes[1:]:
-        if (other.loss, other.solver) != (first.loss, first.solver):
+    for recipe in recipes[1:]:
+        if (recipe.loss, recipe.solver) != (first.loss, first.solver):
             raise InputError(
                 f"Models that are fitted together need the same loss and solver; got "
-                f"{first.loss!r}, {first.solver!r} and {other.loss!r}, {other.solver!r}."
+                f"{first.loss!r}, {first.solver!r} and {recipe.loss!r}, {recipe.solver!r}."
             )
     if len(observed) < 2:
-        raise InputError("A fit needs at least 2 samples; the data hold 1.")
+        raise InputError("A fit needs at least 2 samples; the data have 1.")
     chosen = [choose_terms(recipe, prepare(recipe, observed)) for recipe in recipes]
     solutions = first.solver.solve_all([task for task, _ in chosen])
     for (task, _), solution in zip(chosen, solutions, strict=True):
@@ -56,7 +58,7 @@ def fit_all(recipes: Sequence[Recipe], observed: AnyRows) -> list[Fit]:
 
 
 def prepare(recipe: Recipe, observed: AnyRows) -> Task:
-    """What the solver is asked for, with all terms of the library still in it."""
+    """Return the task for the solver, with all terms of the library."""
     bound = bind_physics(
         recipe.physics, recipe.library, observed.names, observed.outputs, observed.given,
         observed.time_index,
@@ -88,40 +90,42 @@ def knowledge_of(
     given: Mapping[int, int],
     clock: int | None,
 ) -> Knowledge:
-    """What a recipe's physics says of the coefficients for these columns and equations."""
+    """Return the knowledge about coefficients in a recipe's physics, for these columns and
+    equations."""
     return bind_physics(recipe.physics, recipe.library, names, outputs, given, clock).knowledge
 
 
 def residual_basis(
     recipe: Recipe, observed: AnyRows, symmetries: Symmetries | None
 ) -> AbstractBasis:
-    """The functions of the residual, with the symmetries that are known."""
+    """Return the basis functions of the residual, with the known symmetries."""
     rng = np.random.default_rng(int(recipe.seed))
     extent = observed.extent
-    unseen = ~extent.varies
+    ignored = ~extent.varies
     if observed.time_index is not None:
-        unseen[observed.time_index] = True
+        ignored[observed.time_index] = True
     if symmetries is None or not symmetries.any:
-        # in chunks sums are rounded in another order, which a ridge of 1e-12 would show
-        mean, spread = (_rounded(values) for values in (extent.mean, extent.std))
-        basis = recipe.augmentation.init(mean, spread, rng=rng)
-        return basis.mask_inputs(unseen)
-    some = observed.subsample(limits.MAX_ROWS_SYMMETRIC_SCALE)
-    basis = symmetric_basis(recipe.augmentation, symmetries, some.points, rng)
-    return basis.mask_inputs(unseen)
+        # chunks change the order of summation, which a ridge of 1e-12 would amplify
+        mean, std = (_rounded(values) for values in (extent.mean, extent.std))
+        basis = recipe.augmentation.init(mean, std, rng=rng)
+        return basis.mask_inputs(ignored)
+    sample = observed.subsample(limits.MAX_ROWS_SYMMETRIC_SCALE)
+    basis = symmetric_basis(recipe.augmentation, symmetries, sample.points, rng)
+    return basis.mask_inputs(ignored)
 
 
 def _rounded(values: Float[np.ndarray, " V"]) -> Float[np.ndarray, " V"]:
-    """The values to ten digits, in whatever unit that differs by a power of two."""
-    share, power = np.frexp(values)
-    return np.ldexp(np.round(np.ldexp(share, limits.SCALE_BITS)), power - limits.SCALE_BITS)
+    """Return the values rounded to ten digits, independent of units that differ by a power of
+    two."""
+    mantissa, power = np.frexp(values)
+    return np.ldexp(np.round(np.ldexp(mantissa, limits.SCALE_BITS)), power - limits.SCALE_BITS)
 
 
 def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | None]:
-    """The task with the terms that the recipe's selection chose, if it has one.
+    """Return the task with the selected terms, and the selection; None if the recipe has none.
 
-    They are solved for without the L1 norm, which would choose again. Of a library that nobody
-    chose, sines and cosines are candidates only of angles, or where the data prefer them.
+    The L1 norm is dropped, since it would select again. Of the default library, sines and cosines
+    are candidates only for angles, or if the data clearly prefer them.
     """
     task = with_parameters(recipe, task, task.support)
     if recipe.selection is None:
@@ -135,7 +139,7 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
         selection, left_out = choose_default_terms(task, recipe.units, select)
     else:
         selection = _selected(recipe, task)
-    if task.features.parameters:  # which are now estimated with the chosen terms alone
+    if task.features.parameters:  # estimate them again with the selected terms only
         task = with_parameters(recipe, task, selection.support)
         candidates = replace(task, support=task.support & ~left_out)
         selection = _selected(recipe, candidates)
@@ -151,32 +155,32 @@ def choose_terms(recipe: Recipe, task: Task) -> tuple[Task, SelectionResult | No
 
 
 def _selected(recipe: Recipe, task: Task) -> SelectionResult:
-    """What the recipe's selection chose, and what is known to be there."""
+    """Return the recipe's selection, with the required terms."""
     assert recipe.selection is not None
     selection = recipe.selection.select(task)
     return replace(selection, support=task.known.with_support(selection.support))
 
 
 def with_parameters(recipe: Recipe, task: Task, support: Mask) -> Task:
-    """The task with the parameters inside its terms estimated for the terms of `support`."""
+    """Return the task with the parameters inside the terms of `support` estimated."""
     if not task.features.parameters:
         return task
     rows = task.linear_rows("A parameter inside a term")
     bounds = parameter_bounds(recipe.library) | task.known.parameter_bounds
-    found = estimate_parameters(task.features, rows, support, bounds, task.known)
-    return replace(task, features=found)
+    features = estimate_parameters(task.features, rows, support, bounds, task.known)
+    return replace(task, features=features)
 
 
 def finish(
     recipe: Recipe, task: Task, solution: Solution, selection: SelectionResult | None
 ) -> Fit:
-    """The fitted function with its gate and what is given in it, and its certificate."""
+    """Return the fit of a solution, with its certificate and gate."""
     solution = hold(solution, task.known)
     result = solution.result if selection is None else solution.result.within(task.features.mask)
     certificate = certify(
         result, task.observed.outputs, task.features.names, normalized=recipe.solver.normalize
     )
-    function = HybridField(
+    field = HybridField(
         task.features,
         solution.coefficients,
         solution.basis,
@@ -185,10 +189,10 @@ def finish(
         parameters=np.array(task.features.values),
     )
     if recipe.gate is not None:
-        function = replace(function, region=_region(recipe.gate, task, function))
+        field = replace(field, region=_region(recipe.gate, task, field))
     has_path = selection is not None and selection.paths
     return Fit(
-        function,
+        field,
         certificate,
         selection if has_path else None,
         solution.training,
@@ -197,31 +201,88 @@ def finish(
 
 
 def _region(gate: Gate, task: Task, field: HybridField) -> Region:
-    """Where the training data, and their images under what symmetries are known, lie."""
+    """Return the region of the training data, and of their images under known symmetries."""
     observed, symmetries = task.observed, task.known.symmetries
     clock = observed.time_index
-    turn = np.zeros(0) if symmetries is None or not symmetries.any else symmetries.periods
+    periods = np.zeros(0) if symmetries is None or not symmetries.any else symmetries.periods
 
-    def places(rows: Rows) -> Float[np.ndarray, "M V"]:
-        """Where its points are, without time: later is not further away."""
+    def points_of(rows: Rows) -> Float[np.ndarray, "M V"]:
+        """Return the points without time, which is no distance, and modulo periods."""
         points = rows.points
         if clock is not None:
             points = np.array(points)
             points[:, clock] = 0.0
-        if turn.any():
-            points = np.where(turn > 0, points % np.where(turn > 0, turn, 1.0), points)
+        if periods.any():
+            points = np.where(periods > 0, points % np.where(periods > 0, periods, 1.0), points)
         return points
 
     extent = observed.point_extent
-    if clock is not None or turn.any():
-        extent = observed.sum_chunks(lambda rows: Extent.of(places(rows)))
-    some = observed.subsample(SEARCHED)
-    parts = folds(some, limits.GATE_PARTS)[some.row_of_point()]
+    if clock is not None or periods.any():
+        extent = observed.sum_chunks(lambda rows: Extent.of(points_of(rows)))
+    sample = observed.subsample(SEARCHED)
+    parts = folds(sample, limits.GATE_PARTS)[sample.row_of_point()]
     region = gate.region(
-        extent, places(some), parts,
-        lambda f: max(observed.map_chunks(lambda rows: f(places(rows)))),
+        extent,
+        points_of(sample),
+        parts,
+        lambda f: max(observed.map_chunks(lambda rows: f(points_of(rows)))),
         field.neural,
-    )  # fmt: skip
+    )
     if symmetries is None or not symmetries.any:
         return region
-    return region.with_images(symmetries.images(), turn)
+    return region.with_images(symmetries.images(), periods)
+
+
+def warn_of_contradictions(task: Task, solution: Solution) -> None:
+    """Warn of given equations and symmetries with a large residual that the terms of the library
+    explain without them."""
+    known = task.known
+    if task.linear is None or not known.beyond(task.given):
+        return
+    library = task.library or gather(task.features, no_basis, task.linear)[0]
+    terms, _ = independent_terms(library.A)
+    symmetric = known.symmetries is not None and known.symmetries.any
+    for c, name in enumerate(task.observed.outputs):
+        size = float(library.yy[c])
+        if c in task.given or size <= 0:
+            continue
+        free = _unexplained(library, terms, c) / size
+        moments, fit = solution.result.moments, solution.result.equations[c]
+        # residual that further training would remove
+        untrained = 0.0 if solution.training is None else fit.duality_gap / float(moments.yy[c])
+        if c in known.complete:
+            w = known.low[c] if c in known.given_equations else solution.coefficients[c]
+            error = squared_error(library, c, np.asarray(w), np.zeros(0)) / size - untrained
+            is_better = free < limits.CONTRADICTION_LIBRARY_RATIO * error
+            if error > limits.CONTRADICTED_EQUATION and is_better:
+                _warn(f"the given equation of '{name}'", name, error, free,
+                      "Check its signs and units.")  # fmt: skip
+        elif symmetric:
+            error = squared_error(moments, c, fit.w - fit.p, fit.v) / float(moments.yy[c])
+            error -= untrained
+            noise = float(task.observed.target_mse[c]) / size
+            is_better = free < limits.CONTRADICTION_LIBRARY_RATIO * error
+            max_error = max(limits.CONTRADICTED_SYMMETRY, limits.CONTRADICTION_NOISE * noise)
+            if error > max_error and is_better:
+                _warn("the symmetry", name, error, free, "Omit it, or check the columns.")
+
+
+def _unexplained(library: Moments, terms: np.ndarray, equation: int) -> float:
+    """Return |y - Phi w|^2 of least squares with these terms."""
+    w = np.zeros(library.n_features)
+    A = library.A[np.ix_(terms, terms)]
+    w[terms] = QuadraticProblem(A, library.a[terms, equation]).solve()
+    return squared_error(library, equation, w, np.zeros(library.n_basis))
+
+
+def _warn(knowledge: str, name: str, error: float, free: float, advice: str) -> None:
+    warnings.warn(
+        f"The data contradict {knowledge}: {_percent(error)} of the mean square of {name}' is "
+        f"unexplained with it, and {_percent(free)} by the library without it. {advice}",
+        DataWarning,
+        stacklevel=6,
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g}%"

@@ -1,4 +1,4 @@
-"""How well rows determine the constants of a fit: all of them at once."""
+"""Joint uncertainty of the constants of a fit, as its rows determine them."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,17 +15,16 @@ from ..physics import Knowledge
 from ..refinement import Constants, Uncertainty
 from ..selection import Evidence
 from . import _limits as limits
-from ._fit import Fit
-from ._recipe import Recipe
+from ._fit import Fit, Recipe
 from ._route import knowledge_of
 
 
 def with_row_uncertainty(recipe: Recipe, fit: Fit, observed: AnyRows) -> Fit:
-    """The fit with what rows say about its constants, where trajectories do not."""
-    refined = fit.refinement is not None and fit.refinement.kept
+    """Return the fit with the uncertainty from rows, if trajectories do not give it."""
+    is_refined = fit.refinement is not None and fit.refinement.kept
     evidence = None if fit.selection is None else fit.selection.evidence
     if (
-        refined
+        is_refined
         or not recipe.loss.is_linear
         or (evidence is None and not fit.field.features.parameters)
     ):
@@ -44,20 +43,21 @@ def row_uncertainty(
     bounds: Mapping[str, tuple[float, float]],
     evidence: Evidence | None,
 ) -> Uncertainty | None:
-    """The joint covariance of coefficients and inner parameters, as least squares on rows has it.
+    """Return the joint covariance of coefficients and inner parameters by least squares on rows, or
+    None if there are too few groups.
 
-    With J the slopes of the targets in all constants and r what is left of them, every group of
-    runs or stretches g, whose neighbouring rows err alike, has H_g = J_g'J_g and s_g = J_g'r_g.
-    Without the group the constants would move by d_g = -(H - H_g)^-1 s_g, and the covariance is
+    Let J be the derivatives of the targets in all constants and r the residuals. Each group g of
+    rows, a run or a stretch, has H_g = J_g'J_g and s_g = J_g'r_g. Without the group, the constants
+    would change by d_g = -(H - H_g)^-1 s_g, and the covariance is
     (G - 1)/G sum_g (d_g - d)(d_g - d)'. [delete-a-group jackknife; Efron 1982]
 
-    Groups do not show an error that all have in common: that of estimated derivatives, whose
-    formula cuts the same peaks in every run. What they are known to be off by, e = |y - y_true|,
-    moves constants by at most e sqrt(diag H^-1) (Cauchy and Schwarz), and half of that is added as
-    a standard error. The targets of windows err by noise, which groups do show.
+    Groups do not show an error that is common to all: that of estimated derivatives, whose formula
+    underestimates the same peaks in every run. Their known error e = |y - y_true| changes constants
+    by at most e sqrt(diag H^-1) (Cauchy and Schwarz). `DERIVATIVE_ERROR_SHARE` of it is added as a
+    standard error. The errors of windows are noise, which groups show.
 
-    Moments are those that terms were chosen from (`evidence`), or, if terms hold parameters, of one
-    more pass over the rows. None where there are too few groups.
+    The moments are those of the selection (`evidence`), or of another pass over the rows if terms
+    have parameters.
     """
     constants = Constants.of(field, tuple(rows.given), residual=False, knowledge=known)
     if not constants.count or (evidence is not None and not evidence.can_be_resampled):
@@ -66,15 +66,15 @@ def row_uncertainty(
     H, scores = moments.normal_equations()
     if len(H) < limits.MIN_GROUPS:
         return None
-    change = _left_out(H, scores)
-    moves = change - change.mean(axis=0)
-    follows = constants.follows()
-    covariance = moves.T @ moves * (len(H) - 1) / len(H)
+    change = _group_influence(H, scores)
+    deviation = change - change.mean(axis=0)
+    jacobian = constants.derivatives()
+    covariance = deviation.T @ deviation * (len(H) - 1) / len(H)
     if rows.windows is None:
-        covariance += moments.systematic(H.sum(axis=0), rows)
-    covariance = follows @ covariance @ follows.T
+        covariance += moments.derivative_errors(H.sum(axis=0), rows)
+    covariance = jacobian @ covariance @ jacobian.T
     p = constants.read(field)
-    if np.any(np.asarray(field.weights)):  # what a residual holds is part of least squares
+    if np.any(np.asarray(field.weights)):  # a residual changes the minimum of least squares
         p = p + _solved(H.sum(axis=0)[None], scores.sum(axis=0)[None])[0]
     values = constants.values(field, p)
     return Uncertainty(
@@ -86,14 +86,14 @@ def row_uncertainty(
         ),
         covariance=covariance,
         degrees_of_freedom=len(H) - 1.0,
-        bounds=constants.limits(constants.bounds(field, bounds, known), known),
+        bounds=constants.estimate_bounds(constants.bounds(field, bounds, known), known),
         stretch=np.ones((len(covariance), 2)),
     )
 
 
 @final
 class _Moments:
-    """Moments by group of the terms in use, their slopes in the parameters, and the targets."""
+    """Moments of each group: terms in use, their derivatives in the parameters, and targets."""
 
     def __init__(
         self,
@@ -104,8 +104,8 @@ class _Moments:
     ):
         self._field, self._constants = field, constants
         features = field.features
-        self._columns: dict[int, int] = {}  # of each term
-        self._slopes: list[tuple[int, int, int]] = []  # term, free number, column
+        self._columns: dict[int, int] = {}  # column of each term
+        self._derivatives: list[tuple[int, int, int]] = []  # term, free number, column
         if evidence is not None and not len(constants.inner):
             self._columns = {k: k for k in range(len(features.terms))}
             cells = evidence.cells
@@ -114,14 +114,14 @@ class _Moments:
             for k in np.flatnonzero(np.asarray(field.coefficients).any(axis=0)).tolist():
                 self._columns[k] = len(terms)
                 terms.append(features.terms[k])
-                for place, i in enumerate(constants.inner):
+                for j, i in enumerate(constants.inner):
                     slope = derivative(features.terms[k], features.parameters[i])
                     if slope != Number(0.0):
-                        self._slopes.append((k, len(constants.lead) + place, len(terms)))
+                        self._derivatives.append((k, len(constants.lead) + j, len(terms)))
                         terms.append(slope)
             allowed = tuple((True,) * len(terms) for _ in features.allowed)
-            both = replace(features, terms=tuple(terms), allowed=allowed)
-            cells = gather_partitioned(both, rows, grouping_rule(rows))
+            extended = replace(features, terms=tuple(terms), allowed=allowed)
+            cells = gather_partitioned(extended, rows, grouping_rule(rows))
         self._width = cells.n_features
         totals = np.zeros((cells.n_groups, *cells.total.shape[1:]))
         np.add.at(totals, cells.group, cells.total)
@@ -130,18 +130,18 @@ class _Moments:
     def normal_equations(
         self,
     ) -> tuple[Float[np.ndarray, "G P P"], Float[np.ndarray, "G P"]]:
-        """H_g and s_g, with every equation in units of its target."""
+        """Return H_g and s_g, with each equation in units of its target."""
         coefficients, constants = np.asarray(self._field.coefficients), self._constants
         squares = np.diagonal(self._totals.sum(axis=0))[self._width :]
         size = self._totals.shape[-1]
-        found = np.zeros((len(self._totals), constants.count + 1, constants.count + 1))
+        equations = np.zeros((len(self._totals), constants.count + 1, constants.count + 1))
         for c, row in enumerate(coefficients):
             maps = np.zeros((size, constants.count + 1))
             for i in np.flatnonzero(constants.rows == c):
                 maps[self._columns[int(constants.columns[i])], : len(constants.lead)] += (
                     constants.mixing[i]
                 )
-            for k, free, column in self._slopes:
+            for k, free, column in self._derivatives:
                 maps[column, free] += row[k]
             if not maps.any():
                 continue
@@ -151,38 +151,41 @@ class _Moments:
             used = np.flatnonzero(maps.any(axis=1))
             part = self._totals[:, used[:, None], used]
             scale = squares[c] if squares[c] > 0 else 1.0
-            found += np.swapaxes(maps[used], 0, 1) @ part @ maps[used] / scale
-        return found[:, :-1, :-1], found[:, :-1, -1]
+            equations += np.swapaxes(maps[used], 0, 1) @ part @ maps[used] / scale
+        return equations[:, :-1, :-1], equations[:, :-1, -1]
 
-    def systematic(self, H: Float[np.ndarray, "P P"], rows: AnyRows) -> Float[np.ndarray, "P P"]:
-        """The covariance that errors of the targets add, each equation's in units of its target."""
+    def derivative_errors(
+        self, H: Float[np.ndarray, "P P"], rows: AnyRows
+    ) -> Float[np.ndarray, "P P"]:
+        """Return the covariance due to errors of the targets, with each equation in units of its
+        target."""
         squares = np.diagonal(self._totals.sum(axis=0))[self._width :]
         error = rows.target_mse * len(rows) / np.where(squares > 0, squares, 1.0)
         constants = self._constants
         largest = np.full(constants.count, np.sqrt(error.max(initial=0.0)))
-        for place in range(len(constants.lead)):
-            used = constants.rows[constants.mixing[:, place] != 0]
-            largest[place] = np.sqrt(error[used].max(initial=0.0))
+        for i in range(len(constants.lead)):
+            used = constants.rows[constants.mixing[:, i] != 0]
+            largest[i] = np.sqrt(error[used].max(initial=0.0))
         scale = np.sqrt(np.where(np.diag(H) > 0, np.diag(H), 1.0))
         inverse = np.linalg.pinv(
             H / np.outer(scale, scale), limits.CURVATURE_ROUNDING, hermitian=True
         )
-        reach = 0.5 * largest / scale
-        return inverse * np.outer(reach, reach)
+        error = limits.DERIVATIVE_ERROR_SHARE * largest / scale
+        return inverse * np.outer(error, error)
 
 
-def _left_out(
+def _group_influence(
     H: Float[np.ndarray, "G P P"], scores: Float[np.ndarray, "G P"]
 ) -> Float[np.ndarray, "G P"]:
-    """By how much the constants move without each group."""
-    rest = H.sum(axis=0) - H
-    return -_solved(rest, scores)
+    """Return the change of the constants without each group."""
+    return -_solved(H.sum(axis=0) - H, scores)
 
 
 def _solved(
     H: Float[np.ndarray, "G P P"], right: Float[np.ndarray, "G P"]
 ) -> Float[np.ndarray, "G P"]:
-    """H^-1 times the right-hand sides, in any unit; directions without information do not move."""
+    """Return H^-1 times the right-hand sides, independent of units, and zero in directions without
+    information."""
     diagonal = np.diagonal(H, axis1=1, axis2=2)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = H / (scale[:, :, None] * scale[:, None, :])

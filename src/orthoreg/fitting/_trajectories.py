@@ -1,5 +1,4 @@
-"""What runs in time say about a fit of their derivatives: does its residual forecast, and which
-constants follow the trajectories best."""
+"""The fit of runs in time: terms and constants by trajectories, and a residual only if it helps."""
 
 from dataclasses import replace
 
@@ -15,7 +14,7 @@ from ..libraries import parameter_bounds
 from ..losses import is_coarse
 from ..physics import Knowledge
 from ..refinement import (
-    Match,
+    StructureChoice,
     choose_structure,
     forecast_error,
     held_inputs,
@@ -24,87 +23,85 @@ from ..refinement import (
 from ..simulation import Interpolation
 from . import _limits as limits
 from ._adapt import describe
-from ._fit import Fit, Runs
-from ._recipe import Recipe
+from ._fit import Fit, Recipe, TrainingRuns
 from ._route import finish, fit, knowledge_of, prepare
 
 
-def fit_runs(recipe: Recipe, rows: AnyRows, runs: Runs) -> Fit:
-    """The model of a recipe for runs in time.
+def fit_runs(recipe: Recipe, rows: AnyRows, runs: TrainingRuns) -> Fit:
+    """Return the fit of a recipe to runs in time.
 
-    Of noisy or sparse data the terms and constants are those whose trajectories follow the runs; a
-    residual is fitted only if the equations alone leave more than noise. It is dropped where it
-    makes held-out forecasts worse. Constants of equations with a mass matrix are matched as well:
-    weak effects such as friction drown in derivatives. Where the equations leave more than noise
-    and follow the runs better with held inputs, the fit is repeated with these.
+    For noisy or coarsely sampled data, terms and constants are those whose trajectories follow the
+    runs, and a residual is fitted only if the equations alone leave more than noise. It is dropped
+    if it makes held-out forecasts worse. Constants of equations with a mass matrix are matched as
+    well, since weak effects such as friction are lost in derivatives. If the equations leave more
+    than noise and trajectories with held inputs are better, the fit is repeated with these.
     """
-    weak = rows.windows is not None
+    is_weak = rows.windows is not None
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.time_index)
-    matched: Match | None = None
+    has_steps = Interpolation.hold in runs.interpolation.values()
+    choice: StructureChoice | None = None
     result: Fit | None = None
-    jumps = ()
-    bare: Fit | None = None
-    stepped = Interpolation.hold in runs.interpolation.values()
-    if (weak or stepped or is_coarse(runs.data)) and not known.systems:
-        bare = fit(replace(recipe, augmentation=Zero()), rows)
-        # the search compares linearized trajectories, which see no jumps: rows choose the terms
-        jumps = switching_terms(bare.field)
-        if not jumps:
-            matched = _followed(recipe, bare, runs, known)
-        if matched is not None and matched.leaves_white_noise:
-            result = bare
+    equations: Fit | None = None
+    has_jumps = False
+    if (is_weak or has_steps or is_coarse(runs.data)) and not known.systems:
+        equations = fit(replace(recipe, augmentation=Zero()), rows)
+        # linearized trajectories ignore jumps: rows choose the terms
+        has_jumps = bool(switching_terms(equations.field))
+        if not has_jumps:
+            choice = _chosen_structure(recipe, equations, runs, known)
+        if choice is not None and choice.is_white_noise:
+            result = equations
     if result is None:
-        tried = fit(recipe, rows) if bare is None else bare
-        held = _held(recipe, tried, runs, known)
+        first = fit(recipe, rows) if equations is None else equations
+        held = _held_inputs(recipe, first, runs, known)
         if held:
             kinds = {**runs.interpolation, **dict.fromkeys(held, str(Interpolation.hold))}
             return fit_runs(recipe, rows, replace(runs, interpolation=kinds))
-        result = tried if bare is None else fit(recipe, rows)
-        noisy = weak and runs.data.plan.is_noisy
-        if np.any(np.asarray(result.field.weights)) and not residual_forecasts(
-            recipe, result.field, runs, noisy
-        ):
+        result = first if equations is None else fit(recipe, rows)
+        is_noisy = is_weak and runs.data.plan.is_noisy
+        has_residual = bool(np.any(np.asarray(result.field.weights)))
+        if has_residual and not residual_forecasts(recipe, result.field, runs, is_noisy):
             result = _with_field(recipe, result, result.field.without_residual(), rows)
     result = replace(result, interpolation=runs.interpolation)
-    return _refined(recipe, result, rows, runs, known, matched, bool(jumps))
+    return _refined(recipe, result, rows, runs, known, choice, has_jumps)
 
 
 def _refined(
     recipe: Recipe,
     fit: Fit,
     rows: AnyRows,
-    runs: Runs,
+    runs: TrainingRuns,
     known: Knowledge,
-    matched: Match | None,
-    jumps: bool,
+    choice: StructureChoice | None,
+    has_jumps: bool,
 ) -> Fit:
-    """The fit with constants that follow whole runs, where it has no residual and its trajectories
-    were matched, must be, or could not be compared because its terms jump."""
+    """Return the fit with constants refined on whole runs, if it has no residual, and its terms
+    were chosen by trajectories, have jumps, or belong to equations with a mass matrix."""
     start = fit.field
-    alone = not np.any(np.asarray(start.weights))
-    if alone and matched is not None:
-        start = matched.field
-    elif not (alone and jumps) and (not known.systems or switching_terms(start)):
-        return fit
-    coloured = None if matched is None else matched.coloured
+    has_residual = bool(np.any(np.asarray(start.weights)))
+    if not has_residual and choice is not None:
+        start = choice.field
+    elif has_residual or not has_jumps:
+        if not known.systems or switching_terms(start):
+            return fit
+    noise = None if choice is None else choice.correlated_noise
     with step("Matching trajectories"):
-        found = refine(
+        refinement = refine(
             start,
-            runs.data.subsample_rows(limits.MAX_ROWS_JUMPS) if jumps else runs.data,
+            runs.data.subsample_rows(limits.MAX_ROWS_JUMPS) if has_jumps else runs.data,
             interpolation=runs.interpolation,
             bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
             knowledge=known,
-            noise=None if coloured is None else np.sqrt(coloured.variance),
-            matched=matched,
+            noise=None if noise is None else np.sqrt(noise.variance),
+            choice=choice,
         )
-    refined = _with_field(recipe, fit, found.field, rows)
-    return replace(
-        refined, refinement=found, inclusion=None if matched is None else matched.inclusion
-    )
+    refined = _with_field(recipe, fit, refinement.field, rows)
+    inclusion = None if choice is None else choice.inclusion
+    return replace(refined, refinement=refinement, inclusion=inclusion)
 
 
 def _with_field(recipe: Recipe, fit: Fit, field: HybridField, rows: AnyRows) -> Fit:
-    """The fit with another field, and the certificate of that."""
+    """Return the fit with another field and its certificate."""
     if field is fit.field:
         return fit
     known = knowledge_of(recipe, rows.names, rows.outputs, rows.given, rows.time_index)
@@ -115,35 +112,42 @@ def _with_field(recipe: Recipe, fit: Fit, field: HybridField, rows: AnyRows) -> 
     return replace(fit, field=field, certificate=certificate)
 
 
-def _followed(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> Match | None:
-    """The equations whose trajectories follow the runs best. Where even these leave more than
-    noise, those of the fit, which extrapolate better than what imitates a missing term; None where
-    much is missing: matching would distort the constants of equations that are right. Equations
-    that the user gave completely are matched whatever they leave."""
-    alone = fit.field.without_residual()
-    found = choose_structure(
-        alone,
+def _chosen_structure(
+    recipe: Recipe, fit: Fit, runs: TrainingRuns, known: Knowledge
+) -> StructureChoice | None:
+    """Return the equations whose trajectories follow the runs best.
+
+    If even these leave more than noise, the terms of the fit are kept, which extrapolate better
+    than approximations of a missing term. If the misfit is large, the result is None: matching
+    would distort the constants of correct equations. Equations given completely are matched in any
+    case.
+    """
+    equations = fit.field.without_residual()
+    choice = choose_structure(
+        equations,
         runs.data,
         candidate_terms(fit),
         interpolation=runs.interpolation,
         bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
         knowledge=known,
     )
-    if found is None or found.leaves_noise:
-        return found
-    all_given = len({*known.complete, *runs.data.given_rates}) == len(alone.features.mask)
-    matched = all_given or found.misfit < limits.MAX_MISFIT_MATCHED
-    return replace(found, field=alone, inclusion=None) if matched else None
+    if choice is None or choice.is_noise:
+        return choice
+    n_given = len({*known.complete, *runs.data.given_rates})
+    all_given = n_given == len(equations.features.mask)
+    if not all_given and choice.misfit >= limits.MAX_MISFIT_MATCHED:
+        return None
+    return replace(choice, field=equations, inclusion=None)
 
 
-def _held(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> tuple[str, ...]:
-    """The inputs with which the equations of the fit follow the runs better if they are held;
-    equations whose terms jump, and those with several derivatives, are not compared."""
-    alone = fit.field.without_residual()
-    if known.systems or switching_terms(alone):
+def _held_inputs(recipe: Recipe, fit: Fit, runs: TrainingRuns, known: Knowledge) -> tuple[str, ...]:
+    """Return the inputs that trajectories of the equations show to be held between rows. Equations
+    with jumps or a mass matrix are not compared."""
+    equations = fit.field.without_residual()
+    if known.systems or switching_terms(equations):
         return ()
     return held_inputs(
-        alone,
+        equations,
         runs.data,
         runs.interpolation,
         bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
@@ -152,45 +156,48 @@ def _held(recipe: Recipe, fit: Fit, runs: Runs, known: Knowledge) -> tuple[str, 
 
 
 def candidate_terms(fit: Fit) -> Mask:
-    """The terms that each equation may have. Of those that jump, which trajectories are not matched
-    with, the fit of rows has decided."""
+    """Return the terms that each equation may have. Terms that jump are not candidates, since
+    linearized trajectories ignore jumps."""
     features = fit.field.features
     left_out = () if fit.selection is None else fit.selection.left_out
     names = [*left_out, *jumping_terms(features)]
     return features.mask & ~np.isin(features.names, names)
 
 
-def residual_forecasts(recipe: Recipe, field: HybridField, runs: Runs, noisy: bool) -> bool:
-    """Whether forecasts of held-out runs, or of the end of a single one, are no worse with the
-    residual that the other rows give, and better where rows are noisy. Where the rows are too few
-    to tell, a residual of clean ones stays."""
-    data = _some(runs.data)
-    held = held_out_rows(_plain_rows(data), limits.RESIDUAL_HELD_OUT_SHARE)
-    if min(held.sum(), (~held).sum()) < limits.MIN_ROWS_RESIDUAL_TEST:
-        return not noisy
-    rest, unseen = data.only(~held), data.only(held)
-    observed = runs.loss.observe(rest)
-    task = prepare(recipe, observed)
+def residual_forecasts(
+    recipe: Recipe, field: HybridField, runs: TrainingRuns, is_noisy: bool
+) -> bool:
+    """Return whether forecasts of held-out runs, or of the end of a single run, are no worse with a
+    residual fitted to the remaining rows, and better if rows are noisy. With too few rows to
+    decide, the residual of clean rows is kept."""
+    data = _sample(runs.data)
+    held_out = held_out_rows(_as_rows(data), limits.RESIDUAL_HELD_OUT_SHARE)
+    if min(held_out.sum(), (~held_out).sum()) < limits.MIN_ROWS_RESIDUAL_TEST:
+        return not is_noisy
+    test = data.only(held_out)
+    task = prepare(recipe, runs.loss.observe(data.only(~held_out)))
     support = np.asarray(field.coefficients) != 0
     strengths = replace(task.regularization, sparsity=0.0)
     features = field.features if field.features.parameters else task.features
     task = replace(task, features=features, support=support, regularization=strengths)
-    solution = recipe.solver.solve_all([task])[0]
-    tried = finish(recipe, task, solution, None).field
-    alone = forecast_error(tried.without_residual(), unseen, runs.interpolation)
-    both = forecast_error(tried, unseen, runs.interpolation)
-    most = limits.RESIDUAL_ERROR_RATIO_NOISY if noisy else limits.RESIDUAL_ERROR_RATIO
-    return both <= most * alone or min(both, alone) > limits.LOST_FORECAST_ERROR
+    hybrid = finish(recipe, task, recipe.solver.solve_all([task])[0], None).field
+    without = forecast_error(hybrid.without_residual(), test, runs.interpolation)
+    with_residual = forecast_error(hybrid, test, runs.interpolation)
+    ratio = limits.RESIDUAL_ERROR_RATIO_NOISY if is_noisy else limits.RESIDUAL_ERROR_RATIO
+    is_better = with_residual <= ratio * without
+    return is_better or min(with_residual, without) > limits.LOST_FORECAST_ERROR
 
 
-def _plain_rows(data: Dataset) -> Rows:
-    none = np.zeros((data.n_samples, data.n_states))
-    return Rows(data.variables, none, data.run_of_row, np.zeros(data.n_states), times=data.times)
+def _as_rows(data: Dataset) -> Rows:
+    zeros = np.zeros((data.n_samples, data.n_states))
+    return Rows(data.variables, zeros, data.run_of_row, np.zeros(data.n_states), times=data.times)
 
 
-def _some(data: Dataset) -> Dataset:
-    """So many rows as are needed: whole runs, or the end of a single one."""
-    some = data.sample.subsample(limits.MAX_ROWS_RESIDUAL_TEST, 2)
-    if some.n_runs > 1:
-        return some
-    return some.only(np.arange(some.n_samples) >= some.n_samples - limits.MAX_ROWS_RESIDUAL_TEST)
+def _sample(data: Dataset) -> Dataset:
+    """Return a subset of whole runs, or the end of a single run."""
+    sample = data.sample.subsample(limits.MAX_ROWS_RESIDUAL_TEST, 2)
+    if sample.n_runs > 1:
+        return sample
+    return sample.only(
+        np.arange(sample.n_samples) >= sample.n_samples - limits.MAX_ROWS_RESIDUAL_TEST
+    )

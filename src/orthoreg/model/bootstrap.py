@@ -185,6 +185,6 @@ def _evidence(model: AbstractModel, resamples: int, seed: int) -> TermEvidence:
             "bootstrap needs the moments that the terms were chosen from; an adapted model has "
             "none, and a model file does not keep them. Take the model that fit returned."
         )
-    found = model.fit_.resampled(resamples, seed)
+    found = model.fit_.resampled_evidence(resamples, seed)
     assert found is not None
     return found

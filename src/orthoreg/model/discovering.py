@@ -23,7 +23,7 @@ from ..fitting import Fit, describe
 from ..libraries import AbstractLibrary, Fourier, Polynomial, as_library
 from ..losses import Auto
 from ..physics import Bound, Physics, bind_physics
-from ..refinement import Matched
+from ..refinement import Match
 from ..selection import Chosen
 from .discovery import Difference, DiscoveredModel, Discovery
 from .estimator import OrthoReg
@@ -173,7 +173,7 @@ class _Models:
             dict(data.given_rates), data.schema.time_index,
         )  # fmt: skip
 
-    def _model(self, one: Combination, matched: Matched, *, is_near: bool) -> DiscoveredModel:
+    def _model(self, one: Combination, matched: Match, *, is_near: bool) -> DiscoveredModel:
         """Intervals of models that are not near the best one come from the curvature alone."""
         field = matched.field
         result = describe(field, self._rows)

@@ -19,7 +19,7 @@ from ..diagnostics import certify
 from ..fitting import (
     Columns,
     Fit,
-    Runs,
+    TrainingRuns,
     adapt,
     fit_all,
     fit_runs,
@@ -93,11 +93,11 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         """
         return fit_together([self], X, y, t=t, u=u)[0]
 
-    def _learn(self, fit: Fit, columns: Columns, runs: Runs | None = None) -> Self:
+    def _learn(self, fit: Fit, columns: Columns, runs: TrainingRuns | None = None) -> Self:
         """Takes over what was found; `runs` are those of a fit that did not follow them."""
         recipe, known = self.recipe(), self._knowledge(fit.field.features, columns)
         bounds = parameter_bounds(recipe.library) | known.parameter_bounds
-        return self._hold(fit.of(columns, known, bounds, runs))
+        return self._hold(fit.with_columns(columns, known, bounds, runs))
 
     def _hold(self, fit: Fit) -> Self:
         """This model with a fit."""
@@ -169,7 +169,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
             normalized=recipe.solver.normalize,
         )  # fmt: skip
         field = replace(self.field_, coefficients=coefficients)
-        return copy(self)._hold(self.fit_.changed(field, certificate))
+        return copy(self)._hold(self.fit_.with_field(field, certificate))
 
     def refine(self, X: Any, *, t: Any = None, u: Any = None) -> Self:
         """A new model with the same terms whose constants match whole trajectories: a `Dataset`,
@@ -206,7 +206,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         refinement, certificate = refinement_of(self, X, t, u)
         fit = replace(
             self.fit_, field=refinement.field, certificate=certificate, refinement=refinement,
-            filed_evidence=self.fit_.evidence,
+            stored_evidence=self.fit_.evidence,
         )  # fmt: skip
         return copy(self)._hold(fit)
 
@@ -704,10 +704,10 @@ def fit_together(
         rows, columns = run_rows(data, recipes[0].loss)
     # models change only when all fits are done: one that fails leaves earlier ones whole
     data = data.sample if isinstance(data, ChunkedDataset) else data
-    runs: Runs | None = None
+    runs: TrainingRuns | None = None
     if data is not None and data.derivatives is None:
         assert columns.loss is not None
-        runs = Runs(data, columns.loss, columns.interpolation)
+        runs = TrainingRuns(data, columns.loss, columns.interpolation)
     with step("Choosing terms"), one_thread(len(rows)):
         if runs is not None and all(recipe.follows_trajectories for recipe in recipes):
             fits = [fit_runs(recipe, rows, runs) for recipe in recipes]

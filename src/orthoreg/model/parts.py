@@ -111,7 +111,7 @@ def restored(manifest: dict[str, Any], arrays: Arrays) -> tuple[Fit, Columns, Ac
         uncertainty=uncertainty_from_parts(
             manifest.get("uncertainty"), arrays, field, "uncertainty"
         ),
-        filed_evidence=evidence_from_parts(manifest["evidence"], arrays, shape),
+        stored_evidence=evidence_from_parts(manifest["evidence"], arrays, shape),
     )
     return fit, columns, tuple(decode(manifest.get("accepted", [])))
 

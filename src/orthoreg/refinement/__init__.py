@@ -1,25 +1,25 @@
-"""Constants of a field from whole trajectories, and how well these determine them."""
+"""Matching of constants to trajectories, the choice of terms by them, and their uncertainty."""
 
 from ._constants import Constants as Constants
 from ._forecasts import forecast_error as forecast_error
-from ._integral import antiderivative as antiderivative
-from ._integral import stretches_of as stretches_of
+from ._forecasts import forecast_variants as forecast_variants
+from ._forecasts import starting_states as starting_states
+from ._intervals import Correlation as Correlation
+from ._intervals import Uncertainty as Uncertainty
 from ._judgement import Judgement as Judgement
 from ._judgement import Misfit as Misfit
 from ._judgement import judge as judge
-from ._likelihood import Match as Match
-from ._likelihood import excess as excess
-from ._likelihood import least_misfit as least_misfit
-from ._likelihood import trajectory_score as trajectory_score
-from ._match import QUICK as QUICK
-from ._match import Matched as Matched
-from ._match import Matcher as Matcher
+from ._limits import FULL as FULL
+from ._limits import QUICK as QUICK
+from ._matcher import Match as Match
+from ._matcher import Matcher as Matcher
+from ._noise import min_misfit as min_misfit
+from ._proposals import antiderivative as antiderivative
+from ._proposals import stretch_of_row as stretch_of_row
+from ._refine import Refinement as Refinement
 from ._refine import refine as refine
-from ._result import Refinement as Refinement
-from ._stages import FULL as FULL
-from ._starts import starting_states as starting_states
-from ._structure import choose_structure as choose_structure
-from ._structure import held_inputs as held_inputs
-from ._uncertainty import Correlation as Correlation
-from ._uncertainty import Uncertainty as Uncertainty
-from ._variants import forecast_variants as forecast_variants
+from ._score import StructureChoice as StructureChoice
+from ._score import max_noise_ratio as max_noise_ratio
+from ._score import trajectory_score as trajectory_score
+from ._search import choose_structure as choose_structure
+from ._search import held_inputs as held_inputs

@@ -1,4 +1,4 @@
-"""Which numbers of a field are free in a refinement, and where they stand in one vector."""
+"""The free numbers of a field, and their places in one vector."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,8 +10,7 @@ from jaxtyping import Bool, Float, Int
 from ..field.hybrid import HybridField
 from ..libraries import parameters_of
 from ..physics import Knowledge, atom_bounds, null_space
-
-_ROUNDING = 1e-12
+from . import _limits as limits
 
 
 @final
@@ -28,10 +27,9 @@ class Values(NamedTuple):
 class Constants:
     """The free numbers p, in this order: coefficients, inner parameters, weights by equation.
 
-    `rows`, `columns` are the places of the coefficients, `inner` those of the parameters,
-    `weighted` the equations whose residual is free, with `width` weights each. Coefficients that
-    relations tie are offset + mixing u, where u are those that stay free, at the places `lead`
-    among them.
+    `rows`, `columns` are the indices of the coefficients, `inner` those of the parameters,
+    `weighted` the equations whose residual is free, with `width` weights each. Coefficients tied by
+    relations are offset + mixing u, where u are the free ones, at the indices `lead` among them.
     """
 
     rows: Int[np.ndarray, " k"]
@@ -53,9 +51,9 @@ class Constants:
         knowledge: Knowledge | None = None,
         candidates: Bool[np.ndarray, "c K"] | None = None,
     ) -> "Constants":
-        """All non-zero coefficients and `candidates` but those of the equations `fixed` and those
-        that are given, the parameters in the terms in use, and the weights of a residual that is
-        not zero."""
+        """Return the non-zero coefficients and the `candidates` of equations that are not `fixed`,
+        without given ones, the parameters of terms in use, and the weights of a non-zero
+        residual."""
         used = np.asarray(field.coefficients) != 0
         used[list(fixed)] = False
         parameterised = np.nonzero(used)[1]
@@ -66,71 +64,70 @@ class Constants:
             used &= ~knowledge.given
             residual &= not len(knowledge.conserved)
         rows, columns = np.nonzero(used)
-        moves = np.eye(len(rows))
+        directions = np.eye(len(rows))
         if knowledge is not None:
-            moves = null_space(knowledge.relations[:, rows, columns])
-        lead = np.array([int(np.flatnonzero(move)[0]) for move in moves], dtype=int)
+            directions = null_space(knowledge.relations[:, rows, columns])
+        lead = np.array([int(np.flatnonzero(row)[0]) for row in directions], dtype=int)
         coefficients = np.asarray(field.coefficients)[rows, columns]
-        offset = coefficients - moves.T @ coefficients[lead]
-        offset[np.abs(offset) <= _ROUNDING * np.abs(coefficients)] = 0.0
+        offset = coefficients - directions.T @ coefficients[lead]
+        offset[np.abs(offset) <= limits.OFFSET_ROUNDING * np.abs(coefficients)] = 0.0
         names = frozenset().union(*(parameters_of(field.features.terms[k]) for k in parameterised))
         inner = [i for i, name in enumerate(field.features.parameters) if name in names]
-        moved = np.any(np.asarray(field.weights) != 0, axis=0)
-        weighted = [int(c) for c in np.flatnonzero(moved) if c not in fixed and residual]
+        has_residual = np.any(np.asarray(field.weights) != 0, axis=0)
+        weighted = [int(c) for c in np.flatnonzero(has_residual) if c not in fixed and residual]
         return cls(
             rows, columns, np.array(inner, dtype=int), tuple(weighted), field.basis.size,
-            moves.T, offset, lead,
+            directions.T, offset, lead,
         )  # fmt: skip
 
     @classmethod
     def none(cls) -> "Constants":
-        """Everything stays."""
+        """Return an empty set: every number is fixed."""
         empty = np.zeros(0, dtype=int)
         return cls(empty, empty, empty, (), 0, np.zeros((0, 0)), np.zeros(0), empty)
 
     @property
     def count(self) -> int:
-        """How many coefficients and inner parameters are free."""
+        """Number of free coefficients and inner parameters."""
         return len(self.lead) + len(self.inner)
 
     @property
     def size(self) -> int:
-        """How many free numbers there are in all."""
+        """Number of all free numbers."""
         return self.count + len(self.weighted) * self.width
 
-    def weights_of(self, place: int) -> slice:
-        """Where the weights of the equation at this place of `weighted` stand."""
-        start = self.count + place * self.width
+    def weights_of(self, index: int) -> slice:
+        """Return the slice with the weights of equation `weighted[index]`."""
+        start = self.count + index * self.width
         return slice(start, start + self.width)
 
     def read(self, field: HybridField) -> Float[np.ndarray, " P"]:
-        """The free numbers of a field."""
+        """Return the free numbers of a field."""
         weights = np.asarray(field.weights)[:, list(self.weighted)].T.ravel()
         coefficients = np.asarray(field.coefficients)[self.rows, self.columns]
         return np.concatenate([coefficients[self.lead], _parameters(field)[self.inner], weights])
 
     def values(self, field: HybridField, p: Float[np.ndarray, " P"]) -> Values:
-        """All numbers of the field, the free ones replaced."""
+        """Return all numbers of the field, with the free ones replaced by p."""
         coefficients = np.array(field.coefficients, dtype=float)
-        free = len(self.lead)
-        coefficients[self.rows, self.columns] = self.offset + self.mixing @ p[:free]
+        n_free = len(self.lead)
+        coefficients[self.rows, self.columns] = self.offset + self.mixing @ p[:n_free]
         parameters = _parameters(field).copy()
-        parameters[self.inner] = p[free : self.count]
+        parameters[self.inner] = p[n_free : self.count]
         weights = np.array(field.weights, dtype=float)
-        for place, c in enumerate(self.weighted):
-            weights[:, c] = p[self.weights_of(place)]
+        for i, c in enumerate(self.weighted):
+            weights[:, c] = p[self.weights_of(i)]
         return Values(coefficients, parameters, weights)
 
     def write(self, field: HybridField, p: Float[np.ndarray, " P"]) -> HybridField:
-        """The field with these free numbers."""
+        """Return the field with these free numbers."""
         values = self.values(field, p)
-        given = None if field.parameters is None else values.parameters
         return replace(
             field,
             features=field.features.with_values(values.parameters),
             coefficients=values.coefficients,
             weights=values.weights,
-            parameters=given,
+            parameters=None if field.parameters is None else values.parameters,
         )
 
     def bounds(
@@ -139,49 +136,49 @@ class Constants:
         given: Mapping[str, tuple[float, float]],
         knowledge: Knowledge | None = None,
     ) -> Float[np.ndarray, "2 P"]:
-        """Between which ends each free number stays; inner parameters are positive unless told."""
-        ends = np.tile([[-np.inf], [np.inf]], self.size)
+        """Return the bounds of each free number. Inner parameters without bounds are positive."""
+        bounds = np.tile([[-np.inf], [np.inf]], self.size)
         if knowledge is not None:
             low, high = (
                 limit[self.rows, self.columns] - self.offset
                 for limit in (knowledge.low, knowledge.high)
             )
-            ends[:, : len(self.lead)] = atom_bounds(self.mixing.T, low, high)
-        for place, i in enumerate(self.inner):
+            bounds[:, : len(self.lead)] = atom_bounds(self.mixing.T, low, high)
+        for k, i in enumerate(self.inner):
             name = field.features.parameters[i]
-            ends[:, len(self.lead) + place] = given.get(name, (0.0, np.inf))
-        return ends
+            bounds[:, len(self.lead) + k] = given.get(name, (0.0, np.inf))
+        return bounds
 
-    def limits(
+    def estimate_bounds(
         self, free: Float[np.ndarray, "2 P"], knowledge: Knowledge | None = None
     ) -> Float[np.ndarray, "kq 2"]:
-        """The bounds of coefficients and inner parameters, where those of the `free` numbers are
-        known."""
-        found = np.tile([-np.inf, np.inf], (len(self.rows) + len(self.inner), 1))
+        """Return the bounds of coefficients and inner parameters, given those of the `free`
+        numbers."""
+        bounds = np.tile([-np.inf, np.inf], (len(self.rows) + len(self.inner), 1))
         if knowledge is not None:
-            found[: len(self.rows), 0] = knowledge.low[self.rows, self.columns]
-            found[: len(self.rows), 1] = knowledge.high[self.rows, self.columns]
-        found[len(self.rows) :] = free[:, len(self.lead) : self.count].T
-        return found
+            bounds[: len(self.rows), 0] = knowledge.low[self.rows, self.columns]
+            bounds[: len(self.rows), 1] = knowledge.high[self.rows, self.columns]
+        bounds[len(self.rows) :] = free[:, len(self.lead) : self.count].T
+        return bounds
 
-    def spread_out(self, free: Float[np.ndarray, "p 2"]) -> Float[np.ndarray, "kq 2"]:
-        """Factors of lower and upper half-widths, from those of the free coefficients and inner
-        parameters; one for a coefficient that several free numbers make up."""
-        found = np.ones((len(self.rows) + len(self.inner), 2))
-        found[len(self.rows) :] = free[len(self.lead) :]
-        for place, row in enumerate(self.mixing):
+    def profile_factors(self, free: Float[np.ndarray, "p 2"]) -> Float[np.ndarray, "kq 2"]:
+        """Return factors of lower and upper half-widths, from those of the free coefficients and
+        inner parameters; 1 for a coefficient that depends on several free numbers."""
+        factors = np.ones((len(self.rows) + len(self.inner), 2))
+        factors[len(self.rows) :] = free[len(self.lead) :]
+        for i, row in enumerate(self.mixing):
             used = np.flatnonzero(row)
             if len(used) == 1:
-                found[place] = free[used[0]][:: 1 if row[used[0]] > 0 else -1]
-        return found
+                factors[i] = free[used[0]][:: 1 if row[used[0]] > 0 else -1]
+        return factors
 
-    def follows(self) -> Float[np.ndarray, "kq P"]:
-        """How coefficients and inner parameters follow the free numbers."""
-        found = np.zeros((len(self.rows) + len(self.inner), self.size))
-        free = len(self.lead)
-        found[: len(self.rows), :free] = self.mixing
-        found[len(self.rows) :, free : self.count] = np.eye(len(self.inner))
-        return found
+    def derivatives(self) -> Float[np.ndarray, "kq P"]:
+        """Return the derivatives of coefficients and inner parameters in the free numbers."""
+        jacobian = np.zeros((len(self.rows) + len(self.inner), self.size))
+        n_free = len(self.lead)
+        jacobian[: len(self.rows), :n_free] = self.mixing
+        jacobian[len(self.rows) :, n_free : self.count] = np.eye(len(self.inner))
+        return jacobian
 
 
 def _parameters(field: HybridField) -> Float[np.ndarray, " q"]:

@@ -1,6 +1,6 @@
-"""One refinement problem: a field and runs, evaluated on segments of any length."""
+"""One refinement problem: a field and runs, and their normal equations on segments."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
@@ -11,29 +11,154 @@ from jaxtyping import Bool, Float
 from ..data import Dataset
 from ..field.hybrid import HybridField
 from ..simulation import Inputs, run_inputs
+from . import _limits as limits
 from ._constants import Constants
-from ._following import follow, growth_of_errors, step_ends
-from ._levenberg import Evaluate
-from ._normal import HUBER, Normal, joined, normal_equations
-from ._segments import Segments, input_nodes
-from ._shooting import Box, Shot, box_around, shoot
-from ._slope import Slope
+from ._linearization import FieldAt, Linearization
+from ._segments import Box, RunSegments, Trajectories, box_around, input_nodes, shoot
+from ._sensitivities import follow, growth_of_errors, step_ends
 
-_BLOCK = 2_000_000  # sensitivities held at a time
-_CHECKED = 40  # segments on which the number of substeps is chosen
-_MOST_SUBSTEPS = 32
-_ACCURACY = 1e-3  # of a state's noise: how far trajectories are followed
-_LEAST_SIGMA = 1e-8  # of a state's spread: what is left of exact data
-_LEAST_SIGMA_WEIGHTS = 1e-5  # the same with a residual: hundreds of weights descend slowly
+
+@final
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """Normal equations of segments, with r the weighted residuals in standard deviations.
+
+    `costs` are half the sums of squares (linear beyond `HUBER`) of each segment. For constants p
+    and starts s: `pp` = sum J_p'J_p, `ss` and `sp` of each segment, and the scores J'r of each
+    segment and stretch of it. `states` (T, n, B) are the simulated ones.
+    """
+
+    costs: Float[np.ndarray, " B"]
+    pp: Float[np.ndarray, "P P"]
+    ss: Float[np.ndarray, "B n n"]
+    sp: Float[np.ndarray, "B n P"]
+    p_scores: Float[np.ndarray, "B g P"]
+    s_scores: Float[np.ndarray, "B g n"]
+    states: Float[np.ndarray, "T n B"]
+    is_valid: Bool[np.ndarray, " B"]
+
+    @property
+    def cost(self) -> float:
+        return float(self.costs.sum())
+
+
+def normal_equations(
+    trajectories: Trajectories,
+    sensitivities: Float[np.ndarray, "B T n Q"],
+    measured: Float[np.ndarray, "T n B"],
+    weight: Float[np.ndarray, "T B"],
+    sigma: Float[np.ndarray, "T n B"],
+    stretches: int = 1,
+    reference: Float[np.ndarray, "T n B"] | None = None,
+) -> Normal:
+    """Return the normal equations of these segments. States with an infinite sigma do not count.
+    Costs and the weights of outliers are those at the `reference` states, by default the
+    trajectory.
+    """
+    counted: Any = np.flatnonzero(np.isfinite(sigma[0, :, 0]))
+    if len(counted) == sigma.shape[1]:
+        counted = slice(None)  # a view
+    sigma = sigma[:, counted]
+    length, n, count = trajectories.states.shape
+    is_valid = trajectories.is_valid & np.isfinite(sensitivities.sum(axis=(1, 2, 3)))
+    r = np.where(is_valid, measured - trajectories.states, 0.0)[:, counted] / sigma
+    reference_r = r
+    if reference is not None:
+        reference_r = np.where(is_valid, measured - reference, 0.0)[:, counted] / sigma
+    cost, outlier_weight = huber(reference_r)
+    diverged_cost = limits.HUBER * limits.DIVERGED_RESIDUAL * sigma.shape[1] * weight.sum(axis=0)
+    root = np.sqrt(outlier_weight * weight[:, None])
+    scale = np.moveaxis(root / sigma, 2, 0)[..., None]
+    J = sensitivities[:, :, counted] * scale
+    J[~is_valid] = 0.0
+    r = np.moveaxis(r * root, 2, 0)
+    parts = np.array_split(np.arange(length), stretches)
+    scores = np.concatenate(
+        [
+            r[:, rows].reshape(count, 1, -1) @ J[:, rows].reshape(count, -1, J.shape[3])
+            for rows in parts
+        ],
+        axis=1,
+    )
+    J = J.reshape(count, -1, J.shape[3])
+    size = J.shape[2] - n
+    p, s = J[:, :, :size], J[:, :, size:]
+    flat = J.reshape(-1, J.shape[2])[:, :size]
+    return Normal(
+        costs=np.where(is_valid, (cost * weight[:, None]).sum(axis=(0, 1)), diverged_cost),
+        pp=flat.T @ flat,
+        ss=s.transpose(0, 2, 1) @ s,
+        sp=s.transpose(0, 2, 1) @ p,
+        p_scores=scores[..., :size],
+        s_scores=scores[..., size:],
+        states=trajectories.states,
+        is_valid=is_valid,
+    )
+
+
+def joined(parts: Sequence[Normal]) -> Normal:
+    """Return the normal equations of several groups of segments together."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def stacked(name: str, axis: int = 0) -> np.ndarray:
+        return np.concatenate([getattr(part, name) for part in parts], axis=axis)
+
+    return Normal(
+        costs=stacked("costs"),
+        pp=np.sum([part.pp for part in parts], axis=0),
+        ss=stacked("ss"),
+        sp=stacked("sp"),
+        p_scores=stacked("p_scores"),
+        s_scores=stacked("s_scores"),
+        states=stacked("states", 2),
+        is_valid=stacked("is_valid"),
+    )
+
+
+def huber(r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return r^2 / 2, linear beyond `HUBER`, and the corresponding weight of r^2 / 2."""
+    size = np.abs(r)
+    far = size > limits.HUBER
+    cost = np.where(far, limits.HUBER * (size - limits.HUBER / 2), r * r / 2)
+    return cost, np.where(far, limits.HUBER / np.maximum(size, limits.HUBER), 1.0)
+
+
+def starts_step(normal: Normal) -> Float[np.ndarray, "n B"]:
+    """Return the Gauss-Newton step of the starts with fixed constants."""
+    diagonal = np.einsum("bii->bi", normal.ss)
+    floor = np.where(diagonal > 0, limits.RIDGE * diagonal, 1.0)
+    ss = normal.ss + np.eye(len(normal.states[0])) * floor[:, None]
+    return np.linalg.solve(ss, normal.s_scores.sum(axis=1)[..., None])[..., 0].T
+
+
+def eliminate_starts(
+    normal: Normal, precision: Float[np.ndarray, " P"], damping: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the Schur complement H = pp - sum sp' ss^-1 sp, the scores of each segment and stretch
+    with the starts eliminated (B, g, P), and ss^-1 [sp, s_scores]."""
+    n, size = normal.sp.shape[1:]
+    diagonal = np.einsum("bii->bi", normal.ss)
+    floor = np.where(diagonal > 0, limits.RIDGE * diagonal, 1.0)
+    ss = normal.ss + np.eye(n) * (damping * diagonal + floor)[:, None]
+    right = np.concatenate([normal.sp, np.swapaxes(normal.s_scores, 1, 2)], axis=2)
+    solved = np.linalg.solve(ss, right)
+    sp = normal.sp.reshape(len(normal.sp) * n, size)
+    H = normal.pp - sp.T @ solved[:, :, :size].reshape(sp.shape) + np.diag(precision)
+    scores = normal.p_scores - np.einsum("bnp,bng->bgp", normal.sp, solved[:, :, size:])
+    return (H + H.T) / 2, scores, solved
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What stays the same in all stages. `sizes` are the spreads of the states, `measured` says
-    which states count, `growing_noise` whether noise counts that grows with a state, as the plan of
-    the data has it; `expected` is how large noise is, if known. `gated` says whether the residual's
-    gate is at work; None, only where data lie beyond it."""
+    """A field whose constants are matched to runs.
+
+    `sizes` are the standard deviations of the states and `measured` the states that count. With
+    `growing_noise`, the noise may grow with the state as the plan of the data says.
+    `expected_noise` is its standard deviation, if known. `gated` applies the gate of the residual;
+    if None, only where data lie beyond it.
+    """
 
     field: HybridField
     constants: Constants
@@ -43,210 +168,158 @@ class Problem:
     measured: Bool[np.ndarray, " n"]
     gated: bool | None = None
     growing_noise: bool = False
-    expected: Float[np.ndarray, " n"] | None = None
+    expected_noise: Float[np.ndarray, " n"] | None = None
 
-    def only(self, rows: Bool[np.ndarray, " N"]) -> "Problem":
-        """The same problem on some of the rows."""
+    @classmethod
+    def of(
+        cls,
+        field: HybridField,
+        constants: Constants,
+        data: Dataset,
+        interpolation: Mapping[str, str],
+        *,
+        gated: bool | None = None,
+        growing_noise: bool = False,
+        expected_noise: Float[np.ndarray, " n"] | None = None,
+    ) -> "Problem":
+        """Return the problem with sizes and measured states from the data."""
+        std = data.states.std(axis=0)
+        sizes = np.where(std > 0, std, 1.0)
+        return cls(
+            field, constants, data, interpolation, sizes, data.is_measured, gated, growing_noise,
+            expected_noise,
+        )  # fmt: skip
+
+    def subset(self, rows: Bool[np.ndarray, " N"]) -> "Problem":
+        """Return the same problem on some of the rows."""
         return replace(self, data=self.data.only(rows).with_plan_of(self.data, rows))
 
     @cached_property
-    def old(self) -> Float[np.ndarray, " P"]:
-        """The constants that the field came with."""
+    def initial_constants(self) -> Float[np.ndarray, " P"]:
+        """The constants of the given field."""
         return self.constants.read(self.field)
 
     @cached_property
     def inputs(self) -> Inputs | None:
         return run_inputs(self.data, self.interpolation)
 
+    def field_at(self, p: Float[np.ndarray, " P"]) -> FieldAt:
+        """Return f with these constants."""
+        return self._linearization.at(self.constants.values(self.field, p))
+
     @cached_property
-    def slope(self) -> Slope:
+    def _linearization(self) -> Linearization:
         region, gated = self.field.region, self.gated
         if gated is None:
-            # within its region a residual is what it is without a gate, which costs much
+            # inside its region a residual needs no gate, which is expensive
             gated = region is not None and bool((region.distance(self.data.variables) > 1).any())
-        return Slope(self.field, self.constants, self.sizes, gated=gated)
+        return Linearization(self.field, self.constants, self.sizes, gated=gated)
 
     @cached_property
     def box(self) -> Box:
         return box_around(self.data.states)
 
-    def relative(self, segments: Segments) -> Float[np.ndarray, "T n B"] | float:
-        """The standard deviation of each value's noise, in that of its state."""
-        if self._relative is None:
+    def relative_std(self, segments: RunSegments) -> Float[np.ndarray, "T n B"] | float:
+        """Return the noise of each value relative to that of its state."""
+        if self._relative_std is None:
             return 1.0
-        return np.moveaxis(self._relative[segments.rows], 2, 1)
+        return np.moveaxis(self._relative_std[segments.rows], 2, 1)
 
     @cached_property
-    def _relative(self) -> Float[np.ndarray, "N n"] | None:
-        found = None
+    def _relative_std(self) -> Float[np.ndarray, "N n"] | None:
+        relative = None
         if self.growing_noise and self.data.plan.growth.any():
-            found = np.sqrt(self.data.plan.relative_variance)
+            relative = np.sqrt(self.data.plan.relative_variance)
         if self.data.filled is None:
-            return found
-        # a value that nobody measured does not count
-        return np.where(self.data.filled, np.inf, 1.0 if found is None else found)
+            return relative
+        # values that were not measured do not count
+        return np.where(self.data.filled, np.inf, 1.0 if relative is None else relative)
 
-    def evaluator(
-        self, segments: Segments, substeps: int, guess: np.ndarray | None = None, stretches: int = 1
-    ) -> Evaluate:
-        """The normal equations as a function of constants, starts and the states' sigma. `guess`
-        (T, n, B) are states near which the first trajectories are sought; later ones where the
-        last sensitivities lead. Another sigma at the same place costs no integration."""
-        n, size = len(self.sizes), self.constants.size
-        each = max(1, _BLOCK // ((segments.length + 1) * n * (size + n)))
-        parts = [
-            _Part(self, segments, slice(i, i + each), substeps, guess)
-            for i in range(0, segments.count, each)
-        ]
+    def evaluate(
+        self,
+        p: np.ndarray,
+        starts: np.ndarray,
+        sigma: np.ndarray,
+        segments: RunSegments,
+        substeps: int,
+        guess: Float[np.ndarray, "T n B"],
+        stretches: int = 1,
+    ) -> Normal:
+        """Return the normal equations of trajectories from these starts, searched near the states
+        `guess`. Scores are separate for `stretches` of each segment."""
+        n, size, field = len(self.sizes), self.constants.size, self.field_at(p)
+        accuracy = np.where(np.isfinite(sigma), sigma, self.sizes) * limits.TRAJECTORY_ACCURACY
+        per_group = max(1, limits.EVALUATION_BLOCK // ((segments.length + 1) * n * (size + n)))
+        groups = []
+        for i in range(0, segments.count, per_group):
+            group = slice(i, i + per_group)
+            part = segments.subset(group)
+            nodes = input_nodes(self.data, self.inputs, part, substeps)
+            trajectories, by = follow(
+                field, size, guess[:, :, group], starts[:, group], part, nodes, substeps,
+                self.box, accuracy,
+            )  # fmt: skip
+            measured = self.measured_states(part)
+            std = sigma[:, None] * self.relative_std(part) * np.ones_like(measured)
+            groups.append(normal_equations(trajectories, by, measured, part.weight, std, stretches))
+        return joined(groups)
 
-        def evaluate(p: np.ndarray, starts: np.ndarray, sigma: np.ndarray) -> Normal:
-            slope = self.slope.at(self.constants.values(self.field, p))
-            return joined([part.normal(slope, p, starts, sigma, stretches) for part in parts])
-
-        return evaluate
-
-    def states_of(self, segments: Segments) -> Float[np.ndarray, "T n B"]:
-        """What was measured in these segments."""
+    def measured_states(self, segments: RunSegments) -> Float[np.ndarray, "T n B"]:
+        """Return the measured states of these segments."""
         return np.moveaxis(self.data.states[segments.rows], 2, 1)
 
     def simulate(
-        self, p: np.ndarray, starts: np.ndarray, segments: Segments, substeps: int
-    ) -> tuple[Float[np.ndarray, "T n B"], Bool[np.ndarray, " B"]]:
-        """The segments' states alone, and which of them stayed finite."""
+        self, p: np.ndarray, starts: np.ndarray, segments: RunSegments, substeps: int
+    ) -> Trajectories:
+        """Return the trajectories without sensitivities."""
         nodes = input_nodes(self.data, self.inputs, segments, substeps)
-        slope = self.slope.at(self.constants.values(self.field, p))
-        found = shoot(slope, starts, segments, nodes, substeps, self.box)
-        return found.states, found.sound
+        return shoot(self.field_at(p), starts, segments, nodes, substeps, self.box)
 
     def substeps(
         self,
         p: np.ndarray,
         starts: np.ndarray,
         guess: Float[np.ndarray, "T n B"],
-        segments: Segments,
+        segments: RunSegments,
         tolerance: Float[np.ndarray, " n"],
-        most: int = _MOST_SUBSTEPS,
+        max_substeps: int = limits.MAX_SUBSTEPS,
     ) -> int:
-        """The fewest steps from row to row whose error, by halving them, is within tolerance."""
-        few = np.unique(np.linspace(0, segments.count - 1, _CHECKED).round().astype(int))
-        chosen = segments.only(few)
-        states = np.array(guess[:, :, few])
-        states[0] = starts[:, few]
-        slope = self.slope.at(self.constants.values(self.field, p))
+        """Return the smallest number of substeps whose error, estimated by step halving, is within
+        the tolerance."""
+        subset = np.unique(
+            np.linspace(0, segments.count - 1, limits.CHECKED_SEGMENTS).round().astype(int)
+        )
+        chosen = segments.subset(subset)
+        states = np.array(guess[:, :, subset])
+        states[0] = starts[:, subset]
+        field = self.field_at(p)
 
         def ends(substeps: int) -> np.ndarray:
             nodes = input_nodes(self.data, self.inputs, chosen, substeps)
             with np.errstate(all="ignore"):
-                return step_ends(slope, states, chosen, nodes, substeps)
+                return step_ends(field, states, chosen, nodes, substeps)
 
         substeps, coarse = 1, ends(1)
-        while substeps < most:
+        while substeps < max_substeps:
             fine = ends(2 * substeps)
-            apart = np.abs(fine - coarse).sum(axis=2)  # errors that add up along a segment
-            if np.all(np.sqrt((apart**2).mean(axis=1)) <= tolerance):
+            errors = np.abs(fine - coarse).sum(axis=2)  # they add up along a segment
+            if np.all(np.sqrt((errors**2).mean(axis=1)) <= tolerance):
                 break
             coarse, substeps = fine, 2 * substeps
         return substeps
 
-    def noise(
-        self, states: Float[np.ndarray, "T n B"], segments: Segments, sound: np.ndarray, used: float
-    ) -> Float[np.ndarray, " n"]:
-        """The standard deviation of the residuals of each state, infinite where it was not
-        measured. A residual beyond `HUBER` of them counts as `HUBER`. `used` unknowns were
-        estimated."""
-        relative = self.relative(segments)
-        apart = (self.states_of(segments) - states) / relative
-        r = np.abs(apart)[:, :, sound]
-        weight = segments.weight[:, None, sound]
-        if not weight.sum():
-            return np.where(self.measured, self.sizes, np.inf)
-        counts = np.broadcast_to(np.isfinite(relative), apart.shape)[:, :, sound]
-        count = np.maximum((weight * counts).sum(axis=(0, 2)), 1.0)
-        free = max(1 - used / max(float(count[self.measured].sum()), 1.0), 0.1)
-        sigma = np.sqrt((r**2 * weight).sum(axis=(0, 2)) / count)
-        for _ in range(30):
-            near = np.minimum(r, HUBER * sigma[:, None])
-            before, sigma = sigma, np.sqrt((near**2 * weight).sum(axis=(0, 2)) / count)
-            if np.array_equal(before, sigma):
-                break
-        least = _LEAST_SIGMA_WEIGHTS if self.constants.weighted else _LEAST_SIGMA
-        sigma = np.maximum(sigma / np.sqrt(free), least * self.sizes)
-        return np.where(self.measured, sigma, np.inf)
-
-    def growth_along(
-        self, p: np.ndarray, states: Float[np.ndarray, "N n"], segments: Segments
+    def error_growth(
+        self, p: np.ndarray, states: Float[np.ndarray, "N n"], segments: RunSegments
     ) -> float:
-        """How many times small errors of the initial state grow along a segment (the median), to
-        first order around these states."""
-        slope = self.slope.at(self.constants.values(self.field, p))
+        """Return by which factor small errors of the initial state grow along a segment (median),
+        linearized at these states."""
         nodes = input_nodes(self.data, self.inputs, segments, 1)
         with np.errstate(all="ignore"):
             growth = growth_of_errors(
-                slope, np.moveaxis(states[segments.rows], 2, 1), segments, nodes
+                self.field_at(p), np.moveaxis(states[segments.rows], 2, 1), segments, nodes
             )
             scaled = growth / self.sizes[:, None] * self.sizes
         scaled = scaled[np.isfinite(scaled).all(axis=(1, 2))]
-        return (
-            float(np.median(np.linalg.norm(scaled, ord=2, axis=(1, 2)))) if len(scaled) else np.inf
-        )
-
-    def misfit(
-        self, states: Float[np.ndarray, "T n B"], segments: Segments, sound: np.ndarray
-    ) -> Float[np.ndarray, " n"]:
-        """The mean square of each state's residuals, zero where it was not measured. Segments that
-        run away are as far off as the state's spread."""
-        weight = segments.weight
-        share = float(weight[:, sound].sum() / weight.sum())
-        square = self.noise(states, segments, sound, 0.0) ** 2
-        lost = (1 - share) * self.sizes**2
-        return np.where(self.measured, share * np.where(self.measured, square, 0.0) + lost, 0.0)
-
-
-@final
-class _Part:
-    """Some segments of a stage, and where they were evaluated last."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        segments: Segments,
-        group: slice,
-        substeps: int,
-        guess: np.ndarray | None,
-    ):
-        self._problem, self._group, self._substeps = problem, group, substeps
-        self._segments = segments.only(group)
-        self._nodes = input_nodes(problem.data, problem.inputs, self._segments, substeps)
-        self._measured = problem.states_of(self._segments)
-        self._relative = problem.relative(self._segments)
-        self._guess = None if guess is None else guess[:, :, group]
-        self._last: tuple[np.ndarray, np.ndarray, Shot, np.ndarray] | None = None
-
-    def normal(
-        self, slope: Any, p: np.ndarray, starts: np.ndarray, sigma: np.ndarray, stretches: int
-    ) -> Normal:
-        begin = starts[:, self._group]
-        if self._last is None or self._last[0] is not p or (self._last[1] != begin).any():
-            shot, by = follow(
-                slope, len(p), self._predicted(p, begin), begin, self._segments, self._nodes,
-                self._substeps, self._problem.box,
-                _ACCURACY * np.where(np.isfinite(sigma), sigma, self._problem.sizes),
-            )  # fmt: skip
-            self._last = (p, begin, shot, by)
-        _, _, shot, by = self._last
-        each = sigma[:, None] * self._relative * np.ones_like(self._measured)
-        return normal_equations(shot, by, self._measured, self._segments.weight, each, stretches)
-
-    def _predicted(self, p: np.ndarray, begin: np.ndarray) -> np.ndarray | None:
-        """The last states, moved as their sensitivities say."""
-        if self._last is None:
-            return self._guess
-        before, old, shot, by = self._last
-        if not shot.sound.all():
-            return self._guess
-        change = np.concatenate(
-            [np.tile(p - before, (begin.shape[1], 1)), (begin - old).T], axis=1
-        )  # B Q
-        with np.errstate(all="ignore"):
-            moved = by.reshape(len(by), -1, by.shape[3]) @ change[:, :, None]
-        return shot.states + np.moveaxis(moved.reshape(by.shape[:3]), 0, 2)
+        if not len(scaled):
+            return np.inf
+        return float(np.median(np.linalg.norm(scaled, ord=2, axis=(1, 2))))

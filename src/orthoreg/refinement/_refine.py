@@ -1,8 +1,8 @@
-"""`refine`: constants, starts and the residual's weights by matching trajectories."""
+"""`refine`: constants, starts and the weights of the residual from trajectories."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
 from jaxtyping import Float
@@ -11,21 +11,82 @@ from .._common.progress import progress
 from ..data import Dataset
 from ..field.hybrid import HybridField
 from ..physics import Knowledge
+from . import _limits as limits
 from ._constants import Constants
-from ._covariance import spread
-from ._held_out import Comparison, HeldOut
-from ._likelihood import Match
-from ._limits import TRIFLE
-from ._orthogonal import reprojected
+from ._forecasts import Comparison, HeldOutForecasts
+from ._intervals import Uncertainty, estimate_covariance, profile_factors
+from ._matching import Stage
 from ._problem import Problem
-from ._profile import profiled
-from ._reach import open_gate
-from ._result import Refinement
-from ._stages import FULL, Stage, all_stages
-from ._uncertainty import Uncertainty
+from ._residual import open_gate, reprojected
+from ._score import StructureChoice
+from ._stages import match_stages
 
-_TRIES = 3  # stages, from the last, that held-out data may refuse
-_FEWEST_STEPS = 3
+
+@final
+@dataclass(frozen=True, eq=False)
+class Refinement:
+    """Constants matched to trajectories, with their uncertainty.
+
+    `uncertainty` has the estimates with their joint covariance. It has as many degrees of freedom
+    as there are more values than estimates; or one less than the number of runs or stretches, if
+    their scores give the covariance (`is_sandwich`). `noise` is the standard deviation of each
+    state's residuals, infinite if it was not measured. `error_before` and `error_after` are root
+    mean squared errors of forecasts of held-out data, in standard deviations of the states.
+    `status` is a description in words. A refinement that was not `kept` has the given field and no
+    uncertainty.
+    """
+
+    field: HybridField
+    kept: bool
+    status: str
+    uncertainty: Uncertainty | None = None
+    is_sandwich: bool = False
+    noise: Float[np.ndarray, " n"] | None = None
+    error_before: float = np.nan
+    error_after: float = np.nan
+    segment_rows: int = 0
+    rows_used: int = 0
+
+    @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """Equation and term of each estimated coefficient."""
+        return () if self.uncertainty is None else self.uncertainty.places
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the estimated inner parameters, which follow the coefficients."""
+        return () if self.uncertainty is None else self.uncertainty.parameters
+
+    @property
+    def values(self) -> Float[np.ndarray, " k"] | None:
+        return None if self.uncertainty is None else self.uncertainty.values
+
+    @property
+    def covariance(self) -> Float[np.ndarray, "k k"] | None:
+        return None if self.uncertainty is None else self.uncertainty.covariance
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        return np.inf if self.uncertainty is None else self.uncertainty.degrees_of_freedom
+
+    @property
+    def standard_errors(self) -> Float[np.ndarray, " k"] | None:
+        """Standard error of each constant, in the order of `values`."""
+        return None if self.uncertainty is None else self.uncertainty.standard_errors
+
+    def interval(self, level: float = 0.95) -> Float[np.ndarray, "k 2"] | None:
+        """Return the interval of each constant, within its bounds."""
+        return None if self.uncertainty is None else self.uncertainty.interval(level)
+
+    def coefficient_intervals(self, level: float = 0.95) -> Float[np.ndarray, "c K 2"] | None:
+        """Return the intervals in the shape of the coefficients. A coefficient that was not
+        estimated has an interval of length zero."""
+        if self.uncertainty is None:
+            return None
+        return self.uncertainty.coefficient_intervals(np.asarray(self.field.coefficients), level)
+
+    def __repr__(self) -> str:
+        return f"Refinement({self.status})"
 
 
 def refine(
@@ -37,193 +98,186 @@ def refine(
     residual: bool = True,
     knowledge: Knowledge | None = None,
     noise: Float[np.ndarray, " n"] | None = None,
-    matched: Match | None = None,
+    choice: StructureChoice | None = None,
 ) -> Refinement:
-    """The field's constants by trajectory matching: all non-zero coefficients, the parameters in
-    their terms, the residual's weights unless `residual=False`, and every segment's start.
+    """Match the constants of a field to trajectories: all non-zero coefficients, the parameters in
+    their terms, and the weights of the residual unless `residual=False`.
 
-    Minimises the sum of squared differences between simulated and measured states, each state in
-    its own standard deviation, which is estimated and may grow with the state; differences beyond
-    four of them count linearly. Segments grow from 4 steps to whole runs, as far as they can be
-    followed. Equations of positions (`data.velocity_of`) stay, and states that were not measured
-    do not count. The weights' prior is normal around what they were, with the variance that makes
-    the data most probable: what trajectories do not determine stays.
+    The sum of squared differences between simulated and measured states is minimized over the
+    constants and the start of every segment. Each state is weighted by its noise, which is
+    estimated and may grow with the state. Differences beyond `HUBER` standard deviations count
+    linearly. Segments grow from 4 steps to whole runs as long as trajectories follow the data.
+    Equations of positions (`data.velocity_of`) and values given by `knowledge` are fixed; relations
+    and bounds hold. The prior of the weights is normal around their initial values, with the
+    variance that maximizes the evidence.
 
-    Kept if the field was `matched` within noise, or if forecasts of held-out runs, or of the end of
-    a single one, are no worse; where it is the weights that make them worse, these stay and the
-    constants alone are refined. The gate
-    of refined weights opens further where they forecast runs beyond the others better than it. What
-    `knowledge` gives stays as well, and relations and bounds hold. A misfit of the size of `noise`,
-    the standard deviations of the states' noise, is no reason to end with shorter segments. A field
-    that was `matched` to these runs within noise is refined from the segments on which that ended.
+    The result is kept if the `choice` of terms that the field comes from leaves only noise, or if
+    forecasts of held-out runs, or of the end of a single run, are no worse. Otherwise the constants
+    are refined without the weights. The gate of refined weights is widened if that improves
+    forecasts of the outermost runs. A misfit of the size of `noise`, the standard deviations of the
+    states' noise, does not limit the length of segments. With a `choice` that leaves only noise,
+    refinement starts from its segments.
     """
     fixed = [data.state_names.index(name) for name in data.velocity_of]
     constants = Constants.of(field, fixed, residual=residual, knowledge=knowledge)
     if not constants.size:
-        return _as_it_was(field, "there is no constant to refine")
-    if int(data.run_lengths.max()) <= _FEWEST_STEPS:
-        return _as_it_was(field, f"no run has more than {_FEWEST_STEPS} rows")
-    measured = data.is_measured
-    spreads = data.states.std(axis=0)
-    if not spreads[measured].any():
-        return _as_it_was(field, "no measured state moves")
-    problem = Problem(
-        field,
-        constants,
-        data,
-        dict(interpolation or dict.fromkeys(data.input_names, "cubic")),
-        np.where(spreads > 0, spreads, 1.0),
-        measured,
-        growing_noise=True,
-        expected=noise,
-    )
-    ends = constants.bounds(field, bounds or {}, knowledge)
+        return _not_refined(field, "there is no constant to refine")
+    if int(data.run_lengths.max()) <= limits.MIN_REFINED_STEPS:
+        return _not_refined(field, f"no run has more than {limits.MIN_REFINED_STEPS} rows")
+    if not data.states.std(axis=0)[data.is_measured].any():
+        return _not_refined(field, "no measured state moves")
+    kinds = dict(interpolation or dict.fromkeys(data.input_names, "cubic"))
+    problem = Problem.of(field, constants, data, kinds, growing_noise=True, expected_noise=noise)
+    p_bounds = constants.bounds(field, bounds or {}, knowledge)
     with np.errstate(all="ignore"), progress("Matching trajectories", 1.0) as show:
-        chosen, found, stages, smooth = None, None, [], data.states
-        for start in _starts(data, matched):
-            tried, reached = all_stages(problem, ends, lambda done: show(0.7 * done, ""), **start)
-            if not tried:
+        accepted, comparison, stages, states = None, None, [], data.states
+        for start in _starts(data, choice):
+            new_stages, new_states = match_stages(
+                problem, p_bounds, lambda fraction: show(0.7 * fraction, ""), **start
+            )
+            if not new_stages:
                 continue
-            last, compared = tried[-1], None
-            if matched is None or not matched.leaves_white_noise:
+            new, new_comparison = new_stages[-1], None
+            if choice is None or not choice.is_white_noise:
                 show(0.7, "(held-out runs)")
-                last, compared = _checked(problem, tried, reached, ends)
-            if chosen is None or (last is not None and _is_better(compared, found)):
-                chosen, found, stages, smooth = last, compared, tried, reached
-        if chosen is None and found is None:
-            return _as_it_was(
+                new, new_comparison = _accepted_stage(problem, new_stages, new_states, p_bounds)
+            if accepted is None or (new is not None and _is_better(new_comparison, comparison)):
+                accepted, comparison, stages, states = new, new_comparison, new_stages, new_states
+        if accepted is None and comparison is None:
+            return _not_refined(
                 field, "its trajectories do not follow the data even over a few steps"
             )
-        if chosen is not None:
-            result = _result(problem, (chosen, stages[0]), found, ends, knowledge)
+        if accepted is not None:
+            result = _result(problem, (accepted, stages[0]), comparison, p_bounds, knowledge)
             if not constants.weighted:
                 return result
             show(0.9, "(outside the data)")
-            return replace(result, field=open_gate(result.field, problem, chosen, smooth, ends))
-    if constants.weighted and constants.count:  # perhaps without the weights
+            gated = open_gate(result.field, problem, accepted, states, p_bounds)
+            return replace(result, field=gated)
+    if constants.weighted and constants.count:
         return refine(
             field, data, interpolation=interpolation, bounds=bounds, residual=False,
-            knowledge=knowledge, noise=noise, matched=matched,
+            knowledge=knowledge, noise=noise, choice=choice,
         )  # fmt: skip
-    assert found is not None
-    return _refused(field, found, stages[-1])
+    assert comparison is not None
+    return _refused(field, comparison, stages[-1])
 
 
 def _is_better(new: Comparison | None, old: Comparison | None) -> bool:
-    """Whether the constants from another start forecast held-out data better."""
+    """Return whether the constants from another start forecast held-out data better."""
     return new is not None and old is not None and new.after < old.after
 
 
-def _starts(data: Dataset, matched: Match | None) -> list[dict[str, Any]]:
-    """The first segments, and states near which they begin: those of a match that left noise.
-    Another match has trajectories of constants that may be wrong and lead back to these: refinement
-    then begins with short segments of the measured states as well."""
-    if matched is None or len(matched.states) != data.n_samples:
+def _starts(data: Dataset, choice: StructureChoice | None) -> list[dict[str, Any]]:
+    """Return the options of the first segments. The states of a choice that leaves only noise are
+    good starts. Those of another one may lead back to wrong constants, so that short segments of
+    the measured states are matched as well."""
+    if choice is None or len(choice.states) != data.n_samples:
         return [{}]
-    warm = {"effort": FULL._replace(first=matched.length), "states": matched.states}
-    return [warm] if matched.leaves_noise else [{}, warm]
+    effort = limits.FULL._replace(first_length=choice.length)
+    warm = {"effort": effort, "states": choice.states}
+    return [warm] if choice.is_noise else [{}, warm]
 
 
-def _checked(
+def _accepted_stage(
     problem: Problem,
     stages: Sequence[Stage],
-    smooth: Float[np.ndarray, "N n"],
+    states: Float[np.ndarray, "N n"],
     bounds: Float[np.ndarray, "2 P"],
 ) -> tuple[Stage | None, Comparison]:
-    """The last stage whose constants do not forecast held-out data worse than the old ones, or
-    None; and what the comparison of the last one tried was."""
-    found = Comparison(np.nan, np.nan)
-    check = HeldOut(problem, smooth, bounds)
-    for stage in stages[: -_TRIES - 1 : -1]:
-        found = check(stage)
-        if found.holds:
-            return stage, found
-    return None, found
+    """Return the last stage whose constants forecast held-out data no worse than the initial ones,
+    or None, and the last comparison."""
+    comparison = Comparison(np.nan, np.nan)
+    held_out = HeldOutForecasts(problem, states, bounds)
+    for stage in stages[: -limits.MAX_REFUSED_STAGES - 1 : -1]:
+        comparison = held_out.compare(stage)
+        if comparison.is_accepted:
+            return stage, comparison
+    return None, comparison
 
 
 def _result(
     problem: Problem,
     stages: tuple[Stage, Stage],
-    found: Comparison | None,
+    comparison: Comparison | None,
     bounds: Float[np.ndarray, "2 P"],
     knowledge: Knowledge | None,
     *,
     is_curved: bool = True,
 ) -> Refinement:
-    """What the last of two stages gives, the other being the first of all; `found` is how it
-    forecasts held-out data, where this was looked at. Intervals follow the curved profile of the
-    likelihood if `is_curved`."""
+    """Return the refinement of the last of two stages, the other being the first of all. Intervals
+    use profiles of the likelihood if `is_curved`."""
     stage, first = stages
     constants, data = problem.constants, problem.data
     field = constants.write(problem.field, stage.p)
-    field, follows = reprojected(field, constants, data)
-    known = spread(problem, stage, first)
+    field, jacobian = reprojected(field, constants, data)
+    covariance = estimate_covariance(problem, stage, first)
     coefficients = np.asarray(field.coefficients)[constants.rows, constants.columns]
-    freedom = known.groups - 1.0 if known.is_sandwich else _left_over(problem, stage)
-    used = len(np.unique(stage.segments.rows[stage.segments.weight > 0]))
-    some = "" if used >= data.n_samples else f", {used:,} of {data.n_samples:,} rows"
+    freedom = covariance.groups - 1.0 if covariance.is_sandwich else _n_free(problem, stage)
+    n_used = len(np.unique(stage.segments.rows[stage.segments.weight > 0]))
+    subset = "" if n_used >= data.n_samples else f", {n_used:,} of {data.n_samples:,} rows"
     rows = stage.segments.length + 1
-    status = f"refined on segments of {rows} rows{some}"
-    # where a descent ended on its way, curvature says nothing about the distance to the minimum
+    status = f"refined on segments of {rows} rows{subset}"
+    # without convergence, the curvature is no measure of the distance to the minimum
     m = problem.measured
-    misfits = bool((stage.sigma[m] > TRIFLE * problem.sizes[m]).any())
-    is_stuck = misfits and known.is_sandwich and not stage.solution.converged
+    has_misfit = bool((stage.sigma[m] > limits.ROUNDING_FLOOR * problem.sizes[m]).any())
+    is_stuck = has_misfit and covariance.is_sandwich and not stage.solution.converged
     if is_stuck:
         status += (
             " without reaching a minimum, so that intervals are not known (bounds near the true "
             "values of the constants help)"
         )
-    if found is not None:
-        status += f": forecast error {_percent(found.before)} -> {_percent(found.after)}"
+    if comparison is not None:
+        errors = _percent(comparison.before), _percent(comparison.after)
+        status += f": forecast error {errors[0]} -> {errors[1]}"
+    uncertainty = None
+    if not is_stuck:
+        factors = np.ones((constants.count, 2))
+        if is_curved and not covariance.is_sandwich:  # a profile ignores misfits beyond noise
+            factors = profile_factors(problem, stage, bounds, freedom)
+        uncertainty = Uncertainty(
+            places=tuple(zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)),
+            parameters=tuple(field.features.parameters[i] for i in constants.inner),
+            values=np.append(coefficients, stage.p[len(constants.lead) : constants.count]),
+            covariance=jacobian @ covariance.matrix @ jacobian.T,
+            degrees_of_freedom=freedom,
+            bounds=constants.estimate_bounds(bounds, knowledge),
+            stretch=constants.profile_factors(factors),
+        )
     return Refinement(
         field=field,
         kept=True,
         status=status,
-        uncertainty=None
-        if is_stuck
-        else Uncertainty(
-            places=tuple(zip(constants.rows.tolist(), constants.columns.tolist(), strict=True)),
-            parameters=tuple(field.features.parameters[i] for i in constants.inner),
-            values=np.append(coefficients, stage.p[len(constants.lead) : constants.count]),
-            covariance=follows @ known.covariance @ follows.T,
-            degrees_of_freedom=freedom,
-            bounds=constants.limits(bounds, knowledge),
-            stretch=constants.spread_out(
-                # a profile knows nothing of a misfit beyond noise, which the sandwich is for
-                np.ones((constants.count, 2))
-                if known.is_sandwich or not is_curved
-                else profiled(problem, stage, bounds, freedom)
-            ),
-        ),
-        is_sandwich=known.is_sandwich,
+        uncertainty=uncertainty,
+        is_sandwich=covariance.is_sandwich,
         noise=stage.sigma,
-        error_before=np.nan if found is None else found.before,
-        error_after=np.nan if found is None else found.after,
+        error_before=np.nan if comparison is None else comparison.before,
+        error_after=np.nan if comparison is None else comparison.after,
         segment_rows=rows,
-        rows_used=used,
+        rows_used=n_used,
     )
 
 
-def _left_over(problem: Problem, stage: Stage) -> float:
-    """How many more values were measured than numbers estimated."""
+def _n_free(problem: Problem, stage: Stage) -> float:
+    """Return the number of measured values minus that of estimates."""
     values = stage.segments.weight.sum() * problem.measured.sum()
     starts = stage.segments.count * len(problem.sizes)
     return float(max(values - problem.constants.count - starts, 1.0))
 
 
-def _as_it_was(field: HybridField, why: str) -> Refinement:
-    return Refinement(field, False, f"kept as it was: {why}")
+def _not_refined(field: HybridField, reason: str) -> Refinement:
+    return Refinement(field, False, f"not refined: {reason}")
 
 
-def _refused(field: HybridField, found: Comparison, stage: Stage) -> Refinement:
+def _refused(field: HybridField, comparison: Comparison, stage: Stage) -> Refinement:
     return Refinement(
         field,
         False,
-        f"kept as it was: refined constants forecast held-out data with an error of "
-        f"{_percent(found.after)}, the old ones with {_percent(found.before)}",
+        f"not refined: refined constants forecast held-out data with an error of "
+        f"{_percent(comparison.after)}, the given ones with {_percent(comparison.before)}",
         noise=stage.sigma,
-        error_before=found.before,
-        error_after=found.after,
+        error_before=comparison.before,
+        error_after=comparison.after,
         segment_rows=stage.segments.length + 1,
     )
 

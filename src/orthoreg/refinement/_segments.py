@@ -1,25 +1,33 @@
-"""Runs cut into segments of so many steps, with all that an integration of them needs."""
+"""Segments of runs, and their integration with fixed steps."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from ..data import Dataset
 from ..simulation import PLACES, Inputs
+from ..simulation import WEIGHTS as TSITOURAS
+from . import _limits as limits
 
 MIDDLE_NODE = 6
 """The node in the middle of a step, behind those of Tsitouras' method."""
-_SHARED = 0.5  # weight of a row that ends one segment and begins the next
+WEIGHTS = tuple(np.array(row) for row in TSITOURAS)
+STAGES = len(WEIGHTS)
+Slopes = Callable[[np.ndarray], np.ndarray]  # (V, B) -> (n, B)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Segments:
-    """B segments of up to L steps. `rows` (L + 1, B) are their rows in the data; `weight` is 0
-    where a segment has ended, one half for a row that two share, else 1. `steps` (L, B) are the
-    times from row to row, 0 behind the end."""
+class RunSegments:
+    """B segments of up to L steps.
+
+    `rows` (L + 1, B) are their rows in the data. `weight` is 0 behind the end of a segment, 0.5 for
+    a row that two segments share, else 1. `steps` (L, B) are the times between rows, 0 behind the
+    end.
+    """
 
     rows: Int[np.ndarray, "T B"]
     weight: Float[np.ndarray, "T B"]
@@ -33,7 +41,7 @@ class Segments:
     def length(self) -> int:
         return len(self.steps)
 
-    def only(self, chosen: Int[np.ndarray, " b"] | slice) -> "Segments":
+    def subset(self, chosen: Int[np.ndarray, " b"] | slice) -> "RunSegments":
         return replace(
             self,
             rows=self.rows[:, chosen],
@@ -42,74 +50,164 @@ class Segments:
         )
 
 
-def cut(data: Dataset, length: int, most_rows: int) -> Segments:
-    """Segments of about `length` steps that cover every run, each run in equal parts; evenly
-    chosen ones where they hold more than `most_rows` rows. Runs of one row are left out."""
-    first: list[np.ndarray] = []
-    last: list[np.ndarray] = []
+def cut(data: Dataset, length: int, max_rows: int) -> RunSegments:
+    """Return segments of about `length` steps that divide every run into equal parts.
+
+    If they hold more than `max_rows` rows, an evenly spaced subset is returned. Runs of one row are
+    left out.
+    """
+    begin_parts, end_parts = [np.zeros(0, dtype=int)], [np.zeros(0, dtype=int)]
     for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
         steps = int(end - begin) - 1
         if steps > 0:
-            ends = np.linspace(0, steps, -(-steps // length) + 1).round().astype(int) + begin
-            first.append(ends[:-1])
-            last.append(ends[1:])
-    none = np.zeros(0, dtype=int)
-    begins, ends = np.concatenate([none, *first]), np.concatenate([none, *last])
+            edges = np.linspace(0, steps, -(-steps // length) + 1).round().astype(int) + begin
+            begin_parts.append(edges[:-1])
+            end_parts.append(edges[1:])
+    begins, ends = np.concatenate(begin_parts), np.concatenate(end_parts)
     shared_begin = ~np.isin(begins, data.offsets[:-1])
     shared_end = ~np.isin(ends + 1, data.offsets[1:])
-    most = max(1, most_rows // (length + 1))
-    if len(begins) > most:
-        few = np.linspace(0, len(begins) - 1, most).round().astype(int)
-        # a row is shared where both of its segments are there
-        kept = np.isin(np.arange(len(begins)), few)
+    max_segments = max(1, max_rows // (length + 1))
+    if len(begins) > max_segments:
+        subset = np.linspace(0, len(begins) - 1, max_segments).round().astype(int)
+        # a row is shared if both of its segments are kept
+        kept = np.isin(np.arange(len(begins)), subset)
         shared_begin &= np.append(False, kept[:-1])
         shared_end &= np.append(kept[1:], False)
-        begins, ends = begins[few], ends[few]
-        shared_begin, shared_end = shared_begin[few], shared_end[few]
-    return _laid_out(data, begins, ends, shared_begin, shared_end)
+        begins, ends = begins[subset], ends[subset]
+        shared_begin, shared_end = shared_begin[subset], shared_end[subset]
+    return _segments(data, begins, ends, shared_begin, shared_end)
 
 
-def from_rows(data: Dataset, begins: Int[np.ndarray, " B"], most: int) -> Segments:
-    """One segment from each of these rows to the end of its run, or over `most` steps."""
-    ends = np.minimum(data.offsets[data.run_of_row[begins] + 1] - 1, begins + most)
-    alone = np.zeros(len(begins), dtype=bool)
-    return _laid_out(data, begins, ends, alone, alone)
+def from_rows(data: Dataset, begins: Int[np.ndarray, " B"], max_steps: int) -> RunSegments:
+    """Return one segment from each of these rows, up to `max_steps` long, within its run."""
+    ends = np.minimum(data.offsets[data.run_of_row[begins] + 1] - 1, begins + max_steps)
+    unshared = np.zeros(len(begins), dtype=bool)
+    return _segments(data, begins, ends, unshared, unshared)
 
 
-def _laid_out(
-    data: Dataset, begins: np.ndarray, ends: np.ndarray, at_begin: np.ndarray, at_end: np.ndarray
-) -> Segments:
+def _segments(
+    data: Dataset,
+    begins: np.ndarray,
+    ends: np.ndarray,
+    shared_begin: np.ndarray,
+    shared_end: np.ndarray,
+) -> RunSegments:
     longest = int((ends - begins).max(initial=1))
     rows = np.minimum(begins + np.arange(longest + 1)[:, None], ends)
     weight = (begins + np.arange(longest + 1)[:, None] <= ends).astype(float)
     columns = np.arange(len(begins))
-    weight[0, at_begin] = _SHARED
-    weight[(ends - begins)[at_end], columns[at_end]] = _SHARED
-    return Segments(rows, weight, np.diff(data.times[rows], axis=0))
+    weight[0, shared_begin] = limits.SHARED_WEIGHT
+    weight[(ends - begins)[shared_end], columns[shared_end]] = limits.SHARED_WEIGHT
+    return RunSegments(rows, weight, np.diff(data.times[rows], axis=0))
 
 
 def input_nodes(
-    data: Dataset, inputs: Inputs | None, segments: Segments, substeps: int
+    data: Dataset, inputs: Inputs | None, segments: RunSegments, substeps: int
 ) -> Float[np.ndarray, "L s 7 m B"] | None:
-    """The inputs at the places where a step looks at them, and in its middle; before a jump, not
-    behind it."""
+    """Return the inputs at the nodes of each substep: those of Tsitouras' method, and its middle.
+
+    At a jump between two rows, the value before the jump is used.
+    """
     if inputs is None:
         return None
-    places = np.array([0.0, *PLACES[:5], 0.5])
-    share = ((np.arange(substeps)[:, None] + places) / substeps).ravel()
-    interval, where = np.unique(segments.rows[:-1], return_inverse=True)
+    nodes = np.array([0.0, *PLACES[:5], 0.5])
+    fraction = ((np.arange(substeps)[:, None] + nodes) / substeps).ravel()
+    interval, inverse = np.unique(segments.rows[:-1], return_inverse=True)
     after = np.minimum(interval + 1, data.n_samples - 1)
     begin, end = data.times[interval], data.times[after]
-    times = begin[:, None] + (end - begin)[:, None] * share
+    times = begin[:, None] + (end - begin)[:, None] * fraction
     times = np.clip(times, begin[:, None], np.nextafter(end, begin)[:, None])
-    values = np.empty((len(interval), len(share), inputs.size))
-    run = data.run_of_row[interval]
-    for one in np.unique(run):
-        mine = run == one
-        values[mine] = inputs.only([one]).at(times[mine].reshape(1, -1)).reshape(
-            -1, len(share), inputs.size
+    values = np.empty((len(interval), len(fraction), inputs.size))
+    run_of_interval = data.run_of_row[interval]
+    for run in np.unique(run_of_interval):
+        in_run = run_of_interval == run
+        values[in_run] = inputs.only([run]).at(times[in_run].reshape(1, -1)).reshape(
+            -1, len(fraction), inputs.size
         )  # fmt: skip
-    nodes = values.reshape(len(interval), substeps, len(places), -1)[
-        where.reshape(segments.steps.shape)
+    values = values.reshape(len(interval), substeps, len(nodes), -1)[
+        inverse.reshape(segments.steps.shape)
     ]
-    return np.moveaxis(nodes, 1, -1)
+    return np.moveaxis(values, 1, -1)
+
+
+@final
+class Trajectories(NamedTuple):
+    """States (T, n, B) of segments. `is_valid` (B,): they are finite and stay within the box."""
+
+    states: np.ndarray
+    is_valid: np.ndarray
+
+
+@final
+class Box(NamedTuple):
+    """Bounds of the states. A trajectory that leaves them has diverged."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+
+def box_around(states: Float[np.ndarray, "N n"]) -> Box:
+    """Return a box that exceeds the range of the data tenfold on either side."""
+    low, high = states.min(axis=0), states.max(axis=0)
+    width = (limits.BOX_WIDTH - 1) / 2 * np.where(high > low, high - low, 1 + np.abs(high))
+    return Box((low - width)[:, None], (high + width)[:, None])
+
+
+def shoot(
+    slope: Slopes,
+    starts: Float[np.ndarray, "n B"],
+    segments: RunSegments,
+    nodes: np.ndarray | None,
+    substeps: int,
+    box: Box,
+) -> Trajectories:
+    """Integrate x' = f(x, u) from the start of each segment by Tsitouras' fifth-order method, with
+    `substeps` equal steps between rows."""
+    states = np.empty((segments.length + 1, *starts.shape))
+    states[0] = starts
+    is_valid = np.ones(starts.shape[1], dtype=bool)
+    with np.errstate(all="ignore"):
+        for row in range(segments.length):
+            x = states[row]
+            u = None if nodes is None else nodes[row]
+            for part in range(substeps):
+                x = step_once(
+                    slope, x, segments.steps[row] / substeps, None if u is None else u[part]
+                )
+            states[row + 1], is_valid = _bounded(x, is_valid, box)
+    return Trajectories(states, is_valid)
+
+
+def step_once(
+    slope: Slopes,
+    x: Float[np.ndarray, "n B"],
+    step: Float[np.ndarray, " B"],
+    u: np.ndarray | None,
+    first: Float[np.ndarray, "n B"] | None = None,
+) -> Float[np.ndarray, "n B"]:
+    """Return the state after one step of Tsitouras' method. `u` are the inputs at its stages,
+    `first` is f at x, if known."""
+    slopes = np.empty((STAGES, x.size))
+    at = x
+    for stage in range(STAGES):
+        if stage:
+            at = (WEIGHTS[stage - 1] @ slopes[:stage]).reshape(x.shape)
+            at *= step
+            at += x
+        elif first is not None:
+            slopes[0] = first.reshape(-1)
+            continue
+        z = at if u is None else np.concatenate([at, u[stage]])
+        slopes[stage] = slope(z).reshape(-1)
+    return x + step * (WEIGHTS[-1] @ slopes).reshape(x.shape)
+
+
+def _bounded(
+    x: Float[np.ndarray, "n B"], is_valid: Bool[np.ndarray, " B"], box: Box
+) -> tuple[Float[np.ndarray, "n B"], Bool[np.ndarray, " B"]]:
+    """Return the states, moved to the middle of the box where they left it, and the valid
+    segments."""
+    inside = ((x >= box.low) & (x <= box.high)).all(axis=0)
+    if inside.all():
+        return x, is_valid
+    return np.where(inside, x, (box.low + box.high) / 2), is_valid & inside

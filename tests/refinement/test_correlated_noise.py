@@ -1,15 +1,15 @@
-"""Noise that is alike from row to row: how long it lasts, and when a misfit is such noise."""
+"""Correlated noise: its correlation time, and its distinction from a missing term."""
 
 import numpy as np
 import pytest
 from scipy.signal import lfilter
 
 import orthoreg as og
-from orthoreg.refinement._colour import correlation_time
+from orthoreg.refinement._noise import correlation_time
 from orthoreg.smoothing import left_out_errors
 
 
-def coloured(rng, phi, shape):
+def correlated(rng, phi, shape):
     """AR(1) noise of unit variance along the first axis."""
     start = rng.standard_normal((200 + shape[0], *shape[1:]))
     return np.asarray(lfilter([np.sqrt(1 - phi**2)], [1, -phi], start, axis=0))[200:]
@@ -17,8 +17,8 @@ def coloured(rng, phi, shape):
 
 @pytest.mark.parametrize("phi", [0.0, 0.5, 0.8])
 def test_correlation_time_of_a_first_order_process(phi):
-    noise = coloured(np.random.default_rng(0), phi, (400, 2, 30))
-    noise[300:, :, 20:] = 1e3  # rows that do not count
+    noise = correlated(np.random.default_rng(0), phi, (400, 2, 30))
+    noise[300:, :, 20:] = 1e3  # these rows do not count
     counted = np.ones((400, 30), dtype=bool)
     counted[300:, 20:] = False
     found = correlation_time(noise, counted)
@@ -55,13 +55,13 @@ def oscillator(phi, noise, seed, *, cubic=0.0):
         for _ in range(5)
     ]  # fmt: skip
     size = noise * np.concatenate(runs).std(axis=0)
-    runs = [run + size * coloured(rng, phi, run.shape) for run in runs]
+    runs = [run + size * correlated(rng, phi, run.shape) for run in runs]
     return og.Dataset.from_arrays(runs, times, names=["x", "v"]), size
 
 
 @pytest.mark.slow
-def test_coloured_noise_is_refined_and_widens_intervals():
-    """Smoothing sees half of such noise; trajectories see that the rest is noise too."""
+def test_correlated_noise_widens_intervals():
+    """Smoothing removes half of this noise; trajectories show that the other half is noise too."""
     data, size = oscillator(0.85, 0.03, 0)
     model = og.OrthoReg("poly(2)", og.Zero()).fit(data)
     assert model.support_.sum() == 3
@@ -80,7 +80,7 @@ def test_coloured_noise_is_refined_and_widens_intervals():
 
 
 @pytest.mark.slow
-def test_a_missing_term_is_not_taken_for_noise():
+def test_a_missing_term_is_not_noise():
     data, _ = oscillator(0.0, 0.01, 1, cubic=0.5)
     model = og.OrthoReg("poly(2)", og.Zero()).fit(data)
     assert model.refinement_ is None or not model.refinement_.kept

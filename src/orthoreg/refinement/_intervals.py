@@ -1,0 +1,309 @@
+"""Intervals of matched constants: their joint covariance, and profiles of the likelihood."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+from jaxtyping import Float
+
+from . import _limits as limits
+from ._matching import MatchSolution, Prior, Stage, match_segments
+from ._noise import are_correlated, long_run_time
+from ._problem import Normal, Problem, eliminate_starts
+
+LEVEL = 0.95
+"""Level of the intervals that are shown."""
+
+
+@final
+class Correlation(NamedTuple):
+    """Names of two constants whose estimates are correlated."""
+
+    first: str
+    second: str
+    value: float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """Estimates of coefficients and inner parameters with their joint covariance.
+
+    `places` are the equation and term of each coefficient, `parameters` the names of the inner
+    parameters; all arrays have this order, coefficients first. Intervals are those of Student's
+    distribution with `degrees_of_freedom`, and stay within `bounds`. `stretch` is the ratio of the
+    lower and upper half-widths by the profile of the likelihood to those by its quadratic
+    approximation.
+    """
+
+    places: tuple[tuple[int, int], ...]
+    parameters: tuple[str, ...]
+    values: Float[np.ndarray, " k"]
+    covariance: Float[np.ndarray, "k k"]
+    degrees_of_freedom: float
+    bounds: Float[np.ndarray, "k 2"]
+    stretch: Float[np.ndarray, "k 2"]
+
+    @property
+    def standard_errors(self) -> Float[np.ndarray, " k"]:
+        with np.errstate(invalid="ignore"):  # rounding may make a variance negative
+            return np.sqrt(np.diag(self.covariance))
+
+    def interval(self, level: float = LEVEL) -> Float[np.ndarray, "k 2"]:
+        """Return the interval of each constant."""
+        reach = (self.quantile(level) * self.standard_errors)[:, None] * self.stretch
+        interval = self.values[:, None] + reach * [-1.0, 1.0]
+        return np.clip(interval, self.bounds[:, :1], self.bounds[:, 1:])
+
+    def coefficient_intervals(
+        self, coefficients: Float[np.ndarray, "c K"], level: float = LEVEL
+    ) -> Float[np.ndarray, "c K 2"]:
+        """Return the intervals in the shape of the coefficients. A coefficient that was not
+        estimated has an interval of length zero."""
+        intervals = np.repeat(np.array(coefficients)[:, :, None], 2, axis=2)
+        for place, interval in zip(self.places, self.interval(level), strict=False):
+            intervals[place] = interval
+        return intervals
+
+    def parameter_intervals(self) -> dict[str, tuple[float, float]]:
+        """Return the intervals of the inner parameters by name."""
+        intervals = self.interval()[len(self.places) :].tolist()
+        return dict(zip(self.parameters, map(tuple, intervals), strict=True))
+
+    def interval_of(self, function: Callable[[np.ndarray], float]) -> tuple[float, float]:
+        """Return the interval of a monotonic function of the constants: its values at the two
+        points of the confidence ellipsoid in the direction of its gradient; NaN where it is
+        undefined."""
+        gradient = self.gradient(function)
+        used = np.flatnonzero(gradient)
+        if len(used) == 1:  # its interval, with profile and bounds
+            points = [self._with_value(used, end) for end in self.interval()[used[0]]]
+        else:
+            direction = self.covariance @ gradient
+            size = np.sqrt(max(float(gradient @ direction), 0.0))
+            step = self.quantile() * direction / (size if size > 0 else 1.0)
+            points = [np.clip(self.values + sign * step, *self.bounds.T) for sign in (-1.0, 1.0)]
+        low, high = sorted(function(point) for point in points)
+        return low, high
+
+    def gradient(self, function: Callable[[np.ndarray], float]) -> Float[np.ndarray, " k"]:
+        """Return the gradient of a function of the constants, by central differences."""
+        gradient = np.zeros(len(self.values))
+        steps = 1e-3 * np.minimum(self.standard_errors, np.abs(self.values))
+        for i, step in enumerate(np.maximum(steps, 1e-9 * np.abs(self.values))):
+            if step > 0:
+                upper, lower = (
+                    self._with_value(i, self.values[i] + sign * step) for sign in (1, -1)
+                )
+                gradient[i] = (function(upper) - function(lower)) / (2 * step)
+        return gradient
+
+    def _with_value(self, index: int | np.ndarray, value: float) -> Float[np.ndarray, " k"]:
+        values = self.values.copy()
+        values[index] = value
+        return values
+
+    def correlations(
+        self, named: Sequence[tuple[str, Float[np.ndarray, " k"]]]
+    ) -> tuple[Correlation, ...]:
+        """Return the pairs of quantities, given by name and gradient, whose estimates are
+        correlated by more than `CORRELATED`, strongest first."""
+        if not named:
+            return ()
+        G = np.stack([gradient for _, gradient in named])
+        covariance = G @ self.covariance @ G.T
+        size = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        rho = covariance / np.maximum(np.outer(size, size), 1e-300)
+        pairs = [
+            Correlation(named[i][0], named[j][0], float(np.clip(rho[i, j], -1, 1)))
+            for i in range(len(named))
+            for j in range(i + 1, len(named))
+            if limits.CORRELATED < abs(rho[i, j]) < 1 - limits.TIED
+        ]
+        return tuple(sorted(pairs, key=lambda pair: -abs(pair.value)))
+
+    def at_bound(self) -> list[int]:
+        """Return the indices of the constants at an active bound."""
+        near = limits.AT_A_BOUND * np.maximum(self.standard_errors, 1e-9 * np.abs(self.values))
+        distance = np.abs(self.values[:, None] - self.bounds).min(axis=1)
+        return np.flatnonzero(distance <= near).tolist()
+
+    def quantile(self, level: float = LEVEL) -> float:
+        """Return the quantile of Student's distribution for a two-sided interval."""
+        from scipy.special import ndtri, stdtrit
+
+        if np.isfinite(self.degrees_of_freedom):
+            return float(stdtrit(self.degrees_of_freedom, (1 + level) / 2))
+        return float(ndtri((1 + level) / 2))
+
+
+@final
+class Covariance(NamedTuple):
+    """Covariance of all free numbers; `groups` is the number of groups of a sandwich covariance."""
+
+    matrix: np.ndarray
+    is_sandwich: bool
+    groups: int
+
+
+def estimate_covariance(problem: Problem, stage: Stage, first: Stage) -> Covariance:
+    """Return the covariance in the last stage, with the starts eliminated.
+
+    It is H^-1 if residuals are white noise. If they are larger on long segments than on short ones
+    or correlated between rows, it is H^-1 (sum of s s') H^-1, where s are the scores of runs or
+    stretches, and at least H^-1 times the number of rows per independent value.
+    """
+    stretches = max(1, -(-limits.COVARIANCE_GROUPS // stage.segments.count))
+    normal = problem.evaluate(
+        stage.p, stage.solution.starts, stage.sigma, stage.segments, stage.substeps,
+        stage.normal.states, stretches,
+    )  # fmt: skip
+    H, scores, _ = eliminate_starts(normal, stage.precision)
+    plain = inverse_curvature(H, normal, stage.precision)
+    m = problem.measured
+    exceeds_noise = bool((stage.sigma[m] > limits.SANDWICH_MISFIT * first.sigma[m]).any())
+    if not (exceeds_noise or are_correlated(problem, stage, normal)):
+        return Covariance(plain, False, 0)
+    scores = _group_scores(problem, stage, scores)
+    scores = scores - scores.mean(axis=0)
+    count = len(scores)
+    if count < limits.MIN_SANDWICH_GROUPS:
+        return Covariance(plain, False, 0)
+    middle = scores.T @ scores * count / (count - 1)
+    sandwich = plain @ middle @ plain
+    min_variance = long_run_time(problem, stage).max() * np.diag(plain)
+    ratio = min_variance / np.maximum(np.diag(sandwich), 1e-300)
+    factor = np.sqrt(np.maximum(ratio, 1.0))
+    return Covariance(sandwich * np.outer(factor, factor), True, count)
+
+
+def _group_scores(
+    problem: Problem, stage: Stage, scores: Float[np.ndarray, "B g P"]
+) -> Float[np.ndarray, "G P"]:
+    """Return the scores of each run if there are many runs, else of consecutive stretches."""
+    runs = problem.data.run_of_row[stage.segments.rows[0]]
+    names, of_segment = np.unique(runs, return_inverse=True)
+    if len(names) >= limits.MIN_RUN_GROUPS:
+        totals = np.zeros((len(names), scores.shape[2]))
+        np.add.at(totals, of_segment, scores.sum(axis=1))
+        return totals
+    flat = scores.reshape(-1, scores.shape[2])
+    groups = np.arange(len(flat)) * min(limits.COVARIANCE_GROUPS, len(flat)) // len(flat)
+    totals = np.zeros((int(groups[-1]) + 1, flat.shape[1]))
+    np.add.at(totals, groups, flat)
+    return totals
+
+
+def inverse_curvature(
+    H: Float[np.ndarray, "P P"], normal: Normal, precision: Float[np.ndarray, " P"]
+) -> Float[np.ndarray, "P P"]:
+    """Return H^-1, scaled by the curvature of each constant with the others fixed, so that units do
+    not matter. Directions that the data do not determine have a huge variance."""
+    diagonal = np.diag(normal.pp) + precision
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    values, axes = np.linalg.eigh(H / np.outer(scale, scale))
+    values = np.maximum(values, limits.UNDETERMINED * max(values.max(initial=0.0), 1.0))
+    return (axes / values) @ axes.T / np.outer(scale, scale)
+
+
+def profile_factors(
+    problem: Problem, stage: Stage, bounds: Float[np.ndarray, "2 P"], freedom: float
+) -> Float[np.ndarray, "p 2"]:
+    """Return the distance of both ends of the 95% interval by the profile of the likelihood, in
+    half-widths of the quadratic approximation, for each free coefficient and inner parameter.
+
+    With one constant fixed, the others and the starts are matched again. An end is where the misfit
+    has increased by q^2 / 2, where q is the quantile of Student's distribution. Only intervals wide
+    enough for curvature to matter are profiled, and none with the weights of a residual.
+    """
+    from scipy.special import stdtrit
+
+    constants = problem.constants
+    factors = np.ones((constants.count, 2))
+    if constants.weighted:
+        return factors
+    normal = stage.normal
+    H = eliminate_starts(normal, stage.precision)[0]
+    covariance = inverse_curvature(H, normal, stage.precision)
+    quantile = float(stdtrit(freedom, 0.975))
+    half = quantile * np.sqrt(np.diag(covariance))
+    wide = half > limits.CURVED_REACH * np.abs(stage.p)
+    undetermined = half > limits.PROFILE_ENDS * np.abs(stage.p)
+    chosen = np.flatnonzero((wide & ~undetermined)[: constants.count])
+    if not len(chosen):
+        return factors
+    profile = _Profile(problem, stage, bounds, covariance)
+    for j in chosen:
+        for side, sign in enumerate((-1.0, 1.0)):
+            factors[j, side] = profile.end(int(j), sign * half[j], quantile)
+    return factors
+
+
+@final
+class _Profile:
+    """The misfit as a function of one constant."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        stage: Stage,
+        bounds: Float[np.ndarray, "2 P"],
+        covariance: Float[np.ndarray, "P P"],
+    ):
+        self._problem, self._stage = problem, stage
+        self._bounds, self._covariance = bounds, covariance
+        self._min_cost = stage.normal.cost
+
+    def end(self, j: int, reach: float, quantile: float) -> float:
+        """Return where the profile has increased by quantile^2 / 2, in units of `reach`."""
+        goal = quantile**2 / 2
+        room = self._bounds[1 if reach > 0 else 0, j] - self._stage.p[j]
+        farthest = min(limits.PROFILE_ENDS, max(room / reach, 0.0))
+        if farthest < 1.0:
+            return 1.0  # the interval ends at the bound
+        at, solution = 1.0, self._solution(j, reach, None)
+        if not solution.converged:
+            return 1.0  # its cost is not that of the profile
+        increase = solution.normal.cost - self._min_cost
+        if abs(increase / goal - 1) < limits.CURVED_COST:
+            return 1.0
+        below, above = (0.0, 0.0), None
+        for _ in range(limits.PROFILE_SOLVES):
+            if not np.isfinite(increase) or increase > goal:
+                above = (at, increase)
+            else:
+                below = (at, max(increase, 1e-6))
+            if above is None and at >= farthest:
+                return farthest
+            # the root of the increase is nearly linear, that of a parabola exactly
+            guess = at * np.sqrt(goal / max(increase, 1e-6)) if np.isfinite(increase) else 0.5 * at
+            if above is not None and np.isfinite(above[1]):
+                roots = np.sqrt([below[1], above[1]])
+                fraction = (np.sqrt(goal) - roots[0]) / max(roots[1] - roots[0], 1e-12)
+                guess = below[0] + fraction * (above[0] - below[0])
+            at = float(min(guess, limits.PROFILE_STEP * at, farthest))
+            solution = self._solution(j, at * reach, solution)
+            increase = solution.normal.cost - self._min_cost
+            if abs(increase / goal - 1) < limits.CURVED_COST / 2:
+                return at
+        return at if np.isfinite(increase) else below[0] or 1.0
+
+    def _solution(self, j: int, move: float, previous: MatchSolution | None) -> MatchSolution:
+        """Return the match with constant j fixed at its estimate plus `move`."""
+        stage, p = self._stage, self._stage.p
+        states = stage.normal.states
+        if previous is None:
+            begin = p + self._covariance[:, j] / self._covariance[j, j] * move
+        else:
+            begin = p + move / (previous.p[j] - p[j]) * (previous.p - p)
+            states = previous.normal.states
+        begin = np.clip(begin, *self._bounds)
+        begin[j] = p[j] + move
+        bounds = self._bounds.copy()
+        bounds[:, j] = begin[j]
+        return match_segments(
+            self._problem, stage.segments, stage.substeps, begin, states, stage.sigma,
+            Prior(p, stage.precision), bounds, max_steps=limits.PROFILE_EVALUATIONS,
+            tolerance=limits.PROFILE_TOLERANCE,
+        )  # fmt: skip
