@@ -12,8 +12,7 @@ from benchmarks._known_systems import KNOWN_OF_PENDULUM, lorenz, swings
 from benchmarks.measurements._line import Line
 from orthoreg.fitting import prepare
 from orthoreg.model.validation import run_rows
-from orthoreg.quadratic import Bounds, Equalities, QuadraticProblem
-from orthoreg.solvers import fold_moments
+from orthoreg.solving import Bounds, Equalities, QuadraticProblem, fold_moments
 
 _KNOWN_OF_LORENZ = {
     "one equation given": og.Physics(equations={"x": "10*(y - x)"}),

@@ -99,7 +99,7 @@ Patch = Callable[[], None]
 
 
 def _limit(name: str, value: Any) -> Patch:
-    return lambda: set_name("refinement._limits", name, value)
+    return lambda: set_name("matching._limits", name, value)
 
 
 def set_name(module: str, name: str, value: Any) -> None:
@@ -115,38 +115,38 @@ def set_name(module: str, name: str, value: Any) -> None:
 
 
 def _no_exchange() -> None:
-    subsets = importlib.import_module("orthoreg.refinement._proposals")
+    subsets = importlib.import_module("orthoreg.search._proposals")
     found = subsets.neighbours
 
     def neighbours(*args: Any) -> Any:
         near = found(*args)
         return near._replace(exchanged=np.full_like(near.exchanged, np.inf))
 
-    set_name("refinement._proposals", "neighbours", neighbours)
+    set_name("search._proposals", "neighbours", neighbours)
 
 
 def _no_search() -> None:
-    structure = importlib.import_module("orthoreg.refinement._search")
+    structure = importlib.import_module("orthoreg.search._trajectories")
     structure._Search._improved = lambda self, best, *rest: (best, self._linearized(best))
 
 
 def _one_length() -> None:
-    limits = importlib.import_module("orthoreg.refinement._limits")
-    set_name("refinement._limits", "SEARCH_EFFORT", limits.SEARCH_EFFORT._replace(first_length=200))
+    limits = importlib.import_module("orthoreg.matching._limits")
+    set_name("matching._limits", "SEARCH_EFFORT", limits.SEARCH_EFFORT._replace(first_length=200))
 
 
 def _no_integral_form() -> None:
-    structure = importlib.import_module("orthoreg.refinement._search")
+    structure = importlib.import_module("orthoreg.search._trajectories")
     structure._Search._initial_fields = lambda self: [self.field]
 
 
 def _plain_covariance() -> None:
-    set_name("refinement._limits", "SANDWICH_MISFIT", np.inf)
-    set_name("refinement._noise", "are_correlated", lambda *args: False)
+    set_name("matching._limits", "SANDWICH_MISFIT", np.inf)
+    set_name("matching._noise", "are_correlated", lambda *args: False)
 
 
 def _white_noise() -> None:
-    structure = importlib.import_module("orthoreg.refinement._search")
+    structure = importlib.import_module("orthoreg.search._trajectories")
     structure._Search.correlated_noise = lambda self: None
 
 
@@ -165,7 +165,7 @@ def _no_systematic_error() -> None:
 
 
 def _no_term_price() -> None:
-    score = importlib.import_module("orthoreg.refinement._score").Score
+    score = importlib.import_module("orthoreg.matching._score").Score
     of = score.of
 
     def without(data: Any, features: Any) -> Any:
@@ -277,8 +277,8 @@ def _without(case: dict[str, Any], mechanism: str) -> dict[str, Any]:
 
 def fit_case(case: dict[str, Any], patch: Patch) -> dict[str, Any]:
     """Fit one case after a change to the package."""
-    import orthoreg.explanation
-    import orthoreg.summary
+    import orthoreg.findings
+    import orthoreg.search.formulas
 
     del orthoreg
     patch()

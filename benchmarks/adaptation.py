@@ -6,8 +6,8 @@ import numpy as np
 
 import orthoreg as og
 from orthoreg.diagnostics import normalized_mse
-from orthoreg.libraries import bind
 from orthoreg.systems import Pendulum, Split, generate, true_derivatives
+from orthoreg.terms import bind
 
 _SEEDS, _RUNS, _ADAPTING = 5, 200, 5
 _LIBRARIES = {

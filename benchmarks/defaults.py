@@ -11,20 +11,19 @@ from unittest import mock
 import numpy as np
 
 import orthoreg as og
-from orthoreg.augmentations import AbstractAugmentation
 from orthoreg.data import Rows, folds
 from orthoreg.diagnostics import relative_error, support_scores
+from orthoreg.field import AbstractAugmentation
 from orthoreg.field.hybrid import HybridField
 from orthoreg.fitting import Recipe, choose_terms, finish, prepare
-from orthoreg.moments import Moments, gather
-from orthoreg.selection import (
+from orthoreg.search.rows import (
     AbstractSelection,
     SelectionResult,
     _limits,
     _selection,
     short_sines,
 )
-from orthoreg.solvers import Task, fold_moments
+from orthoreg.solving import Moments, Task, fold_moments, gather
 
 from .development import DEFAULT_LIBRARY, SYSTEMS, Development, Runs, generate
 

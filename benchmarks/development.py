@@ -12,7 +12,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
-from orthoreg.libraries import AbstractLibrary
+from orthoreg.terms import AbstractLibrary
 
 _RUNS, _FRESH, _POINTS = 60, 20, 61
 DEFAULT_LIBRARY = og.Polynomial(2) + og.Fourier(1)

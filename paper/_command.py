@@ -12,7 +12,7 @@ from orthoreg._common.errors import require
 from orthoreg.cli import exit_code
 from orthoreg.cli._arguments import check_folder
 from orthoreg.cli._output import print_error, print_files, print_json, terminal
-from orthoreg.summary import table
+from orthoreg.findings import table
 
 from ._registry import NAMES
 from ._render import to_json, to_terminal

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 
 from orthoreg import Dataset
-from orthoreg.libraries import Polynomial, Terms, evaluate, feature_names, parse
+from orthoreg.terms import Polynomial, Terms, evaluate, feature_names, parse
 
 _RUNS, _POINTS = 4, 250
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from orthoreg._common.html import escape, html_table
-from orthoreg.reporting import document
+from orthoreg.rendering.html import document
 
 from ._render import FOOTNOTE
 from ._tables import Table

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orthoreg.libraries import evaluate, parse
+from orthoreg.terms import evaluate, parse
 
 _MOST_SLOPES = 20_000
 _FARTHEST = 1e9

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from orthoreg import Dataset, InputError, VectorField
-from orthoreg.differentiation import AbstractDifferentiator, Automatic, SmoothedFiniteDifference
+from orthoreg.losses import AbstractDifferentiator, Automatic, SmoothedFiniteDifference
 from orthoreg.systems import SYSTEMS, AbstractSystem, Pendulum, Split, generate, true_derivatives
 
 _THINNING = {"duffing": 40}  # its 4000 points a run are scored at every 40th: 100, as elsewhere

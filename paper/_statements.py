@@ -16,9 +16,8 @@ from orthoreg.diagnostics import (
     penalty_bound,
     two_stage,
 )
-from orthoreg.moments import Moments
-from orthoreg.moments._moments import overlaps, squared_norm
-from orthoreg.solvers import Exact, Regularization
+from orthoreg.solving import Exact, Moments, Regularization
+from orthoreg.solving._moments import overlaps, squared_norm
 
 from ._evidence import Part, Reading, Verdict
 

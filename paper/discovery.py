@@ -10,8 +10,8 @@ import numpy as np
 
 from orthoreg import Dataset, OrthoReg, Zero, discover
 from orthoreg.diagnostics import normalized_mse
-from orthoreg.libraries import evaluate, parse
 from orthoreg.systems import Duffing, Pendulum, Split, generate
+from orthoreg.terms import evaluate, parse
 
 from ._discovery_systems import BENCHMARKS
 from ._odebench import forecast, forecast_r2, odebench_runs, odebench_truth

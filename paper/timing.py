@@ -96,7 +96,7 @@ class Epochs:
         """The seconds that the epochs of this window take."""
         import jax
 
-        from orthoreg.solvers._training import stretch
+        from orthoreg.solving._training import stretch
 
         bounds = np.array([index * epochs, (index + 1) * epochs], np.int32)
         start = time.perf_counter()
@@ -105,7 +105,7 @@ class Epochs:
 
     def memory(self) -> int:
         """Bytes that the compiled training needs beside its arguments and results."""
-        from orthoreg.solvers._training import stretch
+        from orthoreg.solving._training import stretch
 
         lowered = stretch.lower(self._state, self._loop, np.array([0, 1], np.int32))
         analysis: Any = lowered.compile().memory_analysis()

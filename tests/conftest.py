@@ -7,11 +7,9 @@ from shapes import begin_test, watch
 CHECKED = [
     f"orthoreg.{name}"
     for name in (
-        "_field", "_gate", "_geometry", "_objective", "augmentations", "data", "diagnostics",
-        "differentiation", "explanation", "export",
-        "fitting._adapt", "fitting._parameters", "fitting._route",
-        "libraries", "losses", "moments", "penalties", "quadratic", "refinement", "selection",
-        "simulation", "smoothing", "solvers", "summary", "systems",
+        "data", "diagnostics", "export", "field", "findings", "fitting._adapt",
+        "fitting._parameters", "fitting._route", "losses", "matching", "search", "simulation",
+        "smoothing", "solving", "systems", "terms",
     )
 ] + [
     f"paper.{name}" for name in ("_peers", "_portraits", "_settings", "_statements", "sweeps")

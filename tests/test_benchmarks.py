@@ -13,7 +13,7 @@ from benchmarks.truth._cases import IN_VIEW, cases
 from benchmarks.truth._information import covariance
 from benchmarks.truth._system import Drawn, System
 from benchmarks.truth._systems import SYSTEMS
-from orthoreg.libraries import feature_names, parse_library
+from orthoreg.terms import feature_names, parse_library
 
 DECAY = System("decay", {"k": 0.8}, {"x": {"x": "-k"}}, "poly(2)", (1.0,), (2.0,), 3.0, 40, 2)
 

@@ -12,7 +12,7 @@ import orthoreg as og
 from orthoreg._common.arrays import pytree
 from orthoreg._common.errors import InputError, ModelFileError
 from orthoreg._common.registry import part
-from orthoreg.augmentations import AbstractAugmentation, AbstractBasis
+from orthoreg.field import AbstractAugmentation, AbstractBasis
 from orthoreg.simulation import _integrate
 
 X = np.random.default_rng(0).uniform(-1.5, 1.5, (400, 2))

@@ -19,7 +19,7 @@ from safetensors import numpy as safetensors
 import orthoreg as og
 from orthoreg._common.errors import InputError, ModelFileError
 from orthoreg._persistence import read_model, write_model
-from orthoreg.libraries import AbstractLibrary, parse
+from orthoreg.terms import AbstractLibrary, parse
 
 X = np.random.default_rng(0).uniform(0.1, 0.9, (150, 2))
 Y = np.column_stack([2 - 3 * X[:, 1] + np.cos(5 * X[:, 0]), -X[:, 0] * X[:, 1]])

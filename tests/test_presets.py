@@ -9,8 +9,8 @@ from sklearn.base import clone
 
 import orthoreg as og
 from orthoreg import presets
-from orthoreg.selection import Thresholding
-from orthoreg.solvers import TwoStage
+from orthoreg.search.rows import Thresholding
+from orthoreg.solving import TwoStage
 
 X = np.random.default_rng(0).uniform(-1, 1, (60, 2))
 Y = X @ np.array([[0.0, -1.0], [1.0, -0.1]]) + 0.3 * np.cos(3 * X[:, :1])

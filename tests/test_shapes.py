@@ -6,7 +6,7 @@ import shapes
 from jaxtyping import Float, TypeCheckError
 
 import orthoreg
-from orthoreg.moments._moments import overlaps
+from orthoreg.solving._moments import overlaps
 
 
 def test_wrong_shapes_are_refused_in_the_package():

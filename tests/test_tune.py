@@ -12,9 +12,8 @@ import orthoreg as og
 from orthoreg._common.errors import InputError
 from orthoreg.data import folds
 from orthoreg.fitting import prepare
-from orthoreg.moments import gather
-from orthoreg.selection import regularization_path
-from orthoreg.solvers import Regularization, TwoStage, systems
+from orthoreg.search.rows import regularization_path
+from orthoreg.solving import Regularization, TwoStage, gather, systems
 
 LAMBDAS, MUS, FOLDS = (0.1, 3.0, math.inf), (0.01, 0.1, 0.4), 4
 

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from test_persistence import rewritten
 
 import orthoreg as og
-from orthoreg.selection import Thresholding
-from orthoreg.solvers import TwoStage
+from orthoreg.search.rows import Thresholding
+from orthoreg.solving import TwoStage
 
 FILES = Path(__file__).parent / "files" / "version_1"
 EXPECTED = json.loads((FILES / "expected.json").read_text())

@@ -10,8 +10,8 @@ import numpy as np
 
 import orthoreg as og
 from orthoreg.data import Rows
-from orthoreg.libraries import FeatureMap, bind
-from orthoreg.moments import gather, no_basis
+from orthoreg.solving import gather, no_basis
+from orthoreg.terms import FeatureMap, bind
 
 from ..flows import dataset, pendulum, runs, write_table
 from ._case import Case, Peer, Work

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 import orthoreg as og
-from orthoreg.libraries import bind
-from orthoreg.moments import Moments, gather
-from orthoreg.solvers import exact_path
+from orthoreg.solving import Moments, exact_path, gather
+from orthoreg.terms import bind
 from paper.timing import Epochs, batch
 
 from ..flows import chain, chain_support, dataset, incomplete, pendulum

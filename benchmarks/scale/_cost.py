@@ -55,8 +55,8 @@ def _result_bytes() -> dict[str, int]:
     import orthoreg as og
     from orthoreg.data import extrapolation_rule
     from orthoreg.data._chunked import RowSums
-    from orthoreg.libraries import bind
-    from orthoreg.moments import gather_partitioned
+    from orthoreg.solving import gather_partitioned
+    from orthoreg.terms import bind
 
     states, times = flows.runs(GROUP_ROWS // RUN_ROWS, RUN_ROWS, flows.pendulum)
     rows = og.VectorField().observe(og.Dataset.from_arrays(states, times))

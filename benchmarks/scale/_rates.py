@@ -11,8 +11,8 @@ import numpy as np
 import orthoreg as og
 from benchmarks import flows
 from orthoreg.data import extrapolation_rule
-from orthoreg.libraries import bind
-from orthoreg.moments import gather, gather_partitioned
+from orthoreg.solving import gather, gather_partitioned
+from orthoreg.terms import bind
 
 _SIZE, _TRIES = 1024, 3
 

@@ -3,6 +3,7 @@
 A name is imported when it is first used, so that `import orthoreg` costs next to nothing.
 """
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -17,29 +18,23 @@ if TYPE_CHECKING:
     from ._common.errors import TrainingError as TrainingError
     from ._common.errors import TrainingWarning as TrainingWarning
     from ._common.parallel import cluster as cluster
-    from .augmentations import MLP as MLP
-    from .augmentations import RandomFeatures as RandomFeatures
-    from .augmentations import Zero as Zero
     from .data import ChunkedDataset as ChunkedDataset
     from .data import Dataset as Dataset
     from .data import read_table as read_table
-    from .differentiation import Automatic as Automatic
-    from .differentiation import FiniteDifference as FiniteDifference
-    from .differentiation import LocalPolynomial as LocalPolynomial
-    from .differentiation import SavitzkyGolay as SavitzkyGolay
-    from .differentiation import SmoothedFiniteDifference as SmoothedFiniteDifference
-    from .differentiation import SmoothingSpline as SmoothingSpline
-    from .explanation import Atom as Atom
+    from .field import MLP as MLP
+    from .field import RandomFeatures as RandomFeatures
+    from .field import Zero as Zero
     from .field.gate import Gate as Gate
-    from .libraries import Fourier as Fourier
-    from .libraries import Neighbors as Neighbors
-    from .libraries import PerState as PerState
-    from .libraries import Polynomial as Polynomial
-    from .libraries import Terms as Terms
     from .losses import Auto as Auto
+    from .losses import Automatic as Automatic
+    from .losses import FiniteDifference as FiniteDifference
+    from .losses import LocalPolynomial as LocalPolynomial
     from .losses import Measured as Measured
     from .losses import MultiStep as MultiStep
     from .losses import OneStep as OneStep
+    from .losses import SavitzkyGolay as SavitzkyGolay
+    from .losses import SmoothedFiniteDifference as SmoothedFiniteDifference
+    from .losses import SmoothingSpline as SmoothingSpline
     from .losses import VectorField as VectorField
     from .losses import Weak as Weak
     from .model.baselines import PINN as PINN
@@ -57,13 +52,19 @@ if TYPE_CHECKING:
     from .physics import Periodic as Periodic
     from .physics import Physics as Physics
     from .physics import Reflection as Reflection
-    from .reporting import report as report
-    from .selection import CrossValidation as CrossValidation
-    from .selection import Extrapolation as Extrapolation
-    from .selection import InformationCriterion as InformationCriterion
-    from .selection import StabilitySelection as StabilitySelection
-    from .solvers import Adam as Adam
-    from .solvers import Exact as Exact
+    from .rendering.html import report as report
+    from .search.formulas import Atom as Atom
+    from .search.rows import CrossValidation as CrossValidation
+    from .search.rows import Extrapolation as Extrapolation
+    from .search.rows import InformationCriterion as InformationCriterion
+    from .search.rows import StabilitySelection as StabilitySelection
+    from .solving import Adam as Adam
+    from .solving import Exact as Exact
+    from .terms import Fourier as Fourier
+    from .terms import Neighbors as Neighbors
+    from .terms import PerState as PerState
+    from .terms import Polynomial as Polynomial
+    from .terms import Terms as Terms
 
 __version__ = "0.2.0"
 
@@ -82,32 +83,44 @@ _NAMES = {
     "._common.parallel": ("cluster",),
     ".model.pysindy": ("from_pysindy",),
     ".model.tune": ("tune",),
-    ".augmentations": ("MLP", "RandomFeatures", "Zero"),
+    ".field": ("MLP", "RandomFeatures", "Zero"),
     ".model.baselines": ("PINN", "STLSQ", "UniversalODE"),
     ".data": ("ChunkedDataset", "Dataset", "read_table"),
-    ".differentiation": (
-        "Automatic", "FiniteDifference", "LocalPolynomial", "SavitzkyGolay",
-        "SmoothedFiniteDifference", "SmoothingSpline",
+        ".search.formulas": ("Atom",),
+    ".terms": ("Fourier", "Neighbors", "PerState", "Polynomial", "Terms"),
+    ".losses": (
+        "Auto", "Automatic", "FiniteDifference", "LocalPolynomial", "Measured", "MultiStep",
+        "OneStep", "SavitzkyGolay", "SmoothedFiniteDifference", "SmoothingSpline", "VectorField",
+        "Weak",
     ),
-    ".explanation": ("Atom",),
-    ".libraries": ("Fourier", "Neighbors", "PerState", "Polynomial", "Terms"),
-    ".losses": ("Auto", "Measured", "MultiStep", "OneStep", "VectorField", "Weak"),
     ".physics": ("Even", "Odd", "Periodic", "Physics", "Reflection"),
-    ".reporting": ("report",),
-    ".selection": (
+    ".rendering.html": ("report",),
+    ".search.rows": (
         "CrossValidation", "Extrapolation", "InformationCriterion", "StabilitySelection",
     ),
-    ".solvers": ("Adam", "Exact"),
+    ".solving": ("Adam", "Exact"),
+}  # fmt: skip
+# packages that had other names in 0.2
+_MOVED = {
+    "augmentations": "field", "differentiation": "losses", "explanation": "search.formulas",
+    "libraries": "terms", "moments": "solving", "quadratic": "solving", "refinement": "matching",
+    "reporting": "rendering.html", "selection": "search.rows", "solvers": "solving",
+    "summary": "findings", "views": "rendering.views",
 }  # fmt: skip
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 __all__ = ["__version__", "presets", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, or a public folder such as `orthoreg.plotting`."""
+    """A public name, or a public folder such as `orthoreg.rendering.figures`."""
     if name in _HOMES:
         value = globals()[name] = getattr(import_module(_HOMES[name], __name__), name)
         return value
+    if name in _MOVED:
+        warnings.warn(
+            f"orthoreg.{name} is now orthoreg.{_MOVED[name]}", DeprecationWarning, stacklevel=2
+        )
+        name = _MOVED[name]
     if not name.startswith("_"):
         try:
             return import_module(f".{name}", __name__)

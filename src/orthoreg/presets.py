@@ -5,13 +5,12 @@ The paper's follow its text: library, network, derivative targets, optimiser and
 
 import math
 
-from .augmentations import MLP, Zero
-from .differentiation import SmoothedFiniteDifference
-from .libraries import Fourier, Polynomial
-from .losses import VectorField
+from .field import MLP, Zero
+from .losses import SmoothedFiniteDifference, VectorField
 from .model.estimator import OrthoReg
-from .selection import Thresholding
-from .solvers import Adam, Exact, TwoStage
+from .search.rows import Thresholding
+from .solving import Adam, Exact, TwoStage
+from .terms import Fourier, Polynomial
 
 
 def recommended(seed: int = 0) -> OrthoReg:

@@ -16,8 +16,8 @@ from sklearn.linear_model import Lasso
 import orthoreg as og
 from orthoreg import presets
 from orthoreg._common.errors import InputError
-from orthoreg.selection import Thresholding
-from orthoreg.solvers import TwoStage
+from orthoreg.search.rows import Thresholding
+from orthoreg.solving import TwoStage
 
 seeds = st.integers(0, 10_000)
 X = np.random.default_rng(0).uniform(-1, 1, (60, 2))

@@ -17,8 +17,8 @@ from orthoreg.data import (
     grouping_rule,
     outward_fold_rule,
 )
-from orthoreg.libraries import bind
-from orthoreg.moments import gather, gather_partitioned, no_basis
+from orthoreg.solving import gather, gather_partitioned, no_basis
+from orthoreg.terms import bind
 
 
 def swings(runs: int = 30, rows: int = 40, missing: float = 0.0, seed: int = 0) -> og.Dataset:
@@ -53,7 +53,7 @@ def small_samples(monkeypatch):
     """Bounded samples that are smaller than small data."""
     monkeypatch.setattr("orthoreg.data._rows.SUBSAMPLE_ROWS", 400)
     monkeypatch.setattr("orthoreg.data._rows.EXTENT_SAMPLE", 300)
-    monkeypatch.setattr("orthoreg.moments._partitioned.CENTERED_ROWS", 200)
+    monkeypatch.setattr("orthoreg.solving._partitioned.CENTERED_ROWS", 200)
     monkeypatch.setattr("orthoreg.fitting._route.SEARCHED", 250)
 
 
@@ -158,7 +158,7 @@ def test_networks_are_trained_on_the_sample(small_samples, monkeypatch):
     parts = chunked(swings(), 170)
     seen = []
     monkeypatch.setattr(
-        "orthoreg.solvers.Adam.solve_all", lambda self, tasks: seen.extend(tasks) or 1 / 0
+        "orthoreg.solving.Adam.solve_all", lambda self, tasks: seen.extend(tasks) or 1 / 0
     )
     with pytest.raises(ZeroDivisionError):
         og.OrthoReg(og.Polynomial(1), og.MLP(4, 1), solver=og.Adam(epochs=1)).fit(parts)

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 import orthoreg as og
 from orthoreg import Dataset
-from orthoreg.solvers import TwoStage
+from orthoreg.solving import TwoStage
 
 LIBRARY = "poly(1) + fourier(1)"
 T = 0.03 * np.arange(200)

@@ -65,7 +65,7 @@ def test_the_front_door_is_frozen():
         getattr(orthoreg, name)
     public = {name for name in vars(orthoreg) if not name.startswith("_")}
     opened = {module.name for module in pkgutil.iter_modules(orthoreg.__path__)}
-    assert public - opened - {"TYPE_CHECKING", "Any", "import_module"} <= FRONT_DOOR
+    assert public - opened - {"TYPE_CHECKING", "Any", "import_module", "warnings"} <= FRONT_DOOR
 
 
 def test_type_checkers_and_the_interpreter_see_the_same_names():
@@ -84,3 +84,8 @@ def test_a_public_folder_is_imported_when_it_is_named():
     assert orthoreg.plotting.__name__ == "orthoreg.plotting"
     with pytest.raises(AttributeError, match="no attribute 'polynomials'"):
         orthoreg.polynomials  # noqa: B018
+
+
+def test_packages_with_former_names_are_deprecated():
+    with pytest.warns(DeprecationWarning, match="orthoreg.libraries is now orthoreg.terms"):
+        assert orthoreg.libraries.Polynomial is orthoreg.Polynomial

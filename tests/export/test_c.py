@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import orthoreg as og
 from orthoreg.export import to_c
-from orthoreg.libraries._expression import FUNCTIONS
+from orthoreg.terms._expression import FUNCTIONS
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")

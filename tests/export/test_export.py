@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import orthoreg as og
 from orthoreg._common.errors import InputError
 from orthoreg.export import significant, sympy_source
-from orthoreg.libraries._expression import FUNCTIONS
+from orthoreg.terms._expression import FUNCTIONS
 
 X = np.random.default_rng(0).uniform(0.1, 0.9, (200, 2))
 SLOPES = np.column_stack([2 - 3 * X[:, 1] + 0.3 * np.cos(9 * X[:, 0]), -X[:, 0] * X[:, 1]])

@@ -14,11 +14,11 @@ from numpy.testing import assert_allclose
 
 import orthoreg as og
 from orthoreg._common.errors import FormulaError, InputError
-from orthoreg.augmentations import TanhLayers
 from orthoreg.export import to_julia, to_modelica
+from orthoreg.field import TanhLayers
 from orthoreg.field.hybrid import HybridField
-from orthoreg.libraries import FeatureMap, parse
-from orthoreg.libraries._expression import FUNCTIONS
+from orthoreg.terms import FeatureMap, parse
+from orthoreg.terms._expression import FUNCTIONS
 
 OCTAVE = shutil.which("octave-cli") or shutil.which("octave")
 X = np.random.default_rng(0).uniform(0.1, 0.9, (100, 2))

@@ -7,7 +7,7 @@ import pytest
 
 import orthoreg as og
 from orthoreg.export import mathml_formula, mathml_name
-from orthoreg.libraries import parse
+from orthoreg.terms import parse
 
 SPACE = "{http://www.w3.org/1998/Math/MathML}"
 

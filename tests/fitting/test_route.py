@@ -12,8 +12,8 @@ import orthoreg as og
 from orthoreg._common.errors import InputError
 from orthoreg.fitting import Fit, Recipe, choose_terms, finish, fit, fit_all, prepare
 from orthoreg.losses import Informed
-from orthoreg.selection import Shrinkage, Thresholding
-from orthoreg.solvers import Regularization, TwoStage
+from orthoreg.search.rows import Shrinkage, Thresholding
+from orthoreg.solving import Regularization, TwoStage
 
 SMALL = og.RandomFeatures(40)
 

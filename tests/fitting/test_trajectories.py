@@ -7,7 +7,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
-from orthoreg.refinement import choose_structure, forecast_error, starting_states
+from orthoreg.matching import forecast_error, starting_states
+from orthoreg.search import choose_structure
 
 t = np.linspace(0, 15, 300)
 STARTS = [[10, 5], [5, 8], [15, 3], [8, 10], [12, 6], [6, 4]]

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 from scipy.optimize import LinearConstraint, minimize
 
 import orthoreg as og
-from orthoreg.libraries import Fourier, Polynomial
 from orthoreg.physics import bind_physics, constant_functions, constant_values
-from orthoreg.quadratic import Bounds, Equalities, QuadraticProblem
+from orthoreg.solving import Bounds, Equalities, QuadraticProblem
+from orthoreg.terms import Fourier, Polynomial
 
 seeds = st.integers(0, 10_000)
 

@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 
 import orthoreg as og
 from orthoreg.fitting import prepare
-from orthoreg.selection import short_sines
+from orthoreg.search.rows import short_sines
 
 FORCED = og.Physics(equations={"x": "v", "v": "F*cos(w*t) + ..."})
 

@@ -7,18 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from orthoreg.augmentations import TanhLayers
+from orthoreg.field import TanhLayers
 from orthoreg.field.hybrid import HybridField, switched
-from orthoreg.libraries import FeatureMap, parse
-from orthoreg.simulation import (
-    NumpyField,
-    SampledInput,
-    Status,
-    in_numpy,
-    integrate,
-    sampled,
-)
+from orthoreg.simulation import NumpyField, SampledInput, Status, in_numpy, integrate, sampled
 from orthoreg.simulation import _integrate as rule
+from orthoreg.terms import FeatureMap, parse
 
 COMPILED = [False, pytest.param(True, marks=pytest.mark.slow)]
 TIMES = np.linspace(0, 12, 241)

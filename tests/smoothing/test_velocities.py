@@ -5,13 +5,8 @@ import pytest
 from scipy.signal import savgol_filter
 
 import orthoreg as og
-from orthoreg.differentiation import Automatic
-from orthoreg.smoothing import (
-    best_polynomial,
-    polynomial_weights,
-    sliding_fit,
-    velocities,
-)
+from orthoreg.losses import Automatic
+from orthoreg.smoothing import best_polynomial, polynomial_weights, sliding_fit, velocities
 
 
 def preferred_velocities(times, values, offsets):

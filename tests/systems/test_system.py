@@ -11,7 +11,6 @@ from scipy.integrate import solve_ivp
 
 import orthoreg as og
 from orthoreg._common.errors import InputError
-from orthoreg.libraries import evaluate, feature_names, parse
 from orthoreg.simulation import Rollout, Status
 from orthoreg.systems import (
     SIR,
@@ -23,6 +22,7 @@ from orthoreg.systems import (
     generate,
     true_derivatives,
 )
+from orthoreg.terms import evaluate, feature_names, parse
 
 pytestmark = pytest.mark.slow  # compiled integrations of several systems
 

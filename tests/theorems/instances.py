@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from orthoreg.moments import Moments
-from orthoreg.moments._moments import squared_norm
-from orthoreg.solvers import Exact, FitResult, Regularization
+from orthoreg.solving import Exact, FitResult, Moments, Regularization
+from orthoreg.solving._moments import squared_norm
 
 N = 30
 seeds = st.integers(0, 10_000)

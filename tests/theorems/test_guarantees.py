@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import Lasso
 
 from orthoreg.diagnostics import EquationCertificate, certify, error_split, penalty_bound
-from orthoreg.moments._moments import overlaps, squared_norm
+from orthoreg.solving._moments import overlaps, squared_norm
 
 
 def symbolic_objective(Phi: np.ndarray, y: np.ndarray, mu: float) -> float:

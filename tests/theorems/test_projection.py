@@ -21,7 +21,7 @@ from sklearn.linear_model import Lasso
 
 from orthoreg._common.errors import InputError
 from orthoreg.diagnostics import effective_threshold, l2_hybrid
-from orthoreg.moments._moments import overlaps, squared_norm
+from orthoreg.solving._moments import overlaps, squared_norm
 
 weights = st.floats(0.1, 5.0)
 

@@ -23,7 +23,7 @@ from orthoreg.diagnostics import (
     residual_cosine,
     residual_cosine_range,
 )
-from orthoreg.moments._moments import overlaps
+from orthoreg.solving._moments import overlaps
 
 confidences = st.floats(0.5, 0.999)
 sizes = st.floats(0.1, 5.0)

@@ -20,9 +20,9 @@ from instances import (
 from numpy.testing import assert_allclose
 
 import orthoreg as og
-from orthoreg.libraries import bind
-from orthoreg.moments._moments import overlaps, squared_norm
-from orthoreg.solvers import squared_error
+from orthoreg.solving import squared_error
+from orthoreg.solving._moments import overlaps, squared_norm
+from orthoreg.terms import bind
 
 
 @given(seeds, st.integers(1, 3))

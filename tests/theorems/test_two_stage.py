@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from orthoreg._common.errors import InputError
 from orthoreg.diagnostics import l2_hybrid, two_stage
-from orthoreg.moments._moments import overlaps, squared_norm
+from orthoreg.solving._moments import overlaps, squared_norm
 
 sparsities = st.floats(0.1, 1.9)
 

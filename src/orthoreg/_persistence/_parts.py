@@ -10,12 +10,12 @@ import numpy as np
 
 from .._common.errors import InputError, ModelFileError
 from .._common.registry import registered
-from ..augmentations import AbstractBasis
+from ..field import AbstractBasis
 from ..field.gate import Gate, Region
 from ..field.hybrid import HybridField
-from ..libraries import FeatureMap, parse, rename, to_text
-from ..refinement import Refinement, Uncertainty
-from ..selection import ConfoundedPair, EquationPath, SelectionResult, TermEvidence
+from ..matching import Refinement, Uncertainty
+from ..search.rows import ConfoundedPair, EquationPath, SelectionResult, TermEvidence
+from ..terms import FeatureMap, parse, rename, to_text
 from ._recipes import decode, encode
 
 _NUMBERS = ("n_terms", "inner", "outer", "standard_error")

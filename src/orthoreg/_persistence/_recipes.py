@@ -9,7 +9,7 @@ import numpy as np
 
 from .._common.errors import InputError, ModelFileError
 from .._common.registry import registered
-from ..libraries import AbstractLibrary, Terms, feature_names
+from ..terms import AbstractLibrary, Terms, feature_names
 
 
 def encode(value: Any) -> Any:

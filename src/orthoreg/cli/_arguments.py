@@ -88,8 +88,8 @@ def check_names(data: Any, library: Any, physics: Any) -> None:
     """Refuses names in formulas that no column has, before anything heavy is imported."""
     if library is None and physics is None:
         return
-    from ..libraries import Fourier, Polynomial
     from ..physics import bind_physics
+    from ..terms import Fourier, Polynomial
 
     terms = Polynomial(2) + Fourier(1) if library is None else library
     names, outputs, rates = data.variable_names, data.state_names, data.given_rates

@@ -132,7 +132,7 @@ def fit(
         "physics": physics_in(known, value, bound, relation, physics),
     }
     if residual is not None:
-        from ..augmentations import RandomFeatures, Zero
+        from ..field import RandomFeatures, Zero
 
         settings["augmentation"] = RandomFeatures(residual) if residual else Zero()
     given = {name: value for name, value in settings.items() if value is not None}
@@ -152,10 +152,10 @@ def fit(
                 check_names(some, settings["library"], settings["physics"])
         # what takes seconds to import waits until nothing that was asked is wrong
         with working("Starting"):
+            from ..findings import forecast_sample
             from ..presets import PRESETS
-            from ..reporting import report_page
+            from ..rendering.html import report_page
             from ..simulation import interpolation_words
-            from ..summary import forecast_sample
             from ._work import (
                 coefficient_dict,
                 discovered,
@@ -231,7 +231,7 @@ def fit(
 def _library_in(text: str | None) -> Any:
     if text is None:
         return None
-    from ..libraries import parse_library
+    from ..terms import parse_library
 
     return parse_library(text)
 
@@ -297,7 +297,7 @@ def generate(
 ) -> None:
     """Simulate a benchmark system and write its runs as a table."""
     from ..data import write_table
-    from ..summary import counted
+    from ..findings import counted
     from ..systems import DIFFICULTIES, SYSTEMS, Pendulum, Sampling, Split
     from ..systems import generate as simulated
 

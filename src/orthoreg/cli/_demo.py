@@ -29,13 +29,8 @@ def demo(
     """Fit the paper's pendulum, whose forcing the library cannot represent, and forecast it."""
     with working("Starting"):
         from .. import OrthoReg
-        from ..reporting import report_page
-        from ..summary import (
-            forecast_sample,
-            forecast_scores,
-            number,
-            table,
-        )
+        from ..findings import forecast_sample, forecast_scores, number, table
+        from ..rendering.html import report_page
         from ..systems import Pendulum, Split, generate, true_derivatives
         from ._work import (
             coefficient_dict,

@@ -1,6 +1,6 @@
 """What commands print: tables for people on the terminal, one JSON object for programs.
 
-Rich and `orthoreg.summary` are imported when something is printed: every command imports this
+Rich and `orthoreg.findings` are imported when something is printed: every command imports this
 module, and a user's mistake is reported without them.
 """
 
@@ -20,7 +20,7 @@ from ._wording import in_options
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..summary import Summary
+    from ..findings import Summary
 
 _WIDE = 200  # columns of an output that is no terminal: no table wraps
 
@@ -43,14 +43,14 @@ def print_error(line: str) -> None:
 
 def print_json(values: dict[str, Any]) -> None:
     """One object on standard output; NaN becomes null, infinite numbers text."""
-    from ..summary import plain
+    from ..findings import plain
 
     sys.stdout.write(json.dumps(plain(values), allow_nan=False) + "\n")
 
 
 def print_equations(console: "Console", equations: Sequence[str]) -> None:
     """One equation per line, never broken."""
-    from ..summary import equation_lines
+    from ..findings import equation_lines
 
     console.print(equation_lines(equations), soft_wrap=True)
     console.print()
@@ -58,7 +58,7 @@ def print_equations(console: "Console", equations: Sequence[str]) -> None:
 
 def size_of(data: Any) -> str:
     """'1 run, 20 samples'."""
-    from ..summary import counted
+    from ..findings import counted
 
     return f"{counted(data.n_runs, 'run')}, {counted(data.n_samples, 'sample')}"
 
@@ -88,7 +88,7 @@ def print_summary(
     console: "Console", summary: "Summary", truth: Sequence[str] | None = None
 ) -> None:
     """Equations, verdict and advice, then what they rest on; equations are never broken."""
-    from ..summary import renderables
+    from ..findings import renderables
 
     equations, *others = renderables(summary, truth)
     console.print(equations, soft_wrap=True)
@@ -100,7 +100,7 @@ def print_summary(
 
 def print_scores(console: Any, title: str, scores: dict[str, Any]) -> None:
     """Errors on a set of runs."""
-    from ..summary import Scores, score_table
+    from ..findings import Scores, score_table
 
     kept = {name: value for name, value in scores.items() if name != "derivative_error_by_equation"}
     console.print(score_table(title, Scores((), **kept)))

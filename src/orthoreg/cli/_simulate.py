@@ -43,7 +43,7 @@ def simulate(
         check_file(out)
     from .. import load
     from ..data import write_table
-    from ..summary import counted, table
+    from ..findings import counted, table
 
     with collected_warnings() as notes:
         first = numbers_in(start, "--start")

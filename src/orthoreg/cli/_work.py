@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import summary
+from .. import findings as summary
 from .._common.errors import DataWarning
 from .._common.files import atomic_write
 from ..data import ChunkedDataset, Dataset, read_table
 from ..export import equation_names
+from ..findings import Summary
 from ..model.model import AbstractModel
 from ..simulation import Rollout
-from ..summary import Summary
 from ._reading import in_unit_of, source_of
 
 if TYPE_CHECKING:
@@ -95,7 +95,13 @@ def draw(
     """Forecasts and phase portrait, the map of the residual where there is a network, and the path
     of the selection where there was one, as PNG by name. `words` is what the summary says of the
     fit."""
-    from ..plotting import plot_forecast, plot_phase, plot_residual, plot_selection, rendered
+    from ..rendering.figures import (
+        plot_forecast,
+        plot_phase,
+        plot_residual,
+        plot_selection,
+        rendered,
+    )
 
     figures = {
         "forecast.png": plot_forecast(

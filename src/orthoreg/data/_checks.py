@@ -11,12 +11,7 @@ from jaxtyping import Bool, Float, Int
 
 from .._common.errors import DataError, DataWarning, quoted
 from ..smoothing import MIN_VELOCITY_ROWS
-from ._limits import (
-    BURST,
-    GAP,
-    NEIGHBOUR_STEPS,
-    RESTART_SHARE,
-)
+from ._limits import BURST, GAP, NEIGHBOUR_STEPS, RESTART_SHARE
 
 MAX_VALUE = 1e150
 """Largest magnitude of a value. The square of a much larger one is not finite."""

@@ -13,11 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from ._chunked import AnyRows
-from ._limits import (
-    MAX_AXES,
-    MAX_GROUPS,
-    MIN_RANKED_RUNS,
-)
+from ._limits import MAX_AXES, MAX_GROUPS, MIN_RANKED_RUNS
 from ._rows import Extent, Rows, index_in_run
 
 

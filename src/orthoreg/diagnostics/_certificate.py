@@ -7,10 +7,12 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
-from ..quadratic import Dependence, QuadraticProblem, independent_terms
-from ..solvers import (
+from ..solving import (
+    Dependence,
     EquationFit,
     FitResult,
+    QuadraticProblem,
+    independent_terms,
     quadratic_form,
     residual_overlaps,
     residual_square,

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from .._common.errors import InputError
-from ..moments._moments import squared_norm
 from ..simulation import Rollout, Status
+from ..solving._moments import squared_norm
 
 
 def normalized_mse(predicted: Float[np.ndarray, "N c"], true: Float[np.ndarray, "N c"]) -> float:

@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.errors import InputError
-from ..moments._moments import overlaps, squared_norm
-from ..quadratic import QuadraticProblem, independent_terms
+from ..solving import QuadraticProblem, independent_terms
+from ..solving._moments import overlaps, squared_norm
 from ._certificate import ErrorSplit, PenaltyBound
 
 

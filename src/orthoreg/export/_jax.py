@@ -8,7 +8,7 @@ import numpy as np
 
 from .._common.arrays import register_pytrees
 from .._common.errors import InputError, require
-from ..augmentations import AbstractBasis, TanhLayers
+from ..field import AbstractBasis, TanhLayers
 from ..field.hybrid import HybridField
 from ..physics import SymmetricBasis
 

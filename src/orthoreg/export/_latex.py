@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from .._common.typing import Mask
 from ..field.hybrid import HybridField
-from ..libraries import (
+from ..terms import (
     Call,
     Expression,
     Number,

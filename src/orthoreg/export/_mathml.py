@@ -15,7 +15,7 @@ from .._common.errors import FormulaError
 from .._common.html import Markup, escape
 from .._common.typing import Mask
 from ..field.hybrid import HybridField
-from ..libraries import (
+from ..terms import (
     Call,
     Expression,
     Number,
@@ -32,7 +32,15 @@ from ..libraries import (
     variables_of,
 )
 from ._symbols import LETTERS, symbol
-from ._text import PrintedTerm, absolute, implied, is_inverse, is_negative, printed, significant
+from ._text import (
+    PrintedTerm,
+    absolute,
+    implied,
+    is_inverse,
+    is_negative,
+    printed,
+    significant,
+)
 
 _ABOVE = {1: "˙", 2: "¨", 3: "⃛"}
 _FUNCTIONS = {"log": "ln", "heaviside": "H"}

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._common.errors import InputError
 from ..field.hybrid import HybridField
-from ..libraries import Expression, quote_name, to_text
+from ..terms import Expression, quote_name, to_text
 from ._sympy import residual_name
 from ._text import has_residual
 

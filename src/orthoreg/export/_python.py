@@ -7,7 +7,7 @@ import numpy as np
 
 from ..field.gate import FARTHEST, SHARPNESS, Region
 from ..field.hybrid import HybridField
-from ..libraries import to_text
+from ..terms import to_text
 from ._steps import Network, networks
 
 _PYTHON = '''"""{title}"""

@@ -14,11 +14,11 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.errors import InputError
-from ..augmentations import AbstractBasis, TanhLayers
+from ..field import AbstractBasis, TanhLayers
 from ..field.gate import FARTHEST, SHARPNESS, Region
 from ..field.hybrid import HybridField
-from ..libraries import FeatureMap, compiled
 from ..physics import SymmetricBasis
+from ..terms import FeatureMap, compiled
 
 
 @final

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..field.hybrid import HybridField
-from ..libraries import SYMPY_NAMES, evaluate, to_text
+from ..terms import SYMPY_NAMES, evaluate, to_text
 from ._text import has_residual
 
 _SOURCE = '''"""Equations written by orthoreg, for SymPy."""

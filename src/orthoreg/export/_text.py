@@ -12,7 +12,7 @@ import numpy as np
 from .._common.errors import InputError
 from .._common.typing import Mask
 from ..field.hybrid import HybridField
-from ..libraries import (
+from ..terms import (
     Expression,
     Number,
     Power,

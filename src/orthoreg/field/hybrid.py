@@ -12,9 +12,16 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.arrays import Arrays, pytree
-from ..augmentations import AbstractBasis, TanhLayers
-from ..libraries import FeatureMap, derivative, parameters_of, rounded, separate_signs, split_number
 from ..simulation import AbstractSwitchedField
+from ..terms import (
+    FeatureMap,
+    derivative,
+    parameters_of,
+    rounded,
+    separate_signs,
+    split_number,
+)
+from ._basis import AbstractBasis, TanhLayers
 from .gate import Region
 
 _BLOCK = 4096

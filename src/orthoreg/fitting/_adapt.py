@@ -9,10 +9,20 @@ from jaxtyping import Float
 from .._common.errors import InputError
 from ..data import AnyRows, fold_rule
 from ..field.hybrid import HybridField
-from ..moments import Moments, gather
 from ..physics import Knowledge
-from ..quadratic import Bounds, Equalities, QuadraticProblem, coupled
-from ..solvers import EquationFit, FitResult, Regularization, dependences, scales
+from ..solving import (
+    Bounds,
+    Equalities,
+    EquationFit,
+    FitResult,
+    Moments,
+    QuadraticProblem,
+    Regularization,
+    coupled,
+    dependences,
+    gather,
+    scales,
+)
 from . import _limits as limits
 
 

@@ -14,9 +14,9 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ..libraries import sine_argument, variables_of
-from ..selection import SelectionResult, short_sines
-from ..solvers import Task
+from ..search.rows import SelectionResult, short_sines
+from ..solving import Task
+from ..terms import sine_argument, variables_of
 from . import _limits as limits
 
 ANGLE_NAMES = frozenset(

@@ -11,17 +11,17 @@ from jaxtyping import Float
 
 from .._common.errors import InputError
 from .._common.typing import Mask
-from ..augmentations import AbstractAugmentation
 from ..data import CLEAN, Dataset, Schema
 from ..diagnostics import Certificate
+from ..field import AbstractAugmentation
 from ..field.gate import Gate
 from ..field.hybrid import HybridField, switching_terms
-from ..libraries import AbstractLibrary
 from ..losses import AbstractLoss
+from ..matching import Refinement, Uncertainty, refine
 from ..physics import Knowledge, Physics
-from ..refinement import Refinement, Uncertainty, refine
-from ..selection import AbstractSelection, SelectionResult, TermEvidence, term_evidence
-from ..solvers import AbstractSolver, Regularization, Training
+from ..search.rows import AbstractSelection, SelectionResult, TermEvidence, term_evidence
+from ..solving import AbstractSolver, Regularization, Training
+from ..terms import AbstractLibrary
 from . import _limits as limits
 
 

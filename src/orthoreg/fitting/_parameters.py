@@ -14,8 +14,8 @@ from jaxtyping import Bool, Float
 from .._common.errors import InputError
 from .._common.typing import Mask
 from ..data import AnyRows, Rows, thinned
-from ..libraries import FeatureMap, parameters_of, sine_arguments, variables_of
 from ..physics import Group, Implicit, Knowledge
+from ..terms import FeatureMap, parameters_of, sine_arguments, variables_of
 from . import _limits as limits
 
 

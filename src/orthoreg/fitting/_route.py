@@ -10,17 +10,25 @@ from jaxtyping import Float
 
 from .._common.errors import DataWarning, InputError
 from .._common.typing import Mask
-from ..augmentations import AbstractBasis
 from ..data import AnyRows, Extent, Rows, folds
 from ..diagnostics import certify
+from ..field import AbstractBasis
 from ..field.gate import SEARCHED, Gate, Region
 from ..field.hybrid import HybridField
-from ..libraries import parameter_bounds
-from ..moments import Moments, gather, no_basis
 from ..physics import Knowledge, Symmetries, basis_of, bind_physics, symmetric_basis
-from ..quadratic import QuadraticProblem, independent_terms
-from ..selection import SelectionResult
-from ..solvers import Solution, Task, hold, squared_error
+from ..search.rows import SelectionResult
+from ..solving import (
+    Moments,
+    QuadraticProblem,
+    Solution,
+    Task,
+    gather,
+    hold,
+    independent_terms,
+    no_basis,
+    squared_error,
+)
+from ..terms import parameter_bounds
 from . import _limits as limits
 from ._angles import choose_default_terms
 from ._fit import Fit, Recipe

@@ -9,11 +9,11 @@ from jaxtyping import Float
 
 from ..data import AnyRows, grouping_rule
 from ..field.hybrid import HybridField
-from ..libraries import Expression, Number, derivative, parameter_bounds
-from ..moments import gather_partitioned
+from ..matching import Constants, Uncertainty
 from ..physics import Knowledge
-from ..refinement import Constants, Uncertainty
-from ..selection import Evidence
+from ..search.rows import Evidence
+from ..solving import gather_partitioned
+from ..terms import Expression, Number, derivative, parameter_bounds
 from . import _limits as limits
 from ._fit import Fit, Recipe
 from ._route import knowledge_of

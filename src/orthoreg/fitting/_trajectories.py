@@ -6,21 +6,16 @@ import numpy as np
 
 from .._common.progress import step
 from .._common.typing import Mask
-from ..augmentations import Zero
 from ..data import AnyRows, Dataset, Rows, held_out_rows
 from ..diagnostics import certify
+from ..field import Zero
 from ..field.hybrid import HybridField, jumping_terms, switching_terms
-from ..libraries import parameter_bounds
 from ..losses import is_coarse
+from ..matching import StructureChoice, forecast_error, refine
 from ..physics import Knowledge
-from ..refinement import (
-    StructureChoice,
-    choose_structure,
-    forecast_error,
-    held_inputs,
-    refine,
-)
+from ..search import choose_structure, held_inputs
 from ..simulation import Interpolation
+from ..terms import parameter_bounds
 from . import _limits as limits
 from ._adapt import describe
 from ._fit import Fit, Recipe, TrainingRuns

@@ -1,8 +1,17 @@
-"""Data-fit losses: how measured runs become something to fit."""
+"""How measured runs become rows or segments: derivatives, integrals over windows, forecasts."""
 
 from ._auto import Auto as Auto
 from ._auto import Measured as Measured
 from ._auto import is_coarse as is_coarse
+from ._differentiators import AbstractDifferentiator as AbstractDifferentiator
+from ._differentiators import Automatic as Automatic
+from ._differentiators import FiniteDifference as FiniteDifference
+from ._differentiators import LocalPolynomial as LocalPolynomial
+from ._differentiators import ResolvedDifferentiator as ResolvedDifferentiator
+from ._differentiators import SavitzkyGolay as SavitzkyGolay
+from ._differentiators import SmoothedFiniteDifference as SmoothedFiniteDifference
+from ._differentiators import SmoothingSpline as SmoothingSpline
+from ._differentiators import check_lengths as check_lengths
 from ._loss import AbstractLoss as AbstractLoss
 from ._loss import AbstractRowLoss as AbstractRowLoss
 from ._loss import AbstractSegmentLoss as AbstractSegmentLoss

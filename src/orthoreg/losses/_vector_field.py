@@ -13,14 +13,14 @@ from jaxtyping import Bool, Float
 from .._common.errors import DataError, InputError, quoted, suggestion
 from .._common.registry import part
 from ..data import Dataset, Rows
-from ..differentiation import (
+from ..terms import evaluate, parse
+from . import _limits as limits
+from ._differentiators import (
     AbstractDifferentiator,
     Automatic,
     ResolvedDifferentiator,
     check_lengths,
 )
-from ..libraries import evaluate, parse
-from . import _limits as limits
 from ._loss import AbstractRowLoss, AbstractSegmentLoss, Segments
 
 

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Self, final
 
 from .._common.scikit import clone
-from ..explanation import Candidate
-from ..libraries import PerState, Terms, as_library, to_text
-from ..selection import Chosen
+from ..search.formulas import Candidate
+from ..search.rows import Chosen
+from ..terms import PerState, Terms, as_library, to_text
 
 
 @final

@@ -17,8 +17,8 @@ from ..export import (
     typeset_formula,
     typeset_sentence,
 )
-from ..selection import ConfoundedPair, TermEvidence
-from ..summary._words import whole_percent
+from ..findings._words import whole_percent
+from ..search.rows import ConfoundedPair, TermEvidence
 from .model import AbstractModel
 
 _COLUMNS = ("equation", "term", "95% interval", "probability")

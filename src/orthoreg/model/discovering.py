@@ -8,23 +8,18 @@ from jaxtyping import Float
 
 from .._common.errors import InputError
 from .._common.threads import one_thread
-from ..augmentations import Zero
 from ..data import ChunkedDataset, Dataset
 from ..diagnostics import certify
-from ..explanation import (
-    Atom,
-    Combination,
-    ModelSearch,
-    SearchInput,
-)
 from ..export import equation_names
+from ..field import Zero
 from ..field.hybrid import HybridField
 from ..fitting import Fit, describe
-from ..libraries import AbstractLibrary, Fourier, Polynomial, as_library
 from ..losses import Auto
+from ..matching import Match
 from ..physics import Bound, Physics, bind_physics
-from ..refinement import Match
-from ..selection import Chosen
+from ..search.formulas import Atom, Combination, ModelSearch, SearchInput
+from ..search.rows import Chosen
+from ..terms import AbstractLibrary, Fourier, Polynomial, as_library
 from .discovery import Difference, DiscoveredModel, Discovery
 from .estimator import OrthoReg
 from .explaining import TRIED, until

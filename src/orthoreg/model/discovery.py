@@ -9,12 +9,12 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.html import html_lines, html_sentences
-from ..augmentations import AbstractAugmentation
 from ..export import equation_names
+from ..field import AbstractAugmentation
 from ..fitting import Recipe
-from ..libraries import AbstractLibrary
 from ..physics import Physics
-from ..selection import AbstractSelection
+from ..search.rows import AbstractSelection
+from ..terms import AbstractLibrary
 from .estimator import OrthoReg
 from .model import AbstractModel
 

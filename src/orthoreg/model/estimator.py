@@ -4,14 +4,14 @@ import math
 from typing import final
 
 from .._common.errors import InputError
-from ..augmentations import AbstractAugmentation, RandomFeatures
+from ..field import AbstractAugmentation, RandomFeatures
 from ..field.gate import Gate
 from ..fitting import Recipe
-from ..libraries import AbstractLibrary, Fourier, Polynomial, as_library
 from ..losses import AbstractLoss, Auto
 from ..physics import Physics
-from ..selection import AbstractSelection, Extrapolation, Shrinkage
-from ..solvers import AbstractSolver, Exact, Regularization
+from ..search.rows import AbstractSelection, Extrapolation, Shrinkage
+from ..solving import AbstractSolver, Exact, Regularization
+from ..terms import AbstractLibrary, Fourier, Polynomial, as_library
 from .model import AbstractModel
 
 _SPARSITY = 0.05  # where a loss on states leaves nothing to select by

@@ -10,7 +10,11 @@ import numpy as np
 from .._common.errors import InputError
 from .._common.threads import one_thread
 from ..data import AnyRows, Dataset
-from ..explanation import (
+from ..export import equation_names, significant
+from ..losses import Weak
+from ..matching import judge
+from ..physics import Bound, Physics, bind_physics
+from ..search.formulas import (
     Atom,
     Candidate,
     Judged,
@@ -26,11 +30,7 @@ from ..explanation import (
     rows_as_measurements,
     short_terms,
 )
-from ..export import equation_names, significant
-from ..libraries import AbstractLibrary, to_text
-from ..losses import Weak
-from ..physics import Bound, Physics, bind_physics
-from ..refinement import judge
+from ..terms import AbstractLibrary, to_text
 from .explanation import Explanation, Proposal
 from .validation import in_states_of, known_dataset, run_rows, training_rows
 

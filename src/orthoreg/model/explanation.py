@@ -7,9 +7,9 @@ import numpy as np
 
 from .._common.errors import InputError
 from .._common.html import html_lines, html_sentences, html_table
-from ..explanation import Alternative, Candidate, Constant
 from ..export import equation_mathml, typeset_sentence
-from ..summary._words import interval, whole_percent
+from ..findings._words import interval, whole_percent
+from ..search.formulas import Alternative, Candidate, Constant
 from .accepting import Addition, extended
 
 

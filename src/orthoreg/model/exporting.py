@@ -15,8 +15,8 @@ from ..data import Schema
 from ..export import JaxField
 from ..field.hybrid import HybridField
 from ..fitting import Columns, Fit
-from ..libraries import parameters_of
 from ..physics import Knowledge, constant_values
+from ..terms import parameters_of
 
 
 class AbstractExports(abc.ABC):

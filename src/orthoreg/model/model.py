@@ -16,6 +16,7 @@ from .._common.threads import one_thread
 from .._persistence import write_model
 from ..data import ChunkedDataset, Dataset
 from ..diagnostics import certify
+from ..findings import Summary
 from ..fitting import (
     Columns,
     Fit,
@@ -27,11 +28,10 @@ from ..fitting import (
     needs_rows,
     with_row_uncertainty,
 )
-from ..libraries import FeatureMap, parameter_bounds
+from ..matching import starting_states
 from ..physics import Knowledge, with_rates
-from ..refinement import starting_states
 from ..simulation import Inputs, Rollout, chosen_interpolation, run_inputs, simulation_inputs
-from ..summary import Summary
+from ..terms import FeatureMap, parameter_bounds
 from .parts import model_params, model_parts, restored, restored_summary
 from .reading import AbstractReading
 from .refining import refinement_of
@@ -49,7 +49,7 @@ from .validation import (
 )
 
 if TYPE_CHECKING:  # imported by `explain`, which few fits are followed by
-    from ..explanation import Atom
+    from ..search.formulas import Atom
     from .explanation import Explanation
 
 
@@ -574,7 +574,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         it, or take `.verdict`, `.advice`, `.scores`, `.terms`, `.to_dict()`.
 
         Without data it is the last summary that was made, which a model file keeps, or else one
-        of the fit alone. `forecasts` are those of `orthoreg.summary.forecast_sample(data)`, where
+        of the fit alone. `forecasts` are those of `orthoreg.findings.forecast_sample(data)`, where
         they are there already; at most 256 runs are forecast.
 
         Parameters
@@ -598,8 +598,8 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         >>> summary.verdict.code, [one.code for one in summary.advice]
         ('not-explained', ['second-order', 'explain'])
         """
-        from ..summary import forecast_sample
-        from ..summary._summarize import summarize
+        from ..findings import forecast_sample
+        from ..findings._summarize import summarize
 
         check_is_fitted(self)
         if X is None:

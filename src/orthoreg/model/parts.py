@@ -24,9 +24,9 @@ from .._persistence import (
 )
 from ..data import Schema
 from ..diagnostics import Certificate
+from ..findings import Summary
 from ..fitting import Columns, Fit
 from ..simulation import chosen_interpolation
-from ..summary import Summary
 
 Arrays = dict[str, np.ndarray]
 Accepted = tuple[dict[str, Any], ...]

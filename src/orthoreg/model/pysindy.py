@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from .._common.errors import FormulaError, InputError
-from ..augmentations import TanhLayers, Zero
 from ..data import Schema
 from ..diagnostics import Certificate, EquationCertificate, ErrorSplit, PenaltyBound
 from ..export import import_pysindy
+from ..field import TanhLayers, Zero
 from ..field.hybrid import HybridField
 from ..fitting import Columns, Fit
-from ..libraries import Expression, FeatureMap, Terms, evaluate, parse, rename, to_text
 from ..simulation import input_interpolation
+from ..terms import Expression, FeatureMap, Terms, evaluate, parse, rename, to_text
 from .estimator import OrthoReg
 
 _POINTS = 40  # at which a term that was read must have the values of PySINDy's

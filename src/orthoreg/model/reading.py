@@ -11,12 +11,12 @@ from .._common.html import escape, html_lines
 from .._common.scikit import check_is_fitted
 from ..diagnostics import Certificate
 from ..fitting import Recipe
-from ..libraries import quote_name
 from ..losses import AbstractLoss
+from ..matching import Correlation, Refinement, Uncertainty
 from ..physics import Knowledge, constant_functions
-from ..refinement import Correlation, Refinement, Uncertainty
-from ..selection import SelectionResult
-from ..solvers import Training
+from ..search.rows import SelectionResult
+from ..solving import Training
+from ..terms import quote_name
 from .exporting import AbstractExports
 
 
@@ -143,8 +143,8 @@ class AbstractReading(AbstractExports):
 
     def _subject(self) -> Any:
         """What a summary is made of."""
-        from ..differentiation import Automatic
-        from ..summary._summarize import Subject
+        from ..findings._summarize import Subject
+        from ..losses import Automatic
 
         recipe, known = self.recipe(), self.knowledge()
         found, estimates = self.fit_.matched, self.fit_.estimates

@@ -7,8 +7,8 @@ from .._common.errors import InputError
 from ..data import Dataset
 from ..diagnostics import Certificate, certify
 from ..fitting import describe
-from ..libraries import parameter_bounds
-from ..refinement import Refinement, refine
+from ..matching import Refinement, refine
+from ..terms import parameter_bounds
 from .validation import as_dataset, given_dataset, known_variables
 
 

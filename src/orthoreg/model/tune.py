@@ -11,9 +11,8 @@ from .._common.errors import InputError
 from .._common.scikit import clone
 from ..data import fold_rule
 from ..fitting import choose_terms, finish, prepare, warn_of_contradictions
-from ..moments import gather
-from ..selection import RegularizationPath, regularization_path
-from ..solvers import Exact, FitResult, Regularization, Solution, systems
+from ..search.rows import RegularizationPath, regularization_path
+from ..solving import Exact, FitResult, Regularization, Solution, gather, systems
 from .estimator import OrthoReg
 from .validation import given_runs, run_rows, training_rows
 

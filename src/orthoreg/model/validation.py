@@ -23,10 +23,10 @@ from ..data import (
     warn_constant,
 )
 from ..fitting import Columns
-from ..libraries import AbstractLibrary, names_variable
 from ..losses import AbstractLoss
 from ..physics import Physics
 from ..simulation import input_interpolation
+from ..terms import AbstractLibrary, names_variable
 
 _ROWS_PER_TERM = 2  # fewer than this can hardly tell the terms of an equation apart
 _FEWEST_ROWS = 10  # whatever the library

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from .._common.arrays import Arrays, pytree
 from .._common.errors import InputError
 from .._common.registry import part
-from ..augmentations import AbstractAugmentation, AbstractBasis, TanhLayers
+from ..field import AbstractAugmentation, AbstractBasis, TanhLayers
 from ._symmetry import Symmetries
 
 _INNER = "inner."

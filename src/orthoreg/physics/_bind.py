@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from .._common.errors import FormulaError, InputError, quoted, suggestion
-from ..libraries import (
+from ..terms import (
     AbstractLibrary,
     Expression,
     FeatureMap,

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, final
 
 from .._common.errors import InputError, quoted, suggestion
-from ..libraries import (
+from ..terms import (
     Expression,
     Number,
     Variable,

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from .._common.errors import InputError, quoted
-from ..libraries import (
+from ..terms import (
     Call,
     Expression,
     Number,

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int
 
 from .._common.errors import InputError
 from .._common.typing import Mask
-from ..libraries import FeatureMap, variables_of
+from ..terms import FeatureMap, variables_of
 from ._constants import Constant
 from ._implicit import Implicit
 from ._symmetry import Symmetries

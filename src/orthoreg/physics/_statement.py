@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.errors import InputError
-from ..libraries import (
+from ..terms import (
     Expression,
     Number,
     Parameter,

@@ -16,10 +16,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from ._limits import (
-    INSIDE,
-    SWEEPS,
-)
+from ._limits import INSIDE, SWEEPS
 from ._tsit5 import LEAST, Cells, Limits
 
 

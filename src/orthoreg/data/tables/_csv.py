@@ -17,7 +17,15 @@ from ..._common.errors import DataError
 from ..._common.files import atomic_write
 from .._schema import Note
 from ._choice import MARKS, Choice, Format
-from ._dialect import Dialect, encoding_of, find_dialect, is_comment, packing, split, unpacked
+from ._dialect import (
+    Dialect,
+    encoding_of,
+    find_dialect,
+    is_comment,
+    packing,
+    split,
+    unpacked,
+)
 from ._table import Table, exact_clock, plain_numbers
 
 _CHUNK = 50_000  # rows held as text

@@ -18,11 +18,7 @@ from jaxtyping import Float, Int
 from ..._common.errors import DataError, DataWarning
 from ...smoothing import MIN_VELOCITY_ROWS
 from .._checks import is_gap, restarts
-from .._limits import (
-    BRIDGED_STEPS,
-    MIN_BRIDGED_SHARE,
-    MIN_CUBIC_VALUES,
-)
+from .._limits import BRIDGED_STEPS, MIN_BRIDGED_SHARE, MIN_CUBIC_VALUES
 from .._schema import Note
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import final
 
-from ...augmentations import MLP
+from ...field import MLP
 from ...fitting import Recipe
-from ...libraries import Empty
 from ...losses import AbstractLoss, Informed, VectorField
-from ...solvers import AbstractSolver, Adam, Regularization
+from ...solving import AbstractSolver, Adam, Regularization
+from ...terms import Empty
 from ..model import AbstractModel
 
 

@@ -2,12 +2,12 @@
 
 from typing import final
 
-from ...augmentations import Zero
+from ...field import Zero
 from ...fitting import Recipe
-from ...libraries import AbstractLibrary, Fourier, Polynomial, as_library
 from ...losses import AbstractLoss, VectorField
-from ...selection import Thresholding
-from ...solvers import Exact, Regularization
+from ...search.rows import Thresholding
+from ...solving import Exact, Regularization
+from ...terms import AbstractLibrary, Fourier, Polynomial, as_library
 from ..model import AbstractModel
 
 

@@ -1,8 +1,0 @@
-"""Augmentations: recipes for the neural residual."""
-
-from ._augmentation import MLP as MLP
-from ._augmentation import AbstractAugmentation as AbstractAugmentation
-from ._augmentation import RandomFeatures as RandomFeatures
-from ._augmentation import Zero as Zero
-from ._basis import AbstractBasis as AbstractBasis
-from ._basis import TanhLayers as TanhLayers

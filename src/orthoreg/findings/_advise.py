@@ -1,0 +1,184 @@
+"""Advice in order of promise, each item only where the data show it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from ..data import Dataset
+from ..export import equation_names
+from ..terms import AbstractLibrary
+from . import _limits as limits
+from ._held_out import beyond_noise
+from ._motion import Motion
+from ._observations import Observations
+from ._summary import Advice, EquationScore, Scores
+from ._verdict import judged_error
+from ._words import listed, rates
+from .diagnoses import (
+    chaotic,
+    few_rows,
+    lag,
+    larger_library,
+    missing_variable,
+    noise,
+    second_order,
+    time_dependence,
+)
+
+_GOOD = ("explained", "needs-residual", "constant")
+
+
+def advise(
+    field: Any,
+    library: AbstractLibrary,
+    data: Dataset | None,
+    seen: Observations | None,
+    scores: Scores,
+    places: Sequence[int] | None = None,
+    complete: Sequence[int] = (),
+    at_bounds: Sequence[str] = (),
+) -> tuple[Advice, ...]:
+    """What to try next. Remedies that were tried on held-out rows come first, the one that leaves
+    least at the head; then what is missing but unknown, then what to measure.
+
+    `places` are those of the equations that the scores are about; by default all. To those that
+    are `complete` nothing can be added. `at_bounds` are the estimates that a bound holds.
+    """
+    period = None if seen is None or seen.motion is None else seen.motion.period
+    few = None if data is None else few_rows(data, len(field.features.terms), period)
+    if seen is None or len(seen.samples.targets) < limits.MIN_ROWS:
+        return () if few is None else (few,)
+    features = field.features
+    values = features.values if field.parameters is None else np.asarray(field.parameters).tolist()
+    seen = replace(seen, constants=dict(zip(features.parameters, values, strict=True)))
+    places = range(len(scores.equations)) if places is None else places
+    excess = {
+        c: _excess(one)
+        for c, one in zip(places, scores.equations, strict=True)
+        if one.status != "constant" and c not in complete
+    }
+    found = _remedies(field, library, seen, excess)
+    if few is not None:
+        found.append(few)
+    motion = seen.motion
+    if data is None or motion is None:
+        return tuple(found)
+    late = lag(motion.data)
+    if late is not None:
+        found.append(late)
+    if any(one.status not in _GOOD for one in scores.equations):
+        loud = _noise(data, motion, np.sqrt(np.maximum(seen.size, 1e-300)))
+        if loud is not None:
+            found.append(loud)
+    found += _limits(field, data, motion.noise_level, scores)
+    left = {
+        c: one.equation
+        for c, one in zip(places, scores.equations, strict=True)
+        if one.exceeds_noise or (one.trajectory_alone and one.status == "needs-residual")
+    }
+    open_ = [name for c, name in left.items() if c not in complete]
+    if open_:
+        found.append(explain_advice(open_))
+    elif left:
+        found.append(given_advice(list(left.values()), at_bounds))
+    return tuple(found)
+
+
+def explain_advice(equations: Sequence[str]) -> Advice:
+    """What to do about equations that leave more than noise."""
+    return Advice(
+        "explain",
+        f"The equations leave more of {rates(equations)} than noise. Search for the missing terms "
+        f"with `orthoreg explain`, in Python model.explain(data).",
+    )
+
+
+def given_advice(equations: Sequence[str], at_bounds: Sequence[str] = ()) -> Advice:
+    """What to do about equations that were given completely and leave more than noise."""
+    bounds = "the bound of" if len(at_bounds) == 1 else "a bound of one of"
+    wrong = f"a given value or {bounds} {listed(at_bounds)}" if at_bounds else "a given value"
+    are, it, leaves = ("was", "it", "leaves") if len(equations) == 1 else ("were", "them", "leave")
+    return Advice(
+        "explain",
+        f"{rates(equations)} {are} given completely and {leaves} more than noise: a term is "
+        f"missing, or {wrong} is wrong. End {it} with '+ ...' so that terms can be added; "
+        f"then `orthoreg explain`, in Python model.explain(data), searches for what is missing.",
+    )
+
+
+def _noise(data: Dataset, motion: Motion, size: Float[np.ndarray, " n"]) -> Advice | None:
+    """Advice on measured states, each with the derivative that is learned from it: for a position
+    whose velocity was not measured that is the second one."""
+    measured, rates = data.is_measured, data.given_rates
+    states = [int(i) for i in np.flatnonzero(measured)]
+    learned = [i if measured[rates.get(i, i)] else rates[i] for i in states]
+    labels = equation_names(data.state_names, data.velocity_of)
+    return noise(
+        tuple(data.state_names[i] for i in states),
+        motion.noise_level[states],
+        (np.sqrt(motion.slope_noise) / size)[learned],
+        tuple(labels[i] for i in learned),
+    )
+
+
+def _excess(score: EquationScore) -> float:
+    """What an equation's terms leave beyond noise."""
+    if score.exceeds_noise is not None and score.status in ("explained", "noise-limited"):
+        return 0.0
+    error = max(score.equation_error or 0.0, judged_error(score))
+    excess = beyond_noise(error, score.noise or 0.0, limits.NOISE_MARGIN)
+    return max(excess, 2 * limits.IMPROVABLE_ERROR) if score.exceeds_noise else excess
+
+
+def _remedies(
+    field: Any, library: AbstractLibrary, seen: Observations, excess: dict[int, float]
+) -> list[Advice]:
+    """`excess` is what the terms of each equation leave beyond noise."""
+    improvable = [c for c, error in excess.items() if error > limits.IMPROVABLE_ERROR]
+    failing = [c for c, error in excess.items() if error > limits.GOOD_ERROR]
+    if not improvable:
+        return []
+    first = seen.first_order()
+    tried: list[tuple[float, Advice]] = []
+    order, explained = second_order(seen, library, failing, first)
+    if order is not None:
+        tried.append((0.0, order))
+    rest = [c for c in improvable if c not in explained]
+    larger = larger_library(seen, library, rest) if rest else None
+    if larger is not None:
+        tried.append((larger.left, larger.advice))
+        error = float(
+            np.sqrt(seen.noise[larger.equation] / max(seen.size[larger.equation], 1e-300))
+        )
+        if beyond_noise(larger.after, error, limits.NOISE_MARGIN) <= limits.GOOD_ERROR:
+            explained.append(larger.equation)
+    rows, terms = len(seen.samples.targets), len(field.features.terms)
+    if rest and rows >= limits.MIN_ROWS_PER_TERM * terms:
+        rival = np.inf if larger is None else larger.left
+        timed = time_dependence(seen, field.features, rest, first, rival)
+        if timed is not None:
+            tried.append((timed.left, timed.advice))
+            explained.append(timed.equation)
+    ordered = [advice for _, advice in sorted(tried, key=lambda one: one[0])]
+    rest = [c for c in failing if c not in explained]
+    missing = missing_variable(seen, field.features, rest, first) if rest else None
+    return ordered + ([] if missing is None else [missing])
+
+
+def _limits(field: Any, data: Dataset, level: np.ndarray, scores: Scores) -> list[Advice]:
+    """That forecasts cannot last, where the derivatives are good and the forecasts are not."""
+    if any(one.status in ("not-explained", "roughly-explained") for one in scores.equations):
+        return []
+    lasted = scores.forecasts and not scores.forecasts_failed
+    if lasted and (scores.forecast_error or 0.0) <= limits.GOOD_FORECAST_ERROR:
+        return []
+    errors = [
+        beyond_noise(judged_error(one), one.noise or 0.0, limits.NOISE_MARGIN)
+        for one in scores.equations
+        if one.status != "constant"
+    ]
+    limit = chaotic(field.values, data, max([*errors, float(level.max(initial=0.0))]))
+    return [] if limit is None else [limit]

@@ -1,0 +1,172 @@
+"""Rows of the runs with first and second derivatives, and how noisy each of these is."""
+
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ..data import Dataset
+from ..losses import AbstractDifferentiator
+from . import _limits as limits
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """The runs as they move: states, inputs, and two derivatives of each state, row by row.
+
+    `run` numbers the runs; `inner` marks the rows away from the ends of a run, where derivatives
+    are good. `noise` is the standard deviation of each state's noise, `is_white` whether what was
+    seen is noise at all and no coarse sampling, and the other two are the variances that it leaves
+    in the derivatives. `period` is the number of rows in which each state comes back.
+    """
+
+    data: Dataset
+    run: Int[np.ndarray, " N"]
+    slopes: Float[np.ndarray, "N n"]
+    curvature: Float[np.ndarray, "N n"]
+    inner: Bool[np.ndarray, " N"]
+    noise: Float[np.ndarray, " n"]
+    is_white: Bool[np.ndarray, " n"]
+    slope_noise: Float[np.ndarray, " n"]
+    curvature_noise: Float[np.ndarray, " n"]
+    period: Float[np.ndarray, " n"]
+
+    @property
+    def noise_level(self) -> Float[np.ndarray, " n"]:
+        """The noise of each state over its standard deviation; zero where that is not noise."""
+        spread = self.data.states.std(axis=0)
+        return np.where(self.is_white & (spread > 0), self.noise / np.maximum(spread, 1e-300), 0.0)
+
+
+def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion | None:
+    """The motion that these runs show; None where every run is too short to show one."""
+    long = data.run_lengths >= max(limits.MIN_ROWS_DERIVATIVES, differentiation.min_points)
+    if not long.any():
+        return None
+    whole = data
+    data, run = stretches(data[long], limits.MAX_ROWS_MOTION)
+    data = data.with_plan_of(whole)
+    rule = differentiation.rule(data)
+    if data.derivatives is None:
+        noise, is_white = np.array(data.plan.noise), np.array(data.plan.is_noise)
+        slopes = rule.slopes(data)
+        curvature = rule.slopes(replace(data, states=slopes))
+        slope_noise, curvature_noise = _after(rule, data, slopes, curvature, noise)
+        slope_noise = slope_noise + _bias(rule, data, slopes)
+    else:  # their noise is their own, and that of the states does not reach them
+        noise, is_white = np.zeros(data.n_states), np.zeros(data.n_states, dtype=bool)
+        slopes = np.array(data.derivatives)
+        given = replace(data, states=slopes, derivatives=None)
+        curvature = rule.slopes(given)
+        level, is_noise = given.plan.noise, given.plan.is_noise
+        level = np.where(
+            is_noise & (level < limits.MAX_DERIVATIVE_NOISE * slopes.std(axis=0)), level, 0.0
+        )
+        slope_noise, curvature_noise = level**2, _after(rule, given, curvature, curvature, level)[0]
+    for position, velocity in data.given_rates.items():
+        if not data.is_measured[velocity]:  # its noise is what the position's leaves in it
+            noise[velocity] = np.sqrt(slope_noise[position])
+            is_white[velocity] = is_white[position]
+            slope_noise[velocity] = max(slope_noise[velocity], curvature_noise[position])
+    return Motion(
+        data=data,
+        run=run[data.run_of_row],
+        slopes=slopes,
+        curvature=curvature,
+        inner=_inner(data, rule.min_points),
+        noise=noise,
+        is_white=is_white,
+        slope_noise=slope_noise,
+        curvature_noise=curvature_noise,
+        period=rows_per_period(data),
+    )
+
+
+def stretches(data: Dataset, most: int) -> tuple[Dataset, Int[np.ndarray, " R"]]:
+    """At most so many rows: all runs, or some of them, or stretches of some of them.
+
+    With them comes the number of the run that each is from.
+    """
+    if data.n_samples <= most:
+        return data, np.arange(data.n_runs)
+    mean = data.n_samples / data.n_runs
+    n_runs = min(data.n_runs, max(int(most / mean), limits.MIN_STRETCHES))
+    chosen = np.unique(np.linspace(0, data.n_runs - 1, n_runs).astype(int))
+    each = -(-limits.MIN_STRETCHES // len(chosen))
+    length = max(most // (each * len(chosen)), limits.MIN_ROWS_DERIVATIVES)
+    rows, origin = [], []
+    for run in chosen:
+        first, last = int(data.offsets[run]), int(data.offsets[run + 1])
+        if last - first <= each * length:
+            pieces = [np.arange(first, last)]
+        else:
+            starts = np.linspace(first, last - length, each).astype(int)
+            pieces = [np.arange(start, start + length) for start in starts]
+        rows += pieces
+        origin += [run] * len(pieces)
+    kept = np.concatenate(rows)
+    offsets = np.cumsum([0, *(len(piece) for piece in rows)])
+    return data.at(kept, offsets, np.array(origin)), np.unique(origin, return_inverse=True)[1]
+
+
+def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:
+    """Rows from one crossing of the mean to the second next; infinite where a state hardly turns.
+
+    A crossing counts once the state is a quarter of its standard deviation beyond the mean, so
+    that noise makes none.
+    """
+    spread = data.states.std(axis=0)
+    offset = data.states - data.states.mean(axis=0)
+    side = np.where(np.abs(offset) > limits.CROSSING_DISTANCE * spread, np.sign(offset), 0.0)
+    periods = np.full(data.n_states, np.inf)
+    for state in range(data.n_states):
+        decided = np.flatnonzero(side[:, state])
+        turns = side[decided[1:], state] != side[decided[:-1], state]
+        same_run = data.run_of_row[decided[1:]] == data.run_of_row[decided[:-1]]
+        crossings = int((turns & same_run).sum())
+        if crossings >= 2:
+            periods[state] = 2 * data.n_samples / crossings
+    return periods
+
+
+def _after(
+    rule: AbstractDifferentiator,
+    data: Dataset,
+    slopes: Float[np.ndarray, "N n"],
+    curvature: Float[np.ndarray, "N n"],
+    noise: Float[np.ndarray, " n"],
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """The variances that noise of this size in the states leaves in both derivatives."""
+    if not noise.any():
+        return np.zeros(data.n_states), np.zeros(data.n_states)
+    rng = np.random.default_rng(0)
+    noisy = data.states + noise * rng.standard_normal(data.states.shape)
+    once = rule.slopes(replace(data, states=noisy))
+    twice = rule.slopes(replace(data, states=once))
+    return np.mean((once - slopes) ** 2, axis=0), np.mean((twice - curvature) ** 2, axis=0)
+
+
+def _bias(
+    rule: AbstractDifferentiator, data: Dataset, slopes: Float[np.ndarray, "N n"]
+) -> Float[np.ndarray, " n"]:
+    """The mean squared error of smoothing: a quarter of the squared change by a rule whose window
+    is a quarter longer."""
+    coarser = rule
+    for _ in range(max(rule.min_points // 8, 1)):
+        following = coarser.coarser()
+        if following is None or data.run_lengths.min() < following.min_points:
+            break
+        coarser = following
+    if coarser is rule:
+        return np.zeros(data.n_states)
+    return np.mean((coarser.slopes(data) - slopes) ** 2, axis=0) / 4
+
+
+def _inner(data: Dataset, window: int) -> Bool[np.ndarray, " N"]:
+    """Rows at least half a window from the ends of their run, or a sixth of it if that is less."""
+    run = data.run_of_row
+    margin = np.minimum(window // 2 + 1, data.run_lengths // 6)[run]
+    place = np.arange(data.n_samples) - data.offsets[run]
+    return (place >= margin) & (place < data.run_lengths[run] - margin)

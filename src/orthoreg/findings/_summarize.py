@@ -1,0 +1,364 @@
+"""From a model's plain parts and some data to its summary."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Bool
+
+from ..data import Dataset, Rows
+from ..diagnostics import Certificate
+from ..export import equation_names, learned_equations
+from ..losses import AbstractDifferentiator
+from ..matching import Correlation
+from ..physics import Implicit
+from ..search.rows import EquationPath, TermEvidence
+from ..simulation import Interpolation, Rollout, input_interpolation
+from ..terms import AbstractLibrary
+from ._advise import advise
+from ._assess import assess
+from ._motion import motion_of
+from ._notes import (
+    CORRELATED_ESTIMATES,
+    INTERVALS_KNOW_NOISE,
+    INTERVALS_NOT_KNOWN,
+    NO_DATA,
+    NO_EVIDENCE,
+    NOISE_NOT_IN_INTERVALS,
+    certificate_notes,
+    constants_at_bounds,
+    estimated_constants,
+    given_rates,
+    held_by_a_bound,
+    held_inputs,
+    in_units,
+    left_out_values,
+    no_candidates,
+    thinned,
+    weak_form,
+)
+from ._observations import Observations, of_motion, of_samples
+from ._scores import derivative_scores, forecast_sample, forecast_scores
+from ._summary import (
+    CertificateRow,
+    ConfoundedTerms,
+    CorrelatedEstimates,
+    EquationScore,
+    PathRow,
+    Scores,
+    Summary,
+    TermRow,
+)
+from ._trajectories import judged
+from ._verdict import verdict_of
+
+_EXPLAINED = ("explained", "noise-limited")
+"""Statuses of equations whose terms have a probability."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A fitted model as plain parts.
+
+    `field` is f with its terms and coefficients, `evidence` what resamples say about the terms,
+    where a selection chose them (`is_selected`); `left_out` are terms of the default library that
+    were no candidates. `velocity_of` and `given` are the equations that are given, `parameters`
+    the constants that were estimated, each with its interval, `estimated` the states that nobody
+    measured. `widths` are half-widths of the weak form, if that was fitted, and `refined` says
+    what matching trajectories gave; `is_stuck` that the match found no minimum, `knows_noise` that
+    the intervals are from there. `units` are those of the columns, where they are known.
+    `fixed` are the coefficients that are given, (equations x terms). `complete` are the equations
+    to which nothing is added, `systems` those that hold several derivatives, `paths` how the terms
+    of each were chosen.
+    `accepted` are terms that the library lacked at first, by equation. `correlations` are those of
+    estimates that depend on each other, `at_bounds` the estimates that a bound holds.
+    """
+
+    equations: tuple[str, ...]
+    outputs: tuple[str, ...]
+    velocity_of: Mapping[str, str]
+    given: tuple[str, ...]
+    parameters: tuple[tuple[str, float, tuple[float, float] | None], ...]
+    estimated: tuple[str, ...]
+    field: Any
+    library: AbstractLibrary
+    differentiation: AbstractDifferentiator
+    certificate: Certificate
+    evidence: TermEvidence | None
+    is_selected: bool
+    left_out: tuple[str, ...] = ()
+    widths: tuple[float, ...] = ()
+    refined: str = ""
+    accepted: tuple[str, ...] = ()
+    correlations: tuple[Correlation, ...] = ()
+    at_bounds: tuple[str, ...] = ()
+    is_stuck: bool = False
+    knows_noise: bool = False
+    units: Mapping[str, str] | None = None
+    fixed: Bool[np.ndarray, "c K"] | None = None
+    complete: tuple[int, ...] = ()
+    systems: tuple[Implicit, ...] = ()
+    interpolation: Mapping[str, str] | None = None
+    paths: tuple[EquationPath, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What each equation is the derivative of: theta' where it is one of second order."""
+        return equation_names(self.outputs, self.velocity_of)
+
+    @property
+    def learned(self) -> list[int]:
+        """The places of the equations that are not given; of those that are, if all are."""
+        learned = learned_equations(self.outputs, self.velocity_of)
+        return [c for c in learned if self.outputs[c] not in self.given] or learned
+
+
+def summarize(
+    subject: Subject,
+    data: Dataset | None = None,
+    samples: Rows | None = None,
+    forecasts: Sequence[Rollout] | None = None,
+) -> Summary:
+    """The summary of a model on runs, or on states and derivatives, or of its fit alone.
+
+    `forecasts` are those of the runs in `forecast_sample(data)`.
+    """
+    counts = _outliers(data) if subject.widths and data is not None else {}
+    if counts and data is not None:
+        data = data.plan.clean  # as in the fit
+    seen = _observations(subject, data, samples)
+    scores = _scores(subject, data, seen, forecasts)
+    terms = term_rows(subject, scores.equations)
+    certificate = certificate_rows(subject)
+    notes = certificate_notes(
+        certificate, _dependences_of_candidates(subject), is_selected=subject.is_selected
+    )
+    if subject.units:
+        notes.insert(0, in_units(subject.units))
+    if subject.widths:
+        notes.append(weak_form(subject.widths))
+        if counts:
+            notes.append(left_out_values(counts))
+    if data is not None and (held := _held_inputs(subject, data)):
+        notes.append(held_inputs(held))
+    if subject.refined:
+        notes.append(f"Constants on trajectories: {subject.refined}.")
+    notes += [f"Accepted into the library of {one}." for one in subject.accepted]
+    if subject.knows_noise:
+        notes.append(INTERVALS_KNOW_NOISE)
+    elif subject.evidence is not None and not subject.is_stuck:
+        if np.isnan(subject.evidence.interval).any():
+            notes.append(INTERVALS_NOT_KNOWN)
+        elif subject.widths and np.any(np.asarray(subject.field.coefficients)[subject.learned]):
+            notes.append(NOISE_NOT_IN_INTERVALS)
+    if subject.velocity_of:
+        notes.append(given_rates(subject.velocity_of, subject.estimated))
+    if subject.parameters:
+        scale = [name for one in subject.systems for name in one.scale]
+        notes.append(estimated_constants(subject.parameters, scale))
+    if subject.correlations:
+        notes.append(CORRELATED_ESTIMATES)
+    notes += _bound_notes(subject)
+    if subject.left_out and set(subject.learned) - set(subject.complete):
+        notes.append(no_candidates(subject.left_out))
+    if subject.evidence is None:
+        notes.append(NO_EVIDENCE)
+    rows = _count(data, samples)
+    if rows is None:
+        notes.append(NO_DATA)
+    elif seen is not None and len(seen.samples.targets) < rows:
+        notes.append(thinned(len(seen.samples.targets), rows))
+    where = "on the rows of the fit" if seen is None else "on held-out rows"
+    return Summary(
+        equations=subject.equations,
+        verdict=verdict_of(scores, terms, rows, where),
+        advice=advise(
+            subject.field,
+            subject.library,
+            data,
+            seen,
+            scores,
+            subject.learned,
+            subject.complete,
+            subject.at_bounds,
+        ),
+        scores=scores,
+        terms=terms,
+        matched_terms=subject.evidence is not None and subject.evidence.from_trajectories,
+        confounded=_confounded(subject),
+        certificate=certificate,
+        orthogonality=float(subject.certificate.orthogonality),
+        notes=tuple(notes),
+        paths=_paths(subject),
+        correlations=tuple(CorrelatedEstimates(*pair) for pair in subject.correlations),
+        source=None if data is None else data.source,
+        runs=None if data is None else data.n_runs,
+        samples=rows,
+    )
+
+
+def _held_inputs(subject: Subject, data: Dataset) -> list[str]:
+    """The inputs that are read as held although their values do not show it."""
+    kinds = subject.interpolation or {}
+    visible = input_interpolation(data.input_names, data)
+    return [
+        name
+        for name, kind in kinds.items()
+        if kind == Interpolation.hold and visible.get(name, kind) != kind
+    ]
+
+
+def _dependences_of_candidates(subject: Subject) -> list[str]:
+    """Which terms others span on the data, but for those that were no candidates."""
+    left_out = tuple(f"{term} = " for term in subject.left_out)
+    return [one for one in subject.certificate.dependences if not one.startswith(left_out)]
+
+
+def _bound_notes(subject: Subject) -> list[str]:
+    """The coefficients and constants that bounds hold, each of them once."""
+    labels = dict(zip(subject.outputs, subject.labels, strict=True))
+    notes, said = [], set()
+    for one in subject.certificate.equations:
+        if one.active_bounds:
+            notes.append(held_by_a_bound(one.equation, one.active_bounds))
+            said |= {f"{labels.get(one.equation, one.equation)}': {t}" for t in one.active_bounds}
+    rest = [name for name in subject.at_bounds if name not in said]
+    return [*notes, constants_at_bounds(rest)] if rest else notes
+
+
+def _observations(
+    subject: Subject, data: Dataset | None, samples: Rows | None
+) -> Observations | None:
+    if data is not None:
+        motion = motion_of(data, subject.differentiation)
+        return None if motion is None else of_motion(motion)
+    return None if samples is None else of_samples(samples)
+
+
+def _outliers(data: Dataset) -> dict[str, int]:
+    """How many values of each measured state are outliers."""
+    counts = data.plan.outliers.is_outlier.sum(axis=0)
+    names = np.array(data.state_names)[data.is_measured]
+    return {str(name): int(n) for name, n in zip(names, counts, strict=True) if n}
+
+
+def _count(data: Dataset | None, samples: Rows | None) -> int | None:
+    if data is not None:
+        return data.n_samples
+    return None if samples is None else len(samples.targets)
+
+
+def _scores(
+    subject: Subject,
+    data: Dataset | None,
+    seen: Observations | None,
+    forecasts: Sequence[Rollout] | None,
+) -> Scores:
+    learned = subject.learned
+    found = assess(subject.field, subject.certificate, subject.labels, seen)
+    in_time = data is not None and data.derivatives is None
+    if data is not None and in_time and subject.interpolation is not None:
+        found = judged(found, subject.field, data, subject.interpolation)
+    equations = tuple(found[c] for c in learned)
+    values: dict[str, Any] = {}
+    if seen is not None:
+        predicted = subject.field.values(seen.samples.variables)[:, learned]
+        names = [subject.outputs[c] for c in learned]
+        values |= derivative_scores(predicted, seen.samples.targets[:, learned], names)
+        del values["derivative_error_by_equation"]  # each equation has its own
+    if data is not None and forecasts is not None:
+        runs = forecast_sample(data)
+        values |= forecast_scores(forecasts, [run.states for run in runs], data.is_measured)
+    return Scores(equations, **values)
+
+
+def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRow, ...]:
+    """The terms in use, and those that some resample chose."""
+    field, evidence = subject.field, subject.evidence
+    coefficients = np.asarray(field.coefficients)
+    rows = []
+    explained = {one.equation for one in scores if one.status in _EXPLAINED}
+    solved = {rate for system in subject.systems for rate in system.rates}
+    for c in subject.learned:
+        if c in solved:  # its one term is the whole right-hand side
+            continue
+        shown = coefficients[c] != 0
+        if evidence is not None:
+            shown = shown | (evidence.probability[c] > 0)
+        for k in np.flatnonzero(shown):
+            value = float(coefficients[c, k])
+            is_given = bool(value) and subject.fixed is not None and bool(subject.fixed[c, k])
+            sure: dict[str, float] = {}
+            if evidence is not None:
+                sure["stability"] = float(evidence.probability[c, k])
+                if subject.labels[c] in explained:
+                    sure["probability"] = sure["stability"]
+                low, high = evidence.interval[c, k].tolist()
+                sure |= {} if np.isnan(low) else {"low": low, "high": high}
+            rows.append(
+                TermRow(
+                    subject.labels[c], field.features.names[k], value, **sure, is_given=is_given
+                )
+            )
+    return tuple(rows)
+
+
+def certificate_rows(subject: Subject) -> tuple[CertificateRow, ...]:
+    """One plain row for each equation that was learned."""
+    rows = zip(subject.labels, subject.certificate.equations, strict=True)
+    return tuple(
+        CertificateRow(
+            equation=label,
+            n_terms=one.n_terms,
+            fit_error=one.fit_error,
+            residual_share=one.residual_share,
+            library_share=one.library_r2,
+            overlap=one.overlap,
+            penalty=one.penalty_bound.observed,
+            bound=one.penalty_bound.bound,
+            bound_holds=one.penalty_bound.assumption_holds,
+            duality_gap=one.duality_gap,
+        )
+        for c, (label, one) in enumerate(rows)
+        if c in subject.learned
+    )
+
+
+def _confounded(subject: Subject) -> tuple[ConfoundedTerms, ...]:
+    if subject.evidence is None:
+        return ()
+    names = subject.field.features.names
+    return tuple(
+        ConfoundedTerms(
+            subject.labels[pair.equation],
+            names[pair.term],
+            names[pair.other],
+            pair.correlation,
+            f"{subject.labels[pair.equation]}': {pair.advice}",
+        )
+        for pair in subject.evidence.pairs
+        if pair.equation in subject.learned
+    )
+
+
+def _paths(subject: Subject) -> tuple[PathRow, ...]:
+    """The error of each learned equation by its number of terms."""
+    if not subject.paths:
+        return ()
+    used = np.asarray(subject.field.coefficients) != 0
+    rows = []
+    for c in subject.learned:
+        path = subject.paths[c]
+        own = [i for i, one in enumerate(path.supports) if np.array_equal(one, used[c])]
+        rows.append(
+            PathRow(
+                subject.labels[c],
+                tuple(int(count) for count in path.n_terms),
+                tuple(float(np.sqrt(max(error, 0.0))) for error in path.inner),
+                tuple(float(np.sqrt(max(error, 0.0))) for error in path.outer),
+                own[0] if own else None,
+            )
+        )
+    return tuple(rows)

@@ -1,0 +1,162 @@
+"""A larger library that lowers the held-out error clearly."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from ...data import folds
+from ...search.rows import CrossValidation
+from ...solving import gather_partitioned
+from ...terms import AbstractLibrary, Fourier, Joined, Polynomial, Products, Terms
+from .. import _limits as limits
+from .._held_out import beyond_noise, held_out_errors
+from .._observations import Observations
+from .._summary import Advice
+from .._words import number, percent
+
+
+@final
+@dataclass(frozen=True)
+class LargerLibrary:
+    """A library as a user would type it, and the held-out errors without and with it."""
+
+    text: str
+    equation: int
+    before: float
+    after: float
+    left: float  # of the error beyond noise
+    advice: Advice
+
+
+def larger_library(
+    seen: Observations, library: AbstractLibrary, failing: Sequence[int]
+) -> LargerLibrary | None:
+    """The candidate that lowers the error of some equation among `failing` most, if it does so
+    clearly: by least squares on all its terms first, then by a choice of terms."""
+    samples = seen.samples
+    fold = folds(samples, limits.FOLDS)
+    noise = np.sqrt(seen.noise / np.maximum(seen.size, 1e-300))
+    present = _terms(library, seen)
+    if present is None:
+        return None
+    targets = samples.targets[:, list(failing)]
+    before = held_out_errors(present, targets, fold)
+    best: tuple[float, str, AbstractLibrary, int] | None = None
+    for text, candidate in candidates(library):
+        terms = _terms(candidate, seen)
+        if terms is None or len(samples.targets) < limits.MIN_ROWS_PER_TERM * terms.shape[1]:
+            continue
+        after = held_out_errors(terms, targets, fold)
+        for c, old, new in zip(failing, before, after, strict=True):
+            start = beyond_noise(old, noise[c], limits.NOISE_MARGIN)
+            left = beyond_noise(new, noise[c], limits.NOISE_MARGIN) / start if start > 0 else np.inf
+            # a later candidate, which is larger, must be clearly better than an earlier one
+            if left <= limits.MAX_REMAINING_ERROR and (
+                best is None or left < limits.MAX_REMAINING_ERROR * best[0]
+            ):
+                best = (left, text, candidate, c)
+    if best is None:
+        return None
+    left, text, candidate, c = best
+    old, new = _chosen_errors(seen, library, candidate, c)
+    lowered = beyond_noise(new, noise[c], limits.NOISE_MARGIN)
+    clear = lowered <= limits.MAX_REMAINING_ERROR * beyond_noise(old, noise[c], limits.NOISE_MARGIN)
+    if not clear or new > limits.MAX_REMAINING_ERROR_WITH_NOISE * old:
+        return None
+    name = seen.labels[c]
+    errors = percent(new), percent(old)
+    if errors[0] == errors[1]:
+        errors = number(new), number(old)
+    advice = Advice(
+        "larger-library",
+        f"Try the library {text}: with the best of its terms the held-out error of {name}' is "
+        f"{errors[0]}, with the best of the present library {errors[1]}.",
+    )
+    return LargerLibrary(text, c, old, new, left, advice)
+
+
+def candidates(library: AbstractLibrary) -> list[tuple[str, AbstractLibrary]]:
+    """Larger libraries, as text and as such: one more degree, one or two more frequencies, both."""
+    parts = _parts(library)
+    if any(library_text(part) is None for part in parts):
+        return []
+    degree = max((p.degree for p in parts if isinstance(p, Polynomial)), default=0)
+    frequencies = max((p.n_frequencies for p in parts if isinstance(p, Fourier)), default=0)
+    rest = [part for part in parts if not isinstance(part, Polynomial | Fourier)]
+    sizes = [(degree + 1, frequencies), (degree, frequencies + 1), (degree + 1, frequencies + 1),
+             (degree, frequencies + 2), (degree + 2, frequencies)]  # fmt: skip
+    found = []
+    for powers, waves in sizes:
+        families: list[AbstractLibrary] = [Polynomial(powers)] if powers else []
+        families += [Fourier(waves)] if waves else []
+        joined, *others = families + rest
+        for other in others:
+            joined = joined + other
+        found.append((str(library_text(joined)), joined))
+    return found
+
+
+def library_text(library: AbstractLibrary) -> str | None:
+    """The library as it is typed on the command line; None where it has no such form."""
+    match library:
+        case Polynomial():
+            return f"poly({library.degree})"
+        case Fourier():
+            return f"fourier({library.n_frequencies})"
+        case Terms():
+            return "+".join(library.formulas)
+        case Joined():
+            sides = [library_text(side) for side in (library.first, library.second)]
+            return None if None in sides else "+".join(str(side) for side in sides)
+        case Products():
+            sides = [library_text(side) for side in (library.first, library.second)]
+            single = all(side is not None and "+" not in side for side in sides)
+            return "*".join(str(side) for side in sides) if single else None
+        case _:
+            return None
+
+
+def _parts(library: AbstractLibrary) -> list[AbstractLibrary]:
+    if isinstance(library, Joined):
+        return _parts(library.first) + _parts(library.second)
+    return [library]
+
+
+def _terms(library: AbstractLibrary, seen: Observations) -> np.ndarray | None:
+    """The values of the terms; None where they are too many or not finite."""
+    samples = seen.samples
+    if len(library.terms(samples.names)) > limits.MAX_TERMS_TRIED:
+        return None
+    features = seen.bind(library, samples.names, samples.outputs, samples.given)
+    values = features(samples.variables)
+    return values if np.isfinite(values).all() else None
+
+
+def _chosen_errors(
+    seen: Observations, present: AbstractLibrary, larger: AbstractLibrary, equation: int
+) -> tuple[float, float]:
+    """Held-out errors of the terms that cross-validation chooses from each library."""
+    samples = seen.samples
+    alone = replace(
+        samples,
+        targets=samples.targets[:, [equation]],
+        target_mse=samples.target_mse[[equation]],
+        outputs=(samples.outputs[equation],),
+        given={},
+    )
+    errors = []
+    for library in (present, larger):
+        features = seen.bind(library, alone.names, alone.outputs)
+        if len(features.terms) > limits.MAX_TERMS_SELECTED:
+            terms = features(alone.variables)
+            errors.append(
+                float(held_out_errors(terms, alone.targets, folds(alone, limits.FOLDS))[0])
+            )
+            continue
+        rule = CrossValidation()
+        cells = gather_partitioned(features, alone, rule.divide(alone))
+        path = rule.choose(cells, features.mask).paths[0]
+        errors.append(float(np.sqrt(path.outer[path.chosen])))
+    return errors[0], errors[1]

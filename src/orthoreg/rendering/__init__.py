@@ -1,0 +1,1 @@
+"""Terminal, pages and figures from findings and data."""

@@ -1,0 +1,98 @@
+"""A report as one HTML document: nothing is fetched, and names are text."""
+
+import base64
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..._common.html import escape
+from ._data import ReportData
+from ._sections import sections
+
+_HERE = Path(__file__).parent
+_CHARTS = (
+    "forecasts", "phase", "residual", "paths", "coefficients", "diagnostics",
+)  # fmt: skip
+
+
+def render(data: ReportData) -> str:
+    """The whole document."""
+    charts = {name: getattr(data, name) for name in _CHARTS}
+    return document(
+        f"{data.title} – orthoreg",
+        sections(data),
+        scripts=(_plotly(), _text("page.js")),
+        data=charts,
+    )
+
+
+def document(
+    title: str, body: list[tuple[str, str, str]], *, scripts: tuple[str, ...] = (), data: Any = None
+) -> str:
+    """A page of sections, each an id, a word for the navigation (empty for none) and HTML."""
+    links = "".join(f'<a href="#{key}">{escape(word)}</a>' for key, word, _ in body if word)
+    content = "\n".join(
+        f'<section id="{key}" aria-label="{escape(word or title)}">{html}</section>'
+        for key, word, html in body
+    )
+    scripts = (*scripts, _text("theme.js"))
+    parts = [
+        "<!doctype html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{_text('page.css')}</style>",
+        "</head>",
+        "<body>",
+        '<a class="skip" href="#content">Skip to the content</a>',
+        '<header class="bar"><span class="brand">orthoreg</span>',
+        f'<nav aria-label="Sections">{links}</nav>',
+        '<button id="theme" type="button" aria-live="polite" title="Colours of the page">'
+        "Theme: auto</button></header>",
+        f'<main id="content">{content}</main>',
+        "<footer>Written by orthoreg. This file is complete in itself: it loads nothing from "
+        "elsewhere.</footer>",
+    ]
+    if data is not None:
+        parts.append(f'<script type="application/json" id="report-data">{_json(data)}</script>')
+    parts += [f"<script>{script}</script>" for script in scripts]
+    return "\n".join([*parts, "</body>", "</html>", ""])
+
+
+def _policy(scripts: tuple[str, ...]) -> str:
+    """What the page may do: run these scripts, and load nothing."""
+    hashes = " ".join(f"'sha256-{_sha(script)}'" for script in scripts)
+    return (
+        f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)}; "
+        f"style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def _sha(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _json(value: Any) -> str:
+    """JSON that may stand inside a script element."""
+    # what is no plain data is one of our records
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"), default=vars)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+@cache
+def _text(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+@cache
+def _plotly() -> str:
+    """The charts' library: plotly.js with the Cartesian traces only, a third of the whole."""
+    # no text of the library may end the element that it stands in
+    return _text("plotly/plotly-cartesian.min.js").replace("</script", "<\\/script")

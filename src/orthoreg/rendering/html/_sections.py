@@ -1,0 +1,340 @@
+"""The sections of a report as HTML. Every name and sentence is escaped here."""
+
+import math
+
+from ..._common.html import escape
+from ...export import math as mathml
+from ...export import typeset_formula, typeset_sentence
+from ...findings import number
+from ...findings._words import NOT_A_PROBABILITY, interval, whole_percent
+from ._controls import chart, choice, copy_button, legend, select, slider, switches
+from ._data import Equation, ReportData
+from ._findings import (
+    earlier_section,
+    proposals_section,
+    quality_section,
+    ranking_section,
+    repeat_section,
+)
+from ._pieces import badge, known_percent, quiet, table
+
+_PAIRS = 4  # of terms that cannot be told apart; more are folded
+_LINES = 40  # of coefficients in one chart; more are shown equation by equation
+_SHOWN = 6  # equations; of many more, the others are folded
+_LONG = 22  # characters of a term from which on letters are smaller
+_PARTS = {"Model": "whole", "Equations": "equations", "Network": "network"}
+
+
+def sections(data: ReportData) -> list[tuple[str, str, str]]:
+    """(id, word of the navigation, HTML) of each section that there is something for."""
+    every = [
+        ("summary", "", _head(data)),
+        ("equations", "Equations", _equations(data)),
+        ("verdict", "Verdict", _verdict(data)),
+        ("earlier", "Before", earlier_section(data)),
+        ("forecasts", "Forecasts", _forecasts(data)),
+        ("flow", "Flow", _phase(data)),
+        ("residual", "Residual", _residual(data)),
+        ("terms", "Terms", _paths(data)),
+        ("coefficients", "Coefficients", _coefficients(data)),
+        ("errors", "Errors", _diagnostics(data)),
+        ("proposals", "Proposals", proposals_section(data)),
+        ("models", "Models", ranking_section(data)),
+        ("data", "Data", quality_section(data)),
+        ("repeat", "Repeat", repeat_section(data)),
+    ]
+    return [one for one in every if one[2]]
+
+
+def _head(data: ReportData) -> str:
+    return (
+        f'<p class="eyebrow">System identification report</p><h1>{escape(data.title)}</h1>'
+        f'<p class="lead">{escape(data.subtitle)}</p>'
+        f"<p>{badge(data.summary.verdict)}</p>"
+    )
+
+
+def _equations(data: ReportData) -> str:
+    rows = [_equation(one) for one in data.equations]
+    shown = "".join(rows[:_SHOWN]) if len(rows) > _SHOWN + 2 else "".join(rows)
+    if len(rows) > _SHOWN + 2:
+        hidden = "".join(rows[_SHOWN:])
+        shown += (
+            f"<details><summary>{len(rows) - _SHOWN} more equations</summary>{hidden}</details>"
+        )
+    shares = [term.probability for one in data.equations for term in one.terms if term.probability]
+    key = (
+        "Below each term: the 95% interval of its coefficient, and the probability of the term."
+        + f" {NOT_A_PROBABILITY}" * any("(" in share for share in shares)
+        if shares
+        else "No intervals are known for these terms."
+    )
+    constants = "".join(
+        f"<li>{one.math} = {escape(one.value)}"
+        + (f" <small>({escape(one.interval)})</small>" if one.interval else "")
+        + "</li>"
+        for one in data.constants
+    )
+    if constants:
+        constants = f'<p class="quiet">Constants that were estimated:</p><ul>{constants}</ul>'
+    return (
+        f'<h2>Equations</h2><div class="card equations{_long(data)}">{shown}</div>'
+        f'<p class="quiet">{key}</p>{_copy_all(data)}{constants}'
+    )
+
+
+def _copy_all(data: ReportData) -> str:
+    """A button for the LaTeX of all equations, where there are several."""
+    lines = [one.latex for one in data.equations]
+    return (
+        copy_button(" \\\\\n".join(lines), "Copy all as LaTeX")
+        if len(lines) > 1 and all(lines)
+        else ""
+    )
+
+
+def _long(data: ReportData) -> str:
+    """The class of equations whose terms are long words."""
+    names = [term.name for one in data.equations for term in one.terms]
+    return " long" * any(len(name) > _LONG for name in names)
+
+
+def _equation(one: Equation) -> str:
+    unit = f'<small class="unit">{escape(one.unit)}</small>' if one.unit else ""
+    left = f'<span class="left">{mathml(one.left + "<mo>=</mo>")}{unit}</span>'
+    terms = []
+    for term in one.terms:
+        notes = [term.interval, term.probability]
+        if term.kind == "given":
+            notes = ["given"]
+        elif term.kind == "network":
+            notes = ["network", term.interval]
+        small = "".join(f"<small>{escape(note)}</small>" for note in notes if note)
+        terms.append(f'<span class="term {term.kind}">{mathml(term.math)}{small}</span>')
+    right = "".join(terms) or f'<span class="term">{mathml("<mn>0</mn>")}</span>'
+    return (
+        f'<div class="equation" role="group" aria-label="Equation of {escape(one.label)}">'
+        f'{left}<span class="right">{right}</span>{copy_button(one.latex, "Copy LaTeX")}</div>'
+    )
+
+
+def _verdict(data: ReportData) -> str:
+    summary = data.summary
+    cards = "".join(
+        f'<div class="card"><h3>{escape(head)}</h3><p>{_typeset(text, data)}</p></div>'
+        for head, text in data.sentences
+    )
+    advice = "".join(
+        f'<li>{_typeset(one.text, data)} <span class="code">{escape(one.code)}</span></li>'
+        for one in summary.advice
+    )
+    if advice:
+        advice = f"<h3>What to try next</h3><ol>{advice}</ol>"
+    items = [f"<li>{_typeset(one.text, data)}</li>" for one in summary.confounded]
+    pairs = f"<ul>{''.join(items[:_PAIRS])}</ul>"
+    if len(items) > _PAIRS:
+        more = f"<summary>{len(items) - _PAIRS} more</summary><ul>{''.join(items[_PAIRS:])}</ul>"
+        pairs += f"<details>{more}</details>"
+    pairs = f"<h3>Terms that the data cannot tell apart</h3>{pairs}" if items else ""
+    notes = "".join(f"<li>{_typeset(note, data)}</li>" for note in summary.notes)
+    if notes:
+        notes = f"<details><summary>Notes</summary><ul>{notes}</ul></details>"
+    return (
+        f'<h2>Verdict</h2><p class="verdict">{_typeset(summary.verdict.text, data)}</p>'
+        f'{advice}{pairs}<div class="grid">{cards}</div>{notes}{_certificate(data)}'
+    )
+
+
+def _typeset(text: str, data: ReportData) -> str:
+    return typeset_sentence(text, data.names)
+
+
+def _certificate(data: ReportData) -> str:
+    columns = ("equation", "terms", "fit error", "network", "in library", "overlap", "duality gap")
+    rows = [
+        (
+            f"{one.equation}'", str(one.n_terms), number(one.fit_error),
+            number(one.residual_share), whole_percent(one.library_share), number(one.overlap),
+            number(one.duality_gap),
+        )
+        for one in data.summary.certificate
+    ]  # fmt: skip
+    words = "Errors and the network's size are relative to the size of each derivative."
+    if all(math.isnan(one.duality_gap) for one in data.summary.certificate):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+        words += (
+            " There is no duality gap: it belongs to a fit of derivatives, and these equations "
+            "were fitted to integrals over windows or matched to trajectories."
+        )
+    inside = table(columns, rows)
+    return f'<details><summary>Certificate</summary><p class="quiet">{words}</p>{inside}</details>'
+
+
+def _forecasts(data: ReportData) -> str:
+    found = data.forecasts
+    if found is None:
+        return ""
+    names = [
+        f"{run.label} · error {known_percent(run.error)}" if run.error is not None
+        else f"{run.label} · ends early"
+        for run in found.runs
+    ]  # fmt: skip
+    pick = select("forecast-run", "Run", names) if len(names) > 1 else ""
+    keys = [("measured", "dot", "measured"), ("forecast", "line", "forecast")]
+    if found.band:
+        keys.append(("band", "area", found.band))
+    if any(run.left is not None for run in found.runs):
+        keys.append(("edge", "dash", "leaves the training data"))
+    return (
+        "<h2>Forecasts against data</h2><p>Each run, simulated from its first row.</p>"
+        f'<div class="controls">{pick}</div>{legend(keys)}'
+        f"{chart('chart-forecast', 'Forecast and measured values of each state over time')}"
+        f"{quiet(found.note)}"
+    )
+
+
+def _phase(data: ReportData) -> str:
+    found = data.phase
+    if found is None:
+        return ""
+    pairs = [f"{one.x_label}, {one.y_label}" for one in found.portraits]
+    pick = select("phase-pair", "States", pairs) if len(pairs) > 1 else ""
+    network = found.rate.network if found.rate is not None else found.portraits[0].network
+    parts = dict(_PARTS) if network is not None else {}
+    switch = choice("phase-part", "Flow of", parts) if parts else ""
+    if found.rate is not None:
+        head, keys = (
+            "Rate of change",
+            [("measured", "dot", "measured"), ("forecast", "line", "model")],
+        )
+        keys += [("terms", "dash", "equations alone")] if parts else []
+        words = "How fast the state changes, against its value."
+        switch = ""
+    else:
+        head = "Phase portrait"
+        keys = [("run", "line", "measured runs"), ("flow", "line", "learned flow")]
+        words = "Where the model moves from each state, under the runs that were measured."
+    return (
+        f'<h2>{head}</h2><p>{words}</p><div class="controls">{pick}{switch}</div>{legend(keys)}'
+        f"{chart('chart-phase', head)}{quiet(found.note)}"
+    )
+
+
+def _residual(data: ReportData) -> str:
+    if not data.residual:
+        return ""
+    first = data.residual[0]
+    pick = select("residual-equation", "Equation", [one.equation for one in data.residual])
+    shows = {"Data": "points"}
+    if first.density:
+        shows["Density"] = "density"
+    if first.distance is not None:
+        shows["Trust region"] = "region"
+    switch = switches("residual-show", "Show", shows) if first.y else ""
+    keys = [("point", "dot", "measured states")]
+    if first.density:
+        keys.append(("density", "line", "50% and 90% of them lie within"))
+    if first.distance is not None:
+        keys.append(("edge", "dash", "edge of the training data"))
+    return (
+        f"<h2>Residual map</h2><p>Colour: {escape(first.what)}, over the two variables that matter "
+        f'most.</p><div class="controls">{pick if len(data.residual) > 1 else ""}{switch}'
+        f"</div>{legend(keys) if first.y else ''}"
+        f"{chart('chart-residual', 'Residual over state space')}{quiet(data.residual_note)}"
+    )
+
+
+def _paths(data: ReportData) -> str:
+    found = data.paths
+    if found is None:
+        return ""
+    pick = select("path-equation", "Equation", [one.equation for one in found.equations])
+    outer = found.equations[0].outer
+    keys = [("terms", "line", "rows that were fitted"), ("network", "line", outer)]
+    keys.append(("ring", "dot", "in use"))
+    run = f"Forecast of run {found.run} with this equation; the other equations are unchanged"
+    alone = f", {found.note}" if found.note else ""
+    return (
+        "<h2>How many terms</h2><p>Move the slider to see the error, and what the equation would "
+        'forecast, with fewer or more terms.</p><div class="controls">'
+        f"{pick if len(found.equations) > 1 else ''}{slider('path-step', 'Terms')}</div>"
+        f'<div class="card equations{_long(data)}"><div class="equation" id="path-formula" '
+        f'aria-live="polite"></div></div>{legend(keys)}'
+        f"{chart('chart-path', 'Error of the equation by its number of terms')}"
+        f'<p class="quiet">{escape(run + alone)}.</p>'
+        f"{chart('chart-path-forecast', 'Forecast by the equation with so many terms')}"
+    )
+
+
+def _coefficients(data: ReportData) -> str:
+    if not data.coefficients:
+        pairs = _correlations(data)
+        return f"<h2>Coefficients</h2>{pairs}" if pairs else ""
+    if not data.has_network:  # the intervals stand below the terms of the equations
+        return f"<h2>Coefficients</h2>{_term_table(data)}{_correlations(data)}"
+    known = any(low is not None for one in data.coefficients for low in one.low)
+    words = "with their 95% intervals" if known else "without intervals, which are not known"
+    hollow = "; a hollow dot is a less probable term that the model does not use"
+    left_out = any(not used for one in data.coefficients for used in one.used)
+    pick = ""
+    if sum(len(one.names) for one in data.coefficients) > _LINES:
+        names = [one.equation for one in data.coefficients]
+        pick = select("coefficients-equation", "Equation", names)
+    return (
+        f"<h2>Coefficients</h2><p>Coefficients {words}{hollow if left_out else ''}.</p>"
+        f'<div class="controls">{pick}</div>'
+        f"{chart('chart-coefficients', 'Coefficients with intervals')}"
+        f"<details><summary>As a table</summary>{_term_table(data)}</details>"
+        f"{_correlations(data)}"
+    )
+
+
+def _correlations(data: ReportData) -> str:
+    """Estimates that depend on each other."""
+    pairs = data.summary.correlations
+    if not pairs:
+        return ""
+    rows = [(one.first, one.second, f"{one.correlation:.4f}") for one in pairs]
+    return (
+        "<h3>Correlated estimates</h3><p>The data determine a combination of these constants "
+        "better than each alone. Intervals are joint, with all constants free.</p>"
+        f"{table(('estimate', 'estimate', 'correlation'), rows, words=2)}"
+    )
+
+
+def _term_table(data: ReportData) -> str:
+    rows = [
+        (
+            one.equation,
+            typeset_formula(name, data.names),
+            f"{value:#.4g}" if used else "left out",
+            interval(low, high) if used and low is not None and high is not None else "",
+            share,
+        )
+        for one in data.coefficients
+        for name, value, low, high, share, used in zip(
+            one.names, one.values, one.low, one.high, one.share, one.used, strict=True
+        )
+    ]
+    columns = ("equation", "term", "coefficient", "95% interval", "probability")
+    return table(columns, rows, words=2)
+
+
+def _diagnostics(data: ReportData) -> str:
+    if not data.diagnostics:
+        note = data.diagnostics_note
+        return f"<h2>Residual diagnostics</h2>{quiet(note)}" if note else ""
+    names = [one.equation for one in data.diagnostics]
+    pick = select("errors-equation", "Equation", names) if len(names) > 1 else ""
+    bars = [
+        ("forecast", "line", "autocorrelation"),
+        ("point", "dash", "95% of white noise within"),
+    ]
+    keys = [("point", "dot", "error at a row"), ("network", "line", "mean of rows nearby, 95%")]
+    return (
+        "<h2>Residual diagnostics</h2><p>Errors of the derivatives. For a good model they look "
+        f'like noise, over time and against every variable.</p><div class="controls">{pick}</div>'
+        f"{legend(bars)}{chart('chart-correlation', 'Autocorrelation of the errors')}{legend(keys)}"
+        f"{chart('chart-errors', 'Errors against each state and input')}"
+        f"{quiet(data.diagnostics_note)}"
+    )

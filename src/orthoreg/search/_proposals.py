@@ -1,0 +1,316 @@
+"""The sum of squares as a quadratic function of all candidate coefficients, and the sets of terms
+with the lowest score under it."""
+
+from collections.abc import Callable
+from typing import NamedTuple, final
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from ..data import Dataset
+from ..matching import _limits as limits
+from ..matching._problem import Problem, eliminate_starts, normal_equations
+from ..matching._segments import RunSegments, Trajectories, input_nodes
+from ..matching._sensitivities import linearized
+
+TermMask = Bool[np.ndarray, " P"]
+
+
+@final
+class Quadratic(NamedTuple):
+    """RSS(p) = p'Hp - 2 q'p + square over `rows` values, in noise variances, for free numbers p.
+    The initial values of all segments, `n_starts` in number, are eliminated."""
+
+    H: np.ndarray
+    q: np.ndarray
+    square: float
+    rows: float
+    n_starts: int
+
+    def without_given(self, w: Float[np.ndarray, " K"]) -> "Quadratic":
+        """Return the same function of the changes from the coefficients w."""
+        square = self.square - 2 * float(self.q @ w) + float(w @ self.H @ w)
+        return self._replace(q=self.q - self.H @ w, square=max(square, 0.0))
+
+    def temperature(self) -> float:
+        """Return the residual variance of all candidates together, in noise variances, at least 1.
+
+        Scores are divided by it: the residual of a missing term must not make other terms
+        significant.
+        """
+        H, q = self.H, self.q
+        scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
+        values, axes = np.linalg.eigh(H / np.outer(scale, scale))
+        usable = values > limits.USABLE_EIGENVALUE * max(float(values.max(initial=0.0)), 1e-300)
+        explained = float(((axes[:, usable].T @ (q / scale)) ** 2 / values[usable]).sum())
+        n_free = max(self.rows - self.n_starts - usable.sum(), 1.0)
+        return max(1.0, max(self.square - explained, 0.0) / n_free)
+
+
+def linearize(
+    problem: Problem,
+    states: Float[np.ndarray, "T n B"],
+    segments: RunSegments,
+    substeps: int,
+    sigma: Float[np.ndarray, " n"],
+) -> Quadratic | None:
+    """Return the Gauss-Newton model of the sum of squares at the initial constants of a problem, or
+    None if the field cannot be evaluated along these states.
+
+    The states need not be a trajectory of the field: gaps between steps are closed to first order.
+    For a field of zero this is the integral form of each equation, x(t) = x(t_0) + int theta(x) w.
+    Candidates whose coefficient is zero are included.
+    """
+    p = problem.initial_constants
+    nodes = input_nodes(problem.data, problem.inputs, segments, substeps)
+    field = problem.field_at(p)
+    with np.errstate(all="ignore"):
+        near, by = linearized(field, len(p), states, segments, nodes, substeps)
+    is_valid = np.isfinite(near).all(axis=(0, 1)) & np.isfinite(by).all(axis=(1, 2, 3))
+    is_valid = np.asarray(is_valid)
+    if not is_valid.any():
+        return None
+    std = sigma[:, None] * problem.relative_std(segments) * np.ones_like(near)
+    with np.errstate(all="ignore"):  # sums of large numbers may overflow
+        normal = normal_equations(
+            Trajectories(near, is_valid), by, problem.measured_states(segments),
+            segments.weight * is_valid, std,
+        )  # fmt: skip
+    try:
+        H, scores, solved = eliminate_starts(normal, np.zeros(len(p)))
+    except np.linalg.LinAlgError:
+        return None
+    gradient = scores.sum(axis=(0, 1))
+    if not (np.isfinite(H).all() and np.isfinite(gradient).all()):
+        return None
+    s_scores = normal.s_scores.sum(axis=1)
+    # starts at their best values for these constants
+    gain = float((solved[:, :, len(p) :].sum(axis=2) * s_scores).sum())
+    square = 2 * float(normal.costs[is_valid].sum()) - gain
+    n_measured = int(np.isfinite(sigma).sum())
+    rows = float(segments.weight[:, is_valid].sum()) * n_measured
+    n_starts = int(is_valid.sum()) * len(sigma)
+    q = H @ p + gradient
+    return Quadratic(
+        H, q, max(square + float(p @ (H @ p)) + 2 * float(gradient @ p), 0.0), rows, n_starts
+    )
+
+
+def integral_form(
+    data: Dataset,
+    smoothed: Float[np.ndarray, "N n"],
+    features: Callable[[np.ndarray], np.ndarray],
+    variance: Float[np.ndarray, "N n"],
+    max_rows: int = limits.STRETCH_STEPS,
+) -> dict[int, Quadratic]:
+    """Return the integral form x(t) = x(t_0) + int theta(x) w of each equation to be learned, in
+    units of the noise of x. x(t_0) is free in every stretch of about `max_rows` rows.
+
+    For a velocity that was not measured, the form is that of its position:
+    q(t) = q_0 + v_0 t + int int theta w. The noise is not correlated between rows, unlike in
+    derivatives or windows, so that likelihoods can be compared. Inside theta the states are
+    smoothed.
+    """
+    variables = smoothed if data.inputs is None else np.hstack([smoothed, data.inputs])
+    with np.errstate(all="ignore"):
+        theta = np.asarray(features(variables))
+        usable = np.isfinite(theta).all(axis=0) & _is_resolved(data, theta)
+    theta = np.where(usable, theta, 0.0)
+    once = _integral(data, theta)
+    stretch = stretch_of_row(data, max_rows)
+    index = {name: c for c, name in enumerate(data.state_names)}
+    position = {index[v]: index[q] for q, v in data.velocity_of.items() if v in data.estimated}
+    twice = _integral(data, once) if position else once
+    forms = {}
+    for c in range(data.n_states):
+        if c in data.given_rates:
+            continue
+        measured = position.get(c, c)
+        offsets = np.ones((data.n_samples, 1))
+        if c in position:
+            offsets = np.column_stack([offsets, data.times])
+        values = np.column_stack([data.states[:, measured], twice if c in position else once])
+        root = 1 / np.sqrt(variance[:, measured])[:, None]
+        values, n_offsets = _without_offsets(values * root, offsets * root, stretch)
+        y, columns = values[:, 0], values[:, 1:]
+        forms[c] = Quadratic(
+            columns.T @ columns, columns.T @ y, float(y @ y), data.n_samples, n_offsets
+        )
+    return forms
+
+
+def _integral(data: Dataset, values: Float[np.ndarray, "N K"]) -> Float[np.ndarray, "N K"]:
+    """Return integrals from the start of each run."""
+    result = np.empty_like(values)
+    for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
+        result[begin:end] = antiderivative(data.times[begin:end], values[begin:end])
+    return result
+
+
+def antiderivative(
+    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N K"]
+) -> Float[np.ndarray, "N K"]:
+    """Return integrals from the first time to each, of cubic splines, or of lines if there are
+    fewer than four times."""
+    from scipy.interpolate import CubicSpline
+
+    if len(times) < 4:
+        areas = np.diff(times)[:, None] * (values[1:] + values[:-1]) / 2
+        return np.cumsum(np.concatenate([np.zeros((1, values.shape[1])), areas]), axis=0)
+    return np.asarray(CubicSpline(times, values).antiderivative()(times))
+
+
+def _is_resolved(data: Dataset, values: Float[np.ndarray, "N K"]) -> Bool[np.ndarray, " K"]:
+    """Return which functions change little between rows. Others, such as a sine that turns several
+    radians per step, cannot be integrated."""
+    steps = np.diff(values, axis=0)[np.diff(data.run_of_row) == 0]
+    return np.sqrt((steps**2).mean(axis=0)) <= limits.ROUGH_FUNCTION * values.std(axis=0) + 1e-300
+
+
+def stretch_of_row(data: Dataset, max_rows: int = limits.STRETCH_STEPS) -> Int[np.ndarray, " N"]:
+    """Return the number of the stretch that each row is in."""
+    result = np.empty(data.n_samples, dtype=int)
+    count = 0
+    for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
+        rows = int(end - begin)
+        length = min(max(rows // limits.STRETCHES_OF_A_RUN, limits.MIN_STRETCH_STEPS), max_rows)
+        parts = max(rows // length, 1)
+        result[begin:end] = count + np.arange(rows) * parts // rows
+        count += parts
+    return result
+
+
+def _without_offsets(
+    values: Float[np.ndarray, "N k"],
+    offsets: Float[np.ndarray, "N o"],
+    stretch: Int[np.ndarray, " N"],
+) -> tuple[Float[np.ndarray, "N k"], int]:
+    """Return the part orthogonal to the `offsets` in every stretch, and the number of offsets."""
+    begins = np.flatnonzero(np.diff(stretch, prepend=-1))
+    rows = np.diff(begins, append=len(stretch))
+    count = offsets.shape[1]
+    columns, n_offsets = np.concatenate([offsets, values], axis=1), 0
+    for k in range(count):  # Gram and Schmidt, vectorized over the stretches
+        offset, others = columns[:, [k]], columns[:, k + 1 :]
+        square = np.add.reduceat(offset**2, begins)
+        is_free = square > limits.DEPENDENT_OFFSET * np.add.reduceat(offsets[:, [k]] ** 2, begins)
+        factor = np.add.reduceat(offset * others, begins) / np.where(is_free, square, np.inf)
+        others -= offset * np.repeat(factor, rows, axis=0)
+        n_offsets += int(is_free.sum())
+    return columns[:, count:], n_offsets
+
+
+@final
+class Neighbours(NamedTuple):
+    """RSS and coefficients of a set of terms, and the RSS with one term added (P,), removed (P,) or
+    exchanged (P, P: row removed, column added), infinite where that is not possible."""
+
+    rss: float
+    coefficients: np.ndarray
+    added: np.ndarray
+    removed: np.ndarray
+    exchanged: np.ndarray
+
+
+def neighbours(
+    quadratic: Quadratic, support: TermMask, candidates: TermMask, required: TermMask
+) -> Neighbours:
+    """Return all sets that differ from `support` by one added, removed or exchanged term. Terms in
+    `required` stay."""
+    H, q = quadratic.H, quadratic.q
+    scale = np.sqrt(np.maximum(np.diag(H), 1e-300))
+    H, q = H / np.outer(scale, scale), q / scale
+    size = len(q)
+    inside = np.flatnonzero(support)
+    outside = np.flatnonzero(candidates & ~support & (np.diag(quadratic.H) > 0))
+    inverse = _inverse(H[np.ix_(inside, inside)])
+    w = inverse @ q[inside]
+    rss = quadratic.square - float(q[inside] @ w)
+    # of the terms outside, orthogonal to those inside: slope of the RSS, and remaining square
+    cross = H[np.ix_(outside, inside)]
+    projection = cross @ inverse
+    slope, pivot = q[outside] - cross @ w, 1 - np.sum(projection * cross, axis=1)
+    added, removed = np.full(size, np.inf), np.full(size, np.inf)
+    added[outside] = rss - _gains(slope, pivot)
+    # without term j of the set, by a rank-one change of the inverse
+    free = np.flatnonzero(~required[inside])
+    removable, diagonal = inside[free], np.maximum(np.diag(inverse)[free], 1e-12)
+    removed[removable] = rss + w[free] ** 2 / diagonal
+    slope = slope + (w[free] / diagonal)[:, None] * projection.T[free]
+    pivot = pivot + projection.T[free] ** 2 / diagonal[:, None]
+    exchanged = np.full((size, size), np.inf)
+    exchanged[np.ix_(removable, outside)] = removed[removable][:, None] - _gains(slope, pivot)
+    coefficients = np.zeros(size)
+    coefficients[inside] = w / scale[inside]
+    return Neighbours(rss, coefficients, added, removed, exchanged)
+
+
+def descend(
+    quadratic: Quadratic,
+    support: TermMask,
+    candidates: TermMask,
+    required: TermMask,
+    price: Float[np.ndarray, " P"],
+    temperature: float,
+) -> tuple[float, TermMask, Neighbours]:
+    """Return a set that no added, removed or exchanged term improves, its score, RSS / (2
+    temperature) plus the price of each term, and its neighbours."""
+    support = support | required
+    near = neighbours(quadratic, support, candidates, required)
+    for _ in range(limits.MAX_MOVES):
+        gain, move = _best_move(near, price, temperature)
+        if not gain > 1e-9:
+            break
+        support = support ^ np.isin(np.arange(len(support)), move)
+        near = neighbours(quadratic, support, candidates, required)
+    score = near.rss / (2 * temperature) + float(price[support].sum())
+    return score, support, near
+
+
+def neighbour_scores(
+    near: Neighbours, support: TermMask, price: Float[np.ndarray, " P"], temperature: float
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the score of a set, and of those with one term added, removed and exchanged."""
+    set_price = float(price[support].sum())
+    return (
+        near.rss / (2 * temperature) + set_price,
+        near.added / (2 * temperature) + set_price + price,
+        near.removed / (2 * temperature) + set_price - price,
+        near.exchanged / (2 * temperature) + set_price - price[:, None] + price,
+    )
+
+
+def _best_move(
+    near: Neighbours, price: Float[np.ndarray, " P"], temperature: float
+) -> tuple[float, list[int]]:
+    """Return by how much the best move lowers the score, and the terms that it toggles."""
+    gains = (near.rss - near.added) / (2 * temperature) - price
+    losses = (near.rss - near.removed) / (2 * temperature) + price
+    swaps = (near.rss - near.exchanged) / (2 * temperature) + price[:, None] - price
+    best = [
+        (float(gains.max()), [int(gains.argmax())]),
+        (float(losses.max()), [int(losses.argmax())]),
+        (float(swaps.max()), [int(i) for i in np.unravel_index(swaps.argmax(), swaps.shape)]),
+    ]
+    return max(best, key=lambda item: item[0])
+
+
+def _gains(slope: np.ndarray, pivot: np.ndarray) -> np.ndarray:
+    """Return by how much each further term lowers the RSS; zero if it depends on the others."""
+    free = pivot > limits.PIVOT
+    return np.where(free, slope**2 / np.where(free, pivot, 1.0), 0.0)
+
+
+def _inverse(H: np.ndarray) -> np.ndarray:
+    """Return the pseudo-inverse of a correlation matrix."""
+    values, axes = np.linalg.eigh(H)
+    usable = values > limits.SET_EIGENVALUE * values.max(initial=0.0)
+    return (axes[:, usable] / values[usable]) @ axes[:, usable].T
+
+
+def screened(near: Neighbours, support: TermMask, max_terms: int) -> TermMask:
+    """Return the support and the terms that would lower the RSS most."""
+    kept = np.array(support)
+    n_added = max(max_terms - int(support.sum()), 0)
+    kept[np.argsort(near.added, kind="stable")[:n_added]] = True
+    return kept

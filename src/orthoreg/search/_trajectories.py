@@ -1,0 +1,502 @@
+"""The choice of terms by trajectories: sets proposed by linearization, matched and scored."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, final
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from .._common.progress import step
+from ..data import Dataset
+from ..field.hybrid import HybridField
+from ..matching import _limits as limits
+from ..matching._constants import Constants
+from ..matching._matching import Stage
+from ..matching._noise import CorrelatedNoise, estimate_correlated_noise
+from ..matching._problem import Problem
+from ..matching._score import Score, StructureChoice
+from ..matching._segments import cut
+from ..matching._stages import (
+    follows_data,
+    match_stage,
+    match_stages,
+    prior_precision,
+    segment_lengths,
+    updated_states,
+)
+from ..physics import Knowledge
+from ..solving import CenteredTerms
+from ..terms import sine_argument
+from ._proposals import (
+    Quadratic,
+    descend,
+    integral_form,
+    linearize,
+    neighbour_scores,
+    neighbours,
+    screened,
+)
+
+
+@step("Choosing terms by their trajectories")
+def choose_structure(
+    field: HybridField,
+    data: Dataset,
+    allowed: Bool[np.ndarray, "c K"],
+    *,
+    interpolation: Mapping[str, str] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    knowledge: Knowledge | None = None,
+) -> StructureChoice | None:
+    """Return the best-scoring model among `field` and those with other `allowed` terms, or None if
+    no candidate can be simulated.
+
+    The score is the negative log likelihood of the misfit of trajectories, half a log N for every
+    constant and initial state of a segment, and a price for each symbol. On segments of growing
+    length, the sum of squares is linearized in the coefficients of all candidates; sets with one
+    term added, removed or exchanged are compared, and the best ones are matched and scored.
+    Equations that `knowledge` completes or couples keep their terms, given values are not
+    estimated, required terms are in every set, and no coefficient leaves its bounds.
+
+    If the best model leaves more than white noise, but its residuals do not grow along
+    trajectories, the noise is correlated: it is estimated from the residuals of `field`, and the
+    search is repeated.
+    """
+    known = knowledge or Knowledge.none(field.features.mask.shape)
+    data = data.subsample_rows(limits.SEARCH_ROWS)
+    search = _Search(field, data, allowed, dict(interpolation or {}), dict(bounds or {}), known)
+    best = search.run()
+    if best is None or not best.is_noise:
+        noise = search.correlated_noise()
+        if noise is not None:
+            search.use_noise(noise)
+            best = search.run()
+    return best
+
+
+def held_inputs(
+    field: HybridField,
+    data: Dataset,
+    interpolation: Mapping[str, str],
+    *,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    knowledge: Knowledge | None = None,
+) -> tuple[str, ...]:
+    """Return the inputs that the data show to be held between rows.
+
+    Inputs are added one after the other while trajectories of the same equations score better by
+    more than `HELD_INPUT_GAIN`. All readings are matched to segments of the same length, the
+    shortest on which the misfit exceeds the noise; if there are none, no input is held.
+    """
+    known = knowledge or Knowledge.none(field.features.mask.shape)
+    data = data.subsample_rows(limits.SEARCH_ROWS)
+    kinds, held = dict(interpolation), []
+    candidates = [
+        name for name in kinds if kinds[name] != "hold" and name != data.schema.time_index
+    ]
+
+    def trial(kinds: Mapping[str, str], length: int | None = None) -> _Trial | None:
+        no_terms = np.zeros_like(field.features.mask)
+        search = _Search(field, data, no_terms, kinds, dict(bounds or {}), known)
+        return search.first_misfit(length)
+
+    current = trial(kinds) if candidates else None
+    while candidates and current is not None:
+        trials = {n: trial({**kinds, n: "hold"}, current.stage.length) for n in candidates}
+        best = _best(list(trials.values()))
+        if best is None or not best.score < current.score - limits.HELD_INPUT_GAIN:
+            break
+        current = best
+        name = next(name for name in candidates if trials[name] is best)
+        kinds[name] = "hold"
+        candidates.remove(name)
+        held.append(name)
+    return tuple(held)
+
+
+@final
+class _Trial(NamedTuple):
+    """A field matched to segments of one length, its score and its misfit in noise variances."""
+
+    field: HybridField
+    stage: Stage
+    score: float
+    misfit: float
+
+    @property
+    def support(self) -> Bool[np.ndarray, "c K"]:
+        return _support(self.field)
+
+
+@final
+class _ScoredSet(NamedTuple):
+    """A set of terms, its score (infinite if trajectories do not follow the data) and its field."""
+
+    support: Bool[np.ndarray, "c K"]
+    score: float
+    field: HybridField
+
+
+@final
+class _Roles(NamedTuple):
+    """Equation and term of each free number, and whether it is a coefficient, can be removed
+    (`is_open`), or is in every set (`is_required`)."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    is_coefficient: np.ndarray
+    is_open: np.ndarray
+    is_required: np.ndarray
+
+    def members(self, support: Bool[np.ndarray, "c K"]) -> Bool[np.ndarray, " P"]:
+        """Return the free numbers that a set of terms has."""
+        return support[self.rows, self.columns] | self.is_required
+
+
+@final
+class _Search:
+    """A search for terms on one set of runs."""
+
+    def __init__(
+        self,
+        field: HybridField,
+        data: Dataset,
+        allowed: Bool[np.ndarray, "c K"],
+        interpolation: Mapping[str, str],
+        bounds: Mapping[str, tuple[float, float]],
+        known: Knowledge,
+    ):
+        self.field, self.data, self._known = field, data, known
+        self._interpolation = interpolation or dict.fromkeys(data.input_names, "cubic")
+        self._bounds, self._fixed = bounds, list(data.given_rates)
+        self._open = np.array(allowed) & ~known.given  # terms that may be added or removed
+        self._open[[*known.complete, *np.flatnonzero(known.related.any(axis=1))]] = False
+        self._open[self._fixed] = False
+        self._score = Score.of(data, field.features)
+        self._is_sine = np.array([sine_argument(term) is not None for term in field.features.terms])
+        self._centered: CenteredTerms | None = None
+        self._scored: list[_ScoredSet] = []  # sets matched to segments of the current length
+
+    # -- the search ----------------------------------------------------------------------
+
+    def run(self) -> StructureChoice | None:
+        """Return the best model, on segments from the shortest to the longest possible."""
+        best: _Trial | None = None
+        states = self.data.plan.smoothed
+        linearization: tuple[Problem, Quadratic] | None = None
+        rivals: list[HybridField] = []
+        for length in segment_lengths(self._problem(self.field), limits.SEARCH_EFFORT):
+            self._scored = []
+            if best is None:
+                fields = self._initial_fields()
+                trial = _best([self._try(field, length, states) for field in fields])
+            elif self._errors_grow(best, length, states):
+                break
+            else:
+                trial = self._try(best.field, length, states, best.stage)
+            if trial is None:
+                break
+            trial, linearization = self._improved(trial, states, rivals)
+            rivals = self._rivals(trial)
+            best, states = trial, updated_states(states, trial.stage)
+            if trial.misfit > limits.FOLLOWED:
+                break
+        if best is None:
+            return None
+        inclusion = None if linearization is None else self._inclusion(best, *linearization)
+        return StructureChoice(
+            best.field, best.score, states, best.misfit, best.stage.length,
+            self._score.max_noise_ratio, self._score.correlated_noise, inclusion,
+        )  # fmt: skip
+
+    def first_misfit(self, length: int | None = None) -> _Trial | None:
+        """Return the field matched to segments of this length, or to the shortest on which its
+        misfit exceeds the noise; None if there are none, or trajectories do not follow the data.
+        For clean data only the shortest segments are tried."""
+        trial, states = None, self.data.plan.smoothed
+        lengths = segment_lengths(self._problem(self.field), limits.SEARCH_EFFORT)
+        for trial_length in lengths if self.data.plan.is_noisy else lengths[:1]:
+            if trial is not None and self._errors_grow(trial, trial_length, states):
+                return None
+            shorter = None if trial is None else trial.stage
+            trial = self._match(self.field, trial_length, states, shorter)
+            if trial is None or trial_length == length:
+                return trial
+            if length is None and trial.misfit > self._score.max_noise_ratio:
+                return trial
+            states = updated_states(states, trial.stage)
+        return None
+
+    def _improved(
+        self, best: _Trial, states: Float[np.ndarray, "N n"], rivals: Sequence[HybridField]
+    ) -> tuple[_Trial, tuple[Problem, Quadratic] | None]:
+        """Return the best model on segments of this length, and its linearization. If no proposal
+        is better, the `rivals` from shorter segments are tried as well."""
+        while True:
+            linearization = self._linearized(best)
+            if linearization is None or len(self._scored) >= limits.MAX_TRIALS:
+                return best, linearization
+            better = None
+            for field in (*self._proposals(best, *linearization), *rivals):
+                if self._was_tried(field):
+                    continue
+                guess = updated_states(states, best.stage)
+                trial = self._try(field, best.stage.length, guess, best.stage)
+                if trial is not None and trial.score < best.score:
+                    better = trial
+                    break
+            if better is None:
+                return best, linearization
+            best = better
+
+    def _try(
+        self,
+        field: HybridField,
+        length: int,
+        states: Float[np.ndarray, "N n"],
+        previous: Stage | None = None,
+    ) -> _Trial | None:
+        """Match a set of terms, and remember its score."""
+        trial = self._match(field, length, states, previous)
+        score, matched = (np.inf, field) if trial is None else (trial.score, trial.field)
+        self._scored.append(_ScoredSet(_support(field), score, matched))
+        return trial
+
+    def _was_tried(self, field: HybridField) -> bool:
+        support = _support(field)
+        return any(np.array_equal(support, scored.support) for scored in self._scored)
+
+    def _rivals(self, best: _Trial) -> list[HybridField]:
+        """Return the sets that are nearly as good as the best one on short segments."""
+        near = [s for s in self._scored if best.score < s.score < best.score + limits.RIVAL]
+        return [s.field for s in sorted(near, key=lambda s: s.score)[: limits.MAX_RIVALS]]
+
+    def _proposals(
+        self, best: _Trial, problem: Problem, quadratic: Quadratic
+    ) -> Iterator[HybridField]:
+        """Yield fields with other sets of terms, in the order of their linearized scores."""
+        roles = self._roles(problem.constants)
+        candidates, required = roles.is_open, roles.is_required
+        current = roles.members(best.support)
+        price, temperature = self._prices(roles), quadratic.temperature()
+        scores: dict[bytes, tuple[float, np.ndarray]] = {}
+        searches = [(current, candidates, required), (required, candidates, required)]
+        for c in np.unique(roles.rows[candidates]):  # one equation anew, the others fixed
+            others = required | (current & (roles.rows != c))
+            searches.append((others, candidates & (roles.rows == c), others))
+        for start, addable, fixed in searches:
+            score, support, _ = descend(quadratic, start, addable, fixed, price, temperature)
+            scores.setdefault(support.tobytes(), (score, support))
+        near = neighbours(quadratic, current, candidates, required)
+        score, added, removed, exchanged = neighbour_scores(near, current, price, temperature)
+        limit = score + limits.CLOSE
+        close = [
+            *((added[k], [k]) for k in np.flatnonzero(added < limit)),
+            *((removed[k], [k]) for k in np.flatnonzero(removed < limit)),
+            *((exchanged[j, k], [j, k]) for j, k in np.argwhere(exchanged < limit)),
+        ]
+        for value, move in close:
+            support = current ^ np.isin(np.arange(len(current)), move)
+            scores.setdefault(support.tobytes(), (float(value), support))
+        ordered = sorted(scores.values(), key=lambda item: item[0])[: limits.MAX_PROPOSALS]
+        for _, support in ordered:
+            p = neighbours(quadratic, support, support & False, required).coefficients
+            inner = ~roles.is_coefficient
+            p[inner] = problem.initial_constants[inner]
+            field = self._within_bounds(problem.constants.write(problem.field, p))
+            if field is not None:
+                yield field
+
+    def _inclusion(
+        self, best: _Trial, problem: Problem, quadratic: Quadratic
+    ) -> Float[np.ndarray, "c K"]:
+        """Return the probability of each term, exp(-score) of the sets with the term relative to
+        all sets that differ from the best one by one term. Scores are those of the linearization,
+        or of trajectories for sets that were matched."""
+        roles = self._roles(problem.constants)
+        current = roles.members(best.support)
+        near = neighbours(quadratic, current, roles.is_open, roles.is_required)
+        score, added, removed, exchanged = neighbour_scores(
+            near, current, self._prices(roles), quadratic.temperature()
+        )
+        for scored in self._scored:
+            other = roles.members(scored.support)
+            new, gone = np.flatnonzero(other & ~current), np.flatnonzero(current & ~other)
+            value = score + scored.score - best.score
+            if len(new) == 1 and not len(gone):
+                added[new] = value
+            elif len(gone) == 1 and not len(new):
+                removed[gone] = value
+            elif len(gone) == len(new) == 1:
+                exchanged[gone, new] = value
+        added, removed, exchanged = (
+            np.exp(np.minimum(score - other, 50.0)) for other in (added, removed, exchanged)
+        )
+        total = 1 + added.sum() + removed.sum() + exchanged.sum()
+        without = (removed + exchanged.sum(axis=1)) / total
+        with_term = (added + exchanged.sum(axis=0)) / total
+        value = np.where(current, 1 - without, with_term)
+        probability = best.support.astype(float)
+        probability[roles.rows[roles.is_open], roles.columns[roles.is_open]] = value[roles.is_open]
+        return np.clip(probability, 0.0, 1.0)
+
+    def _prices(self, roles: _Roles) -> Float[np.ndarray, " P"]:
+        """Return the price of each free number that can be removed."""
+        return np.where(roles.is_open, self._score.term_price[roles.columns], 0.0)
+
+    # -- where a search starts -----------------------------------------------------------
+
+    def _initial_fields(self) -> list[HybridField]:
+        """Return the field, and those with the terms preferred by the integral form of each
+        equation on long and short stretches: errors of smoothing add up, noise averages out."""
+        fields = {_support(self.field).tobytes(): self.field}
+        kept = _support(self.field)
+        for max_rows in limits.STRETCHES:
+            field, candidates = self._integral_proposal(max_rows)
+            kept = kept | candidates
+            if field is not None:
+                fields.setdefault(_support(field).tobytes(), field)
+        self._open &= kept
+        return list(fields.values())
+
+    def _integral_proposal(
+        self, max_rows: int
+    ) -> tuple[HybridField | None, Bool[np.ndarray, "c K"]]:
+        """Return the field with the terms that the integral form prefers on such stretches, and the
+        candidates that reduce its residual most."""
+        coefficients, candidates = np.array(self.field.coefficients), np.array(self._open)
+        max_candidates = limits.MAX_CANDIDATES // max(len(candidates), 1)
+        max_candidates = max(max_candidates, limits.MIN_CANDIDATES)
+        plan, known, price = self.data.plan, self._known, self._score.term_price
+        variance = plan.relative_variance * self._score.noise
+        forms = integral_form(self.data, plan.smoothed, self.field.features, variance, max_rows)
+        for c, form in forms.items():
+            candidates[c] &= np.diag(form.H) > 0
+            if not candidates[c].any():
+                continue
+            given = np.where(known.given[c], known.low[c], 0.0)
+            quadratic = form.without_given(given)
+            required = known.required[c] & ~known.given[c]
+            temperature = quadratic.temperature()
+            _, support, near = descend(
+                quadratic, required, candidates[c], required, price, temperature
+            )
+            if support.any():
+                coefficients[c] = given + near.coefficients
+            candidates[c] &= screened(near, support, max_candidates)
+        return self._within_bounds(replace(self.field, coefficients=coefficients)), candidates
+
+    # -- one set of terms ----------------------------------------------------------------
+
+    def _match(
+        self,
+        field: HybridField,
+        length: int,
+        states: Float[np.ndarray, "N n"],
+        previous: Stage | None = None,
+    ) -> _Trial | None:
+        """Return the field matched to segments of this length, starting from these states."""
+        problem = self._problem(field)
+        if not problem.constants.size:
+            return None
+        bounds = problem.constants.bounds(field, self._bounds, self._known)
+        with np.errstate(all="ignore"):
+            stage = match_stage(
+                problem, length, problem.initial_constants, states, prior_precision(problem),
+                bounds, sigma=None if previous is None else previous.sigma,
+                effort=limits.SEARCH_EFFORT,
+            )  # fmt: skip
+        is_longer = previous is not None and previous.length < length
+        shorter = previous if is_longer else None
+        if not follows_data(problem, shorter, stage, limits.SEARCH_EFFORT):
+            return None
+        matched = problem.constants.write(field, stage.p)
+        trial = _Trial(matched, stage, *self._score.of_stage(problem, stage, _support(matched)))
+        is_noise = trial.misfit <= self._score.max_noise_ratio
+        return None if not is_longer and self._cancels(matched, is_noise) else trial
+
+    def _cancels(self, field: HybridField, is_noise: bool) -> bool:
+        """Return whether an equation with changed terms has terms that are many times larger than
+        their sum. Such sets imitate a missing term and fail outside the data.
+
+        At an equilibrium the true terms cancel as well, so that a set that leaves only noise is
+        kept, unless the other terms cancel sines and cosines: 1 - theta**2/2 - cos(theta) is in
+        effect a fourth power.
+        """
+        initial, new = np.asarray(self.field.coefficients), np.asarray(field.coefficients)
+        is_changed = ((initial != 0) != (new != 0)).any(axis=1)
+        size = np.sqrt(np.mean(field.symbolic(self.data.variables) ** 2, axis=0))
+        if self._centered is None:
+            self._centered = CenteredTerms.of(field.features, self.data.variables)
+        cancels = self._centered.cancellation(new, size) > limits.CANCELS
+        if is_noise:
+            without_sines = np.where(self._is_sine, 0.0, new)
+            cancels &= self._centered.cancellation(without_sines, size) <= limits.CANCELS
+        return bool(cancels[is_changed].any())
+
+    def _within_bounds(self, field: HybridField) -> HybridField | None:
+        """Return the field with required coefficients clipped to their bounds, or None if another
+        coefficient is outside its bounds."""
+        known, coefficients = self._known, np.asarray(field.coefficients)
+        inside = np.where(coefficients != 0, np.clip(coefficients, known.low, known.high), 0.0)
+        is_outside = (coefficients != inside) & ~known.required & ~known.given
+        is_outside[self._fixed] = False
+        return None if is_outside.any() else replace(field, coefficients=inside)
+
+    def _problem(self, field: HybridField, candidates: np.ndarray | None = None) -> Problem:
+        constants = Constants.of(
+            field, self._fixed, residual=False, knowledge=self._known, candidates=candidates
+        )
+        return Problem.of(field, constants, self.data, self._interpolation, growing_noise=True)
+
+    def _linearized(self, trial: _Trial) -> tuple[Problem, Quadratic] | None:
+        """Return the sum of squares of all candidates, linearized at a matched field."""
+        problem = self._problem(trial.field, self._open | trial.support)
+        stage = trial.stage
+        sigma = np.maximum(stage.sigma, limits.ROUNDING_FLOOR * problem.sizes)
+        sigma = np.where(problem.measured, sigma, np.inf)
+        quadratic = linearize(problem, stage.normal.states, stage.segments, stage.substeps, sigma)
+        return None if quadratic is None else (problem, quadratic)
+
+    def _roles(self, constants: Constants) -> _Roles:
+        size, count = constants.size, len(constants.lead)
+        rows, columns = np.zeros(size, dtype=int), np.zeros(size, dtype=int)
+        rows[:count] = constants.rows[constants.lead]
+        columns[:count] = constants.columns[constants.lead]
+        is_coefficient = np.arange(size) < count
+        is_open = is_coefficient & self._open[rows, columns] & ~self._known.required[rows, columns]
+        return _Roles(rows, columns, is_coefficient, is_open, ~is_open)
+
+    def _errors_grow(self, best: _Trial, length: int, states: Float[np.ndarray, "N n"]) -> bool:
+        """Return whether chaos prevents a match to segments of this length."""
+        problem = self._problem(best.field)
+        segments = cut(self.data, length, limits.STAGE_ROWS)
+        growth = problem.error_growth(problem.initial_constants, states, segments)
+        return growth > limits.MATCH_GROWTH
+
+    def use_noise(self, noise: CorrelatedNoise) -> None:
+        """Use this noise for scores."""
+        self._score = self._score.with_noise(self.data, noise)
+
+    def correlated_noise(self) -> CorrelatedNoise | None:
+        """Return the noise in the residuals of the field's trajectories if it is correlated."""
+        problem = self._problem(self.field)
+        if not problem.constants.size:
+            return None
+        bounds = problem.constants.bounds(self.field, self._bounds, self._known)
+        with np.errstate(all="ignore"):
+            stages, _ = match_stages(problem, bounds, effort=limits.SEARCH_EFFORT)
+        noise = estimate_correlated_noise(problem, stages)
+        if noise is None:
+            return None
+        _, ratio = self._score.of_stage(problem, stages[-1], _support(self.field))
+        return noise if self._score.max_noise_ratio < ratio < limits.MAX_EXCESS else None
+
+
+def _support(field: HybridField) -> Bool[np.ndarray, "c K"]:
+    return np.asarray(field.coefficients) != 0
+
+
+def _best(trials: list[_Trial | None]) -> _Trial | None:
+    return min((t for t in trials if t is not None), key=lambda t: t.score, default=None)

@@ -1,0 +1,208 @@
+"""From measured rows and a library to the gaps of each equation, with candidates that fill them."""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Bool
+
+from ..._common.errors import InputError
+from ..._common.parallel import has_cluster, map_in_order
+from ..._common.progress import progress
+from ...physics import Knowledge
+from ...terms import Expression, FeatureMap, parameters_of, to_text, variables_of
+from ._atoms import Atom
+from ._bounds import limits_of, without_given
+from ._candidates import Candidate, candidate
+from ._catalogue import catalogue
+from ._dictionary import Dictionary, dictionary
+from ._equation import Equation
+from ._measurements import Measurements
+from ._projection import project
+from ._roles import in_other_roles
+from ._search import FAMILIES, Found, compare, search
+from ._shapes import Shape
+from ._symmetries import symmetric
+
+LEAST_GAIN = 10.0
+"""Nats by which a candidate with new terms must be better than the library's best."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """One equation: the best that the library can do, and all candidates, best first. `model` has
+    the terms of a fitted model, if these were given."""
+
+    equation: Equation
+    base: Candidate
+    candidates: tuple[Candidate, ...]
+    model: Candidate | None = None
+
+
+@np.errstate(all="ignore")  # formulas that overflow are tried, and are no candidates then
+def explain_rows(
+    rows: Measurements,
+    features: FeatureMap,
+    atoms: Sequence[Any] = (),
+    *,
+    supports: Mapping[int, Sequence[int]] | None = None,
+    knowledge: Knowledge | None = None,
+    shared: Mapping[int, Set[Expression]] | None = None,
+    is_expected: bool = True,
+    goes_on: Callable[[], bool] = lambda: True,
+    most: int = 16,
+) -> list[Gap]:
+    """The gaps of all equations that are learned.
+
+    `features` is the library, whose terms are cheaper than others if it `is_expected`; `supports`
+    are the terms that a model uses in each equation, `shared` those that its other equations have,
+    which are cheap too. Of equations that `knowledge` completes nothing is sought; in others what
+    is given is subtracted, and candidates have what is required, the symmetries, and no
+    coefficient beyond its bounds.
+    """
+    shapes = new_shapes(rows, atoms)
+    features = features.resolved() if features.values else features
+    known = Knowledge.none(features.mask.shape) if knowledge is None else knowledge
+
+    gap_of = partial(
+        _gap,
+        rows,
+        features,
+        shapes,
+        known,
+        supports or {},
+        shared or {},
+        is_expected,
+        goes_on,
+        most,
+    )
+    learned = [c for c in rows.learned if c not in known.complete]
+    if has_cluster():
+        gaps = map_in_order(gap_of, learned, "Searching for missing terms")
+        return _exchanged(gaps, features, known, goes_on, most)
+    gaps = []
+    with progress("Searching for missing terms", float(len(learned))) as show:
+        for done, c in enumerate(learned):
+
+            def told(part: int, what: str, done: int = done, c: int = c) -> None:
+                show(done + part / (len(FAMILIES) + 1), f"{rows.outputs[c]}': {what}")
+
+            gaps.append(gap_of(c, told))
+    return _exchanged(gaps, features, known, goes_on, most)
+
+
+def _exchanged(
+    gaps: Sequence[Gap],
+    features: FeatureMap,
+    known: Knowledge,
+    goes_on: Callable[[], bool],
+    most: int,
+) -> list[Gap]:
+    """The gaps with what each equation gains from the structures of the others."""
+    found = []
+    for gap in gaps:
+        others = [other.candidates for other in gaps if other is not gap]
+        if more := in_other_roles(gap.equation, others, goes_on):
+            allow = limits_of(features, known, gap.equation.output, gap.equation.rows).allow
+            judged = compare(gap.equation, [*gap.candidates, gap.base, *more], allow, most)
+            gap = replace(gap, base=judged.base, candidates=judged.candidates)
+        found.append(gap)
+    return found
+
+
+def _gap(
+    rows: Measurements,
+    features: FeatureMap,
+    shapes: Sequence[Shape],
+    known: Knowledge,
+    supports: Mapping[int, Sequence[int]],
+    shared: Mapping[int, Set[Expression]],
+    is_expected: bool,
+    goes_on: Callable[[], bool],
+    most: int,
+    c: int,
+    told: Callable[[int, str], None] = lambda part, what: None,
+) -> Gap:
+    """The gap of one equation."""
+    begun = without_given(rows, features, known, c)
+    library = known_shapes(features, c, is_expected, ~known.given[c])
+    offered = [*library, *symmetric(shapes, known.symmetries, c)]
+    offered = [_marked(one, shared.get(c, frozenset())) for one in offered]
+    limits = limits_of(features, known, c, rows)
+
+    def searched(rows: Measurements) -> tuple[Equation, Found]:
+        terms = dictionary(offered, rows)
+        equation = Equation(rows, terms, c, known.symmetries)
+        return equation, search(
+            equation,
+            _columns(terms, features, supports.get(c, ())),
+            required=_columns(terms, features, np.flatnonzero(known.required[c]).tolist()),
+            allow=limits.allow, goes_on=goes_on, told=told, most=most,
+        )  # fmt: skip
+
+    equation, found = searched(begun)
+    if _jumps(found.candidates[0], begun):
+        equation, found = searched(begun.without_turns())
+    return Gap(equation, found.base, found.candidates, _of_model(equation, features, supports, c))
+
+
+def _of_model(
+    equation: Equation, features: FeatureMap, supports: Mapping[int, Sequence[int]], c: int
+) -> Candidate | None:
+    """The candidate with exactly the terms that a model uses; None if the model is not known."""
+    if c not in supports:
+        return None
+    wanted = {features.terms[k] for k in supports[c]}
+    shapes = [one for one in equation.shapes if one.known and one.expression in wanted]
+    return candidate(equation, project(equation, shapes, [()] * len(shapes)))
+
+
+def _jumps(found: Candidate, rows: Measurements) -> bool:
+    """Whether a candidate jumps with a velocity that was not measured, at times hardly known."""
+    if rows.turns is None or not rows.turns.any():
+        return False
+    signs = [term for term in found.terms if "sign(" in to_text(term)]
+    return any(variables_of(term) & rows.speeds for term in signs)
+
+
+def _marked(shape: Shape, elsewhere: Set[Expression]) -> Shape:
+    is_shared = not shape.parameters and shape.expression in elsewhere
+    return replace(shape, is_shared=True) if is_shared else shape
+
+
+def known_shapes(
+    features: FeatureMap, output: int, is_expected: bool, is_open: Bool[np.ndarray, " K"]
+) -> list[Shape]:
+    """The terms of the library that an equation may use, but for those that are given."""
+    return [
+        Shape(term, "known", known=True, is_expected=is_expected, written_as=name)
+        for term, name, allowed in zip(
+            features.terms, features.names, features.mask[output] & is_open, strict=True
+        )
+        if allowed and not parameters_of(term)
+    ]
+
+
+def new_shapes(rows: Measurements, atoms: Sequence[Any]) -> list[Shape]:
+    """The user's atoms, then the catalogue."""
+    for atom in atoms:
+        if not isinstance(atom, Atom):
+            raise InputError(
+                f"atoms must be a list of Atom, such as [Atom('sin(p*z)', p=(0, 5))]; "
+                f"it has {atom!r}."
+            )
+    own = [shape for atom in atoms for shape in atom.shapes(rows.names, rows.extent)]
+    return own + catalogue(rows.names, rows.extent, rows.clock)
+
+
+def _columns(terms: Dictionary, features: FeatureMap, support: Sequence[int]) -> list[int]:
+    """The columns of the dictionary that are these terms."""
+    wanted = {features.terms[k] for k in support}
+    return [
+        k
+        for k in range(len(terms.shape))
+        if terms.known[k] and terms.shapes[terms.shape[k]].expression in wanted
+    ]

@@ -1,0 +1,128 @@
+"""Inclusion probabilities: a bootstrap over groups of runs, from moments."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ...solving import PartitionedMoments
+from ._result import EquationPath, Evidence, SelectionResult
+from ._selection import error_floor, group_cells, one_standard_error_choice
+from ._splits import Splits
+
+_MOST_NUMBERS = 2**22  # of the moments of all resamples that are held at a time
+
+
+def inclusion(
+    selected: SelectionResult,
+    evidence: Evidence,
+    *,
+    resamples: int = 300,
+    seed: int = 0,
+) -> Float[np.ndarray, "c K"]:
+    """For each equation and term the share of resamples that choose it.
+
+    Draws groups of runs with replacement, and chooses again among the best supports of each size
+    that the selection found.
+    """
+    rng = np.random.default_rng(seed)
+    n = evidence.cells.n_groups
+    weights = rng.multinomial(n, np.full(n, 1 / n), size=resamples).astype(float)
+    probability = np.zeros(selected.support.shape)
+    known = {c for group, _ in selected.groups for c in group.equations}
+    alone = [path if c not in known else None for c, path in enumerate(selected.paths)]
+    for c, chosen in enumerate(_resampled_choices(evidence.cells, evidence, alone, weights)):
+        if chosen is not None:
+            probability[c] = chosen.mean(axis=0)
+    for group, path in selected.groups:
+        own = group_cells(evidence.cells, group)
+        (chosen,) = _resampled_choices(own, evidence, [path], weights)
+        assert chosen is not None
+        probability[list(group.equations)] = group.support(chosen).mean(axis=0)
+    return probability
+
+
+def _resampled_choices(
+    cells: PartitionedMoments,
+    evidence: Evidence,
+    paths: Sequence[EquationPath | None],
+    weights: Float[np.ndarray, "R G"],
+) -> list[Bool[np.ndarray, "R K"] | None]:
+    """For each target and resample the terms that are chosen."""
+    cells, _, _ = cells.scaled()
+    gram = evidence.caution * cells.extrapolation_gram
+    grouped = _by_group(cells, evidence.held_out)
+    n_splits = len(grouped[0]) // 2
+    each = max(_MOST_NUMBERS // (2 * n_splits * cells.total[0].size), 1)
+    blocks = [
+        _resampled(grouped, weights[first : first + each], gram, cells)
+        for first in range(0, len(weights), each)
+    ]
+    return [
+        None
+        if path is None
+        else np.concatenate(
+            [
+                _chosen(parts, n_splits, path.contenders, c, error_floor(cells, c))
+                for parts in blocks
+            ]
+        )
+        for c, path in enumerate(paths)
+    ]
+
+
+def _by_group(
+    cells: PartitionedMoments, outer: Bool[np.ndarray, "C S"]
+) -> tuple[Float[np.ndarray, "S2 G"], Float[np.ndarray, "S2 G P P"]]:
+    """Rows and moments of each group in the inner parts of all splits, then in the outer."""
+    inside = np.concatenate([~outer, outer], axis=1).astype(float)  # (C, 2 S)
+    member = (cells.group[:, None] == np.arange(cells.n_groups)).astype(float)
+    shares = (inside[:, :, None] * member[:, None, :]).reshape(len(inside), -1)
+    shape = (inside.shape[1], cells.n_groups)
+    counts = (cells.count @ shares).reshape(shape)
+    return counts, np.tensordot(shares.T, cells.total, 1).reshape(*shape, *cells.total.shape[1:])
+
+
+def _resampled(
+    grouped: tuple[np.ndarray, np.ndarray],
+    weights: Float[np.ndarray, "R G"],
+    gram: Float[np.ndarray, "K K"],
+    cells: PartitionedMoments,
+) -> Splits:
+    """The splits of every resample, one resample after the other."""
+    counts, totals = grouped
+    half, size = len(counts) // 2, totals.shape[-1]
+    rows = weights @ counts.T  # (R, 2 S)
+    sums = np.einsum("rg,sgp->rsp", weights, totals.reshape(*counts.shape, -1), optimize=True)
+    sums = sums.reshape(len(weights), 2 * half, size, size)
+    everything = (sums[:, 0] + sums[:, half]) / (rows[:, 0] + rows[:, half])[:, None, None]
+    means = sums / np.maximum(rows, 1)[..., None, None]
+    flat = (len(weights) * half, size, size)
+    return Splits(
+        means[:, :half].reshape(flat),
+        means[:, half:].reshape(flat),
+        everything,
+        gram,
+        cells.centered,
+        cells.bounds,
+    )
+
+
+def _chosen(
+    parts: Splits, n_splits: int, contenders: np.ndarray, equation: int, floor: float
+) -> np.ndarray:
+    """For each resample, the smallest of the contenders that no other beats."""
+    sizes = contenders.sum(axis=1)
+    y = parts.target(equation)
+    empty = (parts.outer[:, y, y] == 0).reshape(-1, n_splits)  # a part that was not drawn
+    masks, logs = [], []
+    for size in np.unique(sizes):
+        mine = contenders[sizes == size]
+        _, outer = parts.errors(np.stack([np.flatnonzero(mask) for mask in mine]), equation)
+        values = np.log(outer + floor).reshape(len(mine), -1, n_splits)
+        values = np.where(empty, 0.0, values)
+        best = values.mean(axis=2).argmin(axis=0)
+        masks.append(mine[best])
+        logs.append(values[best, np.arange(len(best))])
+    chosen, _ = one_standard_error_choice(np.stack(logs, axis=1))
+    return np.stack(masks, axis=1)[np.arange(len(chosen)), chosen]

@@ -1,0 +1,151 @@
+"""`CrossValidation` and `InformationCriterion`: terms by how well they predict more of the same."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Float
+
+from ..._common.errors import InputError
+from ..._common.registry import part
+from ..._common.typing import Mask
+from ...data import AnyRows, PartitionRule, grouping_rule
+from ...solving import PartitionedMoments, Task
+from ._result import EquationPath, SelectionResult
+from ._search import search
+from ._selection import (
+    AbstractSelection,
+    candidate_terms,
+    check_whole,
+    error_floor,
+    path,
+    required_terms,
+    select_from_cells,
+    smallest_good_paths,
+)
+from ._splits import Splits, folds, splits
+
+
+@part
+@final
+@dataclass(frozen=True, kw_only=True)
+class CrossValidation(AbstractSelection):
+    """The fewest terms that no other choice beats on held-out runs by more than a standard error.
+
+    Held-out runs are like the others: nothing is said about states further out, which
+    `Extrapolation` asks about.
+
+    Parameters
+    ----------
+    folds
+        that runs are dealt out to, or stretches of rows where there are few runs.
+    most_terms
+        of an equation.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    >>> y = np.column_stack([x[:, 1], -np.sin(x[:, 0])])
+    >>> model = og.OrthoReg(augmentation=og.Zero(), selection=og.CrossValidation())
+    >>> model.fit(x, y).equations()
+    ["x0' = 1.000 x1", "x1' = -1.000 sin(x0)"]
+    """
+
+    folds: int = 5
+    most_terms: int = 12
+
+    def __post_init__(self):
+        check_whole("CrossValidation(folds=...)", self.folds, 2)
+        check_whole("CrossValidation(most_terms=...)", self.most_terms, 1)
+
+    def select(self, task: Task) -> SelectionResult:
+        return select_from_cells(self, task)
+
+    def divide(self, rows: AnyRows) -> PartitionRule:
+        return grouping_rule(rows)
+
+    def held_out(self, cells: PartitionedMoments) -> np.ndarray:
+        return folds(cells, self.folds)
+
+    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
+        cells, _, _ = cells.scaled()
+        parts = splits(cells, self.held_out(cells))
+        return smallest_good_paths(cells, parts, allowed, self.most_terms)
+
+
+@part
+@final
+@dataclass(frozen=True)
+class InformationCriterion(AbstractSelection):
+    """The terms with the least BIC, N log(error) + k log N, or AICc, with 2 k N / (N - k - 1).
+
+    Both take the errors of rows for independent. Those of a finely sampled run are not: then more
+    terms are kept than the data support. `outer` on the path is the error times
+    exp(penalty / N), of which the least is chosen.
+
+    Parameters
+    ----------
+    kind
+        "bic" or "aicc".
+    most_terms
+        of an equation.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(-1, 1, (200, 1))
+    >>> y = 1 - 2 * x**2 + 0.01 * rng.standard_normal((200, 1))
+    >>> model = og.OrthoReg(
+    ...     og.Polynomial(5), og.Zero(), selection=og.InformationCriterion("bic")
+    ... )
+    >>> model.fit(x, y).equations(3)
+    ["x0' = 1.00 - 2.00 x0**2"]
+    """
+
+    kind: str = "bic"
+    most_terms: int = 12
+
+    def __post_init__(self):
+        if self.kind not in ("bic", "aicc"):
+            raise InputError(f"InformationCriterion(kind) is 'bic' or 'aicc'; got {self.kind!r}.")
+        check_whole("InformationCriterion(most_terms=...)", self.most_terms, 1)
+
+    def select(self, task: Task) -> SelectionResult:
+        return select_from_cells(self, task)
+
+    def divide(self, rows: AnyRows) -> PartitionRule:
+        return grouping_rule(rows)
+
+    def held_out(self, cells: PartitionedMoments) -> np.ndarray:
+        return folds(cells)
+
+    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
+        cells, _, _ = cells.scaled()
+        return SelectionResult.of([self._path(cells, c, row) for c, row in enumerate(allowed)])
+
+    def _path(self, cells: PartitionedMoments, equation: int, allowed: np.ndarray) -> EquationPath:
+        everything = cells.all.total[None] / cells.all.count
+        none = np.zeros_like(cells.extrapolation_gram)
+        parts = Splits(everything, everything, everything, none, cells.centered, cells.bounds)
+        rows = cells.all.count
+        most = max(min(self.most_terms, rows - 2), 0)
+        found = search(
+            parts,
+            lambda outer: outer[:, 0],
+            cells.all,
+            candidate_terms(cells.all, allowed, cells.required),
+            equation,
+            most,
+            required_terms(cells),
+        )
+        error = np.array([one.outer[0, 0] for one in found]) + error_floor(cells, equation)
+        outer = error * np.exp(self._penalty(np.arange(len(found)), rows) / rows)
+        nothing = np.zeros(len(found))
+        return path(found, cells.n_features, outer, nothing, int(np.argmin(outer)))
+
+    def _penalty(self, k: np.ndarray, rows: int) -> Float[np.ndarray, " M"]:
+        if self.kind == "bic":
+            return k * np.log(rows)
+        return 2 * k * rows / np.maximum(rows - k - 1, 1e-9)

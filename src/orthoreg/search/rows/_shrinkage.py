@@ -1,0 +1,143 @@
+"""`Shrinkage`: the terms that an L1 norm of the coefficients leaves beside a residual."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ..._common.registry import part
+from ...solving import (
+    RIDGES,
+    EquationProblem,
+    HeldOut,
+    QuadraticProblem,
+    Spectrum,
+    Task,
+    fold_moments,
+    scales,
+    squared_error,
+)
+from . import _limits as limits
+from ._result import SelectionResult
+from ._search import elimination, growth
+from ._selection import AbstractSelection
+
+
+@part
+@final
+@dataclass(frozen=True)
+class Shrinkage(AbstractSelection):
+    """The terms whose coefficients an L1 norm, with the model's sparsity as its weight, leaves.
+
+    Terms and residual are solved for together, with the rho that serves held-out rows best, in
+    units of root mean squares. A library that predicts held-out rows as well as terms and
+    residual together is complete: its terms are then chosen by elimination and growth, since L1
+    is easily misled by correlated terms. What is left is solved for again without L1, so that
+    coefficients carry no shrinkage.
+    """
+
+    def select(self, task: Task) -> SelectionResult:
+        rows = task.linear_rows("sparsity=...")
+        folds = fold_moments(task, rows)
+        total = sum(folds[1:], start=folds[0])
+        sizes = scales(total, True)
+        total = total.scaled(*sizes)
+        held_out = HeldOut.of(
+            [fold.scaled(*sizes) for fold in folds], rows.target_mse / sizes[1] ** 2
+        )
+        spectrum = Spectrum.of(total)
+        needs_ridge = task.ridge is None and task.basis.size > 0
+        ridges = RIDGES if needs_ridge else (float(task.ridge or 0.0),)
+        support = np.zeros_like(task.support)
+        for c, allowed in enumerate(task.support):
+            problem = EquationProblem.of(total, c, allowed, task.regularization)
+            support[c, _terms(problem, held_out, spectrum, ridges)] = True
+        return SelectionResult(support, library=None, folds=folds)
+
+
+def _terms(
+    problem: EquationProblem, held_out: HeldOut, spectrum: Spectrum, ridges: Sequence[float]
+) -> Int[np.ndarray, " k"]:
+    """The terms of one equation: those of a complete library, or those that L1 leaves."""
+    errors = np.stack(
+        [[_held_out_error(problem, held_out, j, rho) for j in range(len(held_out.splits))]
+         for rho in ridges]
+    )  # fmt: skip
+    if len(held_out.splits) < 2:
+        return _left(problem, spectrum, ridges[-1])
+    hybrid = errors[np.argmin(errors.mean(axis=1))] if len(ridges) > 1 else None
+    complete = _complete_terms(problem, held_out, hybrid)
+    if complete is not None:
+        return complete
+    good = held_out.as_good_as_best(errors, problem.equation)
+    return _left(problem, spectrum, ridges[np.flatnonzero(good)[-1]])
+
+
+def _left(problem: EquationProblem, spectrum: Spectrum, ridge: float) -> Int[np.ndarray, " k"]:
+    """The terms that the L1 solution uses."""
+    moments = spectrum.moments
+    w = problem.solve(spectrum, ridge).w[problem.terms]
+    size = np.abs(w) * np.sqrt(moments.A.diagonal()[problem.terms])
+    return problem.terms[size > limits.NEGLIGIBLE_TERM * np.sqrt(moments.yy[problem.equation])]
+
+
+def _held_out_error(problem: EquationProblem, held_out: HeldOut, fold: int, ridge: float) -> float:
+    """The squared error on a fold of the terms that L1 leaves on the others, solved for again."""
+    train, test = held_out.splits[fold]
+    terms = _left(problem, train, ridge)
+    refit = replace(
+        problem,
+        terms=terms,
+        independent=np.arange(len(terms)),
+        regularization=replace(problem.regularization, sparsity=0.0),
+    ).solve(train, ridge)
+    return squared_error(test, problem.equation, refit.w, refit.v)
+
+
+def _complete_terms(
+    problem: EquationProblem, held_out: HeldOut, hybrid: Float[np.ndarray, " fold"] | None
+) -> Int[np.ndarray, " k"] | None:
+    """The fewest terms that do as well as any choice of them, if that needs no residual.
+
+    `hybrid` holds the errors of terms and residual together; without a residual the library
+    counts as complete when it misses less than 1e-4 of the target's square.
+    """
+    terms, equation = problem.terms[problem.independent], problem.equation
+    if not 0 < len(terms) <= limits.MAX_TERMS_COMPLETE:
+        return None
+    train, test = held_out.splits[0]
+    total = train.moments + test
+    choices = elimination(total, terms, equation)
+    choices += growth(total, terms, equation, limits.MAX_TERMS_GROWN)
+    errors = np.stack([_symbolic_errors(held_out, chosen, equation) for chosen in choices])
+    library = errors[np.argmin(errors.mean(axis=1))]
+    if hybrid is None:
+        limit = max(
+            limits.COMPLETE_LIBRARY_ERROR * held_out.size(equation), held_out.target_mse[equation]
+        )
+        is_complete = library.mean() <= limit
+    else:
+        is_complete = (
+            library.mean() <= limits.RESIDUAL_GAIN * hybrid.mean()
+            or held_out.as_good_as_best(np.stack([library, hybrid]), equation)[0]
+        )
+    if not is_complete:
+        return None
+    good = np.flatnonzero(held_out.as_good_as_best(errors, equation))
+    return choices[min(good, key=lambda i: (len(choices[i]), errors[i].mean()))]
+
+
+def _symbolic_errors(
+    held_out: HeldOut, terms: Int[np.ndarray, " k"], equation: int
+) -> Float[np.ndarray, " fold"]:
+    """Errors on each fold of least squares with these terms on the others."""
+    errors = np.zeros(len(held_out.splits))
+    for j, (train, test) in enumerate(held_out.splits):
+        moments = train.moments
+        w = np.zeros(test.n_features)
+        A = moments.A[np.ix_(terms, terms)]
+        w[terms] = QuadraticProblem(A, moments.a[terms, equation]).solve()
+        errors[j] = squared_error(test, equation, w, np.zeros(test.n_basis))
+    return errors

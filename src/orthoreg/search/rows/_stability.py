@@ -1,0 +1,132 @@
+"""`StabilitySelection`: terms that the Lasso takes first on most halves of the data."""
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from ..._common.registry import part
+from ..._common.typing import Mask
+from ...data import AnyRows, PartitionRule, grouping_rule
+from ...solving import PartitionedMoments, QuadraticProblem, Task
+from . import _limits as limits
+from ._result import EquationPath, SelectionResult
+from ._selection import (
+    AbstractSelection,
+    candidate_terms,
+    check_number,
+    check_whole,
+    required_terms,
+    select_from_cells,
+)
+from ._splits import Splits, as_mask, splits
+
+
+@part
+@final
+@dataclass(frozen=True, kw_only=True)
+class StabilitySelection(AbstractSelection):
+    """The terms that the Lasso takes first on most random halves of the data. Deprecated: use
+    `Extrapolation()`, whose models are off by far less where they were not fitted.
+
+    The first q of K terms count, q = sqrt((2 threshold - 1) K), which bounds the expected number
+    of wrong terms by one (Meinshausen and Buehlmann). So at most q terms of an equation are
+    found, and of two terms that stand for each other often neither.
+
+    Parameters
+    ----------
+    threshold
+        the share of halves on which a term must be among the first.
+    halves
+        how many are drawn.
+    seed
+        of the draw.
+
+    Examples
+    --------
+    >>> import orthoreg as og
+    >>> og.Extrapolation()  # in place of og.StabilitySelection()
+    Extrapolation(inner=0.5, reach=2.0, caution=0.1, most_terms=12)
+    """
+
+    threshold: float = 0.9
+    halves: int = 100
+    seed: int = 0
+
+    def __post_init__(self):
+        warnings.warn(
+            "StabilitySelection() is deprecated: use selection=Extrapolation(), the default.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        check_number("StabilitySelection(threshold=...)", self.threshold, 0.55, 1.0)
+        check_whole("StabilitySelection(halves=...)", self.halves, 10)
+        check_whole("StabilitySelection(seed=...)", self.seed, 0)
+
+    def select(self, task: Task) -> SelectionResult:
+        return select_from_cells(self, task)
+
+    def divide(self, rows: AnyRows) -> PartitionRule:
+        return grouping_rule(rows)
+
+    def held_out(self, cells: PartitionedMoments) -> np.ndarray:
+        """Random halves of the groups."""
+        rng = np.random.default_rng(self.seed)
+        half = np.tile(np.arange(cells.n_groups) % 2 == 0, (self.halves, 1))
+        return rng.permuted(half, axis=1)[:, cells.group].T
+
+    def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
+        cells, _, _ = cells.scaled()
+        parts = splits(cells, self.held_out(cells))
+        return SelectionResult.of(
+            [self._path(cells, parts, c, row) for c, row in enumerate(allowed)]
+        )
+
+    def _path(
+        self, cells: PartitionedMoments, parts: Splits, equation: int, allowed: np.ndarray
+    ) -> EquationPath:
+        """Terms in the order of their frequency; errors on the halves that were not fitted."""
+        terms, always = candidate_terms(cells.all, allowed, cells.required), required_terms(cells)
+        most = max(int(math.sqrt((2 * self.threshold - 1) * len(terms))), 1) if len(terms) else 0
+        frequency = np.zeros(len(terms))
+        y = parts.target(equation)
+        for half in parts.inner:
+            frequency[_first_terms(half[np.ix_(terms, terms)], half[terms, y], most)] += 1
+        frequency /= max(len(parts.inner), 1)
+        order = terms[np.argsort(-frequency, kind="stable")]
+        supports = [np.sort([*order[:k], *always]).astype(int) for k in range(len(order) + 1)]
+        inner, outer = (
+            np.stack(errors)
+            for errors in zip(
+                *[[e[0] for e in parts.errors(s[None], equation)] for s in supports], strict=True
+            )
+        )
+        mask = as_mask(supports, cells.n_features)
+        return EquationPath(
+            n_terms=np.arange(len(supports)),
+            supports=mask,
+            inner=inner.mean(axis=1),
+            outer=outer.mean(axis=1),
+            standard_error=outer.std(axis=1) / math.sqrt(max(outer.shape[1], 1)),
+            chosen=int((frequency >= self.threshold).sum()),
+            contenders=mask,
+        )
+
+
+def _first_terms(
+    A: Float[np.ndarray, "k k"], a: Float[np.ndarray, " k"], most: int
+) -> Int[np.ndarray, " _"]:
+    """The terms on the Lasso path before there are more than `most`."""
+    first = np.zeros(0, dtype=np.int64)
+    w = np.zeros(len(a))
+    shares = np.logspace(-0.01, -3, limits.STABILITY_LASSO_STEPS)
+    for mu in 2 * np.abs(a).max(initial=1e-300) * shares:
+        w = QuadraticProblem(A, a, float(mu)).solve(w)
+        used = np.flatnonzero(w)
+        if len(used) > most:
+            break
+        first = used
+    return first

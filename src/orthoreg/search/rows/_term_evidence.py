@@ -1,0 +1,53 @@
+"""What resamples say about the chosen terms, in a form that a model file keeps."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from ..._common.progress import step
+from ._bootstrap import inclusion
+from ._confounded import ConfoundedPair, confounded_pairs
+from ._result import SelectionResult
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TermEvidence:
+    """For each equation and term its probability, and the 95% interval of its coefficient, not a
+    number where none is known; `support` are the terms in use, `pairs` those that these
+    confound. Probabilities come from the scores of term sets on trajectories, or else are the
+    shares of resamples that choose the term."""
+
+    support: Bool[np.ndarray, "c K"]
+    probability: Float[np.ndarray, "c K"]
+    interval: Float[np.ndarray, "c K 2"]
+    pairs: tuple[ConfoundedPair, ...]
+    from_trajectories: bool = False
+
+
+@step("Bootstrapping the terms")
+def term_evidence(
+    selected: SelectionResult,
+    features: Any,
+    support: Bool[np.ndarray, "c K"],
+    *,
+    probability: Float[np.ndarray, "c K"] | None = None,
+    resamples: int = 300,
+    seed: int = 0,
+) -> TermEvidence | None:
+    """The evidence for the terms in use (`support`), without intervals; None where the selection
+    did not keep what terms were chosen from. Resamples are drawn unless the probabilities are
+    known from trajectories, which may have changed the terms that the selection chose."""
+    if selected.evidence is None:
+        return None
+    matched = probability is not None
+    if probability is None:
+        probability = inclusion(selected, selected.evidence, resamples=resamples, seed=seed)
+    pairs = confounded_pairs(
+        selected, selected.evidence, features, support=support,
+        probability=probability if matched else None,
+    )  # fmt: skip
+    unknown = np.where(support[:, :, None], np.nan, np.zeros(2))
+    return TermEvidence(support, probability, unknown, tuple(pairs), matched)

@@ -1,0 +1,469 @@
+"""`Adam`: the paper's Algorithm 1, joint gradient training of coefficients and network."""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from jaxtyping import Float
+
+from .._common.arrays import register_pytrees
+from .._common.errors import (
+    DataError,
+    InputError,
+    TrainingError,
+    TrainingWarning,
+    quoted,
+    require,
+)
+from .._common.progress import step
+from .._common.registry import part
+from ..data import Rows, held_out_rows
+from ..field.hybrid import HybridField
+from ..losses import Segments
+from ._equation import objective
+from ._holding import active_terms, held_by, orthogonal_to, settle, with_known_terms
+from ._moments import Moments, gather, no_basis
+from ._objective import PARTS, Objective, Parameters, Weights
+from ._penalties import whitening
+from ._reduction import Spectrum
+from ._result import EquationFit, FitResult, dependences, scales
+from ._solver import AbstractSolver, Solution, Task, Training
+from ._system import Sizes, System, systems
+
+if TYPE_CHECKING:
+    from ._training import Loop
+else:
+    Loop = Any  # its module imports JAX and Optax, and waits until a training begins
+
+_LEAST = 1e-9  # of the largest variance: what single precision can still project on
+_LARGEST = 1e18  # the square of a larger number does not fit single precision
+
+
+@part
+@final
+@dataclass(frozen=True)
+class Adam(AbstractSolver):
+    """Trains coefficients and network together by Adam, in single precision. [Algorithm 1]
+
+    Parameters
+    ----------
+    epochs, learning_rate
+        the paper's.
+    decay
+        the rate falls on a cosine to this share of its first value.
+    batch
+        segments of a step; None takes all of them, which the projection (`orthogonality=math.inf`)
+        needs.
+    unbiased
+        deprecated. A batch squares its own estimate of the overlap, which is biased by its
+        variance; this multiplies two independent ones.
+    normalize
+        measures features and targets in units of their root mean square, as `Exact` does.
+    validation
+        the share of the runs that is held out; the state with the lowest error on them is returned
+        (without any, that with the lowest objective).
+    patience
+        stops when so many epochs have not improved it.
+    threshold
+        coefficients not above it, in the solver's units, become zero at the end.
+    polish
+        instead solves coefficients and output layer exactly, for the hidden layers as trained. A
+        network whose `ridge` is None has none here; with noisy data a polished one wants some.
+
+    Examples
+    --------
+    >>> import orthoreg as og
+    >>> model = og.OrthoReg(augmentation=og.MLP(64, 2), solver=og.Adam(epochs=500, normalize=True))
+    >>> model.solver.epochs
+    500
+    """
+
+    epochs: int = 2000
+    learning_rate: float = 0.0089
+    decay: float = 1.0
+    batch: int | None = None
+    unbiased: bool = False
+    normalize: bool = False
+    validation: float = 0.0
+    patience: int | None = None
+    threshold: float = 1e-3
+    polish: bool = False
+
+    def __post_init__(self):
+        for name, may_be_none in (("epochs", False), ("batch", True), ("patience", True)):
+            value = getattr(self, name)
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if not (whole and value >= 1) and not (may_be_none and value is None):
+                none = "None or " if may_be_none else ""
+                raise InputError(
+                    f"Adam({name}=...) must be {none}a whole number of at least 1; got {value!r}."
+                )
+        for name, low, high in (
+            ("learning_rate", 0.0, math.inf), ("decay", -1e-300, 1.0),
+            ("validation", -1e-300, 0.5), ("threshold", -1e-300, math.inf),
+        ):  # fmt: skip
+            value = getattr(self, name)
+            number = isinstance(value, int | float | np.number) and math.isfinite(value)
+            if not number or not low < value <= high:
+                limit = "above 0" if low == 0 else "at least 0"
+                upper = f" and at most {high:g}" if math.isfinite(high) else ""
+                raise InputError(f"Adam({name}=...) must be {limit}{upper}; got {value!r}.")
+        if self.patience is not None and self.validation == 0:
+            raise InputError(
+                "Adam(patience=...) stops on the error of held-out runs and needs "
+                "validation=..., such as 0.2; it is 0."
+            )
+        if self.unbiased and self.batch is None:
+            raise InputError(
+                "Adam(unbiased=True) is about batches; the full batch has no bias. Give batch=..."
+            )
+        if self.unbiased:
+            warnings.warn(
+                "Adam(unbiased=True) is deprecated: use a larger batch, or batch=None, which has "
+                "no bias.",
+                DeprecationWarning,
+                stacklevel=3,
+            )
+
+    @step("Fitting coefficients and residual")
+    def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
+        """Tasks that differ in strengths, seed and starting values alone train in one batch."""
+        for package in ("jax", "optax"):
+            require(package, "train", "Training by Adam")
+        tasks = [with_known_terms(task) for task in tasks]
+        solutions: dict[int, Solution] = {}
+        # all checks come before the first training
+        groups = [(group, self.prepared([tasks[i] for i in group])) for group in _alike(tasks)]
+        for group, prepared in groups:
+            members = self._train([tasks[i] for i in group], *prepared)
+            solutions |= dict(zip(group, members, strict=True))
+        return [solutions[i] for i in range(len(tasks))]
+
+    def prepared(self, tasks: list[Task]) -> tuple[Objective, Rows, Loop]:
+        """What one batch of tasks needs before its first epoch: objective, rows and loop."""
+        observed = tasks[0].observed
+        assert isinstance(observed, Rows)  # `needs_rows`
+        kept, held_out = self._split(observed)
+        setting = objective_of(tasks, kept, self.normalize)
+        return setting, kept, self.loop(tasks, setting, kept, held_out)
+
+    def _train(
+        self, tasks: list[Task], setting: Objective, kept: Rows, loop: Loop
+    ) -> list[Solution]:
+        import jax
+
+        from ._training import EARLY, ending, train
+
+        with jax.enable_x64(False):
+            state = train(loop)
+        validates = loop.data.validation is not None
+        solutions = []
+        for i, (one, parameters) in enumerate(zip(tasks, loop.best(state), strict=True)):
+            message = ending(int(state.code[i]), int(state.stopped_at[i]))
+            if not np.isfinite(state.best_value[i]) and len(tasks) == 1:
+                raise TrainingError(f"Training {message}.{_advice(self)}")
+            if message and state.code[i] != EARLY:
+                warnings.warn(
+                    f"Training {message}; the state of epoch {state.best_epoch[i]} is kept."
+                    f"{_advice(self)}",
+                    TrainingWarning,
+                    stacklevel=5,
+                )
+            last = min(int(state.stopped_at[i]) + 1, int(self.epochs) + 1)
+            training = Training(
+                PARTS,
+                state.history[i, :last].astype(np.float64),
+                None if not validates else state.validation[i, :last].astype(np.float64),
+                int(state.best_epoch[i]),
+                message,
+            )
+            solutions.append(self._solution(one, parameters, setting, kept, training))
+        return solutions
+
+    def loop(
+        self, tasks: list[Task], setting: Objective, kept: Rows, held_out: Rows | None
+    ) -> Loop:
+        """What is compiled and run: the segments, the starting values and how to train."""
+        from ._training import Loop, Pace, Schedule, TrainingData
+
+        register_pytrees()
+        task = tasks[0]
+        segments = task.loss.segments(kept)
+        self._check(task, segments)
+        validation: tuple[Any, Any] = (None, None)
+        if held_out is not None:
+            other = task.loss.segments(held_out)
+            validation = (other, _theta(setting, other, held_out))
+        return Loop.of(
+            setting,
+            TrainingData(segments, _theta(setting, segments, kept), *validation),
+            [_start(one, setting) for one in tasks],
+            [_weights(one) for one in tasks],
+            [one.seed % 2**32 for one in tasks],
+            Pace(
+                epochs=int(self.epochs),
+                patience=int(self.patience or self.epochs + 1),
+                first_rate=float(self.learning_rate),
+                last_rate=float(self.learning_rate * self.decay),
+            ),
+            Schedule(
+                batch=int(self.batch or 0),
+                unbiased=self.unbiased,
+                learns_hidden=task.learns_hidden,
+                learns_coefficients=task.fixed is None,
+            ),
+        )
+
+    def _split(self, rows: Rows) -> tuple[Rows, Rows | None]:
+        """Training and validation rows."""
+        if self.validation == 0:
+            return rows, None
+        held_out = held_out_rows(rows, self.validation)
+        return rows.only(~held_out), rows.only(held_out)
+
+    def _check(self, task: Task, segments: Segments) -> None:
+        if self.batch is not None and self.batch > len(segments):
+            what = "segments" if task.linear is None else "rows"
+            raise InputError(
+                f"Adam(batch={self.batch}) is larger than the data: there are {len(segments)} "
+                f"{what} to train on. Choose a smaller batch, or None for all of them."
+            )
+        if self.batch is not None and task.regularization.projects:
+            raise InputError(
+                "orthogonality=inf projects the network on all data at once, which "
+                f"Adam(batch={self.batch}) cannot; use batch=None, a finite orthogonality, or "
+                "solver=Exact()."
+            )
+        if self.validation > 0 and task.fixed is not None:
+            raise InputError(
+                "Adam(validation=...) cannot judge the second of two stages: the first has seen "
+                "the rows that would be held out. Use validation=0."
+            )
+        if self.polish and task.linear is None:
+            raise InputError(
+                "Adam(polish=True) solves a linear problem; it needs loss=VectorField(). Use "
+                "polish=False."
+            )
+
+    def _solution(
+        self,
+        task: Task,
+        parameters: Parameters,
+        setting: Objective,
+        rows: Rows,
+        training: Training,
+    ) -> Solution:
+        """The fit in double precision, from the moments of the trained network."""
+        mask = task.features.mask
+        sizes = (np.asarray(setting.feature_scale), np.asarray(setting.target_scale))
+        held = held_by(task, sizes)
+        w = np.where(mask, np.asarray(parameters.coefficients, np.float64).T, 0.0)
+        w = settle(held, task, w, self.threshold)
+        if task.fixed is not None:
+            w = task.fixed * sizes[0] / sizes[1][:, None]
+        v = np.asarray(held.weights(np.array(parameters.weights, np.float64), np))
+        basis = task.basis
+        if task.learns_hidden:
+            layers: Any = parameters.basis
+            found = (layers.weights, layers.biases)
+            weights, biases = (tuple(np.asarray(a, np.float64) for a in part) for part in found)
+            basis = replace(basis, weights=weights, biases=biases)  # type: ignore[call-arg]
+        in_units = sizes[1][:, None] / sizes[0]
+        field = HybridField(
+            task.features, w * in_units, basis, v * setting.target_scale, np.zeros_like(w)
+        )
+        observed = rows.at(task.loss.segment_rows(rows))
+        (moments,) = gather(task.features, basis, observed)
+        moments = moments.scaled(*sizes)
+        projects = task.regularization.projects
+        p = np.zeros_like(w)
+        if projects:
+            allowed = enumerate(orthogonal_to(task))
+            p = np.stack([_projection(moments, row) @ v[:, c] for c, row in allowed])
+        if task.linear is None:
+            field = replace(field, correction=p * in_units)
+            implied = replace(rows, targets=task.loss.targets(rows, field.values))
+            observed = implied.at(task.loss.segment_rows(rows))
+            (moments,) = gather(task.features, basis, observed)
+            moments = moments.scaled(*sizes)
+        trained = []
+        for c, allowed in enumerate(orthogonal_to(task)):
+            terms, no_residual = np.flatnonzero(allowed), c in task.known.complete
+            trained.append(
+                EquationFit(
+                    terms=terms, w=w[c], v=v[:, c], p=p[c],
+                    sparsity=float(task.regularization.sparsity),
+                    ridge=math.inf if no_residual else float(task.ridge or 0.0),
+                    duality_gap=math.nan, dependences=dependences(moments, terms),
+                    active=active_terms(held, w[c], c),
+                )
+            )  # fmt: skip
+        equations = tuple(
+            trained if task.linear is None else self._judged(task, moments, trained, sizes)
+        )
+        objectives = None
+        if task.linear is not None:
+            objectives = tuple(
+                objective(moments, c, fit, task.regularization) for c, fit in enumerate(equations)
+            )
+        result = FitResult(moments, mask, task.regularization, *sizes, equations, objectives)
+        return Solution.of(result, basis, training)
+
+    def _judged(
+        self, task: Task, moments: Moments, trained: list[EquationFit], sizes: Sizes
+    ) -> list[EquationFit]:
+        """The equations with their distance from the optimum for these hidden layers, or, if they
+        are to be polished, that optimum. Equations that constraints couple have one distance."""
+        found = list(trained)
+        for system in systems(moments, task.support, task.regularization, sizes, task.known):
+            best = self._optimum(task, moments, system, [trained[c] for c in system.equations])
+            gap = sum(
+                objective(moments, c, trained[c], task.regularization)
+                - objective(moments, c, fit, task.regularization)
+                for c, fit in zip(system.equations, best, strict=True)
+            )
+            for c, fit in zip(system.equations, best, strict=True):
+                if self.polish and gap >= 0:
+                    found[c] = replace(fit, dependences=trained[c].dependences)
+                else:
+                    found[c] = replace(trained[c], duality_gap=max(gap, 0.0) + fit.duality_gap)
+        return found
+
+    def _optimum(
+        self, task: Task, moments: Moments, system: System, trained: list[EquationFit]
+    ) -> list[EquationFit]:
+        """The best coefficients and output layers for the hidden layers as they are."""
+        ridges = [fit.ridge for fit in trained]
+        given = np.stack([fit.w for fit in trained])
+        if not task.regularization.projects:
+            spectrum = Spectrum.of(moments)
+            if task.fixed is None:
+                return system.solve(spectrum, ridges)
+            return system.residual(spectrum, ridges, given)
+        # what is left of the network has no overlap: the coefficients are those without it
+        alone = system.symbolic(moments, float(task.regularization.sparsity))
+        known = trained if task.fixed is not None else alone
+        best = []
+        for one, fit, ridge in zip(system.problems, known, ridges, strict=True):
+            M = _projection(moments, orthogonal_to(task)[one.equation])
+            weights = replace(one.regularization, orthogonality=0.0)
+            spectrum = Spectrum.of(moments.with_basis_minus(M))
+            v = replace(one, regularization=weights).residual(spectrum, ridge, fit.w).v
+            gap = 0.0 if task.fixed is not None else fit.duality_gap
+            best.append(replace(fit, v=v, p=M @ v, ridge=ridge, duality_gap=gap))
+        return system.conserving(best)
+
+
+def _alike(tasks: Sequence[Task]) -> list[list[int]]:
+    """Places of the tasks that can train together."""
+    groups: dict[tuple, list[int]] = {}
+    for i, task in enumerate(tasks):
+        shapes = tuple((name, array.shape) for name, array in task.basis.arrays().items())
+        key = (
+            id(task.observed), task.features, task.loss, task.learns_hidden, shapes,
+            task.regularization.projects, task.fixed is None,
+            task.support.tobytes(), _key(task),
+        )  # fmt: skip
+        groups.setdefault(key, []).append(i)
+    return list(groups.values())
+
+
+def _key(task: Task) -> tuple:
+    """What is known, such that equal knowledge has equal keys; empty if nothing is."""
+    known = task.known
+    if not known.beyond(()):
+        return ()
+    arrays = (known.low, known.high, known.required, known.relations, known.values, known.conserved)
+    return (known.complete, *(array.tobytes() for array in arrays))
+
+
+def objective_of(tasks: list[Task], rows: Rows, normalize: bool) -> Objective:
+    """The objective's constants, in double precision."""
+    task = tasks[0]
+    steps = task.loss.segments(rows).steps  # which also refuses rows that cannot be used
+    observed = rows.at(task.loss.segment_rows(rows))
+    (moments,) = gather(task.features, no_basis, observed)
+    feature_scale, target_scale = scales(moments, normalize)
+    scaled = moments.scaled(feature_scale, target_scale)
+    reach = 1.0
+    if normalize and steps.size:  # a wrong derivative moves a state by as much, at its time
+        reach = float(np.sqrt(np.mean(np.cumsum(steps, axis=1) ** 2)))
+    weights = np.array([[getattr(_weights(one), name) for name in ("mu", "lam", "lam2", "rho")]
+                        for one in tasks])  # fmt: skip
+    projects = task.regularization.projects
+    allowed = orthogonal_to(task)
+    return Objective(
+        features=task.features,
+        loss=task.loss,
+        feature_scale=feature_scale,
+        target_scale=target_scale,
+        error_scale=target_scale * reach,
+        allowed=allowed,
+        whitening=whitening(scaled.A, allowed, least=_LEAST) if projects else None,
+        counted=(True, *np.any(weights > 0, axis=0).tolist()),
+        held=held_by(task, (feature_scale, target_scale)) if _key(task) else None,
+        term_parameters=np.array(task.features.values),
+    )
+
+
+def _theta(setting: Objective, segments: Segments, rows: Rows) -> np.ndarray:
+    """Scaled features at the points of the segments, if single precision can hold them."""
+    points = np.asarray(segments.points).reshape(-1, segments.points.shape[-1])
+    theta = setting.features(points) / setting.feature_scale
+    largest = np.abs(theta).max(axis=0, initial=0.0)
+    if (largest > _LARGEST).any():
+        worst = int(np.argmax(largest))
+        raise DataError(
+            f"Library term '{setting.features.names[worst]}' reaches {largest[worst]:.1e} on the "
+            f"data, too much for Adam's single precision. Use Adam(normalize=True), rescale the "
+            f"data, or use solver=Exact()."
+        )
+    sizes = [np.abs(part).max(initial=0.0) for part in (points, segments.targets)]
+    if segments.steps.size:  # a prediction evaluates the terms as they are
+        sizes.append(float(np.max(setting.feature_scale, initial=0.0)))
+    if max(sizes) > _LARGEST or np.min(setting.target_scale) < 1 / _LARGEST:
+        raise DataError(
+            f"The data ({quoted(rows.names)}) or their derivatives are too large or too small "
+            f"for Adam's single precision. Rescale them or use solver=Exact()."
+        )
+    return theta
+
+
+def _start(task: Task, setting: Objective) -> Parameters:
+    """Zero coefficients, or those that are fixed; a drawn output layer if hidden layers learn."""
+    shape = (task.basis.size, len(setting.target_scale))
+    weights = np.zeros(shape)
+    if task.learns_hidden:
+        spread = np.sqrt(2 / sum(shape))
+        weights = spread * np.random.default_rng([task.seed, 1]).standard_normal(shape)
+        weights[-1] = 0.0
+    w = np.zeros((len(setting.target_scale), len(setting.feature_scale)))
+    if task.fixed is not None:
+        w = task.fixed * setting.feature_scale / setting.target_scale[:, None]
+    elif setting.held is not None:
+        w = settle(setting.held, task, w, 0.0)
+    return Parameters(w.T, task.basis, weights)
+
+
+def _weights(task: Task) -> Weights:
+    lam = float(task.regularization.orthogonality)
+    return Weights(
+        mu=float(task.regularization.sparsity) if task.fixed is None else 0.0,
+        lam=0.0 if math.isinf(lam) else lam,
+        lam2=float(task.regularization.magnitude),
+        rho=float(task.ridge or 0.0),
+    )
+
+
+def _projection(moments: Moments, allowed: np.ndarray) -> Float[np.ndarray, "K H"]:
+    """M = A^+ B on the terms that an equation may use: theta M is the projection of psi."""
+    (R,) = whitening(moments.A, allowed[None])
+    return R @ (R.T @ moments.B)
+
+
+def _advice(solver: Adam) -> str:
+    scale = "" if solver.normalize else ", Adam(normalize=True)"
+    return f" Try a lower learning_rate than {solver.learning_rate:g}{scale} or solver=Exact()."

@@ -1,0 +1,302 @@
+"""`Exact`: the global minimiser of the objective, from moments alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from .._common.errors import InputError
+from .._common.progress import step
+from .._common.registry import part
+from .._common.typing import Mask
+from ..data import AnyRows, outward_fold_rule
+from ..physics import Knowledge
+from ._equation import objective, squared_error
+from ._linear import independent_terms
+from ._moments import Moments, gather, no_basis
+from ._problem import QuadraticProblem
+from ._reduction import Reduction, Spectrum
+from ._result import EquationFit, FitResult, Regularization, dependences, scales
+from ._ridge import RIDGES, HeldOut, explained_below
+from ._solver import AbstractSolver, Solution, Task
+from ._system import systems
+
+FOLDS = 5
+_ROUNDING = 1e-15  # of the largest eigenvalue of D: below, an eigenvalue is a rounding error
+
+
+@part
+@final
+@dataclass(frozen=True)
+class Exact(AbstractSolver):
+    """Solves the objective exactly; the residual must be linear in what is learned.
+
+    J = |y - Phi w - Psi v|^2_D + mu |w|_1 + lam |Phi'Psi v / N|^2 + lam2 |Psi v|^2_D + rho |v|^2,
+    equation by equation. With the defaults that is J as it stands, in the units of the data.
+
+    Parameters
+    ----------
+    normalize
+        measures every feature and target in units of its own root mean square, so that mu, lam and
+        lam2 mean the same for data in millimetres and in kilometres.
+    most_rows
+        bounds the rows that a projected network (`orthogonality=math.inf`) is shaped on: where the
+        terms alone leave nothing to explain it is not even looked at, and of more rows than these
+        an even share of every run is taken. Coefficients come from all rows in any case, and the
+        residual is made orthogonal to the terms on all of them.
+
+    Examples
+    --------
+    >>> import numpy as np, orthoreg as og
+    >>> t = np.linspace(0, 6, 121)
+    >>> model = og.OrthoReg("poly(1)", og.Zero(), sparsity=0.01, solver=og.Exact())
+    >>> model.fit(np.exp(-t)[:, None], t=t).equations(2)
+    ["x0' = -0.0071 - 0.93 x0"]
+    """
+
+    normalize: bool = False
+    most_rows: int | None = None
+
+    def __post_init__(self):
+        whole = isinstance(self.most_rows, int | np.integer) and not isinstance(
+            self.most_rows, bool
+        )
+        if self.most_rows is not None and not (whole and self.most_rows >= 100):
+            raise InputError(
+                f"Exact(most_rows=...) must be None or a whole number of at least 100; "
+                f"got {self.most_rows!r}."
+            )
+
+    @property
+    def needs_rows(self) -> bool:
+        return False
+
+    @step("Fitting coefficients and residual")
+    def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
+        """The minimiser for each task."""
+        return [self._solve(task) for task in tasks]
+
+    def _solve(self, task: Task) -> Solution:
+        rows = task.linear_rows("Exact()")
+        if not task.basis.size:
+            library = task.library or gather(task.features, no_basis, rows)[0]
+            result = self.solve(
+                [library], task.support, task.regularization, 0.0, rows.target_mse, task.fixed,
+                knowledge=task.knowledge,
+            )  # fmt: skip
+            return Solution.of(result, task.basis)
+        if self.most_rows is not None and task.regularization.projects and task.fixed is None:
+            return self._solve_thinned(task, rows, self.most_rows)
+        folds = task.folds or fold_moments(task, rows)
+        result = self.solve(
+            folds, task.support, task.regularization, task.ridge, rows.target_mse, task.fixed,
+            knowledge=task.knowledge, basis_of=task.basis_of,
+        )  # fmt: skip
+        return Solution.of(result, task.basis)
+
+    def solve(
+        self,
+        folds: Sequence[Moments],
+        support: Mask,
+        regularization: Regularization,
+        ridge: float | None,
+        target_mse: Float[np.ndarray, " c"] | None = None,
+        fixed: Float[np.ndarray, "c K"] | None = None,
+        may_need_residual: Sequence[bool] | None = None,
+        knowledge: Knowledge | None = None,
+        basis_of: Bool[np.ndarray, "c H"] | None = None,
+    ) -> FitResult:
+        """The minimiser for all rows in `folds`, which choose rho where it is None.
+
+        `target_mse` is the squared error that the targets are known to have: a smaller one is not
+        worth a residual, and equations that are known not to need one are given none. Equations
+        that `knowledge` couples are one problem. `basis_of` says which functions the residual of
+        each equation is made of.
+        """
+        total = sum(folds[1:], start=folds[0])
+        sizes = scales(total, self.normalize)
+        total = total.scaled(*sizes)
+        target_mse = np.zeros(total.n_targets) if target_mse is None else target_mse
+        needs_ridge = ridge is None and total.n_basis > 0
+        ridges = RIDGES if needs_ridge else (float(ridge or 0.0),)
+        scaled = [fold.scaled(*sizes) for fold in folds] if needs_ridge else []
+        bases = _Bases(total, scaled, target_mse / sizes[1] ** 2, basis_of)
+        equations: dict[int, EquationFit] = {}
+        for system in systems(total, support, regularization, sizes, knowledge):
+            own = system.equations
+            spectrum, held_out, functions = bases.of(own)
+            given = None if fixed is None else fixed[own] * sizes[0] / sizes[1][own, None]
+            searched = may_need_residual is None or any(may_need_residual[c] for c in own)
+            chosen = held_out.ridges(system, ridges, given) if searched else [np.inf] * len(own)
+            if given is None:
+                fits = system.solve(spectrum, chosen)
+            else:
+                fits = system.residual(spectrum, chosen, given)
+            for c, fit in zip(own, fits, strict=True):
+                v = np.zeros(total.n_basis)
+                v[functions] = fit.v
+                equations[c] = replace(fit, v=v, dependences=dependences(total, fit.terms))
+        found = [equations[c] for c in range(len(support))]
+        objectives = tuple(objective(total, c, fit, regularization) for c, fit in enumerate(found))
+        return FitResult(total, support, regularization, *sizes, tuple(found), objectives)
+
+    def _solve_thinned(self, task: Task, rows: AnyRows, most_rows: int) -> Solution:
+        """The projected network, shaped on part of the rows where there are many, or not at all
+        where the terms explain the targets as far as these are known."""
+        library = task.library or gather(task.features, no_basis, rows)[0]
+        alone = self.solve(
+            [library], task.support, task.regularization, np.inf, rows.target_mse,
+            knowledge=task.knowledge,
+        )  # fmt: skip
+        lacking = self._lacking(task, rows, library, alone)
+        if not any(lacking) and task.ridge is None:
+            return replace(
+                Solution.of(alone, task.basis),
+                weights=np.zeros((task.basis.size, len(task.support))),
+            )
+        part = rows.subsample(most_rows)
+        is_all = len(part) == len(rows)
+        folds = (task.folds if is_all else None) or fold_moments(task, part)
+        result = self.solve(
+            folds, task.support, task.regularization, task.ridge, rows.target_mse, None, lacking,
+            task.knowledge, task.basis_of,
+        )  # fmt: skip
+        if is_all:
+            return Solution.of(result, task.basis)
+        return self._on_all_rows(task, rows, result)
+
+    def _lacking(self, task: Task, rows: AnyRows, library: Moments, alone: FitResult) -> list[bool]:
+        """For each equation, whether its terms leave more than what the targets are known to."""
+        if task.regularization.sparsity:
+            plain = replace(task.regularization, sparsity=0.0)
+            alone = self.solve([library], task.support, plain, np.inf, knowledge=task.knowledge)
+        none = np.zeros(library.n_basis)
+        left = [squared_error(library, c, w, none) for c, w in enumerate(alone.coefficients)]
+        return [
+            error > explained_below(float(rows.target_mse[c]), float(library.yy[c]))
+            for c, error in enumerate(left)
+        ]
+
+    def _on_all_rows(self, task: Task, rows: AnyRows, shaped: FitResult) -> Solution:
+        """Coefficients from all rows, and the network less its projection there.
+
+        The moments of the result have the network's output in each equation as its basis.
+        """
+        weights = shaped.weights
+        basis = task.basis  # a function that a cluster gets shall not have the task in it
+        (total,) = gather(task.features, lambda points: basis(points) @ weights, rows)
+        sizes = scales(total, self.normalize)
+        total = total.scaled(*sizes)
+        mu = float(task.regularization.sparsity)
+        equations: list[EquationFit] = list(shaped.equations)
+        for system in systems(total, task.support, task.regularization, sizes, task.knowledge):
+            for problem, alone in zip(system.problems, system.symbolic(total, mu), strict=True):
+                c = problem.equation
+                terms = problem.terms[problem.independent]
+                unit = np.zeros(len(task.support))
+                unit[c] = 1 / sizes[1][c]  # the basis is in units of the data, the target is not
+                p = np.zeros(total.n_features)
+                A = total.A[np.ix_(terms, terms)]
+                p[terms] = QuadraticProblem(A, total.B[terms] @ unit).solve()
+                equations[c] = replace(
+                    alone, v=unit, p=p, ridge=shaped.equations[c].ridge,
+                    dependences=dependences(total, problem.terms),
+                )  # fmt: skip
+        objectives = tuple(
+            _objective_on_all_rows(total, c, fit, shaped) for c, fit in enumerate(equations)
+        )
+        result = FitResult(
+            total, task.support, task.regularization, *sizes, tuple(equations), objectives
+        )
+        return replace(Solution.of(result, task.basis), weights=weights)
+
+
+@final
+class _Bases:
+    """Spectrum and held-out folds of the functions that the residuals of equations are made of."""
+
+    def __init__(
+        self,
+        total: Moments,
+        folds: Sequence[Moments],
+        target_mse: Float[np.ndarray, " c"],
+        basis_of: Bool[np.ndarray, "c H"] | None,
+    ):
+        self._total, self._folds, self._target_mse = total, folds, target_mse
+        self._basis_of = basis_of
+        self._known: dict[bytes, tuple[Spectrum, HeldOut]] = {}
+
+    def of(self, equations: Sequence[int]) -> tuple[Spectrum, HeldOut, Bool[np.ndarray, " H"]]:
+        """Those that all these equations may have."""
+        functions = np.ones(self._total.n_basis, dtype=bool)
+        if self._basis_of is not None:
+            functions = np.logical_and.reduce(self._basis_of[list(equations)])
+        functions = np.asarray(functions)
+        key = functions.tobytes()
+        if key not in self._known:
+            folds = self._folds
+            total = self._total
+            if not functions.all():
+                total = total.only_basis(functions)
+                folds = [fold.only_basis(functions) for fold in folds]
+            spectrum = Spectrum.of(total)
+            held_out = HeldOut((), self._target_mse)
+            if folds:  # hundreds of smooth functions span far fewer dimensions
+                axes = spectrum.vectors[:, spectrum.values > _ROUNDING * spectrum.values[-1]]
+                turned = [fold.turned_basis(axes) for fold in folds]
+                held_out = HeldOut.of(turned, self._target_mse)
+            self._known[key] = (spectrum, held_out)
+        spectrum, held_out = self._known[key]
+        return spectrum, held_out, functions
+
+
+def fold_moments(task: Task, rows: AnyRows) -> tuple[Moments, ...]:
+    """Moments of terms and network for each outward fold of the rows."""
+    count = min(FOLDS, len(rows))
+    folds = gather(
+        task.features, task.basis, rows, folds=count, fold_of_row=outward_fold_rule(rows, count)
+    )
+    return tuple(folds)
+
+
+def _objective_on_all_rows(
+    moments: Moments, equation: int, fit: EquationFit, shaped: FitResult
+) -> float:
+    """J with the ridge's part taken from the network as it was shaped."""
+    rho = 0.0 if np.isinf(fit.ridge) else fit.ridge
+    v = shaped.equations[equation].v
+    without = objective(moments, equation, replace(fit, ridge=0.0), shaped.regularization)
+    return without + rho * float(v @ v)
+
+
+def exact_path(
+    moments: Moments | Spectrum,
+    mask: Mask,
+    orthogonalities: Sequence[float],
+    sparsities: Sequence[float],
+    *,
+    magnitude: float = 0.0,
+    ridge: float = 0.0,
+) -> Float[np.ndarray, "L M c K"]:
+    """w for every pair of lam and mu, from one factorisation, in the units of `moments`.
+
+    Along mu each solution starts the search for the next.
+    """
+    spectrum = moments if isinstance(moments, Spectrum) else Spectrum.of(moments)
+    moments = spectrum.moments
+    result = np.zeros((len(orthogonalities), len(sparsities), *mask.shape))
+    order = np.argsort(sparsities)[::-1]
+    for c, allowed in enumerate(mask):
+        terms = np.flatnonzero(allowed)
+        independent, _ = independent_terms(moments.A[np.ix_(terms, terms)])
+        reduction = Reduction.of(spectrum, c, terms, magnitude, ridge)
+        for i, lam in enumerate(orthogonalities):
+            Q, r, _ = reduction.quadratic(lam)
+            problem = QuadraticProblem(Q, r).only(independent)
+            w = None
+            for j in order:
+                w = replace(problem, l1=float(sparsities[j])).solve(w)
+                result[i, j, c, terms[independent]] = w
+    return result

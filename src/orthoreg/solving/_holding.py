@@ -1,0 +1,148 @@
+"""What is known of a task: for a solver that goes by gradients, and equations that are given, with
+coefficients to the last digit and no residual.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float
+
+from .._common.errors import InputError
+from .._common.typing import Mask
+from ..physics import Knowledge
+from ._equation import objective
+from ._objective import Held
+from ._problem import Bounds, Equalities, QuadraticProblem
+from ._result import EquationFit
+from ._solver import Solution, Task
+from ._system import Sizes, conserving
+
+
+def with_known_terms(task: Task) -> Task:
+    """The task with the terms that are given, required or tied to others."""
+    symmetries = task.known.symmetries
+    if task.learns_hidden and symmetries is not None and symmetries.any:
+        raise InputError(
+            "physics=Physics(symmetry=...) needs a residual whose basis functions stay as they "
+            "are; a network that learns its hidden layers has none. Use "
+            "augmentation=RandomFeatures(...) or Zero(), or leave the symmetry out."
+        )
+    return replace(task, support=task.known.with_support(task.support))
+
+
+def orthogonal_to(task: Task) -> Mask:
+    """The terms that each residual is kept orthogonal to: its equation's, and those of all that
+    conserve something together, as `System` has it."""
+    support = task.support.copy()
+    coupled = task.known.conserved.any(axis=0)
+    support[coupled] |= support[coupled].any(axis=0)
+    return support
+
+
+def held_by(task: Task, sizes: Sizes) -> Held:
+    """What is known in the solver's units; terms that an equation does not have are given as
+    zero."""
+    known, own = task.known, task.support
+    unit = sizes[0] / sizes[1][:, None]
+    low = np.where(own, known.low * unit, 0.0)
+    high = np.where(own, known.high * unit, 0.0)
+    given, values = low == high, np.where(low == high, low, 0.0)
+    relations = known.relations / unit
+    right = known.values - np.einsum("qck,ck->q", relations, values)
+    relations = np.where(given, 0.0, relations)
+    kept = relations.any(axis=(1, 2))
+    matrix = np.transpose(relations[kept], (0, 2, 1)).reshape(int(kept.sum()), low.size)
+    mixing = conserving(known.conserved, sizes[1], known.complete)
+    if mixing is None:
+        mixing = np.diag([float(c not in known.complete) for c in range(len(own))])
+    functions = np.ones((task.basis.size, len(own)), dtype=bool)
+    if task.basis_of is not None:
+        functions = task.basis_of.T.copy()
+        coupled = known.conserved.any(axis=0)
+        functions[:, coupled] = functions[:, coupled].all(axis=1, keepdims=True)
+    return Held(
+        given=given.T,
+        values=values.T,
+        low=low.T,
+        high=high.T,
+        matrix=matrix,
+        right=right[kept],
+        pull=np.linalg.pinv(matrix),
+        mixing=mixing,
+        functions=functions,
+    )
+
+
+def settle(
+    held: Held, task: Task, w: Float[np.ndarray, "c K"], threshold: float
+) -> Float[np.ndarray, "c K"]:
+    """The nearest coefficients that meet all constraints exactly; small ones that nothing asks for
+    become zero, related ones together."""
+    low, high = held.low.T, held.high.T
+    small = (np.abs(w) <= threshold) & ~task.known.required & (low <= 0) & (high >= 0)
+    named = np.transpose(held.matrix.reshape(len(held.right), *w.T.shape), (0, 2, 1)) != 0
+    may_vanish = (small | ~named).all(axis=(1, 2)) & (held.right == 0)
+    small &= ~named[~may_vanish].any(axis=0)
+    low, high = np.where(small, 0.0, low), np.where(small, 0.0, high)
+    if not len(held.right):
+        return np.clip(w, low, high)
+    found = QuadraticProblem(
+        np.eye(w.size),
+        w.T.ravel(),
+        equalities=Equalities(np.asarray(held.matrix), np.asarray(held.right)),
+        bounds=Bounds(low.T.ravel(), high.T.ravel()),
+    ).solve()
+    return found.reshape(w.T.shape).T
+
+
+def active_terms(held: Held, w: Float[np.ndarray, " K"], equation: int) -> tuple[int, ...]:
+    """The terms of an equation that one of two different bounds holds."""
+    low, high = np.asarray(held.low)[:, equation], np.asarray(held.high)[:, equation]
+    return tuple(np.flatnonzero(((w <= low) | (w >= high)) & (low < high)).tolist())
+
+
+def hold(solution: Solution, knowledge: Knowledge) -> Solution:
+    """The solution with the equations of which nothing is learned exactly as they are given, and
+    with coefficients that meet all constraints, which scaling rounds."""
+    given = knowledge.given_equations
+    coefficients = np.array(solution.coefficients)
+    for c, fit in enumerate(solution.result.equations):
+        for k in fit.active:
+            ends = (knowledge.low[c, k], knowledge.high[c, k])
+            coefficients[c, k] = min(ends, key=lambda end: abs(end - coefficients[c, k]))
+    solution = replace(solution, coefficients=knowledge.rounded(coefficients))
+    if not given:
+        return solution
+    result = solution.result
+    equations = list(result.equations)
+    objectives = None if result.objectives is None else list(result.objectives)
+    coefficients, correction, weights = (
+        np.array(values)
+        for values in (solution.coefficients, solution.correction, solution.weights)
+    )
+    for c in given:
+        unit = knowledge.low[c]
+        coefficients[c], correction[c], weights[:, c] = unit, 0.0, 0.0
+        equations[c] = EquationFit(
+            terms=np.flatnonzero(unit),
+            w=unit * result.feature_scale / result.target_scale[c],
+            v=np.zeros_like(equations[c].v),
+            p=np.zeros_like(unit),
+            sparsity=0.0,
+            ridge=np.inf,
+            duality_gap=0.0,
+            dependences=(),
+        )
+        if objectives is not None:
+            objectives[c] = objective(result.moments, c, equations[c], result.regularization)
+    return replace(
+        solution,
+        coefficients=coefficients,
+        correction=correction,
+        weights=weights,
+        result=replace(
+            result,
+            equations=tuple(equations),
+            objectives=None if objectives is None else tuple(objectives),
+        ),
+    )

@@ -1,0 +1,211 @@
+"""The objective that a gradient solver minimises: loss and penalties as named parts.
+
+J = L_fit + mu |w|_1 + lam sum_j <f_aug, phi_j>_D^2 + lam2 |f_aug|^2_D + rho |v|^2,
+summed over equations. [eq:orthoreg_objective]
+"""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+from jaxtyping import Bool, Float
+
+from .._common.arrays import Arrays, pytree
+from ..field import AbstractBasis
+from ..losses import AbstractLoss, Segments
+from ..terms import FeatureMap
+from . import _penalties as penalties
+
+PARTS = ("fit", "sparsity", "orthogonality", "magnitude", "ridge")
+
+
+@pytree()
+@final
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """What is learned: w, the hidden layers and the output layer, in the solver's units."""
+
+    coefficients: Float[Arrays, "K c"]
+    basis: AbstractBasis
+    weights: Float[Arrays, "H c"]
+
+
+@pytree()
+@final
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The weights of the parts. An infinite lam counts nothing: the projection meets it."""
+
+    mu: Any
+    lam: Any
+    lam2: Any
+    rho: Any
+
+    def of_parts(self) -> Any:
+        import jax.numpy as jnp
+
+        return jnp.stack([jnp.ones_like(self.mu), self.mu, self.lam, self.lam2, self.rho])
+
+
+@pytree()
+@final
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What is known of the parameters: given coefficients have their `values`, the others lie
+    between `low` and `high` and meet `matrix` vec(w) = `right`, which leaves given ones out; `pull`
+    is the pseudo-inverse of the matrix. `mixing` maps output layers to such as conserve what they
+    must, without any in equations that have no residual; `functions` are those of the basis that
+    each may use."""
+
+    given: Bool[Arrays, "K c"]
+    values: Float[Arrays, "K c"]
+    low: Float[Arrays, "K c"]
+    high: Float[Arrays, "K c"]
+    matrix: Float[Arrays, "q Kc"]
+    right: Float[Arrays, " q"]
+    pull: Float[Arrays, "Kc q"]
+    mixing: Float[Arrays, "c c"]
+    functions: Bool[Arrays, "H c"]
+
+    def coefficients(self, w: Float[Arrays, "K c"], xp: Any) -> Float[Arrays, "K c"]:
+        """Coefficients that meet what is given and related. What is minimised over w goes through
+        here: Adam weighs each coordinate of a gradient differently, and one that does not lie
+        within the relations would then lead past the minimum under them."""
+        if self.matrix.shape[0]:
+            moved = self.pull @ (self.matrix @ w.reshape(-1) - self.right)
+            w = w - moved.reshape(w.shape)
+        return xp.where(self.given, self.values, w)
+
+    def weights(self, v: Float[Arrays, "H c"], xp: Any) -> Float[Arrays, "H c"]:
+        return xp.where(self.functions, v, 0.0) @ self.mixing.T
+
+    def nearest(self, w: Float[Arrays, "K c"], xp: Any) -> Float[Arrays, "K c"]:
+        """Coefficients within the bounds that nearly meet the relations too, by projections in
+        turn."""
+        for _ in range(3 if self.matrix.shape[0] else 0):
+            w = xp.clip(self.coefficients(w, xp), self.low, self.high)
+        return xp.clip(w, self.low, self.high)
+
+
+@pytree(meta=["features", "loss", "counted"])
+@final
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """All that the objective needs beside data and parameters.
+
+    Features are divided by `feature_scale`, the field is `target_scale` times what the parameters
+    say, and errors are divided by `error_scale`; all are one unless the problem is normalised.
+    `whitening` is there for the exact projection: the network then loses what the library can
+    represent before it is used. Parts that are not `counted` are not computed. What is `held`
+    counts, and is not learned.
+    """
+
+    features: FeatureMap
+    loss: AbstractLoss
+    feature_scale: Float[Arrays, " K"]
+    target_scale: Float[Arrays, " c"]
+    error_scale: Float[Arrays, " c"]
+    allowed: Bool[Arrays, "c K"]
+    whitening: Float[Arrays, "c K K"] | None
+    counted: tuple[bool, ...] = (True,) * len(PARTS)
+    term_parameters: Float[Arrays, " q"] | None = None
+    held: Held | None = None
+
+    def library(self, variables: Float[Arrays, "N V"]) -> Float[Arrays, "N K"]:
+        """The scaled features, traced by JAX."""
+        import jax.numpy as jnp
+
+        shape = variables.shape[:1]
+        columns = [
+            jnp.broadcast_to(jnp.asarray(column, variables.dtype), shape)
+            for column in self.features.columns(variables.T, jnp, self.term_parameters)
+        ]
+        if not columns:
+            return jnp.zeros((*shape, 0), variables.dtype)
+        return jnp.stack(columns, axis=1) / self.feature_scale
+
+    def correction(
+        self,
+        parameters: Parameters,
+        segments: Segments,
+        theta: Float[Arrays, "N K"],
+        psi: Float[Arrays, "N H"] | None = None,
+    ) -> Float[Arrays, "K c"] | None:
+        """What the projection takes out of the network on these segments; None without one."""
+        import jax.numpy as jnp
+
+        if self.whitening is None:
+            return None
+        points = segments.points.reshape(theta.shape[0], -1)
+        values: Any = parameters.basis(points, jnp) if psi is None else psi
+        return self._projected(theta, values @ self._weights(parameters.weights))[1]
+
+    def _weights(self, v: Any) -> Any:
+        import jax.numpy as jnp
+
+        return v if self.held is None else self.held.weights(v, jnp)
+
+    def _projected(
+        self, theta: Float[Arrays, "N K"], network: Float[Arrays, "N c"]
+    ) -> tuple[Float[Arrays, "N c"], Float[Arrays, "K c"]]:
+        """The network without its projection on the library, and that projection's weights."""
+        import jax.numpy as jnp
+
+        orthonormal = jnp.einsum("nk,ckl->cnl", theta, self.whitening)
+        rest, weights = penalties.projected(orthonormal, network)
+        return rest, jnp.einsum("ckl,cl->kc", self.whitening, weights)
+
+    def parts(
+        self,
+        parameters: Parameters,
+        segments: Segments,
+        theta: Float[Arrays, "N K"],
+        second: tuple[Float[Arrays, "M V"], Float[Arrays, "M K"]] | None = None,
+        psi: Float[Arrays, "N H"] | None = None,
+        correction: Float[Arrays, "K c"] | None = None,
+    ) -> Float[Arrays, " 5"]:
+        """The parts of J, each without its weight, in the order of `PARTS`.
+
+        `theta` holds the scaled features at the points of the segments, and `psi` the network's
+        basis functions where they do not change. `second` is an independent batch of points and
+        features for the penalty without bias. `correction` is that of other segments, if the
+        projection is not to be made on these.
+        """
+        import jax.numpy as jnp
+
+        B, P, _ = segments.points.shape
+        points = segments.points.reshape(B * P, -1)
+        w = free = jnp.where(self.allowed.T, parameters.coefficients, 0.0)
+        if self.held is not None:
+            w, free = self.held.coefficients(free, jnp), jnp.where(self.held.given, 0.0, free)
+        v, basis = self._weights(parameters.weights), parameters.basis
+        symbolic = theta @ w
+
+        residual = (basis(points, jnp) if psi is None else psi) @ v
+        if correction is not None:
+            residual = residual - theta @ correction
+        elif self.whitening is not None:
+            residual, correction = self._projected(theta, residual)
+        values = (symbolic + residual) * self.target_scale
+
+        def field(z: Any) -> Any:
+            kept = w if correction is None else w - correction
+            return (self.library(z) @ kept + basis(z, jnp) @ v) * self.target_scale
+
+        def overlap() -> Any:
+            pair = None if second is None else (second[1], basis(second[0], jnp) @ v)
+            return penalties.orthogonality(theta, residual, self.allowed, pair)
+
+        errors = self.loss.errors(field, values.reshape(B, P, -1), segments, self.error_scale)
+        compute = (
+            lambda: jnp.mean(errors),
+            lambda: penalties.sparsity(free),
+            overlap,
+            lambda: penalties.magnitude(residual),
+            lambda: jnp.sum(v**2),
+        )
+        return jnp.stack(
+            [
+                part() if on else jnp.zeros(())
+                for part, on in zip(compute, self.counted, strict=True)
+            ]
+        )
