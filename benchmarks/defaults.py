@@ -87,8 +87,8 @@ TERMS = {
     "`inner=0.75, caution=0`": _extrapolation(inner=0.75, caution=0.0),
     "`inner=0.75, caution=1`": _extrapolation(inner=0.75, caution=1.0),
     "`caution=1, reach=3`": _extrapolation(caution=1.0, reach=3.0),
-    "errors below 1e-7 are alike": Choice(floor=1e-7),
-    "errors below 1e-6 are alike": Choice(floor=1e-6),
+    "errors below 1e-7 count as equal": Choice(floor=1e-7),
+    "errors below 1e-6 count as equal": Choice(floor=1e-6),
     "compared with the best alone": Choice(compare_with_best=True),
     "terms may cancel": Choice(most_cancellation=np.inf),
     "terms 5 times their sum are refused": Choice(most_cancellation=5.0),
@@ -266,17 +266,18 @@ def rows_of(name: str, system: Development, seed: int, noise: float) -> list[dic
 def render(record: dict[str, Any]) -> str:
     return (
         "## The defaults\n\n"
-        f"{len(SYSTEMS)} development systems, {len(_SEEDS)} seeds. `docs/choosing.md` explains "
-        "these tables.\n\n" + defaults_tables(record["rows"])
+        f"{len(SYSTEMS)} development systems, {len(_SEEDS)} seeds. "
+        "[Background](choosing.md#how-the-defaults-were-chosen) explains these tables.\n\n"
+        + defaults_tables(record["rows"])
     )
 
 
 def defaults_tables(rows: Sequence[dict[str, Any]]) -> str:
-    """The tables in Markdown."""
+    """Return the tables as Markdown."""
     return "\n".join(
         f"{title}\n\n{_table(rows, [_DEFAULTS, *choices])}"
         for title, choices in (
-            ("Other ways to choose the terms:", SELECTIONS),
+            ("Other selections of terms:", SELECTIONS),
             ("Other settings of `Extrapolation`:", list(TERMS)[1:]),
             (
                 "Other residuals and gates, on the systems whose library lacks a term:",
@@ -320,7 +321,7 @@ def _line(rows: Sequence[dict[str, Any]], label: str) -> dict[str, str]:
 
 
 def _interval(keys: Sequence[tuple[str, int, float]], logs: np.ndarray) -> str:
-    """The geometric mean, and one standard error over systems to each side."""
+    """Return the geometric mean, and one standard error over systems on each side."""
     names = np.array([key[0] for key in keys])
     means = np.array([logs[names == name].mean() for name in np.unique(names)])
     middle, spread = means.mean(), means.std(ddof=1) / np.sqrt(len(means))
