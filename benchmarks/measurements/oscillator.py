@@ -33,7 +33,7 @@ def measure(seeds: int) -> list[Line]:
 
 
 def _fit(noise: float, seed: int) -> tuple[float, float, float]:
-    """Return whether the terms are true, the largest error of a constant, and that of a forecast."""
+    """Return whether the terms are true, the largest error of a constant and the forecast error."""
     times = _STEP * np.arange(_ROWS)
     position = _run(seed, _ROWS)[:, 0]
     rng = np.random.default_rng(seed)
