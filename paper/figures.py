@@ -25,19 +25,19 @@ TITLE = "Figures"
 
 
 CAPTIONS = {
-    "ablations": "F1 and T3 errors over difficulty, sampling and the strength of the penalty, and "
-    "how the parts share the work. Means and standard deviations over seeds.",
-    "portraits": "Rollouts beside true trajectories, and the sizes of the symbolic and the neural "
+    "ablations": "F1 and T3 errors against difficulty, sampling and the strength of the penalty, "
+    "and the shares of the symbolic and the neural part. Means and standard deviations over seeds.",
+    "portraits": "Rollouts and true trajectories, and the sizes of the symbolic and the neural "
     "part of OrthoReg with the paper's strengths.",
-    "noise": "Noise on the training states, with targets from smoothed differences and with true "
-    "derivatives.",
-    "sample_size": "Number of training samples.",
+    "noise": "Errors against the noise of the training states, with targets from smoothed "
+    "differences and with true derivatives.",
+    "sample_size": "Errors against the number of training samples.",
 }
-"""What each figure shows, in the order of the page."""
+"""Captions, in the order of the page."""
 
 BEYOND_CAPTION = (
-    "Derivative errors at regular times, means and standard deviations over seeds. The star is the "
-    "recommended default."
+    "Derivative errors at regular times: means and standard deviations over seeds. The star marks "
+    "the recommended default."
 )
 
 SHOWN = COMPARED
