@@ -340,5 +340,5 @@ def _stlsq(evidence: Evidence) -> Verdict:
         "marked as divergent or clamped",
         readings({"threshold 0.001": F1, "threshold 0.045": "f1@0.045"}, reading),
         "Adam with L1 does not set coefficients exactly to zero, so at 0.001 its small "
-        "coefficients count as terms. At 0.045, the threshold of STLSQ, both methods are compared fairly.",
+        "coefficients count as terms. At 0.045, the threshold of STLSQ, the comparison is fair.",
     )
