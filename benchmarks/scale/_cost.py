@@ -22,7 +22,7 @@ _FAN_IN = 8
 
 
 def measure() -> dict[str, Any]:
-    """Measure passes on simulated clusters, and the bytes that a chunk returns in each real pass."""
+    """Measure passes on simulated clusters, and the bytes that a chunk returns in a real pass."""
     return {"clusters": [_simulated(count) for count in sorted(FITTED + CHECKED)],
             "bytes": _result_bytes()}  # fmt: skip
 
