@@ -1,4 +1,4 @@
-"""The residual's units, by the error on validation runs of the systems that results are for."""
+"""Units of the residual: errors on validation runs of the systems of the result pages."""
 
 from collections.abc import Sequence
 from typing import Any

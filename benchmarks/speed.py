@@ -90,7 +90,7 @@ CASES = (
 
 
 def measure(before: Path | None = None) -> dict[str, Any]:
-    """CPU and wall seconds and peak memory of every case."""
+    """Measure CPU and wall seconds and peak memory of every case."""
     sides = {"now": _ROOT} | ({} if before is None else {"before": before.resolve()})
     rows = []
     with tempfile.TemporaryDirectory() as name:
@@ -116,7 +116,7 @@ def measure(before: Path | None = None) -> dict[str, Any]:
 
 
 def _slowest(case: Case, table: Path, source: Path, folder: Path) -> dict[str, float]:
-    """The command of a case that takes the longest."""
+    """Return the cost of the slowest command of a case."""
     folder.mkdir(exist_ok=True)
     kept = {key: one for key, one in os.environ.items() if not key.startswith("PYTHON")}
     environment = kept | {

@@ -103,8 +103,8 @@ def as_dict(result: Reproduction, files: Sequence[Path]) -> dict[str, Any]:
 
 def _print(result: Reproduction, quick: bool) -> None:
     console = terminal()
-    for table in result.tables.values():
-        console.print(to_terminal(table))
+    for built in result.tables.values():
+        console.print(to_terminal(built))
         console.print()
     if result.verdicts:
         rows = [

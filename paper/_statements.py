@@ -261,7 +261,7 @@ def _solve(
 
 
 def _orthonormal(seed: int) -> tuple[Float[np.ndarray, "N 2"], np.random.Generator]:
-    """Two functions with <phi_i, phi_j>_D = 1 if i = j and 0 otherwise."""
+    """Return two functions with <phi_i, phi_j>_D = 1 if i = j and 0 otherwise."""
     rng = np.random.default_rng(seed)
     return np.linalg.qr(rng.standard_normal((_N, 2)))[0] * math.sqrt(_N), rng
 

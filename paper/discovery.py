@@ -61,7 +61,7 @@ _GOOD = 0.9
 @final
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One system of a setting."""
+    """A system of a setting."""
 
     setting: str
     system: str = ""
@@ -119,7 +119,7 @@ def measure(case: Case) -> list[Record]:
 
 
 def _missing(case: Case) -> dict[tuple[str, str], float]:
-    """Pendulum and Duffing."""
+    """Score the first proposal for the pendulum and for Duffing."""
     difficulty = case.setting.split("/")[-1]
     system = Duffing() if difficulty == "duffing" else Pendulum.of_difficulty(difficulty)
     runs = max(case.runs // 10, 4) if difficulty == "duffing" else case.runs
@@ -145,7 +145,7 @@ def _missing(case: Case) -> dict[tuple[str, str], float]:
 
 
 def _withheld(case: Case) -> dict[tuple[str, str], float]:
-    """Whether the first proposal names the withheld term, or one that is the same on the data."""
+    """Score whether the first proposal has the withheld term, or one that is equal on the data."""
     one = BENCHMARKS[case.system]
     data = one.generate(_noise(case), case.seed)
     model = OrthoReg(one.library(complete=False), Zero()).fit(data)
@@ -164,7 +164,7 @@ def _withheld(case: Case) -> dict[tuple[str, str], float]:
 
 
 def _complete(case: Case) -> dict[tuple[str, str], float]:
-    """How many equations get a proposal though nothing is missing."""
+    """Count the equations with a proposal although no term is missing."""
     one = BENCHMARKS[case.system]
     data = one.generate(_noise(case), case.seed)
     model = OrthoReg(one.library(complete=True), Zero()).fit(data)

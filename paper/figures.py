@@ -62,7 +62,7 @@ class _Point:
 
 
 def ablations(records: Iterable[Row]) -> Figure:
-    """F1 and T3 errors over difficulty, sampling and lam, with the cosine. [fig:ablations]"""
+    """Plot F1, T3 errors and cosine against difficulty, sampling and lam. [fig:ablations]"""
     evidence = Evidence.from_records(records)
     metrics = ("f1@0.001", "derivative.t3", "rollout.t3")
     difficulty = ("pendulum/low", "pendulum/medium", "pendulum/high")
@@ -107,7 +107,7 @@ def ablations(records: Iterable[Row]) -> Figure:
 
 
 def noise(records: Iterable[Row]) -> Figure:
-    """F1, T2 and T3 errors over the noise, for both kinds of targets. [fig:noise_robustness]"""
+    """Plot F1, T2 and T3 errors against noise, for both kinds of targets. [fig:noise_robustness]"""
     evidence = Evidence.from_records(records)
     metrics = ("f1@0.001", "derivative.t2", "derivative.t3")
     with look():
@@ -130,7 +130,7 @@ def noise(records: Iterable[Row]) -> Figure:
 
 
 def sample_size(records: Iterable[Row]) -> Figure:
-    """F1, T2 error and cosine over the number of samples. [fig:n_samples_ablation]"""
+    """Plot F1, T2 error and cosine against the number of samples. [fig:n_samples_ablation]"""
     evidence = Evidence.from_records(records)
     settings = {float(count): f"pendulum/medium/samples={count}" for count in SAMPLES}
     with look():
@@ -150,7 +150,7 @@ def sample_size(records: Iterable[Row]) -> Figure:
 
 
 def beyond(records: Iterable[Row]) -> Figure:
-    """Derivative errors of all methods on all splits, a panel for each system."""
+    """Plot derivative errors of all methods on all splits, with a panel for each system."""
     evidence = Evidence.from_records(records)
     methods = (*(name for name in extrapolation.METHODS if name != "recommended"), "recommended")
     offsets = np.linspace(-0.36, 0.36, len(methods))
@@ -178,7 +178,7 @@ def beyond(records: Iterable[Row]) -> Figure:
 
 
 def save(figure: Figure, folder: str | Path, name: str) -> tuple[Path, Path]:
-    """Writes `name`.png (200 dpi) and `name`.svg, the same bytes for the same figure."""
+    """Write `name`.png (200 dpi) and `name`.svg, with the same bytes for the same figure."""
     paths = (Path(folder) / f"{name}.png", Path(folder) / f"{name}.svg")
     metadata = ({"Software": None}, {"Date": None})
     _settle(figure)
@@ -194,7 +194,7 @@ def save(figure: Figure, folder: str | Path, name: str) -> tuple[Path, Path]:
 def draw(
     records: Iterable[Row], found: Sequence[Mapping[str, Any]], folder: str | Path
 ) -> tuple[Path, ...]:
-    """All figures as files; that of the portraits only if there are records for it."""
+    """Write all figures. The portraits need records of their own."""
     rows = list(records)
     made = {
         "ablations": ablations(rows),

@@ -50,7 +50,7 @@ def measure(seeds: int) -> list[Line] | None:
 
 
 def _held_out_error(model: og.OrthoReg) -> float:
-    """In percent."""
+    """Return the error of held-out forecasts in percent."""
     assert model.refinement_ is not None
     return 100 * model.refinement_.error_after
 

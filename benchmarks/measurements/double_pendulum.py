@@ -52,7 +52,7 @@ def forecast_lines(label: str, model: Any, test: og.Dataset) -> list[Line]:
 
 
 def _library(one: str, two: str) -> str:
-    """Gravity, what turns with the arms, and friction, times even powers of cos(d)."""
+    """Return terms for gravity, centrifugal forces and friction, times even powers of cos(d)."""
     d = "(theta1 - theta2)"
     parts = [
         "sin(theta1)", f"cos{d}*sin(theta2)", "sin(theta2)", f"cos{d}*sin(theta1)",
