@@ -12,6 +12,7 @@ from orthoreg._common.errors import require
 from orthoreg.cli import exit_code
 from orthoreg.cli._arguments import check_folder
 from orthoreg.cli._output import print_error, print_files, print_json, terminal
+from orthoreg.findings import table
 
 from ._registry import NAMES
 from ._render import to_json, to_terminal
@@ -89,7 +90,7 @@ def _cores() -> int:
 
 def as_dict(result: Reproduction, files: Sequence[Path]) -> dict[str, Any]:
     """Return metric -> method -> values for one table, or tables by name for several."""
-    tables = {name: to_json(table) for name, table in result.tables.items()}
+    tables = {name: to_json(built) for name, built in result.tables.items()}
     if len(tables) == 1 and not result.targets:
         return next(iter(tables.values()))
     return {
