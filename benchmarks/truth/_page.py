@@ -54,6 +54,7 @@ def page(record: dict[str, Any]) -> str:
             "Advice to a wrong model is helpful if it proposes a larger library or names "
             "`explain`.\n",
             _advice(rows),
+            *_hard(record.get("hard", ())),
             "## CPU seconds\n",
             _seconds(rows),
             "## Misjudged\n",
@@ -92,6 +93,24 @@ def _about(record: dict[str, Any]) -> str:
         "development half. It contains the systems that were known to be misjudged when the "
         "benchmark was made. The other systems are assigned by a hash of their names.\n"
     )
+
+
+def _hard(rows: Sequence[Row]) -> list[str]:
+    if not rows:
+        return []
+    return [
+        "## Few and noisy rows\n",
+        f"{len(rows)} more cases with complete libraries, in which the data often do not determine "
+        "the terms. They have at most two runs, a fifth of the usual rows (at least 30), 5 to 20% "
+        "noise and four seeds. If the selected terms are correct with a probability below one half, "
+        "because other terms explain the data as well, the verdict is `noise-limited`.\n",
+        _verdicts(rows, _halves),
+        _verdicts(rows, lambda row: [f"{100 * row['noise']:g}%"], "noise"),
+        "The share of true terms by their probability:\n",
+        _calibration(rows),
+        "The share of 95% intervals that contain the true value, for models with the true terms:\n",
+        _intervals(rows),
+    ]
 
 
 def _halves(row: Row) -> list[str]:
