@@ -102,8 +102,8 @@ def _hard(rows: Sequence[Row]) -> list[str]:
         "## Few and noisy rows\n",
         f"{len(rows)} more cases with complete libraries, in which the data often do not determine "
         "the terms. They have at most two runs, a fifth of the usual rows (at least 30), 5 to 20% "
-        "noise and four seeds. If the selected terms are correct with a probability below one half, "
-        "because other terms explain the data as well, the verdict is `noise-limited`.\n",
+        "noise and four seeds. If the selected terms are correct with a probability below one "
+        "half, because other terms explain the data as well, the verdict is `noise-limited`.\n",
         _verdicts(rows, _halves),
         _verdicts(rows, lambda row: [f"{100 * row['noise']:g}%"], "noise"),
         "The share of true terms by their probability:\n",
