@@ -29,8 +29,10 @@ def page(record: dict[str, Any]) -> str:
         '`og.OrthoReg(library=f"poly({degree})")` with all other settings at their '
         "defaults, followed by `model.summary(data)`.\n\n"
         "- **exact**: all equations have the true terms.\n"
-        "- **coefficient error**: the median over the true terms, then over the exact models. "
-        '"Same flows" includes only flows that all methods recover exactly.\n'
+        "- **coefficient error**: the relative error of the true coefficients, the median over the "
+        "terms of a model and then over all fits. A missing term has an error of 100%. "
+        '"Exact" includes only exact models, "both exact" only flows that orthoreg and the weak '
+        "form recover exactly.\n"
         "- **field error**: the relative RMS error of the derivatives at clean test states, of the "
         "worst equation; the median over all fits.\n"
         "- **forecast**: the number of Lyapunov times until the error of the forecast of a clean "
@@ -74,18 +76,15 @@ def _groups(record: dict[str, Any]) -> dict[tuple[float, str], dict[str, dict[st
 
 def _summary_table(record: dict[str, Any]) -> str:
     lines = [
-        ["noise", "method", "fits", "exact", "F1", "coefficient error", "same flows",
+        ["noise", "method", "fits", "exact", "F1", "coefficient error", "exact", "both exact",
          "field error", "forecast", "CPU of the fit", "maximum", "CPU of the summary", "maximum",
          "called correct"],
     ]  # fmt: skip
     lines.append(["---"] * len(lines[0]))
     groups = _groups(record)
     for (noise, method), rows in groups.items():
-        common = [
-            key
-            for key in rows
-            if all(g.get(key, {}).get("exact") for (n, _), g in groups.items() if n == noise)
-        ]
+        pair = [groups.get((noise, other), {}) for other in ("orthoreg", "weak")]
+        common = [key for key in rows if all(group.get(key, {}).get("exact") for group in pair)]
         lines.append([f"{100 * noise:g}%", _METHODS[method], *_cells(rows, common)])
     return _table(lines)
 
@@ -100,6 +99,7 @@ def _cells(rows: dict[str, dict[str, Any]], common: Sequence[str]) -> list[str]:
         str(len(rows)),
         f"{_percent(len(exact), len(rows))} ({len(exact)})",
         _number([row.get("f1", 0.0) for row in rows.values()], "{:.2f}"),
+        _number([100 * row.get("coefficient_error", 1.0) for row in rows.values()], "{:.2g}%"),
         _number([100 * row["coefficient_error"] for row in exact], "{:.2g}%"),
         _number([100 * rows[key]["coefficient_error"] for key in common], "{:.2g}%"),
         _number([100 * row.get("field_error", float("inf")) for row in rows.values()], "{:.2g}%"),
