@@ -93,7 +93,7 @@ def test_arrow_datasets_addresses_and_dates(tmp_path):
             found = og.read_table(path, **CHOICE, chunks=chunks)
             parts = list(found.chunks()) if chunks else [found]
             assert_array_equal(concatenate(parts).states, whole.states)
-        with pytest.raises(og.DataError, match="No file is called as 'memory://bucket/no"):
+        with pytest.raises(og.DataError, match="No file matches 'memory://bucket/no"):
             og.read_table("memory://bucket/no*.parquet", **CHOICE)
     finally:
         store.rm("/bucket", recursive=True)

@@ -364,5 +364,5 @@ def test_one_file_for_each_run(tmp_path):
     written(tmp_path, CSV + "1.0,1,1\n", "runs/c.csv")
     with pytest.raises(DataError, match=r"^c.csv, line 7 \(run c\): time 't' goes back"):
         read_table(tmp_path / "runs" / "*.csv", "t", ["x", "v"])
-    with pytest.raises(DataError, match="No file is called as"):
+    with pytest.raises(DataError, match="No file matches"):
         read_table(tmp_path / "runs" / "*.txt", "t", ["x", "v"])

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Int
 
 from ..._common.errors import DataError, missing_extra
+from ..._common.files import File, name_of, opened
 from ..._common.parallel import map_in_order
-from ..._common.places import File, name_of, opened
 from .._assembly import second_order, velocity_polynomial
 from .._checks import check_moving
 from .._chunked import ChunkedDataset, chunk_edges

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..._common.errors import DataError
-from ..._common.places import arrow_files, existing, files_of, folder_of, name_of, size_of
+from ..._common.files import arrow_files, existing, files_of, folder_of, name_of, size_of
 from .._chunked import CHUNK
 from .._sources import is_dask
 from ._choice import GAP, Choice, Format

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from ..._common.errors import DataError, quoted, suggestion
-from ..._common.places import local
+from ..._common.files import local
 from .._dataset import Dataset
 from .._schema import Note
 from ._choice import TIME_UNITS, Choice, Format, name_and_unit, time_unit_in
