@@ -79,3 +79,49 @@ def namespace(*arrays: Any) -> Any:
     import jax.numpy as jnp
 
     return jnp
+
+
+# -- control flow: `xp` is `numpy` or `jax.numpy` ---------------------------------------------
+
+
+def put(array: Any, index: Any, value: Any, xp: Any) -> Any:
+    """Return the array with one entry replaced; NumPy's array is changed."""
+    if xp is not np:
+        return array.at[index].set(value)
+    array[index] = value
+    return array
+
+
+def loop(count: int, body: Callable[[Any, Any], Any], carry: Any, xp: Any) -> Any:
+    """Return carry after carry = body(i, carry) for i = 0 ... count - 1."""
+    if xp is not np:
+        import jax
+
+        return jax.lax.fori_loop(0, count, body, carry)
+    for i in range(count):
+        carry = body(i, carry)
+    return carry
+
+
+def repeat_while(
+    should_continue: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any, xp: Any
+) -> Any:
+    """Return carry after repeating carry = body(carry)."""
+    if xp is not np:
+        import jax
+
+        return jax.lax.while_loop(should_continue, body, carry)
+    while should_continue(carry):
+        carry = body(carry)
+    return carry
+
+
+def choose(
+    condition: Any, yes: Callable[..., Any], no: Callable[..., Any], parts: tuple[Any, ...], xp: Any
+) -> Any:
+    """Return yes(*parts) or no(*parts); only that one is computed."""
+    if xp is not np:
+        import jax
+
+        return jax.lax.cond(condition, yes, no, *parts)
+    return yes(*parts) if condition else no(*parts)

@@ -9,8 +9,7 @@ import numpy as np
 
 from .._common.arrays import register_pytrees
 from ._inputs import Inputs
-from ._stepping import take_step
-from ._switching import AbstractSwitchedField, Switched
+from ._switching import AbstractSwitchedField, Switched, take_step
 from ._tsit5 import RUNNING, Cells, Limits, Now, Slope, Step
 
 SIZES = (1, 16, 256)

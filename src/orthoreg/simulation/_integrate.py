@@ -21,6 +21,7 @@ from ._limits import (
     CALL_COST,
     COMPILATION,
     COMPILED_SAVING,
+    FIRST_STEP,
     MAX_BLOCK_STEPS,
     MAX_IMPLICIT_STEPS,
     MAX_STEPS,
@@ -31,8 +32,7 @@ from ._limits import (
     ROW_COST,
     SWITCHING_COST,
 )
-from ._stepping import Grid, begin_rollouts, is_held_by_stability, numpy_block, read_out
-from ._switching import AbstractSwitchedField, Switched
+from ._switching import AbstractSwitchedField, Switched, initial_modes, take_step
 from ._tsit5 import (
     COMPLETED,
     DIVERGED,
@@ -41,9 +41,14 @@ from ._tsit5 import (
     RUNNING,
     STALLED,
     STUCK,
+    Grid,
     Limits,
     Now,
     Slope,
+    Step,
+    clipped,
+    is_held_by_stability,
+    read_out,
     rows_of,
     with_inputs,
 )
@@ -171,6 +176,44 @@ class Task:
     @property
     def most_steps(self) -> int:
         return MAX_STEPS + MAX_STEPS_PER_TIME * self.grid.times.shape[1]
+
+
+def begin_rollouts(
+    field: Slope | Switched,
+    starts: Float[np.ndarray, "B n"],
+    first: Float[np.ndarray, " B"],
+    limits: Limits,
+    inputs: Inputs | None,
+) -> Now:
+    """Return the rollouts before their first step. Those over no time are completed."""
+    cells, cell = None, np.zeros(len(starts), dtype=np.int64)
+    if inputs is not None:
+        cells, cell = inputs.cells, inputs.cell_at(first)
+    with np.errstate(all="ignore"):
+        if isinstance(field, Switched):
+            slope = np.zeros_like(starts)  # taken anew at each step
+            mode, starts = initial_modes(field, starts, first, limits, cell, cells)
+        else:
+            slope = np.asarray(with_inputs(field, cell, cells)(first, starts))
+            mode = np.zeros((len(starts), 0))
+    wanted = FIRST_STEP * np.minimum(limits.last - first, 1.0)
+    status = np.where(limits.last > first, RUNNING, COMPLETED)
+    end = clipped(first, wanted, cell, limits, cells, np)
+    end = np.where(status == RUNNING, end, first)
+    return Now(first, end, wanted, starts, slope, cell, status, mode)
+
+
+def numpy_block(
+    field: Slope | Switched, now: Now, limits: Limits, inputs: Inputs | None, max_steps: int
+) -> tuple[Now, Step]:
+    """Take at most `max_steps` steps of all rollouts, and return the state and the steps."""
+    steps = []
+    cells, jumps = (None, False) if inputs is None else (inputs.cells, inputs.jumps)
+    with np.errstate(all="ignore"):
+        while len(steps) < max_steps and (now.status == RUNNING).any():
+            now, step = take_step(field, now, limits, cells, jumps, np)
+            steps.append(step)
+    return now, Step(*(np.array(part) for part in zip(*steps, strict=True)))
 
 
 def by_numpy(field: NumpyField, task: Task, now: Now, price: float) -> tuple[Now, float]:

@@ -6,12 +6,15 @@ those of diffrax (`Tsit5` with `PIDController`), and of Hairer, Norsett and Wann
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 
 from .._common.arrays import Arrays
+from ._limits import STIFF_RATE
 
 RUNNING, COMPLETED, DIVERGED, STALLED, STUCK = -1, 0, 1, 2, 3
 """Status of a rollout: STALLED ran out of steps, STUCK found no step small enough."""
@@ -234,3 +237,87 @@ slope_j, in units of the step."""
 def weights_at(position: Float[Arrays, " M"], xp: Any = np) -> Float[Arrays, "M 7"]:
     """Return the weights of the slopes for the displacement in a fraction of a step."""
     return xp.stack([position, position**2, position**3, position**4], axis=1) @ DENSE.T
+
+
+# -- states at the requested times -------------------------------------------------------------
+
+_STATES_PER_BATCH = 8192  # states that are interpolated together, which stay in the cache
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """All requested times, and the states there. Never copied, as there may be millions."""
+
+    times: Float[np.ndarray, "R T"]
+    states: Float[np.ndarray, "R T n"]
+
+    @cached_property
+    def is_shared(self) -> bool:
+        """Whether all rollouts have the same times."""
+        return bool((self.times == self.times[0]).all())
+
+    def passed(
+        self, now: Float[np.ndarray, " M"], row: Int[np.ndarray, " M"]
+    ) -> Int[np.ndarray, " M"]:
+        """Return how many of its times a rollout has reached at each of these times."""
+        if self.is_shared:
+            return np.searchsorted(self.times[0], now, side="right")
+        passed = np.empty(len(now), dtype=np.int64)
+        for index in np.unique(row):
+            is_row = row == index
+            passed[is_row] = np.searchsorted(self.times[index], now[is_row], side="right")
+        return passed
+
+
+def read_out(step: Step, grid: Grid, rows: Int[np.ndarray, " B"]) -> None:
+    """Write the states at the requested times within a block of steps into a grid.
+
+    The first axis of the arrays of a block are the steps.
+    """
+    n = step.x.shape[-1]
+    step_index, rollout = np.nonzero(step.kept)
+    start, end = step.t[step_index, rollout], step.end[step_index, rollout]
+    first, last = grid.passed(start, rows[rollout]), grid.passed(end, rows[rollout])
+    has_times = np.flatnonzero(last > first)
+    step_index, rollout, start, first = (
+        part[has_times] for part in (step_index, rollout, start, first)
+    )
+    count = last[has_times] - first
+    size = step.size[step_index, rollout]
+    # the slopes of a step, (step, slope, rollout, state), as a polynomial in the part of it
+    with np.errstate(all="ignore"):  # those of steps that were not kept may be anything
+        displacements = np.tensordot(DENSE.T, step.slopes, axes=(1, 1))[:, step_index, rollout]
+    displacements *= size[:, None]
+    for batch in np.split(np.arange(len(has_times)), np.searchsorted(
+        np.cumsum(count), np.arange(_STATES_PER_BATCH, count.sum(), _STATES_PER_BATCH)
+    )):  # fmt: skip
+        repeated = np.repeat(batch, count[batch])
+        before = np.cumsum(count[batch]) - count[batch]
+        column = first[repeated] + np.arange(len(repeated)) - np.repeat(before, count[batch])
+        row = rows[rollout[repeated]]
+        fraction = (grid.times[row, column] - start[repeated]) / size[repeated]
+        fraction = np.repeat(fraction, n).reshape(-1, n)  # NumPy is slow along a short last axis
+        total = displacements[3, repeated]
+        for power in (2, 1, 0):
+            total *= fraction
+            total += displacements[power, repeated]
+        total *= fraction
+        total += step.x[step_index[repeated], rollout[repeated]]
+        grid.states[row, column] = total
+
+
+def is_held_by_stability(step: Step, limits: Limits) -> Bool[np.ndarray, " B"]:
+    """Return whether most steps are limited by stability, not accuracy: the field is stiff.
+
+    The rate of the fastest motion is estimated from two slopes at the end of a step. [Hairer and
+    Wanner, section IV.2]
+    """
+    scale, size = limits.atol, step.size[..., None]
+    with np.errstate(all="ignore"):
+        weights = np.array(WEIGHTS[5]) - np.append(WEIGHTS[4], 0.0)
+        difference = size * np.einsum("s,isbn->ibn", weights, step.slopes[:, :6])
+        change = size * (step.slopes[:, 6] - step.slopes[:, 5])
+        rate = np.linalg.norm(change / scale, axis=2) / np.linalg.norm(difference / scale, axis=2)
+    n_limited = (step.kept & (rate > STIFF_RATE)).sum(0)
+    return n_limited > 0.5 * np.maximum(step.kept.sum(0), 1)

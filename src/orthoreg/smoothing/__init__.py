@@ -1,12 +1,12 @@
-"""Curves through samples, as pure functions on arrays: sliding polynomials and velocities."""
+"""Pure functions of samples: sliding polynomials, noise, outliers and windows of the weak form."""
 
 from ._limits import MIN_POLYNOMIAL_ROWS as MIN_POLYNOMIAL_ROWS
 from ._limits import MIN_VELOCITY_ROWS as MIN_VELOCITY_ROWS
+from ._noise import Outliers as Outliers
 from ._noise import estimate_noise as estimate_noise
 from ._noise import estimate_noise_growth as estimate_noise_growth
+from ._noise import find_outliers as find_outliers
 from ._noise import relative_variance as relative_variance
-from ._outliers import Outliers as Outliers
-from ._outliers import find_outliers as find_outliers
 from ._polynomial import Smoother as Smoother
 from ._polynomial import best_polynomial as best_polynomial
 from ._polynomial import best_smoother as best_smoother
