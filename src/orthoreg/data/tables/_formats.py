@@ -14,9 +14,8 @@ import numpy as np
 from ..._common.errors import DataError, missing_extra, quoted, suggestion
 from .._schema import Note
 from ._choice import Choice, Format
-from ._csv import collect
-from ._dialect import Dialect
 from ._table import Table
+from ._text import Dialect, collect
 
 COLUMNAR_SUFFIXES = {
     ".parquet": "Parquet", ".pq": "Parquet", ".feather": "Feather", ".arrow": "Arrow",
@@ -26,7 +25,7 @@ COLUMNAR_SUFFIXES = {
 FRAME_NAME = "the table"
 
 
-def read_columnar(file: Path, choice: Choice, form: Format) -> Table:
+def read_columnar(file: Path, choice: Choice) -> Table:
     """Return the chosen columns of a Parquet, Feather or Arrow file."""
     kind = COLUMNAR_SUFFIXES[file.suffix.lower()]
     try:
@@ -40,7 +39,7 @@ def read_columnar(file: Path, choice: Choice, form: Format) -> Table:
         else:
             with pyarrow.memory_map(str(file)) as stream:
                 header = _ipc_schema(pyarrow, stream).names
-        indices = choice.locate(header, file.name, form)
+        indices = choice.locate(header, file.name)
         names = list(dict.fromkeys(header[index] for index in indices.values()))
         if kind == "Parquet":
             table = parquet.read_table(file, columns=names)
@@ -62,8 +61,8 @@ def from_arrow(
     return Table(
         columns,
         source,
-        units=choice.units(header, indices),
-        others=choice.others(header, indices),
+        units=choice.header_units(header, indices),
+        others=choice.unused(header, indices),
     )
 
 
@@ -109,15 +108,13 @@ def is_frame(value: Any) -> bool:
     )
 
 
-def read_frame(frame: Any, choice: Choice, form: Format) -> Table:
+def read_frame(frame: Any, choice: Choice) -> Table:
     """Return the chosen columns of a table in memory."""
     if hasattr(frame, "data_vars"):  # xarray: coordinates become columns
         frame = frame.to_dataframe().reset_index()
     if hasattr(frame, "column_names") and hasattr(frame, "column"):  # Arrow
         header = list(frame.column_names)
-        return from_arrow(
-            frame, header, choice.locate(header, FRAME_NAME, form), choice, FRAME_NAME
-        )
+        return from_arrow(frame, header, choice.locate(header, FRAME_NAME), choice, FRAME_NAME)
     if isinstance(frame, np.ndarray):  # structured, as from numpy.genfromtxt(names=True)
         frame = {name: frame[name] for name in frame.dtype.names or ()}
     names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
@@ -126,7 +123,7 @@ def read_frame(frame: Any, choice: Choice, form: Format) -> Table:
     index_name = getattr(index, "name", None)
     if index_name is not None and choice.time == str(index_name) not in header:
         names, header = [*names, None], [*header, str(index_name)]
-    indices = choice.locate(header, FRAME_NAME, form)
+    indices = choice.locate(header, FRAME_NAME)
     columns = {
         name: _column_of(index if names[column_index] is None else frame[names[column_index]])
         for name, column_index in indices.items()
@@ -134,8 +131,8 @@ def read_frame(frame: Any, choice: Choice, form: Format) -> Table:
     return Table(
         columns,
         FRAME_NAME,
-        units=choice.units(header, indices),
-        others=choice.others(header, indices),
+        units=choice.header_units(header, indices),
+        others=choice.unused(header, indices),
     )
 
 
@@ -153,7 +150,7 @@ EXCEL_SUFFIXES = (".xlsx", ".xlsm")
 _HEADER_ROWS = 200  # rows that are searched for the header
 
 
-def read_excel(file: Path, choice: Choice, form: Format) -> Table:
+def read_excel(file: Path, choice: Choice) -> Table:
     """Return the chosen columns of a sheet, by default the first."""
     try:
         from openpyxl import load_workbook
@@ -164,18 +161,17 @@ def read_excel(file: Path, choice: Choice, form: Format) -> Table:
     except Exception as error:  # openpyxl raises errors of many types
         raise DataError(f"{file.name} could not be read as Excel: {error}") from None
     try:
-        sheet, notes = _sheet(book, form, file.name)
-        header, number = _sheet_header(sheet, choice, form, file.name)
+        sheet, notes = _sheet(book, choice.form, file.name)
+        header, number = _sheet_header(sheet, choice, file.name)
         if number > 1:
             notes += (Note("preamble", f"The header is on row {number}.", number - 1),)
-        indices = choice.locate(header, file.name, form)
+        indices = choice.locate(header, file.name)
         dialect = Dialect(",", tuple(header), number)
         columns, rows = collect(
             _sheet_rows(sheet, number + 1, len(header)),
             dialect,
             indices,
             choice,
-            form,
             file.name,
             "row",
         )
@@ -183,7 +179,8 @@ def read_excel(file: Path, choice: Choice, form: Format) -> Table:
         book.close()
     return Table(
         columns, file.name, "row", lambda row: int(rows[row]),
-        units=choice.units(header, indices), notes=notes, others=choice.others(header, indices),
+        units=choice.header_units(header, indices), notes=notes,
+        others=choice.unused(header, indices),
     )  # fmt: skip
 
 
@@ -201,13 +198,13 @@ def _sheet(book: Any, form: Format, source: str) -> tuple[Any, tuple[Note, ...]]
     )
 
 
-def _sheet_header(sheet: Any, choice: Choice, form: Format, source: str) -> tuple[list[str], int]:
+def _sheet_header(sheet: Any, choice: Choice, source: str) -> tuple[list[str], int]:
     """Return the first row with all names, or else the first row that is not empty."""
     first = None
     for number, cells in _sheet_rows(sheet, 1, 0, _HEADER_ROWS):
         while cells and not cells[-1]:
             cells.pop()
-        if choice.fits(cells, form):
+        if choice.fits(cells):
             return cells, number
         first = first or (cells, number)
     if first is None:

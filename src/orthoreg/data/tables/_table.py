@@ -59,13 +59,19 @@ class Table:
         return f"{self.source}, {self.row_word} {self.row_of(row)}"
 
 
-def is_number(text: str) -> bool:
-    """Return whether Python reads a text as a number, not counting 1_000."""
+def parse_number(text: str, decimal: str = ".") -> float | None:
+    """Return a text as a number, or None. Unlike in Python, 1_000 is not a number."""
+    if decimal == "," and "." in text:
+        return None
     try:
-        float(text.replace("_", "?"))
+        return float(text.replace(decimal, ".").replace("_", "?"))
     except ValueError:
-        return False
-    return True
+        return None
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number with a decimal point."""
+    return parse_number(text) is not None
 
 
 def plain_numbers(cells: Any, decimal: str) -> Float[np.ndarray, " N"] | None:
@@ -95,23 +101,24 @@ def numbers_of(table: Table, name: str, form: Format, group: str = "") -> Float[
         raise DataError(
             f"{table.at(0)}: column '{name}' contains dates or durations, which only time=... may."
         )
-    cells = [text_of(cell).replace("\u2212", "-") for cell in column.tolist()]  # typographic minus
-    parsed = plain_numbers(cells, table.decimal) if cells else np.zeros(0)
-    if parsed is not None:
-        return _without_marks(parsed, table, name, form, group)
+    cells = column.tolist()
     values = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
-        has_point = table.decimal == "," and "." in cell
-        text = cell.replace(",", ".") if table.decimal == "," else cell
-        if is_number(text) and not has_point:
-            values[row] = float(text)
-        elif not form.is_missing(cell):
+        if isinstance(cell, float) and cell == cell:
+            values[row] = cell
+            continue
+        text = text_of(cell).replace("\u2212", "-")  # typographic minus
+        number = parse_number(text, table.decimal)
+        if number is not None:
+            values[row] = number
+        elif not form.is_missing(text):
             raise DataError(
-                f"{table.at(row)}{_run(table, group, row)}: column '{name}' holds '{cell}', which "
-                f"is not a number.{_advice(cell, name, table.decimal)}"
+                f"{table.at(row)}{_run(table, group, row)}: column '{name}' holds '{text}', which "
+                f"is not a number.{_advice(text, name, table.decimal)}"
             )
         elif not form.repair:
-            raise DataError(_missing(table, name, cells, row, _run(table, group, row)))
+            texts = [text_of(cell) for cell in cells]
+            raise DataError(_missing(table, name, texts, row, _run(table, group, row)))
     return _without_marks(values, table, name, form, group)
 
 
