@@ -366,3 +366,24 @@ def test_one_file_for_each_run(tmp_path):
         read_table(tmp_path / "runs" / "*.csv", "t", ["x", "v"])
     with pytest.raises(DataError, match="No file matches"):
         read_table(tmp_path / "runs" / "*.txt", "t", ["x", "v"])
+
+
+def test_each_cell_is_parsed_once(tmp_path, monkeypatch):
+    """A block of numbers is parsed as a whole; a block with another cell is parsed cell by cell."""
+    from orthoreg.data.tables import _table
+
+    monkeypatch.setattr("orthoreg.data.tables._text._CHUNK", 4)
+    parsed = []
+    parse = _table.parse_number
+
+    def counted(text, *decimal):
+        parsed.append(text)
+        return parse(text, *decimal)
+
+    monkeypatch.setattr(_table, "parse_number", counted)
+    cells = ["1.5", "2.5", "3.5", "4.5", "5.5", "NA", "7.5", "8.5"]
+    file = tmp_path / "x.csv"
+    file.write_text("t,x\n" + "".join(f"{t},{cell}\n" for t, cell in enumerate(cells)))
+    data = og.read_table(file, time="t", states=["x"], repair=True)
+    assert data.states.ravel().tolist() == [1.5, 2.5, 3.5, 4.5, 5.5, 7.5, 8.5]
+    assert [text for text in parsed if text in cells] == cells[4:]

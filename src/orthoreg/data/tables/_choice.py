@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from ..._common.errors import DataError, quoted, suggestion
 from .._assembly import named_positions
@@ -133,6 +133,15 @@ def _without_unit(name: str) -> str:
 
 
 @final
+class Columns(NamedTuple):
+    """The chosen columns of a header: index and unit by name, and the names of the others."""
+
+    indices: dict[str, int]
+    units: dict[str, str]
+    unused: tuple[str, ...]
+
+
+@final
 class Choice:
     """The arguments of `read_table`: roles and units of columns, and the `form` of the table.
 
@@ -240,8 +249,8 @@ class Choice:
         return any(column in (name, self._asked[name]) or name_and_unit(column)[0] == name
                    for name in self.numeric)  # fmt: skip
 
-    def locate(self, header: Sequence[Any], source: str) -> dict[str, int]:
-        """Return the index of each wanted column; columns of a pattern under their own names."""
+    def locate(self, header: Sequence[Any], source: str) -> "Columns":
+        """Return the columns of a header; those of a pattern have their own names."""
         known = [str(name).strip() for name in header]
         indices: dict[str, int] = {}
         for name in self.wanted:
@@ -261,18 +270,18 @@ class Choice:
                 )
             else:
                 indices[name] = matches[0]
-        return indices
+        chosen = set(indices.values())
+        unused = [name for index, name in enumerate(known) if index not in chosen and name]
+        return Columns(
+            indices,
+            self.header_units(header, indices),
+            tuple(name_and_unit(name)[0] for name in unused),
+        )
 
     def header_units(self, header: Sequence[Any], indices: dict[str, int]) -> dict[str, str]:
         """Return the units in the header of chosen columns, without the group."""
         known = {name: name_and_unit(str(header[index]))[1] for name, index in indices.items()}
         return {name: unit for name, unit in known.items() if unit and name in self.numeric}
-
-    def unused(self, header: Sequence[Any], indices: dict[str, int]) -> tuple[str, ...]:
-        """Return the columns of the header that were not chosen, without their units."""
-        chosen = set(indices.values())
-        names = (str(name).strip() for index, name in enumerate(header) if index not in chosen)
-        return tuple(name_and_unit(name)[0] for name in names if name)
 
     def _matches(self, name: str, header: Sequence[str]) -> list[int]:
         """Return the columns with exactly this name, or else with this name and a unit."""

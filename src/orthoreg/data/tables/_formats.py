@@ -13,7 +13,7 @@ import numpy as np
 
 from ..._common.errors import DataError, missing_extra, quoted, suggestion
 from .._schema import Note
-from ._choice import Choice, Format
+from ._choice import Choice, Columns, Format
 from ._table import Table
 from ._text import Dialect, collect
 
@@ -35,35 +35,34 @@ def read_columnar(file: Path, choice: Choice) -> Table:
         raise missing_extra("pyarrow", "tables", f"Reading {kind}") from None
     try:
         if kind == "Parquet":
-            header = parquet.read_schema(file).names
-        else:
-            with pyarrow.memory_map(str(file)) as stream:
-                header = _ipc_schema(pyarrow, stream).names
-        indices = choice.locate(header, file.name)
-        names = list(dict.fromkeys(header[index] for index in indices.values()))
-        if kind == "Parquet":
-            table = parquet.read_table(file, columns=names)
-        elif _is_stream(file):
-            with pyarrow.memory_map(str(file)) as stream:
+            with parquet.ParquetFile(file) as source:
+                columns = choice.locate(source.schema_arrow.names, file.name)
+                table = source.read(_names(columns, source.schema_arrow.names))
+                return from_arrow(table, source.schema_arrow.names, columns, file.name)
+        with pyarrow.memory_map(str(file)) as stream:
+            header, is_stream = _ipc_header(pyarrow, stream)
+            columns = choice.locate(header, file.name)
+            names = _names(columns, header)
+            stream.seek(0)
+            if is_stream:
                 table = pyarrow.ipc.open_stream(stream).read_all().select(names)
-        else:
-            table = feather.read_table(file, columns=names)
+            else:
+                table = feather.read_table(stream, columns=names)
+            return from_arrow(table, header, columns, file.name)
     except pyarrow.ArrowException as error:
         raise DataError(f"{file.name} could not be read as {kind}: {error}") from None
-    return from_arrow(table, header, indices, choice, file.name)
 
 
-def from_arrow(
-    table: Any, header: list[str], indices: dict[str, int], choice: Choice, source: str
-) -> Table:
-    """Return the columns at these indices of an Arrow table."""
-    columns = {name: _as_array(table.column(header[index])) for name, index in indices.items()}
-    return Table(
-        columns,
-        source,
-        units=choice.header_units(header, indices),
-        others=choice.unused(header, indices),
-    )
+def _names(columns: Columns, header: list[str]) -> list[str]:
+    return list(dict.fromkeys(header[index] for index in columns.indices.values()))
+
+
+def from_arrow(table: Any, header: list[str], columns: Columns, source: str) -> Table:
+    """Return the chosen columns of an Arrow table."""
+    arrays = {
+        name: _as_array(table.column(header[index])) for name, index in columns.indices.items()
+    }
+    return Table(arrays, source, units=columns.units, others=columns.unused)
 
 
 def _as_array(column: Any) -> np.ndarray:
@@ -82,19 +81,15 @@ def _as_array(column: Any) -> np.ndarray:
     return np.asarray(column.to_numpy())
 
 
-def _is_stream(file: Path) -> bool:
-    with open(file, "rb") as stream:
-        return stream.read(4) not in (b"ARRO", b"FEA1")
-
-
-def _ipc_schema(pyarrow: Any, stream: Any) -> Any:
+def _ipc_header(pyarrow: Any, stream: Any) -> tuple[list[str], bool]:
+    """Return the names of the columns of an Arrow file, and whether it is in the stream format."""
     start = stream.read(4)
     stream.seek(0)
-    if start == b"ARRO":
-        return pyarrow.ipc.open_file(stream).schema
     if start == b"FEA1":
         raise pyarrow.ArrowInvalid("it is in Feather's first version; write it again")
-    return pyarrow.ipc.open_stream(stream).schema
+    is_stream = start != b"ARRO"
+    reader = pyarrow.ipc.open_stream(stream) if is_stream else pyarrow.ipc.open_file(stream)
+    return reader.schema.names, is_stream
 
 
 def is_frame(value: Any) -> bool:
@@ -114,7 +109,7 @@ def read_frame(frame: Any, choice: Choice) -> Table:
         frame = frame.to_dataframe().reset_index()
     if hasattr(frame, "column_names") and hasattr(frame, "column"):  # Arrow
         header = list(frame.column_names)
-        return from_arrow(frame, header, choice.locate(header, FRAME_NAME), choice, FRAME_NAME)
+        return from_arrow(frame, header, choice.locate(header, FRAME_NAME), FRAME_NAME)
     if isinstance(frame, np.ndarray):  # structured, as from numpy.genfromtxt(names=True)
         frame = {name: frame[name] for name in frame.dtype.names or ()}
     names = list(frame) if isinstance(frame, Mapping) else list(frame.columns)
@@ -123,17 +118,12 @@ def read_frame(frame: Any, choice: Choice) -> Table:
     index_name = getattr(index, "name", None)
     if index_name is not None and choice.time == str(index_name) not in header:
         names, header = [*names, None], [*header, str(index_name)]
-    indices = choice.locate(header, FRAME_NAME)
-    columns = {
-        name: _column_of(index if names[column_index] is None else frame[names[column_index]])
-        for name, column_index in indices.items()
+    columns = choice.locate(header, FRAME_NAME)
+    arrays = {
+        name: _column_of(index if names[i] is None else frame[names[i]])
+        for name, i in columns.indices.items()
     }
-    return Table(
-        columns,
-        FRAME_NAME,
-        units=choice.header_units(header, indices),
-        others=choice.unused(header, indices),
-    )
+    return Table(arrays, FRAME_NAME, units=columns.units, others=columns.unused)
 
 
 def _column_of(column: Any) -> np.ndarray:
@@ -165,22 +155,15 @@ def read_excel(file: Path, choice: Choice) -> Table:
         header, number = _sheet_header(sheet, choice, file.name)
         if number > 1:
             notes += (Note("preamble", f"The header is on row {number}.", number - 1),)
-        indices = choice.locate(header, file.name)
+        columns = choice.locate(header, file.name)
         dialect = Dialect(",", tuple(header), number)
-        columns, rows = collect(
-            _sheet_rows(sheet, number + 1, len(header)),
-            dialect,
-            indices,
-            choice,
-            file.name,
-            "row",
-        )
+        sheet_rows = _sheet_rows(sheet, number + 1, len(header))
+        values, rows = collect(sheet_rows, dialect, columns.indices, choice, file.name, "row")
     finally:
         book.close()
     return Table(
-        columns, file.name, "row", lambda row: int(rows[row]),
-        units=choice.header_units(header, indices), notes=notes,
-        others=choice.unused(header, indices),
+        values, file.name, "row", lambda row: int(rows[row]),
+        units=columns.units, notes=notes, others=columns.unused,
     )  # fmt: skip
 
 

@@ -258,9 +258,9 @@ class TableReader:
         name = name_of(piece.file)
         with _Parquet(piece.file) as file:
             columns = self.choice.locate(file.header, name)
-            names = list(dict.fromkeys(file.header[index] for index in columns.values()))
+            names = list(dict.fromkeys(file.header[index] for index in columns.indices.values()))
             rows = file.rows(names, piece.first, piece.last or 0)
-        table = from_arrow(rows, file.header, columns, self.choice, name)
+        table = from_arrow(rows, file.header, columns, name)
         return replace(table, row_of=partial(_shifted, piece.first))
 
 
@@ -469,7 +469,7 @@ class _Parquet:
         columns = choice.locate(self.header, name)
         if choice.group is None:
             return np.array([0, total])
-        column = self.header[columns[choice.group]]
+        column = self.header[columns.indices[choice.group]]
         starts, labels, last_label, n_rows = [], [], None, 0
         for batch in self._file.iter_batches(columns=[column], batch_size=2**18):
             keys = batch.column(0)

@@ -5,7 +5,7 @@ Times may be dates, clock times, durations or counts since 1970.
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, final
@@ -309,14 +309,26 @@ def _time_text(cell: Any) -> str:
     return text_of(cell)
 
 
+def _matches(
+    match: Callable[[str], re.Match[str] | None], cells: Iterable[str]
+) -> list[re.Match[str]] | None:
+    """Return the match of each cell, or None at the first cell without one."""
+    result = []
+    for cell in cells:
+        if (cell_match := match(cell)) is None:
+            return None
+        result.append(cell_match)
+    return result
+
+
 def _iso_dates(cells: list[str]) -> np.ndarray | None:
-    matches = [_ISO.fullmatch(cell) for cell in cells]
-    if not all(matches):
+    matches = _matches(_ISO.fullmatch, cells)
+    if matches is None:
         return None
-    zones = [match[2] for match in matches if match]
+    zones = [match[2] for match in matches]
     if len({zone == "" for zone in zones}) > 1:
         return None
-    texts = [match[1].replace(",", ".") for match in matches if match]
+    texts = [match[1].replace(",", ".") for match in matches]
     if not ("1700" < min(texts) and max(texts) < "2262"):  # the range of nanoseconds
         return None
     try:
@@ -337,10 +349,10 @@ def _offset(zone: str) -> int:
 
 
 def _durations(cells: list[str]) -> np.ndarray | None:
-    matches = [_CLOCK.fullmatch(cell) or _PERIOD.fullmatch(cell) for cell in cells]
-    if not all(matches):
+    matches = _matches(lambda cell: _CLOCK.fullmatch(cell) or _PERIOD.fullmatch(cell), cells)
+    if matches is None:
         return None
-    return np.array([_nanoseconds(match) for match in matches if match], dtype="m8[ns]")
+    return np.array([_nanoseconds(match) for match in matches], dtype="m8[ns]")
 
 
 def _nanoseconds(match: re.Match[str]) -> int:
@@ -358,10 +370,10 @@ def _dates_by_day(cells: list[str]) -> np.ndarray | None:
 
     Of the last kind some day must exceed 12, so that the month is known.
     """
-    matches = [_BY_DAY.fullmatch(_BY_MONTH.sub(_with_number, cell)) for cell in cells]
-    if not all(matches):
+    matches = _matches(lambda cell: _BY_DAY.fullmatch(_BY_MONTH.sub(_with_number, cell)), cells)
+    if matches is None:
         return None
-    parts = [match.groups() for match in matches if match]
+    parts = [match.groups() for match in matches]
     day_first = _day_first(parts)
     if day_first is None:
         return None
@@ -385,10 +397,10 @@ def _day_first(parts: Sequence[Any]) -> bool | None:
     """Return whether the day is before the month, or None if that is ambiguous."""
     if all(sign == "." for _, sign, *_ in parts):
         return True
-    ones, twos = [int(p[0]) for p in parts], [int(p[2]) for p in parts]
-    if max(ones) > 12 >= max(twos):
+    max_first, max_second = (max(int(part[i]) for part in parts) for i in (0, 2))
+    if max_first > 12 >= max_second:
         return True
-    if max(twos) > 12 >= max(ones):
+    if max_second > 12 >= max_first:
         return False
     return None
 

@@ -11,9 +11,10 @@ import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, final
+from typing import IO, Any, final
 
 import numpy as np
 
@@ -29,8 +30,8 @@ _COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 _MAYBE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 _UNIT = re.compile(r"[\[(]?[^\d\s\[\]()][^\[\]()]{0,15}[\])]?|[\[(][-1]?[\])]")
 _CHUNK = 50_000  # rows held as text
-_OPENING = 200  # lines used to detect the dialect
-_LONGEST = 1 << 20  # characters of such a line
+_FIRST_LINES = 200  # lines used to detect the dialect
+_MAX_LINE = 1 << 20  # characters of such a line
 _EPOCH_DIGITS = 15  # digits. Longer integers are not exact as float64
 _PARQUET = b"PAR1"
 LARGE = 2 << 20  # bytes. Smaller files are read faster without loading Arrow
@@ -83,8 +84,9 @@ def find_dialect(lines: Sequence[str], choice: Choice, source: str) -> Dialect:
     above = [line for line in lines[: dialect.skipped - 1] if line.strip()]
     if above:
         notes.append(
-            Note("preamble", f"The header is on line {dialect.skipped}; {_lines(len(above))} above "
-                 f"it {'is' if len(above) == 1 else 'are'} not part of the table.", len(above))
+            Note("preamble", f"The header is on line {dialect.skipped}; {len(above)} "
+                 f"{'line above it is' if len(above) == 1 else 'lines above it are'} not part of "
+                 f"the table.", len(above))
         )  # fmt: skip
     if choice.form.delimiter is None and dialect.delimiter != ",":
         separator = DELIMITERS[dialect.delimiter]
@@ -93,7 +95,7 @@ def find_dialect(lines: Sequence[str], choice: Choice, source: str) -> Dialect:
     rows = [cells for cells in cell_rows if not is_comment(cells, dialect.header, choice)]
     numeric = [
         index
-        for name, index in choice.locate(dialect.header, source).items()
+        for name, index in choice.locate(dialect.header, source).indices.items()
         if name not in choice.labels
     ]
     unit_row = _unit_row(rows, numeric, choice.form)
@@ -225,13 +227,9 @@ def _decimal(rows: list[list[str]], numeric: list[int], delimiter: str) -> str:
         return "."
     cells = [row[index] for row in rows for index in numeric if index < len(row)]
     commas = [cell for cell in cells if _COMMA.fullmatch(cell)]
-    surely = any(not _MAYBE_THOUSANDS.fullmatch(cell) for cell in commas)
-    points = any("." in cell and is_number(cell) for cell in cells)
-    return "," if surely and not points else "."
-
-
-def _lines(count: int) -> str:
-    return f"{count} line{'s' * (count != 1)}"
+    has_decimal_comma = any(not _MAYBE_THOUSANDS.fullmatch(cell) for cell in commas)
+    has_point = any("." in cell and is_number(cell) for cell in cells)
+    return "," if has_decimal_comma and not has_point else "."
 
 
 def read_csv(file: Path, choice: Choice) -> Table:
@@ -260,41 +258,39 @@ def read_csv(file: Path, choice: Choice) -> Table:
 
 
 def _read(file: Path, choice: Choice, encoding: str, notes: tuple[Note, ...]) -> Table:
-    dialect = find_dialect(_first_lines(file, encoding), choice, file.name)
-    indices = choice.locate(dialect.header, file.name)
-    units = choice.header_units(dialect.header, indices)
-    units |= choice.header_units([f"x [{cell.strip('[]()')}]" for cell in dialect.unit_row],
-                          indices if dialect.unit_row else {})  # fmt: skip
     comments: list[int] = []
-    rows = _rows(file, encoding, dialect, choice, comments)
-    is_large = file.stat().st_size > LARGE
-    fast = read_fast(file, encoding, dialect, indices, choice) if is_large else None
-    if fast is None:
-        columns, lines = collect(rows, dialect, indices, choice, file.name)
-        skipped = len(comments)
+    with _open_text(file, encoding) as text:
+        lines = list(itertools.islice(iter(lambda: text.readline(_MAX_LINE), ""), _FIRST_LINES))
+        dialect = find_dialect(lines, choice, file.name)
+        columns = choice.locate(dialect.header, file.name)
+        is_large = file.stat().st_size > LARGE
+        fast = read_fast(file, encoding, dialect, columns.indices, choice) if is_large else None
+        if fast is None:
+            rows = _rows(
+                itertools.chain(lines[dialect.skipped :], text), dialect, choice, comments, file
+            )
+            values, line_numbers = collect(rows, dialect, columns.indices, choice, file.name)
+            n_comments = len(comments)
+        else:
+            (values, n_comments), line_numbers = fast, None
 
-        def row_of(row: int) -> int:
-            return int(lines[row])
-    else:
-        columns, skipped = fast
-
-        def row_of(row: int) -> int:
-            return next(itertools.islice(_rows(file, encoding, dialect, choice, []), row, None))[0]
+    def row_of(row: int) -> int:
+        if line_numbers is not None:
+            return int(line_numbers[row])
+        with _open_text(file, encoding) as text:
+            below = itertools.islice(text, dialect.skipped, None)
+            rows = _rows(below, dialect, choice, comments, file)
+            return next(itertools.islice(rows, row, None))[0]
 
     notes += dialect.notes
-    if skipped:
-        subject = "line is a comment" if skipped == 1 else "lines are comments"
-        notes += (Note("comments", f"{skipped} {subject}.", skipped),)
-    return Table(
-        columns,
-        file.name,
-        "line",
-        row_of,
-        dialect.decimal,
-        units,
-        notes,
-        choice.unused(dialect.header, indices),
-    )
+    if n_comments:
+        subject = "line is a comment" if n_comments == 1 else "lines are comments"
+        notes += (Note("comments", f"{n_comments} {subject}.", n_comments),)
+    units = dict(columns.units)
+    if dialect.unit_row:
+        header = [f"x [{cell.strip('[]()')}]" for cell in dialect.unit_row]
+        units |= choice.header_units(header, columns.indices)
+    return Table(values, file.name, "line", row_of, dialect.decimal, units, notes, columns.unused)
 
 
 def collect(
@@ -320,50 +316,46 @@ def collect(
         lines.append(np.array([line for line, _ in chunk]))
         for name, index in indices.items():
             cells = [cells[index].strip() for _, cells in chunk]
-            is_label = name in choice.labels
-            columns[name].append(
-                np.array(cells)
-                if is_label
-                else _compact(cells, dialect.decimal, name == choice.time, choice.form)
-            )
+            if name in choice.labels:
+                columns[name].append(np.array(cells))
+            else:
+                is_time = name == choice.time
+                columns[name].append(_compact(cells, dialect.decimal, is_time, choice.form))
     if not lines:
         raise DataError(f"{source} has no rows below its header; at least one is needed.")
     return {name: _joined(parts) for name, parts in columns.items()}, np.concatenate(lines)
 
 
-def _first_lines(file: Path, encoding: str) -> list[str]:
+@contextmanager
+def _open_text(file: Path, encoding: str) -> Iterator[IO[str]]:
     with unpacked(file) as stream, io.TextIOWrapper(stream, encoding, newline="") as text:
-        return list(itertools.islice(iter(lambda: text.readline(_LONGEST), ""), _OPENING))
+        yield text
 
 
 def _rows(
-    file: Path,
-    encoding: str,
-    dialect: Dialect,
-    choice: Choice,
-    comments: list[int],
+    lines: Iterable[str], dialect: Dialect, choice: Choice, comments: list[int], file: Path
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and cells of each line below the header that is not blank or a comment."""
-    with unpacked(file) as stream, io.TextIOWrapper(stream, encoding, newline="") as text:
-        for _ in range(dialect.skipped):
-            next(text)
-        reader = split(iter(text), dialect.delimiter)
-        is_first = bool(dialect.unit_row)
-        try:
-            for cells in reader:
-                if not (len(cells) > 1 or (cells and cells[0].strip())):
-                    continue
-                line = dialect.skipped + reader.line_num  # type: ignore[attr-defined]
-                if is_comment(cells, dialect.header, choice):
-                    comments.append(line)
-                elif is_first:
-                    is_first = False
-                else:
-                    yield line, cells
-        except csv.Error as error:
-            raise DataError(
-                f"{file.name} is not a text table ({error}). Save it as CSV, UTF-8."
-            ) from None
+    """Yield number and cells of each line that is not blank or a comment, below the header.
+
+    The numbers of comments are appended to `comments`.
+    """
+    reader = split(iter(lines), dialect.delimiter)
+    is_unit_row = bool(dialect.unit_row)
+    try:
+        for cells in reader:
+            if not (len(cells) > 1 or (cells and cells[0].strip())):
+                continue
+            line = dialect.skipped + reader.line_num  # type: ignore[attr-defined]
+            if is_comment(cells, dialect.header, choice):
+                comments.append(line)
+            elif is_unit_row:
+                is_unit_row = False
+            else:
+                yield line, cells
+    except csv.Error as error:
+        raise DataError(
+            f"{file.name} is not a text table ({error}). Save it as CSV, UTF-8."
+        ) from None
 
 
 def _compact(cells: list[str], decimal: str, is_time: bool, form: Format) -> np.ndarray:
@@ -408,19 +400,14 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray])
 
 
 def read_fast(
-    file: Path,
-    encoding: str,
-    dialect: Dialect,
-    indices: dict[str, int],
-    choice: Choice,
+    file: Path, encoding: str, dialect: Dialect, indices: dict[str, int], choice: Choice
 ) -> tuple[dict[str, np.ndarray], int] | None:
     """Return the columns at these indices and the number of comments, or None.
 
     None means that the file needs `collect`, which handles all formats and names faulty cells.
     """
-    if dialect.delimiter == " " or encoding.lower() not in _ENCODINGS:
-        return None
-    if choice.form.date_format:
+    is_plain = dialect.delimiter != " " and encoding.lower() in _ENCODINGS
+    if not is_plain or choice.form.date_format:
         return None
     try:
         import pyarrow
@@ -440,9 +427,9 @@ def read_fast(
 
     def handle(row: Any) -> str:
         nonlocal comments
-        found = is_comment([row.text], dialect.header, choice)
-        comments += found
-        return "skip" if found else "error"
+        is_skipped = is_comment([row.text], dialect.header, choice)
+        comments += is_skipped
+        return "skip" if is_skipped else "error"
 
     try:
         with unpacked(file) as stream:
@@ -477,7 +464,7 @@ class _NotPlain(Exception):
 def _joined_blocks(
     reader: Any, indices: dict[str, int], choice: Choice, labels: set[str]
 ) -> dict[str, np.ndarray]:
-    """Return all blocks of the chosen columns, joined. Text is not kept."""
+    """Return the chosen columns, joined over blocks, without the text of numbers and times."""
     blocks: dict[str, list[np.ndarray]] = {name: [] for name in indices}
     for batch in reader:
         for name, index in indices.items():
@@ -502,10 +489,8 @@ def _time_block(column: Any) -> np.ndarray:
     """Return a block of times as long integers, as numbers, or as dates."""
     import pyarrow
 
-    for kind in (pyarrow.int64(), pyarrow.float64()):
-        first = column[0].as_py() or ""
-        if kind == pyarrow.int64() and len(first) <= 15:
-            continue
+    is_long = len(column[0].as_py() or "") > _EPOCH_DIGITS
+    for kind in (pyarrow.int64(), pyarrow.float64()) if is_long else (pyarrow.float64(),):
         try:
             return np.array(column.cast(kind).to_numpy(zero_copy_only=False))
         except pyarrow.ArrowInvalid:
