@@ -5,6 +5,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, final
 
@@ -17,27 +18,7 @@ from ._assembly import from_arrays as dataset_parts
 from ._chunked import CHUNK, ChunkedDataset, chunk_edges
 from ._dataset import Dataset
 
-
-@final
-@dataclass(frozen=True, eq=False)
-class ArrayReader:
-    """Reads runs from sliceable arrays: memory-mapped files, zarr, h5py or NumPy.
-
-    A memory-mapped file is opened again in the process that reads it.
-    """
-
-    states: Any
-    times: np.ndarray
-    inputs: Any
-    names: tuple[str, ...] | None
-    input_names: tuple[str, ...] | None
-
-    def __call__(self, bounds: tuple[int, int]) -> Dataset:
-        a, b = bounds
-        times = self.times if self.times.ndim < 2 else self.times[a:b]
-        inputs = None if self.inputs is None else np.asarray(_opened(self.inputs)[a:b])
-        states = np.asarray(_opened(self.states)[a:b])
-        return _chunk(states, times, inputs, self.names, self.input_names)
+Names = tuple[str, ...] | None
 
 
 @final
@@ -68,14 +49,28 @@ def from_arrays(
             f"x must be an array (runs, times, states); it has shape {shape}. One long run is read "
             f"in chunks from a table, and runs of different lengths by ChunkedDataset.from_runs."
         )
+    times = np.asarray(t, dtype=np.float64)
+    given = (
+        None if names is None else tuple(names),
+        None if input_names is None else tuple(input_names),
+    )
     if is_dask(x):
-        return _from_dask_array(x, t, u, names, input_names)
-    names = None if names is None else tuple(names)
-    given = None if input_names is None else tuple(input_names)
-    read = ArrayReader(_by_file(x), np.asarray(t, dtype=np.float64), _by_file(u), names, given)
+        return _from_dask_array(x, times, u, given)
+    read = partial(_read_slice, _by_file(x), times, _by_file(u), given)
     edges = chunk_edges(np.full(shape[0], shape[1]), rows)
     pairs = list(zip(edges[:-1], edges[1:], strict=True))
     return ChunkedDataset.of(read, pairs, [np.full(b - a, shape[1]) for a, b in pairs])
+
+
+def _read_slice(
+    states: Any, times: np.ndarray, inputs: Any, names: tuple[Names, Names], bounds: tuple[int, int]
+) -> Dataset:
+    """Return runs of sliceable arrays: memory-mapped files, zarr, h5py or NumPy."""
+    a, b = bounds
+    u = None if inputs is None else np.asarray(_opened(inputs)[a:b])
+    return _chunk(
+        np.asarray(_opened(states)[a:b]), times if times.ndim < 2 else times[a:b], u, *names
+    )
 
 
 def from_runs(runs: Any, *, rows: int = CHUNK, folder: str | None = None) -> ChunkedDataset:
@@ -85,7 +80,7 @@ def from_runs(runs: Any, *, rows: int = CHUNK, folder: str | None = None) -> Chu
     folder is deleted with the data. Runs of a Dask bag stay where they are.
     """
     if is_dask(runs):
-        return _from_bag(runs)
+        return of_partitions(_of_runs, list(runs.to_delayed()))
     directory = Path(tempfile.mkdtemp(prefix="orthoreg-") if folder is None else folder)
     directory.mkdir(parents=True, exist_ok=True)
     keys: list[str] = []
@@ -102,8 +97,8 @@ def from_runs(runs: Any, *, rows: int = CHUNK, folder: str | None = None) -> Chu
             lengths.append(part.run_lengths)
         if first_part is None:
             raise DataError("At least one run is needed; the iterable is empty.")
-        template = first_part[:0]
-        data = ChunkedDataset.of(_Spool(replace(template, labels=(), filled=None)), keys, lengths)
+        template = replace(first_part[:0], labels=(), filled=None)
+        data = ChunkedDataset.of(partial(_read_stored, template), keys, lengths)
     except BaseException:
         if folder is None:
             shutil.rmtree(directory, ignore_errors=True)
@@ -113,18 +108,12 @@ def from_runs(runs: Any, *, rows: int = CHUNK, folder: str | None = None) -> Chu
     return data
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Spool:
-    """Reads runs that were written to a folder; `like` has everything but the arrays."""
-
-    like: Dataset
-
-    def __call__(self, file: str) -> Dataset:
-        with np.load(file, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        labels = tuple(str(i) for i in range(len(arrays["offsets"]) - 1))
-        return replace(self.like, **arrays, labels=labels)
+def _read_stored(template: Dataset, file: str) -> Dataset:
+    """Return the runs in a file, with all attributes but the arrays from a template."""
+    with np.load(file, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    labels = tuple(str(i) for i in range(len(arrays["offsets"]) - 1))
+    return replace(template, **arrays, labels=labels)
 
 
 def _batches(runs: Iterable[Any], rows: int) -> Iterator[Dataset]:
@@ -155,27 +144,6 @@ def is_dask(value: Any) -> bool:
     return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class DaskReader:
-    """Computes partitions of a Dask collection when they are needed, in one thread."""
-
-    make: Callable[[Any], Dataset | None]
-
-    def __call__(self, partition: Any) -> Any:
-        return self.make(partition.compute(scheduler="synchronous"))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Lengths:
-    read: DaskReader
-
-    def __call__(self, partition: Any) -> np.ndarray:
-        runs = self.read(partition)
-        return np.zeros(0, dtype=np.int64) if runs is None else runs.run_lengths
-
-
 def of_partitions(
     make: Callable[[Any], Dataset | None], partitions: Sequence[Any]
 ) -> ChunkedDataset:
@@ -183,20 +151,22 @@ def of_partitions(
 
     Partitions without runs are left out.
     """
-    read = DaskReader(make)
-    lengths = map_in_order(_Lengths(read), partitions, "Finding the runs")
-    nonempty = [
-        (key, run_lengths)
-        for key, run_lengths in zip(partitions, lengths, strict=True)
-        if len(run_lengths)
-    ]
+    read = partial(_computed, make)
+    lengths = map_in_order(partial(_run_lengths, read), partitions, "Finding the runs")
+    nonempty = [i for i, run_lengths in enumerate(lengths) if len(run_lengths)]
     return ChunkedDataset.of(
-        read, [key for key, _ in nonempty], [run_lengths for _, run_lengths in nonempty]
+        read, [partitions[i] for i in nonempty], [lengths[i] for i in nonempty]
     )
 
 
-def _from_bag(bag: Any) -> ChunkedDataset:
-    return of_partitions(_of_runs, list(bag.to_delayed()))
+def _computed(make: Callable[[Any], Dataset | None], partition: Any) -> Any:
+    """Return the runs of a partition, computed in this thread."""
+    return make(partition.compute(scheduler="synchronous"))
+
+
+def _run_lengths(read: Callable[[Any], Dataset | None], partition: Any) -> np.ndarray:
+    runs = read(partition)
+    return np.zeros(0, dtype=np.int64) if runs is None else runs.run_lengths
 
 
 def _of_runs(runs: Iterable[Any]) -> Dataset | None:
@@ -205,35 +175,25 @@ def _of_runs(runs: Iterable[Any]) -> Dataset | None:
 
 
 def _from_dask_array(
-    x: Any, t: Any, u: Any, names: Sequence[str] | None, input_names: Sequence[str] | None
+    x: Any, times: np.ndarray, u: Any, names: tuple[Names, Names]
 ) -> ChunkedDataset:
     from dask.delayed import delayed
 
-    whole = {axis: -1 for axis in (1, 2)}
-    states = x.rechunk(whole).to_delayed().ravel()
-    shared = [None] * len(states)
+    one_chunk = {axis: -1 for axis in (1, 2)}
+    states = x.rechunk(one_chunk).to_delayed().ravel()
+    inputs = [None] * len(states)
     if u is not None:
-        shared = u.rechunk({0: x.chunks[0], **whole}).to_delayed().ravel()
-    times = np.asarray(t, dtype=np.float64)
-    first = np.cumsum([0, *x.chunks[0]])
-    make = _ArrayMaker(None if names is None else tuple(names),
-                       None if input_names is None else tuple(input_names))  # fmt: skip
+        inputs = u.rechunk({0: x.chunks[0], **one_chunk}).to_delayed().ravel()
+    edges = np.cumsum([0, *x.chunks[0]])
     parts = [
-        delayed((chunk, times if times.ndim < 2 else times[a:b], inputs), pure=True)
-        for chunk, inputs, a, b in zip(states, shared, first[:-1], first[1:], strict=True)
+        delayed((chunk, times if times.ndim < 2 else times[a:b], chunk_inputs), pure=True)
+        for chunk, chunk_inputs, a, b in zip(states, inputs, edges[:-1], edges[1:], strict=True)
     ]
-    return of_partitions(make, parts)
+    return of_partitions(partial(_of_arrays, names), parts)
 
 
-@final
-@dataclass(frozen=True)
-class _ArrayMaker:
-    names: tuple[str, ...] | None
-    input_names: tuple[str, ...] | None
-
-    def __call__(self, parts: Any) -> Dataset:
-        x, t, u = parts
-        return _chunk(x, t, u, self.names, self.input_names)
+def _of_arrays(names: tuple[Names, Names], parts: tuple[Any, Any, Any]) -> Dataset:
+    return _chunk(*parts, *names)
 
 
 def _chunk(

@@ -4,7 +4,7 @@ Reading in chunks first makes an index of the runs; chunks of whole runs are rea
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -188,7 +188,7 @@ def _chunk_rows(chunks: bool | int | None, sources: Sequence[Any]) -> int | None
 def _labels(sources: Sequence[Any]) -> list[str]:
     """Return a name for each source: that of its file, with its folder if names repeat."""
     names = [
-        _stem(name_of(source)) if isinstance(source, Path | str) else str(i)
+        _stem(source) if isinstance(source, Path | str) else str(i)
         for i, source in enumerate(sources)
     ]
     if len(set(names)) < len(names):
@@ -201,10 +201,10 @@ def _labels(sources: Sequence[Any]) -> list[str]:
     return names
 
 
-def _stem(name: str) -> str:
-    file = Path(name)
-    inner = Path(file.stem) if file.suffix.lower() in PACKED_SUFFIXES else file
-    return inner.stem
+def _stem(file: File) -> str:
+    """Return the name of a file without the suffixes of its format and compression."""
+    name = Path(name_of(file))
+    return Path(name.stem).stem if name.suffix.lower() in PACKED_SUFFIXES else name.stem
 
 
 def _shown(path: Any, sources: Sequence[Any]) -> str:
@@ -265,11 +265,7 @@ class TableReader:
 
 
 def read_chunks(
-    files: Sequence[File],
-    labels: Sequence[str],
-    choice: Choice,
-    source: str,
-    rows: int,
+    files: Sequence[File], labels: Sequence[str], choice: Choice, source: str, rows: int
 ) -> ChunkedDataset:
     """Return the runs of files in chunks of about `rows` rows. Longer runs are cut."""
     read = TableReader(choice, source)
@@ -297,9 +293,8 @@ def _with_velocities(data: ChunkedDataset, choice: Choice, source: str) -> Chunk
         return data
     sample = data.sample
     check_moving(sample.states, sample.state_names, sample.offsets, tuple(choice.positions), source)
-    return data.transformed(
-        _Velocities(choice.positions, velocity_polynomial(sample, choice.positions))
-    )
+    polynomial = velocity_polynomial(sample, choice.positions)
+    return data.transformed(partial(_add_velocities, choice.positions, polynomial))
 
 
 def read_dask(frame: Any, choice: Choice) -> ChunkedDataset:
@@ -308,58 +303,41 @@ def read_dask(frame: Any, choice: Choice) -> ChunkedDataset:
     If runs extend over partitions, Dask first collects the rows of each run. Without a group each
     partition is a run.
     """
-    read = _FrameReader(choice)
+    read = partial(_read_partition, choice)
     data = of_partitions(read, list(frame.to_delayed()))
     if choice.group is not None:
-        per_chunk = map_in_order(_Labels(data.read), data.keys, "Finding the runs")
+        per_chunk = map_in_order(partial(_labels_of, data.read), data.keys, "Finding the runs")
         labels = [label for chunk_labels in per_chunk for label in chunk_labels]
         if len(set(labels)) < len(labels):
-            whole = frame.shuffle(on=choice.group)
-            read = replace(read, sort=True)
-            data = of_partitions(read, list(whole.to_delayed()))
+            shuffled = frame.shuffle(on=choice.group)
+            read = partial(read, is_mixed=True)
+            data = of_partitions(read, list(shuffled.to_delayed()))
     elif len(data.keys) > 1:
         note = Note("cut-runs", f"One run was cut into {len(data.keys)} partitions.", 1)
         data = replace(data, sample=replace(data.sample, notes=(*data.sample.notes, note)))
     return _with_velocities(data, choice, "the Dask frame")
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _FrameReader:
-    """Reads a partition of a frame as runs, sorted by time if Dask has mixed its rows."""
-
-    choice: Choice
-    sort: bool = False
-
-    def __call__(self, frame: Any) -> Dataset | None:
-        if not len(frame):
-            return None
-        if self.sort:
-            frame = frame.sort_values([self.choice.group, self.choice.time])
-        part = source_numbers(frame, self.choice)
-        return dataset_of([part], [""], self.choice, "the Dask frame",
-                          is_chunk=True)  # fmt: skip
+def _read_partition(choice: Choice, frame: Any, *, is_mixed: bool = False) -> Dataset | None:
+    """Return the runs of a partition; `is_mixed` if Dask has changed the order of its rows."""
+    if not len(frame):
+        return None
+    if is_mixed:
+        frame = frame.sort_values([choice.group, choice.time])
+    part = source_numbers(frame, choice)
+    return dataset_of([part], [""], choice, "the Dask frame", is_chunk=True)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Labels:
-    read: Any
-
-    def __call__(self, partition: Any) -> tuple[str, ...]:
-        return self.read(partition).labels
+def _labels_of(read: Callable[[Any], Dataset], partition: Any) -> tuple[str, ...]:
+    return read(partition).labels
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Velocities:
-    """Adds estimated velocities, all by the same polynomial."""
-
-    positions: Mapping[str, str | None]
-    polynomial: tuple[tuple[int, int] | None]
-
-    def __call__(self, data: Dataset) -> Dataset:
-        return data.with_parts(**second_order(data, self.positions, self.polynomial))
+def _add_velocities(
+    positions: Mapping[str, str | None],
+    polynomial: tuple[tuple[int, int] | None],
+    data: Dataset,
+) -> Dataset:
+    return data.with_parts(**second_order(data, positions, polynomial))
 
 
 def _index(
