@@ -54,7 +54,7 @@ def _result_bytes() -> dict[str, int]:
     """What one chunk sends on in the pass that measures the data, and in that of moments."""
     import orthoreg as og
     from orthoreg.data import extrapolation_rule
-    from orthoreg.data._chunked import RowSums
+    from orthoreg.data._rows import RowSums
     from orthoreg.solving import gather_partitioned
     from orthoreg.terms import bind
 

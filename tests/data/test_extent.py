@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from orthoreg.data import Extent
-from orthoreg.data import _rows as module
+from orthoreg.data import _extent as module
 
 seeds = st.integers(0, 10_000)
 cuts = st.lists(st.integers(1, 199), max_size=6, unique=True).map(sorted)

@@ -20,7 +20,7 @@ from ._checks import (
     check_moving,
     warn_constant,
 )
-from ._rows import subsample_runs
+from ._extent import subsample_runs
 from ._schema import Note, Schema, html_overview
 
 if TYPE_CHECKING:
@@ -370,8 +370,8 @@ class Dataset:
     def __getstate__(self) -> dict[str, Any]:
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
-    # -- choosing ------------------------------------------------------------------------
     # -- selection -----------------------------------------------------------------------
+
     def __len__(self) -> int:
         return self.n_runs
 

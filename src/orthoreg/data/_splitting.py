@@ -12,9 +12,9 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ._chunked import AnyRows
+from ._extent import Extent
 from ._limits import MAX_AXES, MAX_GROUPS, MIN_RANKED_RUNS
-from ._rows import Extent, Rows, index_in_run
+from ._rows import AnyRows, Rows, index_in_run
 
 
 @final

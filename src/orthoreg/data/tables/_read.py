@@ -27,10 +27,9 @@ from ..._common.files import (
 from ..._common.parallel import map_in_order
 from .._assembly import second_order, velocity_polynomial
 from .._checks import check_moving
-from .._chunked import CHUNK, ChunkedDataset, chunk_edges
+from .._chunked import CHUNK, ChunkedDataset, chunk_edges, is_dask, of_partitions
 from .._dataset import Dataset
 from .._schema import Note
-from .._sources import is_dask, of_partitions
 from ._choice import GAP, Choice, Format
 from ._formats import COLUMNAR_SUFFIXES, FRAME_NAME, from_arrow, is_frame
 from ._runs import PACKED_SUFFIXES, SourceNumbers, dataset_of, source_numbers, table_numbers
