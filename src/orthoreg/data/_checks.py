@@ -9,9 +9,10 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from .._common.arrays import Offsets, Times, Values
 from .._common.errors import DataError, DataWarning, quoted
 from ..smoothing import MIN_VELOCITY_ROWS
-from ._limits import BURST, GAP, NEIGHBOUR_STEPS, RESTART_SHARE
+from . import _limits as limits
 
 MAX_VALUE = 1e150
 """Largest magnitude of a value. The square of a much larger one is not finite."""
@@ -146,12 +147,7 @@ def check_finite(
 
 
 def check_increasing(
-    times: Float[np.ndarray, " N"],
-    offsets: Int[np.ndarray, " bounds"],
-    time_name: str,
-    locator: Locator,
-    *,
-    grouped: bool,
+    times: Times, offsets: Offsets, time_name: str, locator: Locator, *, grouped: bool
 ) -> None:
     """Raise an error if times repeat or go back within a run."""
     steps = np.diff(times)
@@ -208,7 +204,7 @@ def _return_advice(
 def restarts(times: Float[np.ndarray, " T"], rows: Int[np.ndarray, " k"]) -> Bool[np.ndarray, " k"]:
     """Return whether a run starts at each of these rows, at which times go back."""
     elapsed = np.maximum.accumulate(times)[rows - 1] - times[0]
-    return times[rows] - times[0] <= RESTART_SHARE * elapsed
+    return times[rows] - times[0] <= limits.RESTART_SHARE * elapsed
 
 
 def _row_list(rows: Int[np.ndarray, " k"], locator: Locator) -> str:
@@ -219,11 +215,7 @@ def _row_list(rows: Int[np.ndarray, " k"], locator: Locator) -> str:
 
 
 def check_moving(
-    states: Float[np.ndarray, "N n"],
-    names: Sequence[str],
-    offsets: Int[np.ndarray, " bounds"],
-    positions: Sequence[str],
-    source: str,
+    states: Values, names: Sequence[str], offsets: Offsets, positions: Sequence[str], source: str
 ) -> None:
     """Raise an error if no position ever changes within a run."""
     columns = states[:, [names.index(name) for name in positions]]
@@ -239,7 +231,7 @@ def check_moving(
         )
 
 
-def warn_constant(states: Float[np.ndarray, "N n"], names: Sequence[str], source: str) -> None:
+def warn_constant(states: Values, names: Sequence[str], source: str) -> None:
     """Warn of states that never change: nothing can be learned from a zero derivative."""
     if len(states) < 2:
         return
@@ -282,7 +274,7 @@ def is_gap(times: Float[np.ndarray, " T"], multiple: float | int) -> Bool[np.nda
 
 
 def cut_at_gaps(
-    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], multiple: float | int = GAP
+    times: Times, offsets: Offsets, multiple: float | int = limits.GAP
 ) -> tuple[Int[np.ndarray, " more"], list[int]]:
     """Cut runs at steps longer than `multiple` times each of their neighbours.
 
@@ -300,7 +292,7 @@ def cut_at_gaps(
         for cut in first + 1 + np.flatnonzero(_is_long_step(times[first:last], multiple, np.max)):
             if cut - starts[-1] >= MIN_VELOCITY_ROWS and last - cut >= MIN_VELOCITY_ROWS:
                 starts.append(int(cut))
-        if len(starts) > 1 and last - first < len(starts) * BURST:
+        if len(starts) > 1 and last - first < len(starts) * limits.BURST:
             starts = [first]
         boundaries += starts
         counts.append(len(starts))
@@ -317,8 +309,7 @@ def _is_long_step(
     if len(steps) < 3 or steps.max() <= multiple * steps.min():
         return result
     for i in np.flatnonzero(steps > multiple * np.median(steps)):
-        neighbours = np.r_[
-            steps[max(0, i - NEIGHBOUR_STEPS) : i], steps[i + 1 : i + 1 + NEIGHBOUR_STEPS]
-        ]
-        result[i] = steps[i] > multiple * typical(neighbours)
+        before = steps[max(0, i - limits.NEIGHBOUR_STEPS) : i]
+        after = steps[i + 1 : i + 1 + limits.NEIGHBOUR_STEPS]
+        result[i] = steps[i] > multiple * typical(np.r_[before, after])
     return result

@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from .._common.arrays import Offsets
 from .._common.errors import DataError, quoted
 from ..smoothing import have_equal_steps, mean_steps
 from ._assembly import from_arrays, from_positions, second_order, split_at_gaps
-from ._checks import (
-    GAP,
-    Locator,
-    check_finite,
-    check_increasing,
-    check_moving,
-    warn_constant,
-)
+from ._checks import Locator, check_finite, check_increasing, check_moving, warn_constant
 from ._extent import subsample_runs
+from ._limits import GAP
 from ._schema import Note, Schema, html_overview
 
 if TYPE_CHECKING:
@@ -419,10 +414,7 @@ class Dataset:
         return self.at(rows, np.append(starts, len(rows)), run[starts])
 
     def at(
-        self,
-        rows: Int[np.ndarray, " M"],
-        offsets: Int[np.ndarray, " bounds"],
-        runs: Int[np.ndarray, " R"],
+        self, rows: Int[np.ndarray, " M"], offsets: Offsets, runs: Int[np.ndarray, " R"]
     ) -> "Dataset":
         """Return these rows as runs that start at `offsets`, with the labels of `runs`."""
         values = {name: getattr(self, name) for name in _BY_ROW}

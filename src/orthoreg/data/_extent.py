@@ -9,13 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int, UInt64
 
 from ..smoothing import MIN_POLYNOMIAL_ROWS
-from ._limits import (
-    EXTENT_SAMPLE,
-    MIN_RELATIVE_VARIANCE,
-    ROUNDING,
-    SUBSAMPLE_BLOCKS,
-    SUBSAMPLE_ROWS,
-)
+from . import _limits as limits
 
 _BLOCK = 65_536  # rows that are summed together
 
@@ -86,7 +80,7 @@ class Extent:
     def varies(self) -> np.ndarray:
         """Whether each variable varies by more than rounding."""
         size = np.maximum(np.abs(self.high), np.abs(self.low))
-        return (self.high - self.low > ROUNDING * size) & (np.diag(self.square) > 0)
+        return (self.high - self.low > limits.ROUNDING * size) & (np.diag(self.square) > 0)
 
     @property
     def std(self) -> Float[np.ndarray, " V"]:
@@ -135,16 +129,16 @@ class Extent:
         scale = self.std[varying]
         covariance = self.square[np.ix_(varying, varying)] / self.count / np.outer(scale, scale)
         values, vectors = np.linalg.eigh(covariance)
-        is_wide = values > MIN_RELATIVE_VARIANCE * values[-1]
+        is_wide = values > limits.MIN_RELATIVE_VARIANCE * values[-1]
         rotation = vectors[:, is_wide] / np.sqrt(values[is_wide]) / scale[:, None]
         return np.sqrt((((variables[:, varying] - self.mean[varying]) @ rotation) ** 2).sum(axis=1))
 
 
 def _sampled_rows(priority: UInt64[np.ndarray, " N"]) -> Any:
     """Return the rows that stay in the sample, in their order."""
-    if len(priority) <= EXTENT_SAMPLE:
+    if len(priority) <= limits.EXTENT_SAMPLE:
         return slice(None)
-    return np.sort(np.argpartition(priority, EXTENT_SAMPLE)[:EXTENT_SAMPLE])
+    return np.sort(np.argpartition(priority, limits.EXTENT_SAMPLE)[: limits.EXTENT_SAMPLE])
 
 
 def hashed(numbers: UInt64[np.ndarray, " N"]) -> UInt64[np.ndarray, " N"]:
@@ -166,10 +160,10 @@ def subsample_runs(lengths: Int[np.ndarray, " R"]) -> Int[np.ndarray, " S"]:
     methods that can be used for all runs.
     """
     total, count = int(lengths.sum()), len(lengths)
-    if total <= SUBSAMPLE_ROWS:
+    if total <= limits.SUBSAMPLE_ROWS:
         return np.arange(count)
-    runs_per_block = max(int(SUBSAMPLE_ROWS / total * count / SUBSAMPLE_BLOCKS), 1)
-    starts = np.linspace(0, max(count - runs_per_block, 0), SUBSAMPLE_BLOCKS).astype(int)
+    runs_per_block = max(int(limits.SUBSAMPLE_ROWS / total * count / limits.SUBSAMPLE_BLOCKS), 1)
+    starts = np.linspace(0, max(count - runs_per_block, 0), limits.SUBSAMPLE_BLOCKS).astype(int)
     chosen = (starts[:, None] + np.arange(runs_per_block)).ravel()
     long_lengths = np.where(lengths >= MIN_POLYNOMIAL_ROWS, lengths, total)
     candidates = np.concatenate([chosen, [np.argmin(lengths), np.argmin(long_lengths)]])

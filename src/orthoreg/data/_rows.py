@@ -8,6 +8,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt64
 
+from .._common.arrays import Times
 from ._chunked import ChunkedDataset
 from ._dataset import Dataset
 from ._extent import Extent, hashed
@@ -39,7 +40,7 @@ class Rows:
     target_mse: Float[np.ndarray, " c"]
     names: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
-    times: Float[np.ndarray, " N"] | None = None
+    times: Times | None = None
     windows: Any = None
     given: Mapping[int, int] = field(default_factory=dict)
     time_index: int | None = None

@@ -17,10 +17,7 @@ from .._common.registry import part
 from ..data import Dataset, Rows
 from ._loss import AbstractSegmentLoss, Field, Segments
 
-METHODS = {
-    "euler": (1.0, (), ()),
-    "rk4": (1 / 6, (0.5, 0.5, 1.0), (1 / 3, 1 / 3, 1 / 6)),
-}
+METHODS = {"euler": (1.0, (), ()), "rk4": (1 / 6, (0.5, 0.5, 1.0), (1 / 3, 1 / 3, 1 / 6))}
 """Weight of the first slope, fractions of the step of the other slopes, and their weights."""
 
 

@@ -15,14 +15,7 @@ from jaxtyping import Bool, Float
 
 from .._common.errors import DataError, InputError
 from .._common.registry import part
-from ..data import (
-    NARROWEST,
-    Dataset,
-    Rows,
-    find_data_outliers,
-    replace_outliers,
-    weak_targets,
-)
+from ..data import NARROWEST, Dataset, Rows, find_data_outliers, replace_outliers, weak_targets
 from ..simulation import Interpolation, input_interpolation
 from ..smoothing import Smoother, Windows, bump_windows
 from . import _limits as limits
@@ -178,11 +171,7 @@ class Weak(AbstractRowLoss):
         return partial(_observe_chunk, loss, WeakChoices.of(data, loss))
 
     def _observe(
-        self,
-        chosen: "WeakChoices",
-        clean: Dataset,
-        points: Float[np.ndarray, "N n"],
-        data: Dataset,
+        self, chosen: "WeakChoices", clean: Dataset, points: Float[np.ndarray, "N n"], data: Dataset
     ) -> Rows:
         """Return the rows of data. `clean` are these without outliers, `points` smoothed states."""
         assert isinstance(self.widths, tuple)

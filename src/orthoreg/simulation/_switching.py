@@ -109,10 +109,7 @@ def sliding_slope(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[An
     return choose(
         (mode == 0).any(),
         lambda mode: _sliding(field, point, mode, xp),
-        lambda mode: (
-            field.slope(point.t, point.x, point.u, mode),
-            xp.full(mode.shape, xp.inf),
-        ),
+        lambda mode: (field.slope(point.t, point.x, point.u, mode), xp.full(mode.shape, xp.inf)),
         (mode,),
         xp,
     )

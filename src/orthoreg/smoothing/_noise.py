@@ -12,6 +12,7 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from .._common.arrays import Offsets, Times, Values
 from . import _limits as limits
 from ._polynomial import have_equal_steps
 
@@ -26,9 +27,7 @@ _MEDIAN_STEP = 0.954  # of |z1 - z2| for standard normal z1 and z2
 
 
 def estimate_noise(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
+    times: Times, values: Values, offsets: Offsets
 ) -> tuple[Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
     """Estimate the standard deviation of each column's noise, and whether it is noise.
 
@@ -56,11 +55,7 @@ def estimate_noise(
 
 
 def _difference_level(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
-    order: int,
-    equal: bool,
+    times: Times, values: Values, offsets: Offsets, order: int, equal: bool
 ) -> Float[np.ndarray, " n"] | None:
     """Return the noise level from the median difference of an order, or None for few samples.
 
@@ -88,7 +83,7 @@ def _difference_level(
 
 
 def estimate_noise_growth(
-    states: Float[np.ndarray, "N n"], smoothed: Float[np.ndarray, "N n"]
+    states: Values, smoothed: Float[np.ndarray, "N n"]
 ) -> Float[np.ndarray, " n"]:
     """Estimate the share g of each state's noise variance that grows with its square.
 
@@ -128,7 +123,7 @@ def relative_variance(
     smoothed: Float[np.ndarray, "N n"],
     growth: Float[np.ndarray, " n"],
     mean_square: Float[np.ndarray, " n"] | None = None,
-) -> Float[np.ndarray, "N n"]:
+) -> Values:
     """Return 1 - g + g x^2 / mean(x^2) for each value, by default with the mean of the values."""
     squares = smoothed**2
     mean = np.maximum(squares.mean(axis=0) if mean_square is None else mean_square, 1e-300)
@@ -170,9 +165,9 @@ class Outliers(NamedTuple):
 
 
 def find_outliers(
-    times: Float[np.ndarray, " N"],
-    values: Float[np.ndarray, "N n"],
-    offsets: Int[np.ndarray, " bounds"],
+    times: Times,
+    values: Values,
+    offsets: Offsets,
     columns: Bool[np.ndarray, " n"] | None = None,
     inputs: Float[np.ndarray, "N q"] | None = None,
 ) -> Outliers:

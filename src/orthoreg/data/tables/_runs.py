@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
+from ..._common.arrays import Times
 from ..._common.errors import DataError, quoted, suggestion
 from ..._common.files import local, packing
 from .._dataset import Dataset
@@ -87,7 +88,7 @@ def table_numbers(table: Table, choice: Choice) -> SourceNumbers:
 
 
 def _converted(
-    times: Float[np.ndarray, " N"], written: str | None, choice: Choice, unit: str
+    times: Times, written: str | None, choice: Choice, unit: str
 ) -> tuple[Float[np.ndarray, " N"], tuple[Note, ...]]:
     """Return times converted from the unit in the header to `unit`, and a note."""
     known = time_unit_in(written)
@@ -135,28 +136,12 @@ def dataset_of(
     `labels` name sources that are one run each. With `is_chunk` it is part of more data.
     """
     is_multiple, first = len(parts) > 1, parts[0]
-    runs = _joined(parts, labels)
     grouped = is_multiple or first.keys is not None
-    notes = merged([part.notes for part in parts])
-    place_of = _places(parts)
-    measured_at = runs
-    if choice.form.fill:
-        runs, filled = fill(runs, first.names, choice.form.gap)
-        notes += filled
+    runs, filled, notes = _joined(parts, labels), None, merged([part.notes for part in parts])
     if choice.form.repair:
-        states = [first.names.index(name) for name in choice.states]
-        runs, bridged = bridge(runs, first.names, states)
-        notes += bridged
-    added = np.isfinite(runs.values) & ~np.isfinite(measured_at.values)
-    marks = None
-    if added.any():
-        marks = np.empty_like(added)
-        marks[runs.rows] = added  # by row of the table; repairs change the order
-    if choice.form.repair:
-        runs, repairs = repair_runs(
-            runs, choice.time, first.names, choice.form.gap, grouped=grouped, source=source
-        )
+        runs, filled, repairs = _repaired(runs, first.names, choice, grouped, source)
         notes += repairs
+    row_in_source = _row_locator(parts)
     part_units = {name: unit for part in parts for name, unit in part.units.items()}
     clean = {name: clean_pattern(name) if "*" in name else name for name in choice.numeric}
 
@@ -164,35 +149,26 @@ def dataset_of(
         indices = [first.names.index(name) for name in names]
         return runs.values[:, indices] if names else None
 
-    def unmeasured() -> np.ndarray | None:
-        if marks is None:
-            return None
-        state_marks = marks[runs.rows][:, [first.names.index(name) for name in choice.states]]
-        return state_marks if state_marks.any() else None
-
-    def named(names: Sequence[str]) -> tuple[str, ...]:
-        return tuple(clean[name] for name in names)
-
     data = Dataset.checked(
         times=runs.times,
         states=columns(choice.states),
         inputs=columns(choice.inputs),
         derivatives=columns(choice.derivatives),
-        filled=unmeasured(),
+        filled=filled,
         lengths=runs.lengths,
         labels=short_labels(runs.labels),
         derivative_names=choice.derivatives,
         positions={clean[p]: v and clean[v] for p, v in choice.positions.items()},
-        state_names=named(choice.states),
-        input_names=named(choice.inputs),
+        state_names=tuple(clean[name] for name in choice.states),
+        input_names=tuple(clean[name] for name in choice.inputs),
         time_name=choice.time,
         group_name=choice.group,
         units={name: unit for name, unit in part_units.items()
                if name in (choice.time, *choice.states, *choice.inputs)} | choice.units,
         source=source,
         row_word=first.table.row_word,
-        row_of=lambda index: place_of(int(runs.rows[index]))[1],
-        source_of=(lambda index: place_of(int(runs.rows[index]))[0]) if is_multiple else None,
+        row_of=lambda index: row_in_source(int(runs.rows[index]))[1],
+        source_of=(lambda index: row_in_source(int(runs.rows[index]))[0]) if is_multiple else None,
         grouped=grouped,
         notes=notes,
         gap=choice.form.gap,
@@ -203,6 +179,23 @@ def dataset_of(
         cut = replace(runs, lengths=data.run_lengths, labels=data.labels)
         warn_of_gaps(cut, choice.form.gap, choice.time, source)
     return data
+
+
+def _repaired(
+    runs: Runs, names: tuple[str, ...], choice: Choice, grouped: bool, source: str
+) -> tuple[Runs, Bool[np.ndarray, "N n"] | None, tuple[Note, ...]]:
+    """Return the repaired runs, a mask of the states that were filled in, and notes."""
+    measured, gap, notes = runs, choice.form.gap, ()
+    states = [names.index(name) for name in choice.states]
+    if choice.form.fill:
+        runs, notes = fill(runs, names, gap)
+    runs, bridged = bridge(runs, names, states)
+    is_new = np.isfinite(runs.values) & ~np.isfinite(measured.values)
+    by_table_row = np.empty_like(is_new)
+    by_table_row[runs.rows] = is_new  # repairs change the order of rows
+    runs, repairs = repair_runs(runs, choice.time, names, gap, grouped=grouped, source=source)
+    filled = by_table_row[runs.rows][:, states]
+    return runs, filled if filled.any() else None, (*notes, *bridged, *repairs)
 
 
 def _joined(parts: Sequence[SourceNumbers], labels: Sequence[str]) -> Runs:
@@ -222,9 +215,7 @@ def _joined(parts: Sequence[SourceNumbers], labels: Sequence[str]) -> Runs:
     )
 
 
-def sort_into_runs(
-    times: Float[np.ndarray, " N"], values: Float[np.ndarray, "N k"], keys: Stretches | None
-) -> Runs:
+def sort_into_runs(times: Times, values: Float[np.ndarray, "N k"], keys: Stretches | None) -> Runs:
     """Return rows with the same label as a run, in the order of their first rows.
 
     Nothing is copied if the rows of each run are consecutive.
@@ -276,16 +267,16 @@ def merged(notes: Sequence[tuple[Note, ...]]) -> tuple[Note, ...]:
     )  # fmt: skip
 
 
-def _places(parts: Sequence[SourceNumbers]) -> Callable[[int], tuple[str, int]]:
+def _row_locator(parts: Sequence[SourceNumbers]) -> Callable[[int], tuple[str, int]]:
     """Return a function that maps a row of all sources to its source and its number there."""
     starts: Int[np.ndarray, " parts"] = np.cumsum([0, *(len(part.times) for part in parts)])
 
-    def place_of(row: int) -> tuple[str, int]:
+    def row_in_source(row: int) -> tuple[str, int]:
         part = int(np.searchsorted(starts, row, side="right")) - 1
         table = parts[part].table
         return table.source, table.row_of(row - int(starts[part]))
 
-    return place_of
+    return row_in_source
 
 
 PACKED_SUFFIXES = (".gz", ".zst", ".zip", ".bz2", ".xz")
