@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from .._common.arrays import Offsets
 from .._common.errors import DataError, quoted
 from ..smoothing import have_equal_steps, mean_steps
-from ._assembly import from_arrays, from_positions, second_order, split_at_gaps
+from ._assembly import from_arrays, from_positions, second_order, split_at_gaps, velocity_polynomial
 from ._checks import Locator, check_finite, check_increasing, check_moving, warn_constant
 from ._extent import subsample_runs
 from ._limits import GAP
@@ -231,7 +231,8 @@ class Dataset:
             check_moving(data.states, data.state_names, offsets, tuple(positions), data.source)
         warn_constant(data.states, data.state_names, data.source)
         if positions:
-            data = data.with_parts(**second_order(data, positions))
+            polynomial = velocity_polynomial(data, positions)
+            data = data.with_parts(**second_order(data, positions, polynomial))
         unknown = set(data.units) - {data.time_name, *data.variable_names}
         if unknown:
             raise DataError(
@@ -434,7 +435,8 @@ class Dataset:
 
         A velocity that is None is estimated. Positions come first, then velocities.
         """
-        return self.with_parts(derivatives=None, **second_order(self, positions))
+        polynomial = velocity_polynomial(self, positions)
+        return self.with_parts(derivatives=None, **second_order(self, positions, polynomial))
 
     def with_time_input(self) -> "Dataset":
         """Return the same runs with time as their last input, under its own name."""

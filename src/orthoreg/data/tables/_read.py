@@ -332,7 +332,7 @@ def _labels_of(read: Callable[[Any], Dataset], partition: Any) -> tuple[str, ...
 
 
 def _add_velocities(
-    positions: Mapping[str, str | None], polynomial: tuple[tuple[int, int] | None], data: Dataset
+    positions: Mapping[str, str | None], polynomial: tuple[int, int] | None, data: Dataset
 ) -> Dataset:
     return data.with_parts(**second_order(data, positions, polynomial))
 
