@@ -18,8 +18,8 @@ MAX_VALUE = 1e150
 """Largest magnitude of a value. The square of a much larger one is not finite."""
 
 _DATE_ADVICE = "Convert them to seconds (or days) since the start of each run."
-_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 _MAX_SHOWN_ROWS = 3  # row numbers in a message
 
@@ -54,7 +54,7 @@ def as_numbers(value: Any, argument: str) -> Float[np.ndarray, "..."]:
         value = np.ma.filled(value.astype(np.float64), np.nan)
     if hasattr(value, "columns"):
         for name in value.columns:
-            parse_column(np.asarray(value[name]), str(name), lambda row: f"{argument}, row {row}")
+            check_column(np.asarray(value[name]), str(name), lambda row: f"{argument}, row {row}")
     try:
         array = np.asarray(value)
     except ValueError:
@@ -77,47 +77,50 @@ def as_numbers(value: Any, argument: str) -> Float[np.ndarray, "..."]:
     return np.array(array, dtype=np.float64)
 
 
-def parse_column(
-    column: np.ndarray, name: str, at: Callable[[int], str]
-) -> Float[np.ndarray, " N"]:
-    """Return a column as float64, or raise an error that names the first cell without a number."""
+def check_column(column: np.ndarray, name: str, at: Callable[[int], str]) -> None:
+    """Raise an error that names the first cell that is not a number."""
     if column.dtype.kind in "fiub":
-        return column.astype(np.float64)
+        return
     if column.dtype.kind in "mM":
         raise DataError(f"{at(0)}: column '{name}' holds dates, not numbers. {_DATE_ADVICE}")
+    cells = ["" if cell is None else str(cell).strip() for cell in column.tolist()]
     try:
-        if "_" not in "".join(map(str, column.tolist())):  # Python reads 1_000 as a number
-            return column.astype(np.float64)
+        column.astype(np.float64)
+        if "_" not in "".join(cells):  # Python reads 1_000 as a number
+            return
     except (TypeError, ValueError):
         pass
-    for row, cell in enumerate(column.tolist()):
-        text = _stripped(cell)
+    for row, text in enumerate(cells):
         if not text:
-            remainder = column[row:].tolist()
-            if len(remainder) > 1 and not any(_stripped(cell) for cell in remainder):
+            n_rows = len(cells) - row
+            if n_rows > 1 and not any(cells[row:]):
                 raise DataError(
-                    f"{at(row)}: column '{name}' ends here, {len(remainder)} rows before the "
-                    f"others. Complete the column or remove these rows."
+                    f"{at(row)}: column '{name}' ends here, {n_rows} rows before the others. "
+                    f"Complete the column or remove these rows."
                 )
             raise DataError(f"{at(row)}: column '{name}' is empty. Fill the gap or remove the row.")
-        try:
-            float(text.replace("_", "?"))
-        except ValueError:
+        if parse_number(text) is None:
             raise DataError(
                 f"{at(row)}: column '{name}' holds '{text}', which is not a number."
                 f"{_number_advice(text)}"
-            ) from None
+            )
     raise DataError(f"{at(0)}: column '{name}' does not hold numbers (dtype {column.dtype}).")
 
 
-def _stripped(cell: object) -> str:
-    return "" if cell is None else str(cell).strip()
+def parse_number(text: str, decimal: str = ".") -> float | None:
+    """Return a text as a number, or None. Unlike in Python, 1_000 is not a number."""
+    if decimal == "," and "." in text:
+        return None
+    try:
+        return float(text.replace(decimal, ".").replace("_", "?"))
+    except ValueError:
+        return None
 
 
 def _number_advice(text: str) -> str:
-    if _DATE.match(text):
+    if DATE.match(text):
         return f" Times must be numbers, not dates. {_DATE_ADVICE}"
-    if _DECIMAL_COMMA.fullmatch(text):
+    if DECIMAL_COMMA.fullmatch(text):
         return " Write decimals with a point."
     return ""
 

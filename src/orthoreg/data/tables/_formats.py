@@ -14,7 +14,7 @@ import numpy as np
 from ..._common.errors import DataError, missing_extra, quoted, suggestion
 from .._schema import Note
 from ._choice import Choice, Columns, Format
-from ._table import Table
+from ._table import Table, duration_text
 from ._text import Dialect, collect
 
 COLUMNAR_SUFFIXES = {
@@ -213,5 +213,5 @@ def _cell_text(value: Any) -> str:
     if isinstance(value, datetime.datetime | datetime.time):
         return value.isoformat()
     if isinstance(value, datetime.timedelta):
-        return f"{'-' if value.total_seconds() < 0 else ''}PT{abs(value).total_seconds():.9f}S"
+        return duration_text(value)
     return str(value).strip()

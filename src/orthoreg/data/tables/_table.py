@@ -14,11 +14,10 @@ import numpy as np
 from jaxtyping import Float
 
 from ..._common.errors import DataError
+from .._checks import DATE, DECIMAL_COMMA, parse_number
 from .._schema import Note
 from ._choice import TIME_UNITS, Format
 
-_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}:\d{2}")
-_COMMA = re.compile(r"[+-]?\d+,\d+")
 _WITH_UNIT = re.compile(r"[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)? ?(?=[^\W\d]|[%°])\D.{0,9}")
 _TOTAL = re.compile(
     r"(grand )?(total|sum|mean|average|avg|min|max|std|count|summe|mittelwert)\b.*", re.IGNORECASE
@@ -57,16 +56,6 @@ class Table:
     def at(self, row: int) -> str:
         """Return a text such as 'runs.csv, line 18'."""
         return f"{self.source}, {self.row_word} {self.row_of(row)}"
-
-
-def parse_number(text: str, decimal: str = ".") -> float | None:
-    """Return a text as a number, or None. Unlike in Python, 1_000 is not a number."""
-    if decimal == "," and "." in text:
-        return None
-    try:
-        return float(text.replace(decimal, ".").replace("_", "?"))
-    except ValueError:
-        return None
 
 
 def is_number(text: str) -> bool:
@@ -145,30 +134,25 @@ def _run(table: Table, group: str, row: int) -> str:
 
 def _missing(table: Table, name: str, cells: list[str], row: int, run: str) -> str:
     location, remainder = f"{table.at(row)}{run}: column '{name}'", cells[row:]
+    fix = "Correct it; pass repair=True to leave out such rows, or fill=True to fill them in."
     if cells[row]:
-        return (
-            f"{location} holds '{cells[row]}', a missing value. Correct it; pass repair=True to "
-            f"leave out such rows, or fill=True to fill them in."
-        )
+        return f"{location} holds '{cells[row]}', a missing value. {fix}"
     if len(remainder) > 1 and not any(remainder):
         return (
             f"{location} ends here, {len(remainder)} rows before the others. Complete the column "
             f"or remove these rows; pass repair=True to leave them out."
         )
-    return (
-        f"{location} is empty. Correct it; pass repair=True to leave out such rows, or fill=True "
-        f"to fill them in."
-    )
+    return f"{location} is empty. {fix}"
 
 
 def _advice(text: str, name: str, decimal: str) -> str:
     if text == name:
         return " The header is repeated there; remove the line."
-    if _DATE.match(text) and not _COMMA.fullmatch(text):
+    if DATE.match(text) and not DECIMAL_COMMA.fullmatch(text):
         return " Only time=... may contain dates."
     if decimal == "," and "." in text and is_number(text):
         return " Decimals were read as written with a comma; pass decimal='.' if they are not."
-    if _COMMA.fullmatch(text):
+    if DECIMAL_COMMA.fullmatch(text):
         return " Write decimals with a point, or pass decimal=',' if this is one."
     if _THOUSANDS.fullmatch(text):
         return " Write numbers without a sign between thousands."
@@ -181,8 +165,7 @@ def _advice(text: str, name: str, decimal: str) -> str:
             f" Remove the line if it is not a measurement, or pass missing='{text}' and "
             f"repair=True to leave it out."
         )
-    short = f" If it stands for a missing value, pass missing='{text}'." if len(text) < 20 else ""
-    return short
+    return f" If it stands for a missing value, pass missing='{text}'." if len(text) < 20 else ""
 
 
 _ISO = re.compile(
@@ -304,9 +287,12 @@ def _from_counts(column: np.ndarray, unit_name: str) -> tuple[np.ndarray, Note] 
 def _time_text(cell: Any) -> str:
     if isinstance(cell, datetime) and cell == cell:
         return cell.isoformat()
-    if isinstance(cell, timedelta):
-        return f"{'-' if cell < timedelta(0) else ''}PT{abs(cell).total_seconds():.9f}S"
-    return text_of(cell)
+    return duration_text(cell) if isinstance(cell, timedelta) else text_of(cell)
+
+
+def duration_text(duration: timedelta) -> str:
+    """Return a duration in the notation of ISO 8601."""
+    return f"{'-' if duration < timedelta(0) else ''}PT{abs(duration).total_seconds():.9f}S"
 
 
 def _matches(
