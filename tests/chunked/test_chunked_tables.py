@@ -138,6 +138,6 @@ def test_a_file_that_changes_after_it_was_indexed_is_named(tmp_path):
 
 def test_large_files_come_in_chunks_without_being_asked(tmp_path, monkeypatch):
     pattern = written(tmp_path)
-    monkeypatch.setattr("orthoreg.data.tables._read.LARGEST", 100)
+    monkeypatch.setattr("orthoreg.data.tables._read.MAX_BYTES_AT_ONCE", 100)
     assert isinstance(og.read_table(pattern, **CHOICE), og.ChunkedDataset)
     assert isinstance(og.read_table(pattern, **CHOICE, chunks=False), og.Dataset)

@@ -338,7 +338,7 @@ class Dataset:
 
     @cached_property
     def sample(self) -> "Dataset":
-        """Whole runs with about 131,072 rows, or all runs, for decisions that need no more."""
+        """Runs with about 131,072 rows in total, for decisions that do not need all the data."""
         return self[subsample_runs(self.run_lengths)]
 
     @cached_property
@@ -349,18 +349,18 @@ class Dataset:
         return Plan(self, None if self.sample is self else self.sample.plan)
 
     def with_plan_of(
-        self, whole: "Dataset", rows: Bool[np.ndarray, " M"] | None = None
+        self, data: "Dataset", rows: Bool[np.ndarray, " M"] | None = None
     ) -> "Dataset":
-        """Return these runs, part of a whole, with the decisions of its plan.
+        """Return these runs, a subset of `data`, with the decisions of its plan.
 
-        `rows` selects their rows of the whole, if known.
+        `rows` is a mask of their rows in `data`, if known.
         """
         from ._plan import Plan
 
-        if self is whole:
+        if self is data:
             return self
         part = replace(self)
-        object.__setattr__(part, "plan", Plan(part, whole.plan, rows))
+        object.__setattr__(part, "plan", Plan(part, data.plan, rows))
         return part
 
     def __getstate__(self) -> dict[str, Any]:

@@ -46,8 +46,8 @@ class Extent:
         priority = hashed(numbers)
         rows = _sampled_rows(priority)
         blocks = [cls._sums(variables[i : i + _BLOCK]) for i in range(0, len(variables), _BLOCK)]
-        whole = reduce(operator.add, blocks)
-        return replace(whole, sample=variables[rows], priority=priority[rows])
+        total = reduce(operator.add, blocks)
+        return replace(total, sample=variables[rows], priority=priority[rows])
 
     @classmethod
     def _sums(cls, variables: Float[np.ndarray, "N V"]) -> "Extent":

@@ -349,7 +349,7 @@ def _indexed_by_time(u: Any, names: tuple[str, ...]) -> SampledInput | None:
         u = u.iloc[:, [columns.index(name) for name in names]]
     elif len(names) > 1:
         raise InputError(
-            f"The model has {len(names)} inputs ({quoted(names)}); a Series is one. Give a frame."
+            f"The model has {len(names)} inputs ({quoted(names)}); a Series has one. Pass a frame."
         )
     values = as_numbers(u, "u").reshape(len(u), -1)
     known = as_numbers(u.index, "the index of u")
@@ -409,7 +409,7 @@ def chosen_interpolation(learned: Mapping[str, str], given: Any) -> dict[str, st
     for name, kind in requested.items():
         if name not in learned:
             raise InputError(
-                f"interpolation names '{name}', which is no input of the model."
+                f"interpolation names '{name}', which is not an input of the model."
                 f"{suggestion(name, learned)} Its inputs are {quoted(learned) or 'none'}."
             )
         if kind is not None and kind not in list(Interpolation):

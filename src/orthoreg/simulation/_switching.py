@@ -1,11 +1,11 @@
 """Fields that jump where a function changes its sign, such as dry friction at rest.
 
-The field is f(t, x, u, s) with s_i = sign(g_i(x, u)); it is smooth in x as long as s stays. So
-each rollout has a mode for every g_i: 1 or -1, the sign, held fixed even a little beyond the
-surface g_i = 0; or 0, sliding along the surface. There Filippov's convex combination of the two
-fields at its sides moves on: its share lambda_i makes dg_i/dt zero, and s_i = 2 lambda_i - 1. For
-dry friction g is the velocity, sliding is rest, and s times the dry friction is what balances
-the other forces. A surface is left when lambda_i reaches 0 or 1. [Filippov 1988, chapter 2;
+The field is f(t, x, u, s) with s_i = sign(g_i(x, u)), and is smooth in x while s is constant. Each
+rollout has a mode for every g_i. Modes 1 and -1 are the sign, which is held fixed until a step ends
+at the surface g_i = 0. Mode 0 is sliding along the surface, with Filippov's convex combination of
+the fields on both sides: its share lambda_i makes dg_i/dt zero, and s_i = 2 lambda_i - 1. For dry
+friction g is the velocity, sliding is rest, and s times the dry friction balances the other forces.
+A rollout leaves a surface when lambda_i reaches 0 or 1. [Filippov 1988, chapter 2;
 Acary and Brogliato 2008]
 """
 
@@ -19,17 +19,23 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.arrays import choose, loop, put, repeat_while
-from ._limits import INSIDE, LEAVING_MARGIN, MAX_EVALUATIONS, ROOT_TOLERANCE, SWEEPS
+from ._limits import (
+    INSIDE,
+    LEAVING_MARGIN,
+    MAX_EVALUATIONS,
+    MIN_STEP,
+    ROOT_TOLERANCE,
+    SWEEPS,
+)
 from ._tsit5 import (
     ERROR,
-    LEAST,
     PLACES,
     RUNNING,
     WEIGHTS,
     Cells,
     Limits,
-    Now,
     Slope,
+    State,
     Step,
     advance,
     attempt,
@@ -116,7 +122,7 @@ def sliding_slope(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[An
 
 
 def _sliding(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, Any]:
-    """Return the same if a rollout slides: lambda solves dg/dt = 0."""
+    """Return derivatives and margins if a rollout slides: lambda solves dg/dt = 0."""
     slides = mode == 0
     sides = _side_fields(field, point, mode, slides, xp)
     rows = xp.where(slides[:, :, None], sides.effects, xp.eye(mode.shape[1]))
@@ -132,12 +138,12 @@ def _sliding(field: Switched, point: Point, mode: Any, xp: Any) -> tuple[Any, An
 def settle(
     field: Switched, point: Point, mode: Any, at: Any, limits: Limits, xp: Any
 ) -> tuple[Any, Any]:
-    """The modes and states with which rollouts go on that stand at some surfaces.
+    """Return the next modes and states of rollouts that have reached surfaces.
 
-    `at` (B x k) says which surfaces were reached. Those and the sliding ones share out s in
-    [-1, 1] so that for each dg/dt = 0, or s = 1 and g grows, or s = -1 and g falls: a
-    complementarity problem, solved by projected Gauss-Seidel sweeps. Where g itself has jumped
-    over zero, its sign is taken.
+    `at` (B x k) marks the surfaces that were reached. On these and on the sliding ones, s in
+    [-1, 1] is chosen so that dg/dt = 0, or s = 1 and g grows, or s = -1 and g falls. This
+    complementarity problem is solved by projected Gauss-Seidel sweeps. If g itself has jumped over
+    zero, its sign is used.
     """
     g, gradient = field.surfaces(point.x, point.u)
     n = point.x.shape[1]
@@ -146,7 +152,7 @@ def settle(
     is_near = at & (xp.abs(g) <= reach) | (mode == 0)
     sides = _side_fields(field, point, mode, is_near, xp)
     # ignore a jump that cannot move g beyond its tolerance in the total time
-    attracts = xp.einsum("bii->bi", sides.effects) < -reach * (LEAST / limits.min_step)[:, None]
+    attracts = xp.einsum("bii->bi", sides.effects) < -reach * (MIN_STEP / limits.min_step)[:, None]
     share = xp.where(is_near, xp.where(mode == 0, 0.5, (1 + mode) / 2), 0.0)
     first = share
     sweeps = 1 if mode.shape[1] == 1 else SWEEPS
@@ -276,10 +282,9 @@ def initial_modes(
 
 
 def attempt_switched(
-    field: Switched, now: Now, limits: Limits, cells: Cells | None, xp: Any
-) -> tuple[Now, Step]:
-    """Attempt one step of each running rollout, which ends at a sign change or at leaving a
-    surface."""
+    field: Switched, now: State, limits: Limits, cells: Cells | None, xp: Any
+) -> tuple[State, Step]:
+    """Attempt one step of each running rollout. It ends where a sign changes or sliding stops."""
     inputs = inputs_at(now.cell, cells, xp)
     size = now.end - now.t
     count, n = now.x.shape
@@ -289,8 +294,8 @@ def attempt_switched(
     x = now.x + size[:, None] * xp.tensordot(xp.asarray(_STAGE_WEIGHTS)[6], slopes, 1)
     error = size[:, None] * xp.tensordot(xp.asarray(ERROR), slopes, 1)
     error = relative_size(error, now.x, x, limits, xp)
-    kept = (error < 1) & (now.status == RUNNING)
-    step = Step(now.t, now.end, size, now.x, slopes, kept)
+    accepted = (error < 1) & (now.status == RUNNING)
+    step = Step(now.t, now.end, size, now.x, slopes, accepted)
     x, first = _check(field, now, step, x, margins, inputs, xp)
     change = choose(
         (first <= 1).any(),
@@ -303,13 +308,18 @@ def attempt_switched(
     )
     end = xp.where(change.fraction < 1, now.t + change.fraction * size, now.end)
     end = xp.minimum(xp.maximum(end, now.t + limits.min_step), now.end)
-    after = advance(now._replace(end=end), change.x, slopes[6], error, kept, limits, cells, xp)
-    mode = xp.where(kept[:, None], change.mode, now.mode)
+    after = advance(now._replace(end=end), change.x, slopes[6], error, accepted, limits, cells, xp)
+    mode = xp.where(accepted[:, None], change.mode, now.mode)
     return after._replace(mode=mode), step._replace(end=end)
 
 
 def _stage(
-    field: Switched, now: Now, inputs: Callable[..., Any], i: Any, so_far: tuple[Any, Any], xp: Any
+    field: Switched,
+    now: State,
+    inputs: Callable[..., Any],
+    i: Any,
+    so_far: tuple[Any, Any],
+    xp: Any,
 ) -> tuple[Any, Any]:
     """Return slopes and margins with those of one more stage."""
     slopes, margins = so_far
@@ -321,7 +331,13 @@ def _stage(
 
 
 def _check(
-    field: Switched, now: Now, step: Step, x: Any, margins: Any, inputs: Callable[..., Any], xp: Any
+    field: Switched,
+    now: State,
+    step: Step,
+    x: Any,
+    margins: Any,
+    inputs: Callable[..., Any],
+    xp: Any,
 ) -> tuple[Any, Any]:
     """Return the states at the end, and the first fraction at which a mode is invalid (2: none).
 
@@ -346,12 +362,12 @@ def _check(
         xp.where(has_left, xp.asarray(_STAGES)[:, None], 2.0).min(0),
     )
     x = onto_surfaces(x, g[-1], gradient[-count:], now.mode == 0, xp)
-    return x, xp.where(step.kept, first, 2.0)
+    return x, xp.where(step.accepted, first, 2.0)
 
 
 def _changes(
     field: Switched,
-    now: Now,
+    now: State,
     step: Step,
     end: _ModeChange,
     limits: Limits,
@@ -374,14 +390,14 @@ def _changes(
 
 def _change(
     field: Switched,
-    now: Now,
+    now: State,
     step: Step,
     end: _ModeChange,
     limits: Limits,
     cells: Cells | None,
     xp: Any,
 ) -> _ModeChange:
-    """Return where steps change their modes, and the new modes; others are unchanged."""
+    """Return the fractions at which steps change their modes, with states and modes there."""
     inputs = inputs_at(now.cell, cells, xp)
     margin = partial(_margin, field, step, inputs, now.mode, xp)
     high = xp.where(end.fraction <= 1, end.fraction, 1.0)
@@ -437,8 +453,11 @@ def first_root(
 
 
 def _narrower(function: Callable[[Any], Any], carry: Any, tolerance: Any, xp: Any) -> Any:
-    """Evaluate once more: return the newest point a, a point b on the other side of the root, their
-    values, and the fraction of the way from a to b to try next."""
+    """Evaluate the functions once more, and return the carry of the next iteration.
+
+    It holds the newest point a, a point b on the other side of the root, their values, and the
+    next point to try, as a fraction of the way from a to b.
+    """
     i, a, b, value_a, value_b, part = carry
     newest = a + part * (b - a)
     value = function(newest)
@@ -463,8 +482,13 @@ def _narrower(function: Callable[[Any], Any], carry: Any, tolerance: Any, xp: An
 
 
 def take_step(
-    field: Slope | Switched, now: Now, limits: Limits, cells: Cells | None, jumps: bool, xp: Any
-) -> tuple[Now, Step]:
+    field: Slope | Switched,
+    now: State,
+    limits: Limits,
+    cells: Cells | None,
+    jumps: bool,
+    xp: Any,
+) -> tuple[State, Step]:
     """Attempt one step of each running rollout."""
     if isinstance(field, Switched):
         return attempt_switched(field, now, limits, cells, xp)

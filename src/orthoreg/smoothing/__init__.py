@@ -21,5 +21,5 @@ from ._polynomial import sliding_fit as sliding_fit
 from ._polynomial import velocities as velocities
 from ._polynomial import weighted_sum as weighted_sum
 from ._polynomial import windows as windows
-from ._test_functions import Windows as Windows
-from ._test_functions import bump_windows as bump_windows
+from ._windows import Windows as Windows
+from ._windows import bump_windows as bump_windows

@@ -18,9 +18,6 @@ from ._polynomial import have_equal_steps
 
 _TINY = 1e-300
 _BATCH = 20_000  # local fits that are held in memory
-_LONGEST = 2  # rows of an outlier
-_MEDIAN_DISTANCE = 0.685  # of standard normal values from the median of five, if not zero
-_MEDIAN_STEP = 0.954  # of |z1 - z2| for standard normal z1 and z2
 
 
 # -- noise -------------------------------------------------------------------------------------
@@ -224,7 +221,7 @@ def _search_once(
     }
     for c, is_candidate in outlier_blocks.items():
         blocks, between = suspects[c][0].only(is_candidate), suspects[c][1][is_candidate]
-        for offset in range(_LONGEST):
+        for offset in range(limits.OUTLIER_MAX_ROWS):
             longer = blocks.length > offset
             is_outlier[blocks.first[longer] + offset, c] = True
             table.values[blocks.first[longer] + offset, c] = between[longer, offset]
@@ -237,7 +234,7 @@ def _test_blocks(
     """Return which blocks are outliers, and values to replace them."""
     rows = _rows_outside(blocks, table)
     is_outlier = np.zeros(len(blocks.first), dtype=bool)
-    between = np.zeros((len(is_outlier), _LONGEST))
+    between = np.zeros((len(is_outlier), limits.OUTLIER_MAX_ROWS))
     for window in limits.OUTLIER_WINDOWS:  # the most rows that suffice predict best
         undecided = np.flatnonzero(~is_outlier)
         for batch in np.array_split(undecided, len(undecided) // _BATCH + 1):
@@ -246,7 +243,8 @@ def _test_blocks(
             batch_blocks = blocks.only(batch)
             fits = _local_fits(table, column, batch_blocks, rows, window)
             block_rows = np.minimum(
-                batch_blocks.first[:, None] + np.arange(_LONGEST), len(table.times) - 1
+                batch_blocks.first[:, None] + np.arange(limits.OUTLIER_MAX_ROWS),
+                len(table.times) - 1,
             )
             distance = np.abs(table.values[block_rows, column] - fits.between)
             distance[batch_blocks.length == 1, 1] = np.inf
@@ -358,7 +356,7 @@ def _noise_level(
     steps = np.abs(np.diff(values))[table.start_row[1:] == table.start_row[:-1]]
     levels = [
         float(np.median(sizes[sizes > 0])) / normal
-        for sizes, normal in ((distance, _MEDIAN_DISTANCE), (steps, _MEDIAN_STEP))
+        for sizes, normal in ((distance, limits.MEDIAN_DISTANCE), (steps, limits.MEDIAN_STEP))
         if (sizes > 0).any()
     ]
     return min(levels, default=0.0)
@@ -371,7 +369,7 @@ def _blocks(candidate: Bool[np.ndarray, " N"], table: _Table) -> _Blocks:
     starts = np.flatnonzero(np.r_[np.ones(len(rows[:1]), dtype=bool), ~same_block])
     lengths = np.diff(np.r_[starts, len(rows)])
     blocks = _Blocks(rows[starts], lengths)
-    return blocks.only(lengths <= _LONGEST)
+    return blocks.only(lengths <= limits.OUTLIER_MAX_ROWS)
 
 
 @final
@@ -401,7 +399,9 @@ def _local_fits(
     inside &= (index >= table.start_row[blocks.first][:, None]) & (
         index < table.end_row[blocks.first][:, None]
     )
-    block_rows = np.minimum(blocks.first[:, None] + np.arange(_LONGEST), len(table.times) - 1)
+    block_rows = np.minimum(
+        blocks.first[:, None] + np.arange(limits.OUTLIER_MAX_ROWS), len(table.times) - 1
+    )
     middle = table.times[blocks.first][:, None]
     width = np.max(np.abs(table.times[index] - middle) * inside, axis=1, keepdims=True)
     width = np.maximum(width, _TINY)

@@ -95,7 +95,7 @@ def polynomial_weights(
 
 def equal_step_weights(
     window: int, degree: int, *, derivative: int
-) -> Float[np.ndarray, "place member"]:
+) -> Float[np.ndarray, "position member"]:
     """Return the weights of a window's members for the fitted value (0) or unit-step slope (1).
 
     There is a row of weights for each position in the window.
@@ -108,7 +108,7 @@ def equal_step_weights(
 
 
 def weighted_sum(
-    values: Values, offsets: Offsets, weights: Float[np.ndarray, "place member"]
+    values: Values, offsets: Offsets, weights: Float[np.ndarray, "position member"]
 ) -> Values:
     """Return sum_j weights[position, j] values[start + j] for each row."""
     width = weights.shape[1]
@@ -185,7 +185,7 @@ def parabola_slopes(times: Times, values: Values, offsets: Offsets) -> Values:
     sum_j y_j l_j'(t) with l_j'(t) = (2t - t_k - t_m) / ((t_j - t_k)(t_j - t_m)).
     """
     result = np.empty_like(values)
-    with np.errstate(all="ignore"):  # windows over the border of two runs, mended below
+    with np.errstate(all="ignore"):  # windows that extend over two runs are repaired below
         for first, last in _blocks(len(values), 3):
             steps = np.diff(times[first : last + 2])
             share = steps[:-1] / (steps[:-1] + steps[1:])
@@ -364,8 +364,7 @@ def _smoothed(times: Times, values: Values, offsets: Offsets, window: int, degre
         power = degree if width == window else min(limits.SMOOTHER_DEGREES[0], int(width) - 2)
         if power < 1 or not chosen.any():
             continue
-        mask = np.repeat(chosen, lengths)
-        bounds = np.concatenate([[0], np.cumsum(lengths[chosen])])
+        mask, bounds = _rows_of_runs(offsets, chosen)
         result[mask] = sliding_fit(
             times[mask], values[mask], bounds, int(width), power, derivative=0,
             tolerance=limits.NEARLY_EQUAL_STEPS,

@@ -163,24 +163,24 @@ class Choice:
         named = named_positions(positions)
         velocities = check_names([v for v in named.values() if v], "positions")
         others = check_names(states or (), "states")
-        asked_inputs = check_names(inputs or (), "inputs")
-        asked_slopes = check_names(derivatives or (), "derivatives")
+        input_columns = check_names(inputs or (), "inputs")
+        derivative_columns = check_names(derivatives or (), "derivatives")
         for part, name in (("time", time), ("group", group)):
             if name is not None and not str(name).strip():
                 raise DataError(f"{part} must name a column; got empty text.")
-        requested = [time, *named, *velocities, *others, *asked_inputs, *asked_slopes]
+        requested = [time, *named, *velocities, *others, *input_columns, *derivative_columns]
         bases = [_without_unit(str(name)) for name in dict.fromkeys(requested)]
-        self._asked = {
+        self._requested = {
             base if bases.count(base) == 1 else str(name): str(name)
             for name, base in zip(dict.fromkeys(requested), bases, strict=True)
         }
-        clean = {name: base for base, name in self._asked.items()}
+        clean = {name: base for base, name in self._requested.items()}
         self.time, self.group = clean[str(time)], group
         self.units, self.form = dict(units or {}), form
         self.positions = {clean[p]: v and clean[v] for p, v in named.items()}
         self.states = tuple(clean[name] for name in (*named, *velocities, *others))
-        self.inputs = tuple(clean[name] for name in asked_inputs)
-        self.derivatives = tuple(clean[name] for name in asked_slopes)
+        self.inputs = tuple(clean[name] for name in input_columns)
+        self.derivatives = tuple(clean[name] for name in derivative_columns)
         self._check()
 
     def _check(self) -> None:
@@ -246,7 +246,7 @@ class Choice:
 
     def is_number(self, column: str) -> bool:
         """Return whether a column of the header was chosen to contain numbers."""
-        return any(column in (name, self._asked[name]) or name_and_unit(column)[0] == name
+        return any(column in (name, self._requested[name]) or name_and_unit(column)[0] == name
                    for name in self.numeric)  # fmt: skip
 
     def locate(self, header: Sequence[Any], source: str) -> "Columns":
@@ -289,6 +289,6 @@ class Choice:
             exact = [i for i, column in enumerate(header) if fnmatchcase(column, name)]
         else:
             exact = [
-                i for i, column in enumerate(header) if column in (name, self._asked.get(name))
+                i for i, column in enumerate(header) if column in (name, self._requested.get(name))
             ]
         return exact or [i for i, column in enumerate(header) if name_and_unit(column)[0] == name]

@@ -1,8 +1,10 @@
-"""`read_table`: one or many files or frames as one dataset, at once or in chunks.
+"""`read_table`: one or many files or frames as one dataset, at once or in chunks; `write_table`.
 
 Reading in chunks first makes an index of the runs; chunks of whole runs are read on demand.
 """
 
+import csv
+import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +19,7 @@ from ..._common.errors import DataError, missing_extra
 from ..._common.files import (
     File,
     arrow_files,
+    atomic_write,
     existing,
     files_of,
     folder_of,
@@ -34,8 +37,8 @@ from ._choice import GAP, Choice, Format
 from ._formats import COLUMNAR_SUFFIXES, FRAME_NAME, from_arrow, is_frame
 from ._runs import PACKED_SUFFIXES, SourceNumbers, dataset_of, source_numbers, table_numbers
 
-LARGEST = 2 << 30
-"""Bytes of files. Larger tables are read in chunks by default."""
+MAX_BYTES_AT_ONCE = 2 << 30
+"""Total size of the files. Larger tables are read in chunks by default."""
 
 
 def read_table(
@@ -171,14 +174,14 @@ def _chunk_rows(chunks: bool | int | None, sources: Sequence[Any]) -> int | None
     """Return the number of rows of a chunk, or None to read all at once."""
     if chunks is None:
         files = [source for source in sources if isinstance(source, Path | str)]
-        return CHUNK if sum(size_of(file) for file in files) > LARGEST else None
+        return CHUNK if sum(size_of(file) for file in files) > MAX_BYTES_AT_ONCE else None
     if chunks is False:
         return None
-    whole = chunks is True or (isinstance(chunks, int) and chunks >= 100)
-    if not whole or any(not isinstance(source, Path | str) for source in sources):
+    is_valid = chunks is True or (isinstance(chunks, int) and chunks >= 100)
+    if not is_valid or any(not isinstance(source, Path | str) for source in sources):
         raise DataError(
             f"chunks must be True, False, None or a number of rows of at least 100; got {chunks!r}."
-            if not whole
+            if not is_valid
             else "chunks are made of files; omit it for tables in memory."
         )
     return CHUNK if chunks is True else int(chunks)
@@ -212,6 +215,18 @@ def _shown(path: Any, sources: Sequence[Any]) -> str:
         return name_of(source) if isinstance(source, Path | str) else FRAME_NAME
     is_pattern = isinstance(path, str | os.PathLike)
     return os.fspath(path) if is_pattern else f"{len(sources)} tables"
+
+
+def write_table(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray]) -> None:
+    """Write columns of numbers as CSV, atomically."""
+    arrays = [np.asarray(column) for column in columns.values()]
+    with atomic_write(path) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(array.tolist() for array in arrays), strict=True))
+        text.flush()
+        text.detach()
 
 
 # -- chunks ------------------------------------------------------------------------------------

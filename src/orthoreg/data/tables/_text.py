@@ -1,4 +1,4 @@
-"""Text tables: detection of the dialect, reading, and writing as CSV.
+"""Text tables: detection of the dialect, and reading.
 
 Columns are chosen by name. The header is therefore the first line that contains all of these names
 when split by some delimiter, and the lines above it do not belong to the table. Large files are
@@ -8,9 +8,8 @@ read by Arrow. If Arrow cannot read a file, it is read line by line, with errors
 import csv
 import io
 import itertools
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import IO, Any, final
 import numpy as np
 
 from ..._common.errors import DataError
-from ..._common.files import atomic_write, detect_encoding, packing, unpacked
+from ..._common.files import detect_encoding, packing, unpacked
 from .._schema import Note
 from ._choice import MARKS, Choice, Format
 from ._table import Table, as_clock, exact_clock, is_number, plain_numbers
@@ -385,18 +384,6 @@ def _as_cells(part: np.ndarray) -> np.ndarray:
     else:
         cells = [cell if cell == cell else "nan" for cell in part.tolist()]
     return np.array(cells, dtype=object)
-
-
-def write_table(path: str | os.PathLike[str], columns: Mapping[str, np.ndarray]) -> None:
-    """Write columns of numbers as CSV. The file appears complete or not at all."""
-    arrays = [np.asarray(column) for column in columns.values()]
-    with atomic_write(path) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*(array.tolist() for array in arrays), strict=True))
-        text.flush()
-        text.detach()
 
 
 def read_fast(
