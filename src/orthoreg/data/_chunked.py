@@ -6,7 +6,7 @@ They are read from tables, arrays on disk, iterators or Dask collections.
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from ._assembly import concatenate, from_arrays
 from ._dataset import Dataset
 from ._extent import subsample_runs
 from ._plan import Plan
-from ._schema import Note
+from ._schema import FromSchema, Note, Schema
 
 CHUNK = 2**18
 """Default number of rows in a chunk."""
@@ -215,16 +215,12 @@ class ChunkedDataset:
         return len(self.keys)
 
     @property
-    def state_names(self) -> tuple[str, ...]:
-        return self.sample.state_names
+    def schema(self) -> Schema:
+        return self.sample.schema
 
-    @property
-    def input_names(self) -> tuple[str, ...]:
-        return self.sample.input_names
-
-    @property
-    def units(self) -> Mapping[str, str]:
-        return self.sample.units
+    state_names = FromSchema(lambda schema: schema.state_names)
+    input_names = FromSchema(lambda schema: schema.input_names)
+    units = FromSchema(lambda schema: schema.units)
 
     @property
     def notes(self) -> tuple[Note, ...]:

@@ -16,7 +16,7 @@ from ._assembly import from_arrays, from_positions, second_order, split_at_gaps,
 from ._checks import Locator, check_finite, check_increasing, check_moving, warn_constant
 from ._extent import subsample_runs
 from ._limits import GAP
-from ._schema import Note, Schema, html_overview
+from ._schema import FromSchema, Note, Schema, html_overview
 
 if TYPE_CHECKING:
     from ._plan import Plan
@@ -279,55 +279,17 @@ class Dataset:
 
     # -- columns -------------------------------------------------------------------------
 
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        return self.schema.state_names
-
-    @property
-    def input_names(self) -> tuple[str, ...]:
-        return self.schema.input_names
-
-    @property
-    def variable_names(self) -> tuple[str, ...]:
-        """States, then inputs: the variables of a library's terms."""
-        return self.schema.variable_names
-
-    @property
-    def time_name(self) -> str:
-        return self.schema.time_name
-
-    @property
-    def group_name(self) -> str | None:
-        return self.schema.group_name
-
-    @property
-    def units(self) -> Mapping[str, str]:
-        return self.schema.units
-
-    @property
-    def velocity_of(self) -> Mapping[str, str]:
-        """For each position the state that is exactly its derivative."""
-        return self.schema.velocity_of
-
-    @property
-    def estimated(self) -> tuple[str, ...]:
-        """States that were not measured: velocities estimated from positions."""
-        return self.schema.estimated
-
-    @property
-    def time_input(self) -> str | None:
-        """The last input, if it is time."""
-        return self.schema.time_input
-
-    @property
-    def is_measured(self) -> Bool[np.ndarray, " n"]:
-        """Which states were measured; the others are estimated velocities."""
-        return self.schema.is_measured
-
-    @property
-    def given_rates(self) -> dict[int, int]:
-        """For the index of each position, the index of its velocity."""
-        return self.schema.given_rates
+    state_names = FromSchema(lambda schema: schema.state_names)
+    input_names = FromSchema(lambda schema: schema.input_names)
+    variable_names = FromSchema(lambda schema: schema.variable_names)
+    time_name = FromSchema(lambda schema: schema.time_name)
+    group_name = FromSchema(lambda schema: schema.group_name)
+    units = FromSchema(lambda schema: schema.units)
+    velocity_of = FromSchema(lambda schema: schema.velocity_of)
+    estimated = FromSchema(lambda schema: schema.estimated)
+    time_input = FromSchema(lambda schema: schema.time_input)
+    is_measured = FromSchema(lambda schema: schema.is_measured)
+    given_rates = FromSchema(lambda schema: schema.given_rates)
 
     def with_parts(self, **parts: Any) -> "Dataset":
         """Return the same runs with other attributes, of their own or of the schema."""
