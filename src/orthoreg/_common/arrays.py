@@ -15,7 +15,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool
 
 if TYPE_CHECKING:
     import jax
@@ -26,15 +26,6 @@ else:
 
 Mask = Bool[np.ndarray, "c K"]
 """Which equation may use which library term."""
-
-Times = Float[np.ndarray, " N"]
-"""The times of all rows. Runs are stored one after the other."""
-
-Values = Float[np.ndarray, "N n"]
-"""A row of values for each time."""
-
-Offsets = Int[np.ndarray, " bounds"]
-"""Run r has the rows `offsets[r]` to `offsets[r + 1]`."""
 
 Class = TypeVar("Class", bound=type)
 _lock = threading.Lock()

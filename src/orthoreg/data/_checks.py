@@ -9,9 +9,8 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._common.arrays import Offsets, Times, Values
 from .._common.errors import DataError, DataWarning, quoted
-from ..smoothing import MIN_VELOCITY_ROWS
+from ..smoothing import MIN_VELOCITY_ROWS, Offsets, Times, Values
 from . import _limits as limits
 
 MAX_VALUE = 1e150

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._common.arrays import Offsets
 from .._common.errors import DataError, quoted
-from ..smoothing import have_equal_steps, mean_steps
+from ..smoothing import Offsets, have_equal_steps, mean_steps
 from ._assembly import from_arrays, from_positions, second_order, split_at_gaps, velocity_polynomial
 from ._checks import Locator, check_finite, check_increasing, check_moving, warn_constant
 from ._extent import subsample_runs

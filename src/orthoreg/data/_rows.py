@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int, UInt64
 
-from .._common.arrays import Times
+from ..smoothing import Times
 from ._chunked import ChunkedDataset
 from ._dataset import Dataset
 from ._extent import Extent, hashed

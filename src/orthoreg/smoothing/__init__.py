@@ -7,7 +7,10 @@ from ._noise import estimate_noise as estimate_noise
 from ._noise import estimate_noise_growth as estimate_noise_growth
 from ._noise import find_outliers as find_outliers
 from ._noise import relative_variance as relative_variance
+from ._polynomial import Offsets as Offsets
 from ._polynomial import Smoother as Smoother
+from ._polynomial import Times as Times
+from ._polynomial import Values as Values
 from ._polynomial import best_polynomial as best_polynomial
 from ._polynomial import best_smoother as best_smoother
 from ._polynomial import equal_step_weights as equal_step_weights

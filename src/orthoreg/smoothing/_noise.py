@@ -12,9 +12,8 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._common.arrays import Offsets, Times, Values
 from . import _limits as limits
-from ._polynomial import have_equal_steps
+from ._polynomial import Offsets, Times, Values, have_equal_steps
 
 _TINY = 1e-300
 _BATCH = 20_000  # local fits that are held in memory

@@ -10,8 +10,16 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from .._common.arrays import Offsets, Times, Values
 from . import _limits as limits
+
+Times = Float[np.ndarray, " N"]
+"""The times of all rows. Runs are stored one after the other."""
+
+Values = Float[np.ndarray, "N n"]
+"""A row of values for each time."""
+
+Offsets = Int[np.ndarray, " bounds"]
+"""Run r has the rows `offsets[r]` to `offsets[r + 1]`."""
 
 _BLOCK = 8192  # rows that are processed together
 

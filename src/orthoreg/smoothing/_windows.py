@@ -10,9 +10,8 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from .._common.arrays import Offsets, Times
 from . import _limits as limits
-from ._polynomial import have_equal_steps
+from ._polynomial import Offsets, Times, have_equal_steps
 
 
 @final

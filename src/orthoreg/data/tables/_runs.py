@@ -9,9 +9,9 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ..._common.arrays import Times
 from ..._common.errors import DataError, quoted, suggestion
 from ..._common.files import local, packing
+from ...smoothing import Times
 from .._dataset import Dataset
 from .._schema import Note
 from ._choice import TIME_UNITS, Choice, name_and_unit, time_unit_in
