@@ -29,7 +29,7 @@ def _existing_model(path: Path) -> Path:
 
 
 def _existing_tables(files: list[Path]) -> list[Path]:
-    from .._common.places import check_existing
+    from .._common.files import check_existing
     from ._reading import source_of
 
     check_existing(source_of(files))

@@ -2,7 +2,7 @@ r"""A fitted field as LaTeX: \dot{\theta} = 1.000\,\omega. Set by LaTeX and by m
 
 from collections.abc import Mapping, Sequence
 
-from .._common.typing import Mask
+from .._common.arrays import Mask
 from ..field.hybrid import HybridField
 from ..terms import (
     Call,

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from .._common.arrays import Mask
 from .._common.errors import FormulaError
 from .._common.html import Markup, escape
-from .._common.typing import Mask
 from ..field.hybrid import HybridField
 from ..terms import (
     Call,

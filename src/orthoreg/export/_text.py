@@ -9,8 +9,8 @@ from typing import final
 
 import numpy as np
 
+from .._common.arrays import Mask
 from .._common.errors import InputError
-from .._common.typing import Mask
 from ..field.hybrid import HybridField
 from ..terms import (
     Expression,

@@ -11,8 +11,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
+from .._common.arrays import Mask
 from .._common.errors import InputError
-from .._common.typing import Mask
 from ..data import AnyRows, Rows, thinned
 from ..physics import Group, Implicit, Knowledge
 from ..terms import FeatureMap, parameters_of, sine_arguments, variables_of

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float
 
+from .._common.arrays import Mask
 from .._common.errors import DataWarning, InputError
-from .._common.typing import Mask
 from ..data import AnyRows, Extent, Rows, folds
 from ..diagnostics import certify
 from ..field import AbstractBasis

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._common.errors import InputError
-from .._common.threads import one_thread
+from .._common.parallel import one_thread
 from ..data import ChunkedDataset, Dataset
 from ..diagnostics import certify
 from ..export import equation_names

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._common.errors import InputError
-from .._common.threads import one_thread
+from .._common.parallel import one_thread
 from ..data import AnyRows, Dataset
 from ..export import equation_names, significant
 from ..losses import Weak

@@ -10,9 +10,9 @@ import numpy as np
 
 from .. import export
 from .._common.errors import InputError
+from .._common.parallel import one_thread
 from .._common.progress import step
 from .._common.scikit import AbstractEstimator, check_is_fitted
-from .._common.threads import one_thread
 from .._persistence import write_model
 from ..data import ChunkedDataset, Dataset
 from ..diagnostics import certify

@@ -12,8 +12,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from .._common.arrays import Mask
 from .._common.errors import InputError
-from .._common.typing import Mask
 from ..terms import FeatureMap, variables_of
 from ._constants import Constant
 from ._implicit import Implicit

@@ -7,10 +7,10 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
+from .._common.arrays import Mask
 from .._common.errors import InputError
 from .._common.progress import step
 from .._common.registry import part
-from .._common.typing import Mask
 from ..data import AnyRows, outward_fold_rule
 from ..physics import Knowledge
 from ._equation import objective, squared_error

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float
 
+from .._common.arrays import Mask
 from .._common.errors import InputError
-from .._common.typing import Mask
 from ..physics import Knowledge
 from ._equation import objective
 from ._objective import Held

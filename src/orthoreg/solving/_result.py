@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
+from .._common.arrays import Mask
 from .._common.errors import InputError
-from .._common.typing import Mask
 from ._linear import Dependence, independent_terms
 from ._moments import Moments
 

@@ -8,8 +8,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float
 
+from .._common.arrays import Mask
 from .._common.errors import InputError
-from .._common.typing import Mask
 from ..data import AnyRows
 from ..field import AbstractBasis
 from ..losses import AbstractLoss

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
-from .._common.typing import Mask
+from .._common.arrays import Mask
 from ..physics import Knowledge
 from ._equation import EquationProblem
 from ._moments import Moments

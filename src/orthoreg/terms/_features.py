@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float
 
+from .._common.arrays import Mask
 from .._common.errors import InputError, quoted, suggestion
-from .._common.typing import Mask
 from ._expression import Expression, Number, Program, Variable, compiled, run, to_text
 from ._families import MOST_TERMS, Empty, PerState, Terms
 from ._formula import parse

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..._common.errors import InputError
 from ..._common.files import atomic_write
+from ..._common.parallel import one_thread
 from ..._common.scikit import check_is_fitted
-from ..._common.threads import one_thread
 from ...data import Dataset
 from ...findings import Summary
 from ...model.model import AbstractModel

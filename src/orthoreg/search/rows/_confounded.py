@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from jaxtyping import Float, Int
 
-from ..._common.typing import Mask
+from ..._common.arrays import Mask
 from ...solving import PartitionedMoments
 from . import _limits as limits
 from ._result import Evidence, SelectionResult

@@ -6,9 +6,9 @@ from typing import final
 import numpy as np
 from jaxtyping import Float
 
+from ..._common.arrays import Mask
 from ..._common.errors import InputError
 from ..._common.registry import part
-from ..._common.typing import Mask
 from ...data import AnyRows, PartitionRule, grouping_rule
 from ...solving import PartitionedMoments, Task
 from ._result import EquationPath, SelectionResult

@@ -5,8 +5,8 @@ from typing import final
 
 import numpy as np
 
+from ..._common.arrays import Mask
 from ..._common.registry import part
-from ..._common.typing import Mask
 from ...data import AnyRows, PartitionRule, extrapolation_rule
 from ...solving import PartitionedMoments, Task
 from ._result import SelectionResult

@@ -6,7 +6,7 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ..._common.typing import Mask
+from ..._common.arrays import Mask
 from ...physics import Group
 from ...solving import Moments, PartitionedMoments
 

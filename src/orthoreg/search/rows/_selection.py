@@ -8,8 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from ..._common.arrays import Mask
 from ..._common.errors import InputError
-from ..._common.typing import Mask
 from ...data import AnyRows, PartitionRule
 from ...physics import Group
 from ...solving import Moments, PartitionedMoments, Task, gather_partitioned, independent_terms

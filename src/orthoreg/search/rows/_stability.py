@@ -8,8 +8,8 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..._common.arrays import Mask
 from ..._common.registry import part
-from ..._common.typing import Mask
 from ...data import AnyRows, PartitionRule, grouping_rule
 from ...solving import PartitionedMoments, QuadraticProblem, Task
 from . import _limits as limits

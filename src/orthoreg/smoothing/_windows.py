@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from . import _limits as limits
-from ._polynomial import have_equal_steps
+from ._polynomial import Offsets, Times, have_equal_steps
 
 
 @final
@@ -43,12 +43,7 @@ class Windows:
         )
 
 
-def bump_windows(
-    times: Float[np.ndarray, " N"],
-    offsets: Int[np.ndarray, " bounds"],
-    half_width: float,
-    order: int,
-) -> Windows:
+def bump_windows(times: Times, offsets: Offsets, half_width: float, order: int) -> Windows:
     """Return windows of this half-width, at distances of a quarter of it, in each run.
 
     No window extends over a step longer than the half-width, within which the motion is unknown. On
@@ -94,7 +89,7 @@ def bump_windows(
     return _exact(phi, slope, curvature, times, centres, half_width, run)
 
 
-def _repeat(times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"]) -> bool:
+def _repeat(times: Times, offsets: Offsets) -> bool:
     """Return whether all runs have the times of the first."""
     length = int(offsets[1])
     if (np.diff(offsets) != length).any():
@@ -122,7 +117,7 @@ def _tiled(windows: Windows, runs: int) -> Windows:
 
 
 def _centres(
-    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], h: float
+    times: Times, offsets: Offsets, h: float
 ) -> tuple[Float[np.ndarray, " R"], Int[np.ndarray, " R"]]:
     """Return evenly spaced centres of windows that do not extend beyond their run."""
     centres, runs = [], []
@@ -138,9 +133,7 @@ def _centres(
     return np.concatenate(centres), np.array(runs)
 
 
-def _trapezoid(
-    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"]
-) -> tuple[np.ndarray, np.ndarray, None]:
+def _trapezoid(times: Times, offsets: Offsets) -> tuple[np.ndarray, np.ndarray, None]:
     """Return the samples as points, each with the mean of the steps next to it."""
     steps = np.diff(times)
     steps[offsets[1:-1] - 1] = 0.0
@@ -150,9 +143,7 @@ def _trapezoid(
     return times, weights, None
 
 
-def _gauss(
-    times: Float[np.ndarray, " N"], offsets: Int[np.ndarray, " bounds"], count: int
-) -> tuple[np.ndarray, np.ndarray, Any]:
+def _gauss(times: Times, offsets: Offsets, count: int) -> tuple[np.ndarray, np.ndarray, Any]:
     """Return Gauss points between samples, and the matrix of the interpolating polynomial.
 
     The polynomial goes through the nearest samples. Each sample has the same number of points;
@@ -189,7 +180,7 @@ def _members(
     centres: Float[np.ndarray, " R"],
     h: float,
     run: Int[np.ndarray, " R"],
-    offsets: Int[np.ndarray, " bounds"],
+    offsets: Offsets,
     points_per_sample: int,
 ) -> tuple[Int[np.ndarray, " E"], Int[np.ndarray, " E"]]:
     """Return (window, point) for each point inside a window."""
