@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from orthoreg.solving import Bounds, Equalities, QuadraticProblem
-from orthoreg.solving._active_set import by_daqp
-from orthoreg.solving._pivoting import pivot
+from orthoreg.solving._active_set import by_daqp, pivot
 
 
 def random_problem(seed, K, q, l1=0.0, condition=1.0):

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 from .._common.errors import InputError
 from ..field.hybrid import HybridField
-from ._c import to_c
+from ._languages import to_c
 
 _PLATFORMS = {"Linux": ("linux64", ".so"), "Darwin": ("darwin64", ".dylib")}
 

@@ -16,8 +16,7 @@ from ..terms import (
     multiply,
     power,
 )
-from ._symbols import GREEK, LETTERS, symbol
-from ._text import absolute, is_inverse, is_negative, printed
+from ._text import GREEK, LETTERS, absolute, is_inverse, is_negative, printed, symbol
 
 _ESCAPES = {
     "\\": r"\backslash{}", "^": r"\wedge{}", "~": r"\sim{}", " ": "~", '"': "''", "`": "'",

@@ -31,8 +31,8 @@ from ..terms import (
     rename,
     variables_of,
 )
-from ._symbols import LETTERS, symbol
 from ._text import (
+    LETTERS,
     PrintedTerm,
     absolute,
     implied,
@@ -40,6 +40,7 @@ from ._text import (
     is_negative,
     printed,
     significant,
+    symbol,
 )
 
 _ABOVE = {1: "˙", 2: "¨", 3: "⃛"}

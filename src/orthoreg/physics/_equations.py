@@ -1,23 +1,277 @@
-"""The equations of a `Physics`: right-hand sides of states, and systems with a mass matrix."""
+"""Known equations: explicit right-hand sides, and systems with a mass matrix."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, final
+
+import numpy as np
 
 from .._common.errors import InputError, quoted, suggestion
 from ..terms import (
+    Call,
     Expression,
     Number,
+    Power,
+    Product,
+    Sum,
     Variable,
     add,
+    call,
+    derivative,
     multiply,
     parameters_of,
     power,
     quote_name,
+    rounded,
+    substitute,
+    to_text,
     variables_of,
 )
-from ._implicit import Equation, Implicit, coupled
-from ._statement import Statement, read_side, statement, summands
+from ._statement import Part, Statement, read_side, split, statement, summands
+
+MOST_COUPLED = 4
+"""Derivatives that are solved for together."""
+_ZERO, _ONE, _MINUS = Number(0.0), Number(1.0), Number(-1.0)
+
+
+@final
+@dataclass(frozen=True)
+class Equation:
+    """left = right, where the variables from the place `width` on are derivatives of states."""
+
+    left: Expression
+    right: Expression
+    width: int
+
+    @property
+    def rates(self) -> frozenset[int]:
+        """The states whose derivatives it holds."""
+        both = variables_of(self.left) | variables_of(self.right)
+        return frozenset(place - self.width for place in both if place >= self.width)
+
+    def factor(self, rate: int) -> Expression:
+        """What stands before a derivative when all is on the left."""
+        return derivative(_difference(self), self.width + rate)
+
+    @property
+    def rest(self) -> Expression:
+        """What holds no derivative, on the right."""
+        none = {self.width + rate: _ZERO for rate in self.rates}
+        return multiply(_MINUS, replaced(_difference(self), none))
+
+    def replacing(self, rates: Mapping[int, Expression]) -> "Equation":
+        """The equation with these derivatives written out."""
+        places = {self.width + rate: item for rate, item in rates.items()}
+        return Equation(replaced(self.left, places), replaced(self.right, places), self.width)
+
+    def with_values(self, values: Mapping[str, Expression]) -> "Equation":
+        """The equation with these constants replaced."""
+        return Equation(substitute(self.left, values), substitute(self.right, values), self.width)
+
+
+@final
+@dataclass(frozen=True)
+class Summand:
+    """number * constants * term * derivative of `rate`, or without one, of one equation."""
+
+    equation: int
+    part: Part
+    rate: int | None
+
+
+@final
+@dataclass(frozen=True)
+class Implicit:
+    """Equations sum_j M_ej(x) x_j' = F_e(x), as many as there are derivatives x_j' in them.
+
+    `scale` are the constants that are set to one: multiplying an equation by a number changes
+    nothing, so that the others are known in units of these.
+    """
+
+    equations: tuple[Equation, ...]
+    rates: tuple[int, ...]
+    scale: tuple[str, ...] = ()
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """The names of what is to be estimated."""
+        used = (parameters_of(e.left) | parameters_of(e.right) for e in self.equations)
+        return tuple(sorted(frozenset().union(*used)))
+
+    def solved(self) -> dict[int, Expression]:
+        """x_j' = sum_e C_ej F_e / det M, with the cofactors C of the mass matrix M."""
+        mass = [[one.factor(rate) for rate in self.rates] for one in self.equations]
+        sides = [one.rest for one in self.equations]
+        below = power(_determinant(mass), _MINUS)
+        found = {}
+        for j, rate in enumerate(self.rates):
+            moved = [[*row[:j], side, *row[j + 1 :]] for row, side in zip(mass, sides, strict=True)]
+            found[rate] = multiply(_determinant(moved), below)
+        return found
+
+    def summands(self) -> list[Summand]:
+        """What all equations, with everything on the left, are sums of."""
+        found = []
+        for e, one in enumerate(self.equations):
+            sides: list[tuple[Expression, int | None]] = [
+                (one.factor(rate), rate) for rate in self.rates
+            ]
+            sides.append((multiply(_MINUS, one.rest), None))
+            inner = self.inner
+            found += [
+                Summand(e, split(item, inner), rate)
+                for side, rate in sides
+                for item in summands(side)
+                if item != _ZERO
+            ]
+        return found
+
+    @property
+    def inner(self) -> frozenset[str]:
+        """The constants that stand inside functions."""
+        found: frozenset[str] = frozenset()
+        for one in self.equations:
+            for side in (*(one.factor(rate) for rate in self.rates), one.rest):
+                for item in summands(side):
+                    found |= parameters_of(split(item, frozenset()).term)
+        return found
+
+    def scaled(self, elsewhere: Collection[str] = ()) -> "Implicit":
+        """The same with as many constants set to one as the equations leave undetermined; none of
+        those that are also `elsewhere`, where they are determined.
+
+        p_i -> s**a_i p_i multiplies every summand of an equation e alike, by s**b_e, where
+        sum_i n_i a_i = b_e for the exponents n_i of each summand.
+        """
+        names = _in_order(self)
+        summed = self.summands()
+        rows = np.zeros((len(summed), len(names) + len(self.equations)))
+        for row, one in zip(rows, summed, strict=True):
+            for name, exponent in one.part.powers:
+                row[names.index(name)] = exponent
+            row[len(names) + one.equation] = -1.0
+        holds = np.eye(rows.shape[1])[: len(names)]
+        rows = np.concatenate([rows, holds[[name in elsewhere for name in names]]])
+        fixed: list[str] = []
+        for name in names:
+            free = rows.shape[1] - np.linalg.matrix_rank(rows)
+            held = np.concatenate([rows, holds[[names.index(name)]]])
+            if free and rows.shape[1] - np.linalg.matrix_rank(held) < free:
+                rows = held
+                fixed.append(name)
+        ones = dict.fromkeys(fixed, _ONE)
+        return Implicit(
+            tuple(one.with_values(ones) for one in self.equations), self.rates, tuple(fixed)
+        )
+
+    def lines(
+        self, values: Mapping[str, float], names: Sequence[str], digits: int
+    ) -> dict[int, str]:
+        """The equations with these constants, as text, by the state whose place each takes;
+        `names` are those of variables and derivatives."""
+        return {
+            rate: " = ".join(to_text(side, names=names) for side in sides)
+            for rate, sides in self.sides(values, digits).items()
+        }
+
+    def sides(
+        self, values: Mapping[str, float], digits: int
+    ) -> dict[int, tuple[Expression, Expression]]:
+        """Both sides of each equation with these constants, rounded, by the state whose place it
+        takes."""
+        known: dict[str, Expression] = {name: Number(value) for name, value in values.items()}
+        found = {}
+        for rate, one in zip(self.rates, self.equations, strict=True):
+            one = one.with_values(known)
+            left, right = (
+                add(*(_shown(part, digits) for part in summands(side)))
+                for side in (one.left, one.right)
+            )
+            found[rate] = left, right
+        return found
+
+
+def _shown(part: Expression, digits: int) -> Expression:
+    number, rest = split(part, frozenset()).number, rounded(part, digits)
+    factors = rest.factors if isinstance(rest, Product) else (rest,)
+    others = [one for one in factors if not isinstance(one, Number)]
+    return multiply(Number(float(f"{number:.{digits}g}")), *others)
+
+
+def _in_order(implicit: Implicit) -> list[str]:
+    """The constants that may be set to one: those before derivatives first."""
+    parts = [one.part for one in implicit.summands() if one.rate is not None]
+    parts += [one.part for one in implicit.summands() if one.rate is None]
+    named = [name for part in parts for name, _ in part.powers]
+    return [name for name in dict.fromkeys(named) if name not in implicit.inner]
+
+
+def coupled(equations: Sequence[Equation], outputs: Sequence[str]) -> list[Implicit]:
+    """The equations in systems that can be solved one by one; refuses those that cannot be."""
+    groups: list[list[Equation]] = []
+    for one in equations:
+        mine = [group for group in groups if any(one.rates & other.rates for other in group)]
+        groups = [group for group in groups if group not in mine]
+        groups.append([*(other for group in mine for other in group), one])
+    found = []
+    for group in groups:
+        rates = sorted(frozenset().union(*(one.rates for one in group)))
+        shown = quoted([f"{outputs[rate]}'" for rate in rates])
+        if len(rates) != len(group):
+            raise InputError(
+                f"Physics(equations=...) gives {len(group)} equations for the derivatives {shown}; "
+                f"{len(rates)} are needed to solve for them."
+            )
+        if len(group) > MOST_COUPLED:
+            raise InputError(
+                f"Physics(equations=...) couples the derivatives {shown}; at most "
+                f"{MOST_COUPLED} are solved for together."
+            )
+        for one in group:
+            if any(p >= one.width for rate in rates for p in variables_of(one.factor(rate))):
+                raise InputError(
+                    f"Physics(equations=...) must be linear in the derivatives {shown}."
+                )
+        system = Implicit(tuple(group), tuple(rates))
+        if _determinant([[one.factor(rate) for rate in rates] for one in group]) == _ZERO:
+            raise InputError(f"Physics(equations=...) does not determine the derivatives {shown}.")
+        found.append(system)
+    return found
+
+
+def _determinant(matrix: Sequence[Sequence[Expression]]) -> Expression:
+    """By the first row."""
+    if len(matrix) == 1:
+        return matrix[0][0]
+    parts = []
+    for j, entry in enumerate(matrix[0]):
+        if entry != _ZERO:
+            minor = [[*row[:j], *row[j + 1 :]] for row in matrix[1:]]
+            parts.append(multiply(Number(-1.0 if j % 2 else 1.0), entry, _determinant(minor)))
+    return add(*parts)
+
+
+def _difference(equation: Equation) -> Expression:
+    return add(equation.left, multiply(_MINUS, equation.right))
+
+
+def replaced(item: Expression, places: Mapping[int, Expression]) -> Expression:
+    """The formula with these variables replaced."""
+    match item:
+        case Variable(index, _) if index in places:
+            return places[index]
+        case Sum(terms):
+            return add(*(replaced(term, places) for term in terms))
+        case Product(factors):
+            return multiply(*(replaced(factor, places) for factor in factors))
+        case Power(base, exponent):
+            return power(replaced(base, places), replaced(exponent, places))
+        case Call(function, argument):
+            return call(function, replaced(argument, places))
+        case _:
+            return item
+
 
 _MARKED = re.compile(r"(?:`([^`]+)`|([^\W\d]\w*))('+)")
 

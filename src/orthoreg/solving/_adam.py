@@ -23,14 +23,20 @@ from .._common.registry import part
 from ..data import Rows, held_out_rows
 from ..field.hybrid import HybridField
 from ..losses import Segments
-from ._equation import objective
+from ._equation import Spectrum, objective
 from ._holding import active_terms, held_by, orthogonal_to, settle, with_known_terms
 from ._moments import Moments, gather, no_basis
-from ._objective import PARTS, Objective, Parameters, Weights
-from ._penalties import whitening
-from ._reduction import Spectrum
-from ._result import EquationFit, FitResult, dependences, scales
-from ._solver import AbstractSolver, Solution, Task, Training
+from ._objective import PARTS, Objective, Parameters, Weights, whitening
+from ._solver import (
+    AbstractSolver,
+    EquationFit,
+    FitResult,
+    Solution,
+    Task,
+    Training,
+    dependences,
+    scales,
+)
 from ._system import Sizes, System, systems
 
 if TYPE_CHECKING:

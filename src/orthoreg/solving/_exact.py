@@ -1,27 +1,142 @@
-"""`Exact`: the global minimiser of the objective, from moments alone."""
+"""`Exact`: the global minimiser of the objective from moments; `TwoStage`: equations first.
+
+`HeldOut` chooses the ridge of the residual, or no residual, on folds of the rows. Everything is
+computed from moments: of a fold, and of all other rows.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from .._common.errors import InputError
-from .._common.progress import step
+from .._common.progress import step, track
 from .._common.registry import part
 from .._common.typing import Mask
 from ..data import AnyRows, outward_fold_rule
 from ..physics import Knowledge
-from ._equation import objective, squared_error
-from ._linear import independent_terms
+from ._equation import Reduction, Spectrum, objective, squared_error
 from ._moments import Moments, gather, no_basis
-from ._problem import QuadraticProblem
-from ._reduction import Reduction, Spectrum
-from ._result import EquationFit, FitResult, Regularization, dependences, scales
-from ._ridge import RIDGES, HeldOut, explained_below
-from ._solver import AbstractSolver, Solution, Task
-from ._system import systems
+from ._problem import QuadraticProblem, independent_terms
+from ._solver import (
+    AbstractSolver,
+    EquationFit,
+    FitResult,
+    Regularization,
+    Solution,
+    Task,
+    dependences,
+    scales,
+)
+from ._system import System, systems
+
+RIDGES = (*(10.0 ** np.arange(-12, 2)), np.inf)
+"""rho to choose from; with an infinite one there is no residual."""
+
+TIE = 0.05  # squared errors that differ by less, relatively, are as good as each other
+NEGLIGIBLE = 1e-10  # of the squared size of the target: not worth a residual
+
+
+@final
+@dataclass(frozen=True)
+class HeldOut:
+    """Folds of the rows, each with the spectrum of all the others.
+
+    `target_mse` is the mean squared error that each target is known to have.
+    """
+
+    splits: tuple[tuple[Spectrum, Moments], ...]
+    target_mse: Float[np.ndarray, " c"]
+
+    @classmethod
+    def of(cls, folds: Sequence[Moments], target_mse: Float[np.ndarray, " c"]) -> "HeldOut":
+        """The folds that are not empty, each held out in turn."""
+        total = sum(folds[1:], start=folds[0])
+        return cls(
+            tuple(
+                (Spectrum.of(total - fold), fold)
+                for fold in track(folds, "Preparing held-out rows")
+                if 0 < fold.count < total.count
+            ),
+            target_mse,
+        )
+
+    def ridges(
+        self,
+        system: System,
+        ridges: Sequence[float] = RIDGES,
+        given: Float[np.ndarray, "g K"] | None = None,
+    ) -> list[float]:
+        """For each equation the largest rho that does as well as any, the same for all where
+        their residuals conserve something; `given` coefficients are not solved for."""
+        places = [i for i in range(len(system.problems)) if i not in system.complete]
+        found = [np.inf] * len(system.problems)
+        if len(self.splits) < 2 or len(ridges) == 1 or not places:
+            for i in places:
+                found[i] = float(ridges[-1])
+            return found
+        errors = self.errors(system, ridges, given)
+        together = [places] if system.kept is not None else [[i] for i in places]
+        for group in together:
+            floor = sum(self.floor(system.equations[i]) for i in group)
+            good = self._good(errors[group].sum(axis=0), floor)
+            for i in group:
+                found[i] = float(ridges[np.flatnonzero(good)[-1]])
+        return found
+
+    def errors(
+        self,
+        system: System,
+        ridges: Sequence[float],
+        given: Float[np.ndarray, "g K"] | None = None,
+    ) -> Float[np.ndarray, "g rho fold"]:
+        """Squared errors of each equation on each fold, of fits to the others."""
+        count = len(system.problems)
+        errors = np.zeros((count, len(ridges), len(self.splits)))
+        for j, (train, held_out) in enumerate(self.splits):
+            starts = [np.zeros(len(problem.terms)) for problem in system.problems]
+            for i, ridge in enumerate(ridges):
+                each = [np.inf if c in system.complete else ridge for c in range(count)]
+                if given is None:
+                    fits = system.solve(train, each, starts)
+                else:
+                    fits = system.residual(train, each, given)
+                for c, fit in zip(system.equations, fits, strict=True):
+                    place = system.equations.index(c)
+                    errors[place, i, j] = squared_error(held_out, c, fit.w, fit.v)
+        return errors
+
+    def as_good_as_best(
+        self, errors: Float[np.ndarray, "choice fold"], equation: int
+    ) -> Bool[np.ndarray, " choice"]:
+        """Which rows are within 5% of the least mean, within a standard error of the difference,
+        within what the targets are known to be wrong by, or within 1e-10 of the target's square."""
+        return self._good(errors, self.floor(equation))
+
+    def _good(
+        self, errors: Float[np.ndarray, "choice fold"], floor: float
+    ) -> Bool[np.ndarray, " choice"]:
+        best = errors[np.argmin(errors.mean(axis=1))]
+        excess = errors - best
+        standard_error = excess.std(axis=1, ddof=1) / np.sqrt(len(self.splits))
+        tie = max(TIE * best.mean(), floor)
+        return excess.mean(axis=1) <= np.maximum(standard_error, tie)
+
+    def size(self, equation: int) -> float:
+        """The mean square of the target."""
+        return float(np.mean([held_out.yy[equation] for _, held_out in self.splits]))
+
+    def floor(self, equation: int) -> float:
+        """The squared error below which nothing is left to explain."""
+        return explained_below(self.target_mse[equation], self.size(equation))
+
+
+def explained_below(target_mse: float, size: float) -> float:
+    """The squared error below which nothing is left to explain of a target of this mean square."""
+    return max(float(target_mse), NEGLIGIBLE * size)
+
 
 FOLDS = 5
 _ROUNDING = 1e-15  # of the largest eigenvalue of D: below, an eigenvalue is a rounding error
@@ -300,3 +415,42 @@ def exact_path(
                 w = replace(problem, l1=float(sparsities[j])).solve(w)
                 result[i, j, c, terms[independent]] = w
     return result
+
+
+@part
+@final
+@dataclass(frozen=True)
+class TwoStage(AbstractSolver):
+    """The exact Lasso finds the equations without any residual; `then` fits it to the rest.
+
+    With orthogonality 0 the second stage is free to say again what shrinkage took away, a half
+    mu of every term [prop:seq_two_stage_failure]; with lam it is divided by 1 + lam. Where a
+    selection chose the terms there is no shrinkage: least squares, and a residual of its own.
+    """
+
+    then: AbstractSolver = field(default_factory=Exact)
+    normalize: bool = field(init=False, repr=False)
+
+    def __post_init__(self):
+        if not isinstance(self.then, AbstractSolver) or isinstance(self.then, TwoStage):
+            raise InputError(f"TwoStage(then=...) must be Exact() or Adam(); got {self.then!r}.")
+        object.__setattr__(self, "normalize", self.then.normalize)
+
+    @property
+    def needs_rows(self) -> bool:
+        return self.then.needs_rows
+
+    @step("Fitting coefficients and residual")
+    def solve_all(self, tasks: Sequence[Task]) -> list[Solution]:
+        return self.then.solve_all([self._second(task) for task in tasks])
+
+    def _second(self, task: Task) -> Task:
+        """The task that is left when the equations are known."""
+        if task.fixed is not None:
+            return task
+        rows = task.linear_rows("TwoStage()")
+        library = task.library or gather(task.features, no_basis, rows)[0]
+        first = Exact(self.normalize).solve(
+            [library], task.support, task.regularization, 0.0, knowledge=task.knowledge
+        )
+        return replace(task, fixed=first.coefficients)

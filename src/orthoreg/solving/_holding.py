@@ -13,8 +13,7 @@ from ..physics import Knowledge
 from ._equation import objective
 from ._objective import Held
 from ._problem import Bounds, Equalities, QuadraticProblem
-from ._result import EquationFit
-from ._solver import Solution, Task
+from ._solver import EquationFit, Solution, Task
 from ._system import Sizes, conserving
 
 

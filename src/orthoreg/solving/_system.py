@@ -9,11 +9,10 @@ from jaxtyping import Float
 
 from .._common.typing import Mask
 from ..physics import Knowledge
-from ._equation import EquationProblem
+from ._equation import EquationProblem, Spectrum
 from ._moments import Moments
 from ._problem import Bounds, Equalities, QuadraticProblem, coupled
-from ._reduction import Spectrum
-from ._result import EquationFit, Regularization
+from ._solver import EquationFit, Regularization
 
 Sizes = tuple[Float[np.ndarray, " K"], Float[np.ndarray, " c"]]
 

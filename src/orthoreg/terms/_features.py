@@ -11,10 +11,8 @@ from jaxtyping import Float
 from .._common.errors import InputError, quoted, suggestion
 from .._common.typing import Mask
 from ._expression import Expression, Number, Program, Variable, compiled, run, to_text
-from ._families import MOST_TERMS, Empty, PerState, Terms
 from ._formula import parse
-from ._library import AbstractLibrary, distinct
-from ._neighbors import Neighbors
+from ._library import MOST_TERMS, AbstractLibrary, Empty, Neighbors, PerState, Terms, distinct
 from ._structure import parameters_of, substitute, variables_of
 
 

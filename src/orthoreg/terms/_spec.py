@@ -4,9 +4,7 @@ import re
 from typing import Any
 
 from .._common.errors import FormulaError, suggestion
-from ._families import Fourier, Polynomial, Terms
-from ._library import AbstractLibrary
-from ._neighbors import Neighbors
+from ._library import AbstractLibrary, Fourier, Neighbors, Polynomial, Terms
 
 _FAMILIES = {"poly": Polynomial, "polynomial": Polynomial, "fourier": Fourier}
 _CALL = re.compile(r"\s*([A-Za-z]\w*)\s*\(([^()]*)\)\s*")
