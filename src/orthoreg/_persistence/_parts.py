@@ -89,7 +89,7 @@ def _basis(kind: str, arrays: Mapping[str, np.ndarray], n_variables: int) -> Abs
     """The residual's functions, which must take so many variables."""
     cls: Any = registered(kind)
     if cls is None or not issubclass(cls, AbstractBasis):
-        raise ModelFileError(f"The model file names '{kind}', which is no part of a residual.")
+        raise ModelFileError(f"The model file names '{kind}', which is not a residual basis.")
     own = {
         name.removeprefix("basis."): array
         for name, array in arrays.items()

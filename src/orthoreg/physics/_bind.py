@@ -295,7 +295,7 @@ class _Binding:
         )
         for name in self.names - used - set(self.base.parameters):
             raise InputError(
-                f"Physics(bounds=...) names '{name}', which is no constant of the equations."
+                f"Physics(bounds=...) names '{name}', which is not a constant of the equations."
                 f"{suggestion(name, used)} A coefficient is named by equation and term, as in "
                 f"('x', 'x*y')."
             )
@@ -319,7 +319,7 @@ class _Binding:
         name = self.aliases.get(key, key)
         if name not in self.outputs:
             raise InputError(
-                f"Physics({field}=...) names '{key}', which is no equation."
+                f"Physics({field}=...) names '{key}', which is not an equation."
                 f"{suggestion(key, self.outputs)} The equations are {quoted(self.outputs)}."
             )
         return self.outputs.index(name)

@@ -349,7 +349,7 @@ class Reader:
                 f"that were (docs/recipes/known.md)."
             )
             raise InputError(
-                f"Physics(equations=...) names '{left}', which is no equation.{similar} "
+                f"Physics(equations=...) names '{left}', which is not an equation.{similar} "
                 f"The equations are {quoted(self.outputs)}.{'' if similar else hidden}"
             )
         other, is_open = read_side(self._plain(right), self.variables, self.values, self.names)
@@ -376,7 +376,7 @@ class Reader:
             return f"`{name}'`"
         if marks or (name not in self.variables):
             raise InputError(
-                f"Physics(equations=...): {found[0]} is no derivative that the data know."
+                f"Physics(equations=...): {found[0]} is not a derivative of a state."
                 f"{suggestion(name, self.outputs)} The states are {quoted(self.outputs)}."
             )
         return quote_name(name)

@@ -213,7 +213,7 @@ class Symmetries:
         for name in (name for one in given for name in one.names()):
             if name not in variables:
                 raise InputError(
-                    f"Physics(symmetry=...) names '{name}', which is no column."
+                    f"Physics(symmetry=...) names '{name}', which is not a column."
                     f"{suggestion(name, variables)} The columns are {quoted(variables)}."
                 )
         turned = [signs for one in given if (signs := one.signs(variables, outputs)) is not None]

@@ -14,12 +14,15 @@ from ._expression import add as add
 from ._expression import call as call
 from ._expression import compiled as compiled
 from ._expression import evaluate as evaluate
+from ._expression import factors_of as factors_of
+from ._expression import is_inverse as is_inverse
 from ._expression import multiply as multiply
 from ._expression import power as power
 from ._expression import quote_name as quote_name
 from ._expression import rename as rename
 from ._expression import replace_variables as replace_variables
 from ._expression import run as run
+from ._expression import split_fraction as split_fraction
 from ._expression import split_number as split_number
 from ._expression import to_text as to_text
 from ._features import FeatureMap as FeatureMap

@@ -17,22 +17,21 @@ from ._structure import parameters_of, parameters_of_factors, variables_of
 
 
 class AbstractLibrary(abc.ABC):
-    """A recipe for candidate terms; it becomes formulas once the variables have names.
+    """A recipe for candidate terms, which become formulas once the variables are known.
 
-    `a + b` joins two libraries, `a * b` holds every product of their terms; a term that both
-    give stands there once.
+    `a + b` joins two libraries. `a * b` has every product of their terms. Equal terms are merged.
     """
 
     @abc.abstractmethod
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
-        """The candidate terms in these variables, without repetition."""
+        """Return the candidate terms in these variables, without repetition."""
 
     def terms_of(self, equation: str, variables: Sequence[str]) -> tuple[Expression, ...]:
-        """Those that one equation may use: all, unless a library says otherwise."""
+        """Return the candidate terms of one equation; by default all terms."""
         return self.terms(variables)
 
     def parts(self) -> "tuple[AbstractLibrary, ...]":
-        """The libraries that this one is made of, if it is made of any."""
+        """Return the libraries that this library is made of."""
         return ()
 
     def __add__(self, other: "AbstractLibrary") -> "AbstractLibrary":
@@ -46,7 +45,7 @@ class AbstractLibrary(abc.ABC):
 @final
 @dataclass(frozen=True)
 class Joined(AbstractLibrary):
-    """The terms of one library, then those of another. Written `first + second`."""
+    """The terms of two libraries. Written `first + second`."""
 
     first: AbstractLibrary
     second: AbstractLibrary
@@ -69,7 +68,7 @@ class Joined(AbstractLibrary):
 @final
 @dataclass(frozen=True)
 class Products(AbstractLibrary):
-    """Every product of a term of one library and a term of another. Written `first * second`."""
+    """All products of a term of one library and a term of another. Written `first * second`."""
 
     first: AbstractLibrary
     second: AbstractLibrary
@@ -98,19 +97,19 @@ def _products(first: Sequence[Expression], second: Sequence[Expression]) -> tupl
 
 
 def distinct(terms: Sequence[Expression]) -> tuple[Expression, ...]:
-    """The terms in order, each once."""
+    """Return the terms in order, without repetition."""
     return tuple(dict.fromkeys(terms))
 
 
-def positive_integer(value: object, what: str, least: int = 1) -> int:
-    """The value if it is a whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise InputError(f"{what} must be a whole number of at least {least}; got {value!r}.")
+def positive_integer(value: object, what: str, minimum: int = 1) -> int:
+    """Return the value if it is an integer of at least `minimum`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < minimum:
+        raise InputError(f"{what} must be a whole number of at least {minimum}; got {value!r}.")
     return int(value)
 
 
-MOST_TERMS = 5000
-"""More terms than this are a mistake: their Gram matrix alone would fill 200 MB."""
+MAX_TERMS = 5000
+"""Terms of a library. The Gram matrix of more terms would exceed 200 MB."""
 
 
 @part
@@ -122,7 +121,7 @@ class Polynomial(AbstractLibrary):
     Parameters
     ----------
     degree
-        the largest sum of exponents.
+        maximal sum of exponents.
     include_constant
         whether 1 is a term.
 
@@ -137,7 +136,7 @@ class Polynomial(AbstractLibrary):
     include_constant: bool = True
 
     def __post_init__(self):
-        degree = positive_integer(self.degree, "Polynomial(degree=...)", least=0)
+        degree = positive_integer(self.degree, "Polynomial(degree=...)", minimum=0)
         object.__setattr__(self, "degree", degree)
         if not (degree or self.include_constant):
             raise InputError("Polynomial(0, include_constant=False) has no terms.")
@@ -145,16 +144,16 @@ class Polynomial(AbstractLibrary):
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         nodes = [Variable(i, name) for i, name in enumerate(variables)]
         count = comb(len(nodes) + self.degree, self.degree)
-        if count > MOST_TERMS:
+        if count > MAX_TERMS:
             raise InputError(
                 f"Polynomial({self.degree}) in {len(nodes)} variables has {count} terms; at most "
-                f"{MOST_TERMS} are allowed. Choose a lower degree."
+                f"{MAX_TERMS} are allowed. Choose a lower degree."
             )
         start = 0 if self.include_constant else 1
         return tuple(
-            multiply(ONE, *chosen)
+            multiply(ONE, *factors)
             for degree in range(start, self.degree + 1)
-            for chosen in combinations_with_replacement(nodes, degree)
+            for factors in combinations_with_replacement(nodes, degree)
         )
 
 
@@ -195,7 +194,7 @@ class Fourier(AbstractLibrary):
 @final
 @dataclass(frozen=True)
 class Empty(AbstractLibrary):
-    """No terms at all: the field is the residual alone."""
+    """A library without terms: the field is the residual alone."""
 
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
         return ()
@@ -210,10 +209,10 @@ class Terms(AbstractLibrary):
     Parameters
     ----------
     formulas
-        texts such as "sin(3*theta)" or "x**2*y". A word that is no variable is a parameter inside a
-        term, which a fit estimates: `Terms(["S/(K + S)"])` finds K.
+        texts such as "sin(3*theta)" or "x**2*y". Words that are not variables are parameters inside
+        terms, which a fit estimates: `Terms(["S/(K + S)"])` estimates K.
     bounds
-        of parameters; one without is positive.
+        of parameters. Parameters without bounds are positive.
 
     Examples
     --------
@@ -247,7 +246,7 @@ class Terms(AbstractLibrary):
         for name in bounded:
             if not any(name in parameters_of(term) for term in terms):
                 raise FormulaError(
-                    f"Terms(bounds=...) names '{name}', which is no parameter of "
+                    f"Terms(bounds=...) names '{name}', which is not a parameter of "
                     f"{list(self.formulas)}."
                 )
         return terms
@@ -258,7 +257,7 @@ class Terms(AbstractLibrary):
         term = parse(formula, variables, bounded, free=True)
         free = parameters_of(term)
         if free and not variables_of(term):
-            return parse(formula, variables)  # which names the word that is no variable
+            return parse(formula, variables)  # raises the error that names the word
         for name in free:
             if name in parameters_of_factors(term):
                 raise FormulaError(
@@ -272,18 +271,18 @@ class Terms(AbstractLibrary):
 @final
 @dataclass(frozen=True, init=False)
 class PerState(AbstractLibrary):
-    """A library of its own for some equations.
+    """A separate library for each equation.
 
-    The table of coefficients stays rectangular: an equation has zeros for terms that only others
-    may use. Added to another library it extends single equations:
-    `Polynomial(2) + PerState({"S": Terms(["S/(K + S)"])})`.
+    The matrix of coefficients remains rectangular: coefficients of terms that an equation cannot
+    have are zero. Added to another library, it extends single equations: `Polynomial(2) +
+    PerState({"S": Terms(["S/(K + S)"])})`.
 
     Parameters
     ----------
     by_state
-        the library of each equation, or its text: {"omega": Fourier(1), "theta": "poly(1)"}.
+        library of each equation, or its text: {"omega": Fourier(1), "theta": "poly(1)"}.
     default
-        of the equations without an entry.
+        library of equations without an entry.
 
     Examples
     --------
@@ -309,7 +308,7 @@ class PerState(AbstractLibrary):
         default = as_library(default)
         for library in [library for _, library in pairs] + ([default] if default else []):
             if isinstance(library, PerState):
-                raise InputError("PerState cannot stand inside another PerState.")
+                raise InputError("PerState cannot be nested in another PerState.")
             if not isinstance(library, AbstractLibrary):
                 raise InputError(
                     f"PerState needs a library such as Polynomial(2) for each state; "
@@ -319,26 +318,23 @@ class PerState(AbstractLibrary):
         object.__setattr__(self, "default", default)
 
     def terms(self, variables: Sequence[str]) -> tuple[Expression, ...]:
-        libraries = [library for _, library in self.by_state]
-        if self.default is not None:
-            libraries.append(self.default)
-        return distinct([term for library in libraries for term in library.terms(variables)])
+        return distinct([term for part in self.parts() for term in part.terms(variables)])
 
     def terms_of(self, equation: str, variables: Sequence[str]) -> tuple[Expression, ...]:
-        own = self.of(equation)
-        return () if own is None else own.terms(variables)
+        library = self.of(equation)
+        return () if library is None else library.terms(variables)
 
     def parts(self) -> tuple[AbstractLibrary, ...]:
-        own = tuple(library for _, library in self.by_state)
-        return own if self.default is None else (*own, self.default)
+        libraries = tuple(library for _, library in self.by_state)
+        return libraries if self.default is None else (*libraries, self.default)
 
     def of(self, state: str) -> AbstractLibrary | None:
-        """The library of one equation, if it has one."""
+        """Return the library of one equation, or None."""
         return dict(self.by_state).get(state, self.default)
 
 
 def _checked_bounds(given: Any) -> tuple[tuple[str, tuple[float, float]], ...]:
-    """Lower and upper ends by name, as something that can be hashed."""
+    """Return lower and upper bounds by name, in a hashable form."""
     found = []
     for name, ends in dict(given).items():
         low, high = (float(end) for end in ends)
@@ -357,22 +353,22 @@ _NUMBER = re.compile(r"(\d+)\D*$", re.ASCII)
 @final
 @dataclass(frozen=True, init=False)
 class Neighbors(AbstractLibrary):
-    """The terms of a library, for each equation in the variables near it alone.
+    """The terms of a library, for each equation in neighbouring variables only.
 
-    Variables are neighbours if the numbers in their names differ by no more than `reach`: in a
-    chain q0 ... q99, v0 ... v99 the equation of v7 has terms in q6, q7, q8, v6, v7 and v8. A
-    variable without a number, such as an input, is seen by all equations; an equation without one
-    sees only such variables. Where names do not tell, `of` says which variables each equation sees.
+    Variables are neighbours if the numbers in their names differ by at most `reach`: in a chain q0
+    ... q99, v0 ... v99 the equation of v7 has terms in q6, q7, q8, v6, v7 and v8. Variables without
+    a number, such as inputs, are neighbours of all equations. An equation without a number has only
+    such neighbours. `of` lists the neighbours explicitly.
 
     Parameters
     ----------
     library
-        of the neighbours, or its text. Formulas name their variables themselves: they are added
-        to it, `Neighbors(Polynomial(2)) + Terms(["sin(q3)"])`.
+        library of the neighbours, or its text. Formulas already name their variables: add them, as
+        in `Neighbors(Polynomial(2)) + Terms(["sin(q3)"])`.
     reach
-        how many places away a neighbour may be.
+        maximal difference of numbers.
     of
-        the variables of each equation, {"a": ["a", "b"], "b": ["a", "b", "c"]}.
+        variables of each equation, {"a": ["a", "b"], "b": ["a", "b", "c"]}.
 
     Examples
     --------
@@ -397,7 +393,7 @@ class Neighbors(AbstractLibrary):
         library = as_library(library)
         if not isinstance(library, AbstractLibrary):
             raise InputError(f"Neighbors needs a library such as Polynomial(2); got {library!r}.")
-        if any(isinstance(one, Terms | PerState | Neighbors) for one in _all_parts(library)):
+        if any(isinstance(part, Terms | PerState | Neighbors) for part in all_parts(library)):
             raise InputError(
                 "Neighbors takes families such as Polynomial(2) and Fourier(1). Formulas and "
                 "libraries of single equations are added to it: "
@@ -420,13 +416,13 @@ class Neighbors(AbstractLibrary):
         return (self.library,)
 
     def _in(self, near: tuple[int, ...], variables: Sequence[str]) -> tuple[Expression, ...]:
-        """The terms in these variables, by their places among all."""
-        own = [Variable(place, variables[place]) for place in near]
-        terms = self.library.terms([one.name for one in own])
-        return tuple(replace_variables(term, own) for term in terms)
+        """Return the terms in these variables, given by their indices."""
+        neighbors = [Variable(index, variables[index]) for index in near]
+        terms = self.library.terms([variable.name for variable in neighbors])
+        return tuple(replace_variables(term, neighbors) for term in terms)
 
     def _near(self, equation: str, variables: Sequence[str]) -> tuple[int, ...]:
-        """The places of the variables that an equation sees."""
+        """Return the indices of the neighbours of an equation."""
         if self.of:
             seen = dict(self.of).get(equation)
             if seen is None:
@@ -437,24 +433,25 @@ class Neighbors(AbstractLibrary):
             for name in seen:
                 if name not in variables:
                     raise InputError(
-                        f"Neighbors(of=...) names '{name}', which is no variable."
+                        f"Neighbors(of=...) names '{name}', which is not a variable."
                         f"{suggestion(name, variables)} The variables are {quoted(variables)}."
                     )
             return tuple(variables.index(name) for name in seen)
-        own = _number(equation)
+        center = _number(equation)
         numbers = [_number(name) for name in variables]
         return tuple(
-            place
-            for place, number in enumerate(numbers)
-            if number is None or (own is not None and abs(number - own) <= self.reach)
+            index
+            for index, number in enumerate(numbers)
+            if number is None or (center is not None and abs(number - center) <= self.reach)
         )
 
 
 def _number(name: str) -> int | None:
-    """The last number in a name: 12 of 'T_12' and of 'v12_dot'."""
-    found = _NUMBER.search(name)
-    return None if found is None else int(found[1])
+    """Return the last number in a name: 12 for 'T_12' and 'v12_dot'."""
+    match = _NUMBER.search(name)
+    return None if match is None else int(match[1])
 
 
-def _all_parts(library: AbstractLibrary) -> list[AbstractLibrary]:
-    return [library, *(one for part in library.parts() for one in _all_parts(part))]
+def all_parts(library: AbstractLibrary) -> list[AbstractLibrary]:
+    """Return the library and all libraries that it is made of."""
+    return [library, *(nested for part in library.parts() for nested in all_parts(part))]
