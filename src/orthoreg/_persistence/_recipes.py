@@ -46,7 +46,9 @@ def decode(value: Any) -> Any:
         fields = {name: decode(item) for name, item in value.items() if name != "$kind"}
         kind = registered(value["$kind"])
         if kind is None:
-            raise ModelFileError(f"The model file names '{value['$kind']}', which is not part of orthoreg.")
+            raise ModelFileError(
+                f"The model file names '{value['$kind']}', which is not part of orthoreg."
+            )
         pairs = fields.get("by_state")  # JSON has no tuples
         return kind(**fields if pairs is None else {**fields, "by_state": dict(pairs)})
     return {name: decode(item) for name, item in value.items()}

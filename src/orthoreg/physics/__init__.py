@@ -3,9 +3,9 @@
 from ._bind import Bound as Bound
 from ._bind import bind_physics as bind_physics
 from ._bind import with_rates as with_rates
-from ._equations import MOST_COUPLED as MOST_COUPLED
-from ._equations import Implicit as Implicit
-from ._knowledge import Constant as Constant
+from ._equations import MAX_COUPLED as MAX_COUPLED
+from ._equations import ImplicitSystem as ImplicitSystem
+from ._knowledge import ConstantProduct as ConstantProduct
 from ._knowledge import Group as Group
 from ._knowledge import Knowledge as Knowledge
 from ._knowledge import atom_bounds as atom_bounds

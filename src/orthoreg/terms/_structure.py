@@ -26,7 +26,7 @@ from ._expression import (
 )
 
 _MAX_EXPONENT = 12
-"""Larger exponents do not make a monomial: their powers over- or underflow on common data."""
+"""Powers with larger exponents are not monomials."""
 _TWO, _MINUS_ONE = Number(2.0), Number(-1.0)
 _ODD = frozenset({"sinh", "tanh", "arctan", "arcsin"})  # have the sign of their argument
 _POSITIVE = frozenset({"exp", "cosh"})
