@@ -15,7 +15,7 @@ from ._exact import HeldOut as HeldOut
 from ._exact import TwoStage as TwoStage
 from ._exact import exact_path as exact_path
 from ._exact import fold_moments as fold_moments
-from ._holding import hold as hold
+from ._holding import apply_constraints as apply_constraints
 from ._moments import Moments as Moments
 from ._moments import gather as gather
 from ._moments import no_basis as no_basis

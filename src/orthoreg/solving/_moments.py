@@ -21,7 +21,7 @@ _NUMBERS = 2**16  # values of a block with few columns
 class Moments:
     """sum_i z_i z_i' over samples, with z = (theta_1 ... theta_K, psi_1 ... psi_H, y_1 ... y_c).
 
-    They are all that a quadratic problem needs of the data. Moments of disjoint samples add up, so
+    A quadratic problem needs nothing else from the data. Moments of disjoint samples add up, so
     they can be gathered in chunks; `a - b` removes samples.
     """
 
@@ -249,10 +249,13 @@ def not_finite(features: Any, rows: Rows) -> DataError:
 def overlaps(
     features: Float[Arrays, "N K"], residual: Float[Arrays, "N c"]
 ) -> Float[Arrays, "K c"]:
-    """<f_aug, phi_j>_D for all j = (k, c), phi_j(x) = theta_k(x) e_c. [eq:orthoreg_penalty]"""
+    """Return <f_aug, phi_j>_D for all j = (k, c). [eq:orthoreg_penalty]
+
+    phi_j(x) = theta_k(x) e_c.
+    """
     return features.T @ residual / len(features)
 
 
 def squared_norm(values: Float[np.ndarray, "N c"]) -> float:
-    """|f|^2_D = 1/N sum_i |f(x_i)|^2."""
+    """Return |f|^2_D = 1/N sum_i |f(x_i)|^2."""
     return float(np.sum(values**2) / len(values))

@@ -18,9 +18,11 @@ from jaxtyping import Bool, Float, Int
 from scipy.linalg import lapack, solve_triangular
 
 from .._common.errors import InputError
-from ._active_set import minimise
+from ._active_set import Constrained, minimise, slope_limits
 
-_FULL_RANK = 1e-7  # least pivot of the Cholesky factor, relative to the largest entry's root
+_FULL_RANK = (
+    1e-7  # smallest pivot of the Cholesky factor, relative to the root of the largest entry
+)
 _CUTOFF = 1e-13  # singular values below this share of the largest count as zero
 
 _TOLERANCE = 1e-12
@@ -30,10 +32,10 @@ _ROUNDING = 4 * np.finfo(float).eps
 def solve_symmetric(
     Q: Float[np.ndarray, "K K"], r: Float[np.ndarray, " K"]
 ) -> Float[np.ndarray, " K"]:
-    """Q^+ r: by Cholesky where Q has full rank, else the solution of least norm.
+    """Return Q^+ r: by Cholesky for Q of full rank, otherwise the solution of least norm.
 
-    LAPACK directly: SciPy's `cho_solve` and `lstsq` cost five times more in checks than the
-    systems here cost to solve, and one fit solves thousands of them.
+    LAPACK is called directly: the checks of SciPy's `cho_solve` and `lstsq` take five times longer
+    than solving the small systems here, and one fit solves thousands of them.
     """
     if not len(r):
         return np.zeros(0)
@@ -46,14 +48,14 @@ def solve_symmetric(
 @final
 @dataclass(frozen=True)
 class Dependence:
-    """On the data, term `term` equals the sum of `weights` times the terms `others`."""
+    """On the data, `term` equals the sum of `weights` times `others`."""
 
     term: int
     others: tuple[int, ...]
     weights: tuple[float, ...]
 
     def of_library(self, terms: Int[np.ndarray, " k"]) -> "Dependence":
-        """The same, with numbers among `terms` replaced by numbers among the whole library."""
+        """Return the dependence with indices into `terms` replaced by those of the library."""
         others = tuple(int(terms[k]) for k in self.others)
         return Dependence(int(terms[self.term]), others, self.weights)
 
@@ -61,11 +63,11 @@ class Dependence:
 def independent_terms(
     A: Float[np.ndarray, "K K"],
 ) -> tuple[Int[np.ndarray, " k"], list[Dependence]]:
-    """Terms to keep, and the others as combinations of them.
+    """Return independent terms, and the other terms as combinations of them.
 
-    The convention: terms are taken in the order of the library, and one that earlier terms
-    already span (to a squared relative distance of 1e-12, or what rounding hides) is left out.
-    It gets the coefficient zero, and simple terms win over complicated ones.
+    Terms are taken in the order of the library, so that simple terms are preferred. A term in the
+    span of earlier terms, to a squared relative distance of 1e-12 or to rounding, is left out: its
+    coefficient is zero.
     """
     scale = np.sqrt(np.diag(A))
     nonzero = scale > 0
@@ -103,31 +105,22 @@ _SLOPE_ROUNDING = 1e-11  # of a slope, relative to the sizes of the parts that i
 _RANK = 1e-12  # singular values of the equalities below this share of the largest are zero
 
 
-def constrained_gap(
-    Q: Float[np.ndarray, "K K"],
-    r: Float[np.ndarray, " K"],
-    l1: float,
-    E: Float[np.ndarray, "q K"],
-    e: Float[np.ndarray, " q"],
-    low: Float[np.ndarray, " K"],
-    high: Float[np.ndarray, " K"],
-    w: Float[np.ndarray, " K"],
-    most: float,
-) -> float:
-    """value(w) minus a lower bound on the minimum; infinite where x and m yield none.
+def constrained_gap(problem: Constrained, w: Float[np.ndarray, " K"], max_norm: float) -> float:
+    """Return value(w) minus a lower bound of the minimum; infinite if there is no finite bound.
 
-    `most` is an upper bound of l1 |v|_1 at the minimum, which bounds coefficients without bounds.
+    `max_norm` is an upper bound of l1 |v|_1 at the minimum, which limits unbounded coefficients.
     """
+    Q, r, l1, E, e, low, high = problem
     free = (w > low) & (w < high) & ((w != 0) | (l1 == 0))
     x = w + _newton(Q, r - Q @ w - l1 / 2 * np.sign(w), E, free)
     slope = 2 * (Q @ x - r)
     size = 2 * (np.abs(Q) @ np.abs(x) + np.abs(r)) + l1
-    down, up = _slope_interval(w, l1, low, high)
+    down, up = slope_limits(w, problem)
     m = _multipliers(slope, E, down, up, free)
     slope, size = slope + m @ E, size + np.abs(m) @ np.abs(E)
     balanced = -np.clip(-slope, down, up)
     slope = np.where(np.abs(slope - balanced) <= _SLOPE_ROUNDING * size, balanced, slope)
-    radius = most / l1 if l1 else np.inf
+    radius = max_norm / l1 if l1 else np.inf
     ends = np.maximum(low, -radius), np.minimum(high, radius)
     here = slope * w + l1 * np.abs(w)
     best = np.minimum(_least(slope, l1, *ends), here)
@@ -140,7 +133,7 @@ def _least(
     low: Float[np.ndarray, " K"],
     high: Float[np.ndarray, " K"],
 ) -> Float[np.ndarray, " K"]:
-    """min { slope v + l1 |v| : low <= v <= high }, which is at an end or at zero."""
+    """Return min { slope v + l1 |v| : low <= v <= high }, attained at a bound or at zero."""
     with np.errstate(invalid="ignore"):  # zero times infinity, which counts as zero
         along = [(slope + l1 * np.sign(end)) * end for end in (low, high)]
     ends = [np.where(np.isnan(values), 0.0, values) for values in along]
@@ -154,16 +147,18 @@ def _newton(
     E: Float[np.ndarray, "q K"],
     free: Bool[np.ndarray, " K"],
 ) -> Float[np.ndarray, " K"]:
-    """The step to the minimum over the free coefficients that keeps the equalities."""
+    """Return the step to the minimum over the free coefficients under the equalities."""
     step = np.zeros(len(slope))
-    inside, right = Q[np.ix_(free, free)], slope[free]
+    Q_free, r_free = Q[np.ix_(free, free)], slope[free]
     if not len(E):
-        step[free] = solve_symmetric(inside, right)
+        step[free] = solve_symmetric(Q_free, r_free)
         return step
-    _, sizes, turned = np.linalg.svd(E[:, free])
+    _, sizes, axes = np.linalg.svd(E[:, free])
     rank = int((sizes > _RANK * max(float(sizes.max(initial=0.0)), 1e-300)).sum())
-    moves = turned[rank:]
-    step[free] = moves.T @ solve_symmetric(moves @ inside @ moves.T, moves @ right)
+    null_space = axes[rank:]
+    step[free] = null_space.T @ solve_symmetric(
+        null_space @ Q_free @ null_space.T, null_space @ r_free
+    )
     return step
 
 
@@ -174,39 +169,27 @@ def _multipliers(
     up: Float[np.ndarray, " K"],
     free: Bool[np.ndarray, " K"],
 ) -> Float[np.ndarray, " q"]:
-    """m with which down <= -(slope + E'm) <= up, in least squares; `down` = `up` where free."""
+    """Return m with down <= -(slope + E'm) <= up in least squares; `down` = `up` where free."""
     if not len(E):
         return np.zeros(0)
-    own, right = E[:, free].T, -(slope + up)[free]
-    m, _, rank, _ = np.linalg.lstsq(own, right, rcond=_RANK)
+    E_free, targets = E[:, free].T, -(slope + up)[free]
+    m, _, rank, _ = np.linalg.lstsq(E_free, targets, rcond=_RANK)
     if rank == len(E):
         return m
     held = np.flatnonzero(~free & E.any(axis=0))
     # slack variables u for those that are held: slope + E'm + u = 0
-    matrix = np.zeros((len(right) + len(held), len(E) + len(held)))
-    matrix[: len(right), : len(E)] = own
-    matrix[len(right) :, : len(E)] = E[:, held].T
-    matrix[len(right) :, len(E) :] = np.eye(len(held))
+    matrix = np.zeros((len(targets) + len(held), len(E) + len(held)))
+    matrix[: len(targets), : len(E)] = E_free
+    matrix[len(targets) :, : len(E)] = E[:, held].T
+    matrix[len(targets) :, len(E) :] = np.eye(len(held))
     limits = [
-        np.concatenate([np.full(len(E), end), limit[held]])
-        for end, limit in ((-np.inf, down), (np.inf, up))
+        np.concatenate([np.full(len(E), bound), limit[held]])
+        for bound, limit in ((-np.inf, down), (np.inf, up))
     ]
     from scipy.optimize import lsq_linear
 
-    solved = lsq_linear(matrix, np.concatenate([right, -slope[held]]), limits, "bvls")
+    solved = lsq_linear(matrix, np.concatenate([targets, -slope[held]]), limits, "bvls")
     return np.asarray(solved.x)[: len(E)]
-
-
-def _slope_interval(
-    w: Float[np.ndarray, " K"],
-    l1: float,
-    low: Float[np.ndarray, " K"],
-    high: Float[np.ndarray, " K"],
-) -> tuple[Float[np.ndarray, " K"], Float[np.ndarray, " K"]]:
-    """The slopes of norm and bounds to the left and to the right of w."""
-    down = np.where(w <= low, -np.inf, np.where(w > 0, l1, -l1))
-    up = np.where(w >= high, np.inf, np.where(w < 0, -l1, l1))
-    return down, up
 
 
 @final
@@ -221,7 +204,7 @@ class Equalities:
 @final
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """low <= w <= high; infinite where there is none."""
+    """low <= w <= high, infinite without a bound."""
 
     low: Float[np.ndarray, " K"]
     high: Float[np.ndarray, " K"]
@@ -239,10 +222,9 @@ class Bounds:
 @final
 @dataclass(frozen=True, eq=False)
 class QuadraticProblem:
-    """min_w w'Qw - 2 r'w + l1 |w|_1 subject to equalities and bounds, exactly.
+    """min_w w'Qw - 2 r'w + l1 |w|_1 subject to equalities and bounds, solved exactly.
 
-    Q is positive semi-definite. Equations that constraints couple are one problem: `coupled` puts
-    them side by side.
+    Q is positive semi-definite. `coupled` joins the problems of equations that constraints couple.
     """
 
     Q: Float[np.ndarray, "K K"]
@@ -252,30 +234,27 @@ class QuadraticProblem:
     bounds: Bounds | None = None
 
     def solve(self, start: Float[np.ndarray, " K"] | None = None) -> Float[np.ndarray, " K"]:
-        """The minimiser, the one of least norm where there are several and l1 is zero.
+        """Return the minimiser; with l1 = 0, the minimiser of least norm.
 
-        `start`, the solution of a similar problem, saves steps and changes nothing else.
+        `start`, the solution of a similar problem, only saves time.
         """
         if self.l1 == 0 and self.equalities is None and self.bounds is None:
             return solve_symmetric(self.Q, self.r)
-        return minimise(self.Q, self.r, self.l1, *self._equalities(), *self._limits(), start)
+        return minimise(self.constrained(), start)
 
     def value(self, w: Float[np.ndarray, " K"]) -> float:
-        """w'Qw - 2 r'w + l1 |w|_1."""
+        """Return w'Qw - 2 r'w + l1 |w|_1."""
         return float(w @ (self.Q @ w - 2 * self.r) + self.l1 * np.abs(w).sum())
 
     def duality_gap(self, w: Float[np.ndarray, " K"], constant: float) -> float:
-        """An upper bound of value(w) minus its optimum, infinite where none is at hand.
+        """Return an upper bound of value(w) minus the minimum; infinite if none is available.
 
-        With the quadratic part and `constant` written |z - Rw|^2, the residual scaled into
-        |R'theta| <= l1/2 is a feasible dual point. At l1 = 0 the gap is the Newton decrement, and
-        under constraints that of `constrained_gap`.
+        With the quadratic part plus `constant` written as |z - Rw|^2, the residual scaled into
+        |R'theta| <= l1/2 is a feasible dual point. At l1 = 0 the gap is the Newton decrement. With
+        constraints it is `constrained_gap`.
         """
         if self.equalities is not None or self.bounds is not None:
-            most = max(constant + self.value(w), 0.0)
-            return constrained_gap(
-                self.Q, self.r, self.l1, *self._equalities(), *self._limits(), w, most
-            )
+            return constrained_gap(self.constrained(), w, max(constant + self.value(w), 0.0))
         slope = self.r - self.Q @ w
         if self.l1 == 0:
             return float(slope @ solve_symmetric(self.Q, slope))
@@ -286,12 +265,12 @@ class QuadraticProblem:
         return float(max(fit + self.l1 * np.abs(w).sum() - dual, 0.0))
 
     def active_bounds(self, w: Float[np.ndarray, " K"]) -> Bool[np.ndarray, " K"]:
-        """Which coefficients are held by one of two different bounds."""
-        low, high = self._limits()
+        """Return which coefficients are at one of two different bounds."""
+        low, high = self.constrained()[-2:]
         return ((w <= low) | (w >= high)) & (low < high)
 
     def only(self, terms: Int[np.ndarray, " k"]) -> "QuadraticProblem":
-        """The problem with all other coefficients zero."""
+        """Return the problem with all other coefficients zero."""
         equalities, bounds = self.equalities, self.bounds
         return replace(
             self,
@@ -301,23 +280,22 @@ class QuadraticProblem:
             bounds=bounds and Bounds(bounds.low[terms], bounds.high[terms]),
         )
 
-    def _equalities(self) -> tuple[np.ndarray, np.ndarray]:
-        if self.equalities is None:
-            return np.zeros((0, len(self.r))), np.zeros(0)
-        return self.equalities.matrix, self.equalities.values
-
-    def _limits(self) -> tuple[np.ndarray, np.ndarray]:
-        if self.bounds is None:
-            return np.full(len(self.r), -np.inf), np.full(len(self.r), np.inf)
-        return self.bounds.low, self.bounds.high
+    def constrained(self) -> Constrained:
+        """Return the problem with all constraints; infinite bounds without any."""
+        K = len(self.r)
+        equalities = self.equalities or Equalities(np.zeros((0, K)), np.zeros(0))
+        bounds = self.bounds or Bounds(np.full(K, -np.inf), np.full(K, np.inf))
+        return Constrained(
+            self.Q, self.r, self.l1, equalities.matrix, equalities.values, bounds.low, bounds.high
+        )
 
 
 def coupled(problems: list[QuadraticProblem]) -> QuadraticProblem:
-    """One problem over vec(W), the equations side by side, without constraints between them yet."""
+    """Return one problem over vec(W), equation by equation, without constraints yet."""
     from scipy.linalg import block_diag
 
     if len({problem.l1 for problem in problems}) > 1:
-        raise InputError("Problems that are coupled need the same l1.")
+        raise InputError("Coupled problems need the same l1.")
     return QuadraticProblem(
         np.asarray(block_diag(*(problem.Q for problem in problems))),
         np.concatenate([problem.r for problem in problems]),
