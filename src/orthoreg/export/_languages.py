@@ -10,7 +10,7 @@ from ..field.hybrid import HybridField
 from ._steps import (
     AbstractDialect,
     Affine,
-    Constant,
+    ConstantArray,
     Reduced,
     Vector,
     array,
@@ -52,8 +52,10 @@ static double heaviside(double value)
 
 
 def to_c(field: HybridField, outputs: Sequence[str]) -> str:
-    """Source of a C99 file with `void vector_field(const double *z, double *dxdt)`, which needs
-    the C library alone. The residual is included, its weights written out in full precision."""
+    """Return a C99 file with `void vector_field(const double *z, double *dxdt)`.
+
+    It needs only the C library and includes the residual with all digits of its weights.
+    """
     steps, dialect = steps_of(field), _C99()
     lines = [] if steps.uses_variables else ["(void)z;"]
     lines += [f"double {name}[{size}];" for name, size in steps.vectors.items()]
@@ -82,7 +84,7 @@ class _C99(AbstractDialect):
     def whole(self, name):
         return f"{name}[i]"
 
-    def constant(self, constant: Constant) -> str:
+    def constant(self, constant: ConstantArray) -> str:
         values = array(constant.values)
         shape = "".join(f"[{size}]" for size in values.shape)
         if values.ndim == 1:
@@ -146,7 +148,7 @@ end
 
 using .OrthoregField
 """
-# NaN where NumPy has it and Julia stops with a DomainError
+# NaN as in NumPy, where Julia would raise a DomainError
 _JULIA_HELPERS = {
     "real_sqrt": "real_sqrt(x) = x < 0 ? NaN : sqrt(x)",
     "real_log": "real_log(x) = x < 0 ? NaN : log(x)",
@@ -158,8 +160,10 @@ _JULIA_HELPERS = {
 
 
 def to_julia(field: HybridField, outputs: Sequence[str], n_states: int) -> str:
-    """Source of a file with `vector_field(z)`, which needs Julia alone. The residual is included,
-    its weights written out in full precision."""
+    """Return a Julia file with `vector_field(z)`.
+
+    It needs no package and includes the residual with all digits of its weights.
+    """
     steps, dialect = steps_of(field), _Julia()
     names = described(field.features.variables, outputs, "{}[{}]", first=1)
     helpers = "".join(f"\n{source}\n" for source in dialect.called_helpers(steps))
@@ -186,12 +190,12 @@ class _Julia(AbstractDialect):
     def whole(self, name):
         return name
 
-    def constant(self, constant: Constant) -> str:
+    def constant(self, constant: ConstantArray) -> str:
         values = array(constant.values)
         if values.ndim == 1:
             return f"\nconst {constant.name} = [{numbers(values)}]\n"
         rows, columns = values.shape
-        if columns == 1:  # which brackets alone would make a vector
+        if columns == 1:  # brackets alone would make a vector
             return f"\nconst {constant.name} = reshape([{numbers(values[:, 0])}], {rows}, 1)\n"
         body = "\n    ".join(numbers(row, " ") for row in values)
         return f"\nconst {constant.name} = [\n    {body}\n]\n"
@@ -227,7 +231,7 @@ _MATLAB = """function dxdt = vector_field(z)
     dxdt = f;
 end
 {helpers}"""
-# NaN where NumPy has it and MATLAB would go on with complex numbers
+# NaN as in NumPy, where MATLAB would return complex numbers
 _MATLAB_HELPERS = {
     "real_sqrt": "if x < 0, y = NaN; else, y = sqrt(x); end",
     "real_log": "if x < 0, y = NaN; else, y = log(x); end",
@@ -240,8 +244,10 @@ _TWO = {"real_power": "x, p"}
 
 
 def to_matlab(field: HybridField, outputs: Sequence[str], n_states: int) -> str:
-    """Source of the file vector_field.m, a function that needs MATLAB or GNU Octave alone. The
-    residual is included, its weights written out in full precision."""
+    """Return the file vector_field.m, a function for MATLAB and GNU Octave.
+
+    It needs no toolbox and includes the residual with all digits of its weights.
+    """
     steps, dialect = steps_of(field), _Matlab()
     names = described(field.features.variables, outputs, "{}({})", first=1)
     return _MATLAB.format(
@@ -271,7 +277,7 @@ class _Matlab(AbstractDialect):
     def whole(self, name):
         return name
 
-    def constant(self, constant: Constant) -> str:
+    def constant(self, constant: ConstantArray) -> str:
         values = array(constant.values)
         if values.ndim == 1:
             return f"    {constant.name} = [{numbers(values, '; ')}];\n"
@@ -286,7 +292,7 @@ class _Matlab(AbstractDialect):
         yield from (f"{name}({i}) = {formula};" for i, formula in enumerate(formulas, start=1))
 
     def vector(self, step: Vector, formula):
-        # functions of vectors are those of every element, but for these
+        # functions of vectors are elementwise, except for these
         value = formula.replace(" * ", " .* ").replace(" / ", " ./ ").replace("real_sqrt", "sqrt")
         if not step.where:
             yield f"{step.name} = {value};"
@@ -336,9 +342,11 @@ def to_modelica(
     model: str,
     clock: str = "",
 ) -> str:
-    """Source of a Modelica model with one variable per state and one input variable per input,
-    the one called `clock` apart, which is the time. States start from `starts` unless the user
-    says otherwise. The residual is included, its weights written out in full precision."""
+    """Return a Modelica model with one variable per state and one input variable per input.
+
+    The input `clock` is the time. States start from `starts` by default. The residual is included
+    with all digits of its weights.
+    """
     steps, dialect = steps_of(field), _Modelica()
     variables = field.features.variables
     names = _identifiers(variables, {model, *_WORDS})
@@ -383,7 +391,7 @@ class _Modelica(AbstractDialect):
     def whole(self, name):
         return f"{name}[i]"
 
-    def constant(self, constant: Constant) -> str:
+    def constant(self, constant: ConstantArray) -> str:
         values = array(constant.values)
         shape = ", ".join(str(size) for size in values.shape)
         if values.ndim == 1:
@@ -411,25 +419,25 @@ class _Modelica(AbstractDialect):
 
 
 def _with_powers(formula: str) -> str:
-    """power(a, b) as a ^ b, a step function by signs; both stand alone in a formula."""
+    """Replace power(a, b) and heaviside(a), which stand alone in a formula."""
     formula = re.sub(r"^power\((\w+), (\w+)\)$", r"\1 ^ \2", formula)
     return re.sub(r"^heaviside\((\w+)\)$", r"0.5 + 0.5 * sign(\1)", formula)
 
 
 def _identifiers(names: Sequence[str], taken: set[str]) -> list[str]:
-    """Identifiers of Modelica that resemble the names, all different."""
-    found: list[str] = []
+    """Return distinct Modelica identifiers that resemble the names."""
+    identifiers: list[str] = []
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "x"
         plain = plain if plain[0].isalpha() else f"x_{plain}"
         chosen, count = plain, 1
-        while chosen in taken or chosen in found:
+        while chosen in taken or chosen in identifiers:
             count += 1
             chosen = f"{plain}_{count}"
-        found.append(chosen)
-    return found
+        identifiers.append(chosen)
+    return identifiers
 
 
 def _text(name: str) -> str:
-    """A name as a string of Modelica."""
+    """Return a name as a Modelica string."""
     return '"' + shown(name)[1:-1].replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -39,9 +39,9 @@ def vector_field(variables):
 
 
 def to_python(field: HybridField, outputs: Sequence[str]) -> str:
-    """Source of a module with one function, `vector_field`, that needs NumPy alone.
+    """Return a module with one function, `vector_field`, that needs only NumPy.
 
-    The residual is included, its weights written out in full precision.
+    The residual is included with all digits of its weights.
     """
     field = field.resolved().without_idle_terms().without_idle_basis()
     names = [f"columns[{i}]" for i in range(len(field.features.variables))]
@@ -62,7 +62,7 @@ def to_python(field: HybridField, outputs: Sequence[str]) -> str:
 
 
 def _sums(coefficients: Any, formulas: Sequence[str]) -> list[str]:
-    """One sum of terms per equation, as source."""
+    """Return one sum of terms per equation, as source."""
     return [
         " + ".join(
             f"{float(value)!r} * ({formula})"
@@ -91,7 +91,7 @@ def _residual_source(field: HybridField, formulas: Sequence[str]) -> str:
 
 
 def _network_source(network: Network, is_only: bool) -> list[str]:
-    """residual += network(z) as source."""
+    """Return residual += network(z) as source."""
     lines = ["hidden = z" if is_only else f"hidden = z * {_literal(network.signs)}"]
     layers = network.layers
     periodic = [i for i, period in enumerate(network.periods) if period > 0]
@@ -111,7 +111,7 @@ def _network_source(network: Network, is_only: bool) -> list[str]:
 
 
 def _gate_source(region: Region) -> list[str]:
-    """`Region.gated` as source."""
+    """Return `Region.gated` as source."""
     lines = [
         f"away = (z * {_literal(region.rate)})[..., None, :] - {_literal(region.landmarks)}",
         *_wrapped(region),
@@ -132,31 +132,32 @@ def _gate_source(region: Region) -> list[str]:
 
 
 def _wrapped(region: Region) -> list[str]:
-    """The short way round along variables with a period."""
+    """Return the shortest difference along periodic variables as source."""
     if region.period is None:
         return []
-    turn = np.asarray(region.period)
-    safe = np.where(turn > 0, turn, 1.0)
-    return [f"away = away - {_literal(turn)} * np.round(away / {_literal(safe)})"]
+    period = np.asarray(region.period)
+    divisor = np.where(period > 0, period, 1.0)
+    return [f"away = away - {_literal(period)} * np.round(away / {_literal(divisor)})"]
 
 
 def _literal(array: Any) -> str:
-    """An array as source that gives back the same bits."""
+    """Return an array as source with exact values."""
     return f"np.array({np.asarray(array).tolist()!r})"
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class JaxField:
-    """f(t, x, parameters, u): what a fitted model predicts, as a pure function that JAX can trace,
-    compile, differentiate and map over. It has the form that diffrax asks for, f(t, y, args).
+    """f(t, x, parameters, u): the predictions of a model as a pure function.
+
+    JAX can trace, compile, differentiate and map it. It has the form of diffrax, f(t, y, args).
 
     Parameters
     ----------
     parameters
-        what can be trained, a tree of arrays: `"coefficients"` (equations, terms), of which only
-        those in use count, the constants inside terms by name in `"constants"`, the residual's
-        output `"weights"` and its hidden `"layers"`.
+        trainable arrays: `"coefficients"` (equations, terms), of which only nonzero ones are used,
+        `"constants"` inside terms by name, the output `"weights"` and hidden `"layers"` of the
+        residual.
     terms
         names of the terms, the columns of the coefficients.
     states, inputs
@@ -182,10 +183,10 @@ class JaxField:
     _field: HybridField = field(repr=False)
 
     def __call__(self, t: Any, x: Any, parameters: Any = None, u: Any = None) -> Any:
-        """Derivatives (n,) at one state x (n,), with inputs u (m,) where the model has some.
+        """Return derivatives (n,) at one state x (n,), with inputs u (m,) if the model has inputs.
 
-        `parameters` are those of the fit if None. Arithmetic is in the precision of x: single,
-        unless JAX is told otherwise. Of many states, `jax.vmap` is the way.
+        `parameters` are those of the fit by default. The precision is that of x, single unless JAX
+        is configured otherwise. Use `jax.vmap` for several states.
         """
         import jax
         import jax.numpy as jnp
@@ -211,7 +212,7 @@ class JaxField:
         return function(t, x, self._inputs(t, x, u))
 
     def __iter__(self) -> Iterator[Any]:
-        """`function, parameters = model.to_jax()`."""
+        """Allow `function, parameters = model.to_jax()`."""
         return iter((self, self.parameters))
 
     def _inputs(self, t: Any, x: Any, u: Any) -> Any:
@@ -232,7 +233,7 @@ class JaxField:
 
 
 def to_jax(fitted: HybridField, n_states: int, clock: str = "") -> JaxField:
-    """The field as a function of (t, x, parameters, u); `clock` is the input that is the time."""
+    """Return the field as a function of (t, x, parameters, u); `clock` is the time input."""
     require("jax", "train", "to_jax()")
     fitted = fitted.without_idle_terms().without_idle_basis()
     features = fitted.features
@@ -249,7 +250,7 @@ def to_jax(fitted: HybridField, n_states: int, clock: str = "") -> JaxField:
 
 
 def layers_of(basis: AbstractBasis) -> list[tuple[Any, Any]]:
-    """The weights and biases of the hidden layers; none for a basis that has no such layers."""
+    """Return weights and biases of the hidden layers, if any."""
     inner = basis.inner if isinstance(basis, SymmetricBasis) else basis
     if not isinstance(inner, TanhLayers):
         return []
@@ -257,7 +258,7 @@ def layers_of(basis: AbstractBasis) -> list[tuple[Any, Any]]:
 
 
 def with_layers(kind: AbstractBasis, basis: Any, layers: Any) -> Any:
-    """The basis with other weights and biases in its hidden layers."""
+    """Return the basis with other weights and biases in its hidden layers."""
     if isinstance(kind, SymmetricBasis):
         return replace(basis, inner=with_layers(kind.inner, basis.inner, layers))
     if not isinstance(kind, TanhLayers):

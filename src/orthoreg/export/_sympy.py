@@ -26,10 +26,9 @@ equations = {{
 
 
 def to_sympy(field: HybridField, outputs: Sequence[str], *, residual: bool = True) -> list[Any]:
-    """One SymPy expression per equation, in symbols named as the variables.
+    """Return one SymPy expression per equation, with symbols named like the variables.
 
-    An equation with a residual has it as a function `residual_<name>` of all variables; with
-    `residual=False` only the symbolic part is returned.
+    A residual is a function `residual_<name>` of all variables; `residual=False` leaves it out.
     """
     import sympy
 
@@ -50,13 +49,13 @@ def to_sympy(field: HybridField, outputs: Sequence[str], *, residual: bool = Tru
 
 
 def sympy_source(field: HybridField, outputs: Sequence[str]) -> str:
-    """Source of a module with a dictionary `equations`, what `to_sympy` returns by name."""
+    """Return a module with a dictionary `equations` of the expressions of `to_sympy` by name."""
     field = field.resolved()
     names = [f"z[{i}]" for i in range(len(field.features.variables))]
     formulas = [
         re.sub(
             r"sympy\.(\w+)",
-            lambda called: f"sympy.{SYMPY_NAMES.get(called[1], called[1])}",
+            lambda match: f"sympy.{SYMPY_NAMES.get(match[1], match[1])}",
             to_text(term, functions="sympy.", names=names),
         )
         for term in field.features.terms
@@ -71,21 +70,23 @@ def sympy_source(field: HybridField, outputs: Sequence[str]) -> str:
         if has_residual(field, c):
             parts.append(f"sympy.Function({residual_name(output)!r})(*z)")
         rows.append(f"    {output!r}: {' + '.join(parts) or 'sympy.Integer(0)'},")
-    some = any(has_residual(field, c) for c in range(len(outputs)))
+    any_residual = any(has_residual(field, c) for c in range(len(outputs)))
     return _SOURCE.format(
         variables=list(field.features.variables),
-        note="; residual_... stands for the network, which is not written out" if some else "",
+        note="; residual_... stands for the network, which is not written out"
+        if any_residual
+        else "",
         rows="\n".join(rows),
     )
 
 
 def residual_name(output: str) -> str:
-    """What the residual of an equation is called in SymPy."""
+    """Return the name of the residual of an equation."""
     return f"residual_{output}"
 
 
 def to_pysindy(field: HybridField, outputs: Sequence[str]) -> Any:
-    """A fitted `pysindy.SINDy` with one library function per term in use and per residual."""
+    """Return a fitted `pysindy.SINDy` with one library function per used term and residual."""
     pysindy = import_pysindy("to_pysindy()")
     field = field.resolved().without_idle_terms()
     features, n_outputs = field.features, len(outputs)
@@ -95,10 +96,10 @@ def to_pysindy(field: HybridField, outputs: Sequence[str]) -> Any:
     names = [_Name(term) for term in features.terms]
     names += [_Name(residual_name(outputs[c])) for c in networks]
     coefficients = np.hstack([np.asarray(field.coefficients), np.eye(n_outputs)[:, networks]])
-    if not columns:  # nothing was learned, and PySINDy needs a library
+    if not columns:  # PySINDy needs a library even if nothing was learned
         columns, names, coefficients = [_nothing], [_Name("0")], np.zeros((n_outputs, 1))
     library = pysindy.CustomLibrary([_Function(column, n_variables) for column in columns], names)
-    library.fit(np.zeros((2, n_variables)))  # counts the columns, and looks at nothing else
+    library.fit(np.zeros((2, n_variables)))  # only counts the columns
     optimizer = pysindy.STLSQ()
     optimizer.coef_, optimizer.intercept_ = coefficients, 0.0
     optimizer.ind_, optimizer.history_ = coefficients != 0, [coefficients]
@@ -110,7 +111,7 @@ def to_pysindy(field: HybridField, outputs: Sequence[str]) -> Any:
 
 
 def import_pysindy(what: str) -> Any:
-    """The package, or a sentence on how to get it."""
+    """Return the package, or raise InputError with the installation command."""
     try:
         import pysindy
     except ImportError:
@@ -120,22 +121,24 @@ def import_pysindy(what: str) -> Any:
 
 @final
 class _Function:
-    """A function of all variables. PySINDy asks a function's code how many it takes."""
+    """A function of all variables. PySINDy reads the number of arguments from its code."""
 
     def __init__(self, column: Callable[[np.ndarray], np.ndarray], n_variables: int):
         self.column = column
         self.__code__ = SimpleNamespace(co_argcount=n_variables)
 
     def __call__(self, *variables: Any) -> np.ndarray:
-        stacked = np.stack([np.asarray(one, dtype=np.float64) for one in variables], axis=-1)
+        stacked = np.stack(
+            [np.asarray(variable, dtype=np.float64) for variable in variables], axis=-1
+        )
         values = self.column(stacked.reshape(-1, stacked.shape[-1]))
         return values.reshape(stacked.shape[:-1])
 
 
 @final
 class _Term:
-    def __init__(self, field: HybridField, place: int):
-        self.features = field.features.only([place])
+    def __init__(self, field: HybridField, index: int):
+        self.features = field.features.only([index])
 
     def __call__(self, variables: np.ndarray) -> np.ndarray:
         return self.features(variables)[:, 0]
@@ -156,7 +159,7 @@ def _nothing(variables: np.ndarray) -> np.ndarray:
 
 @final
 class _Name:
-    """What a term is called, with PySINDy's names of the variables; a text is what it is."""
+    """The name of a term, given PySINDy's names of the variables, or a fixed text."""
 
     def __init__(self, term: Expression | str):
         self.term = term

@@ -17,6 +17,7 @@ import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
 
+from .._common.arrays import pytree
 from .._common.progress import progress
 from ..losses import Segments
 from ._objective import PARTS, Objective, Parameters, Weights
@@ -38,11 +39,7 @@ class Schedule:
     learns_coefficients: bool
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["epochs", "patience", "first_rate", "last_rate"],
-    meta_fields=[],
-)
+@pytree()
 @final
 @dataclass(frozen=True)
 class Pace:
@@ -54,11 +51,7 @@ class Pace:
     last_rate: Any
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["train", "theta", "validation", "validation_theta"],
-    meta_fields=[],
-)
+@pytree()
 @final
 @dataclass(frozen=True, eq=False)
 class TrainingData:
@@ -70,12 +63,7 @@ class TrainingData:
     validation_theta: Any
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["flat", "moments", "best", "best_value", "best_epoch", "code", "stopped_at",
-                 "history", "validation"],
-    meta_fields=[],
-)  # fmt: skip
+@pytree()
 @final
 @dataclass(frozen=True, eq=False)
 class State:
@@ -96,11 +84,7 @@ class State:
     validation: Any
 
 
-@partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["objective", "data", "starts", "weights", "seeds", "pace"],
-    meta_fields=["schedule", "structure"],
-)
+@pytree(meta=["schedule", "structure"])
 @final
 @dataclass(frozen=True, eq=False)
 class Loop:
