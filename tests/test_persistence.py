@@ -178,7 +178,7 @@ def test_a_file_cut_at_any_length_is_refused(saved):
     content = saved.read_bytes()
     for length in np.linspace(0, len(content) - 1, 60).astype(int):
         saved.write_bytes(content[:length])
-        with pytest.raises(ModelFileError, match="not a whole orthoreg model file.*again"):
+        with pytest.raises(ModelFileError, match="not a complete orthoreg model file.*again"):
             og.load(saved)
 
 
@@ -375,7 +375,7 @@ def test_a_file_that_would_grow_without_measure_is_not_unpacked(tmp_path, entry,
         path.write_bytes(lie)
     tracemalloc.start()
     try:
-        with pytest.raises(ModelFileError, match="not a whole orthoreg model file"):
+        with pytest.raises(ModelFileError, match="not a complete orthoreg model file"):
             og.load(path)
         assert tracemalloc.get_traced_memory()[1] < 4 * 2**20
     finally:

@@ -1,4 +1,4 @@
-"""The paper's statements as functions: closed forms of its toy problems, and its bounds.
+"""The paper's statements as functions: closed forms of its toy problem, and its bounds.
 
 The toy: phi_1, phi_2 orthonormal under <.,.>_D, f = phi_1 + phi_2, both coefficients alike.
 

@@ -1,8 +1,8 @@
 """A fitted field as a list of steps on numbers and vectors, and how a language writes them.
 
 The residual becomes networks of tanh layers. Formulas are text that C, Julia, MATLAB and Modelica
-nearly share; an `AbstractDialect` adapts the differences. `{h}` is a vector, which makes the formula
-elementwise, `{z:0}` is its first element, and functions have the names of NumPy.
+nearly share; an `AbstractDialect` adapts the differences. `{h}` is a vector, which makes the
+formula elementwise, `{z:0}` is its first element, and functions have the names of NumPy.
 """
 
 import abc

@@ -14,23 +14,25 @@ from .._common.arrays import Arrays, pytree
 from .._common.errors import InputError
 from .._common.registry import part
 
-_ROWS = 128  # evaluated at a time: their 400 functions fit the cache of a core (0.4 MB)
-_SATURATED = 20.0  # tanh of it is 1 in double precision
+_ROWS = 128  # per block, whose values of 400 functions fit the cache of a core (0.4 MB)
+_SATURATED = 20.0  # its tanh is 1 in double precision
 
 
 class AbstractBasis(abc.ABC):
-    """psi_1 ... psi_H, functions of the variables. A final class is a frozen dataclass of arrays,
-    marked by `pytree` so that JAX can trace through it, and registered so that files can hold it.
+    """Functions psi_1 ... psi_H of the variables, whose linear combinations are residuals.
+
+    A concrete class is a frozen dataclass of arrays, marked by `pytree` for JAX, and registered by
+    `part` for model files.
     """
 
     @property
     @abc.abstractmethod
     def size(self) -> int:
-        """H; zero for no residual."""
+        """H; zero without a residual."""
 
     @abc.abstractmethod
     def __call__(self, variables: Any, xp: Any = np) -> Any:
-        """psi at samples (N x V -> N x H), in the arithmetic of `xp`: NumPy or JAX."""
+        """Return psi at samples (N x V -> N x H), in the arithmetic of `xp`: NumPy or JAX."""
 
     def slopes(
         self,
@@ -39,27 +41,29 @@ class AbstractBasis(abc.ABC):
         weights: Float[np.ndarray, "H c"],
         steps: Float[np.ndarray, " n"],
     ) -> Float[np.ndarray, "n N c"]:
-        """d (psi weights) / dz_j for the first n variables, where psi is known: by differences over
-        `steps`, unless a class knows better."""
-        found = []
+        """Return d (psi weights) / dz_j for the first n variables, where psi is known.
+
+        The default uses finite differences over `steps`.
+        """
+        slopes = []
         for j, step in enumerate(steps):
-            moved = np.array(variables)
-            moved[:, j] += step
-            found.append((self(moved) - psi) @ weights / step)
-        return np.stack(found)
+            shifted = np.array(variables)
+            shifted[:, j] += step
+            slopes.append((self(shifted) - psi) @ weights / step)
+        return np.stack(slopes)
 
     @abc.abstractmethod
     def mask_inputs(self, variables: Bool[np.ndarray, " V"]) -> "AbstractBasis":
-        """The same functions, of the other variables alone: nothing is known of what these do."""
+        """Return the same functions of the other variables only."""
 
     @abc.abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:
-        """What a file keeps of them, by name."""
+        """Return the arrays that a file stores, by name."""
 
     @classmethod
     @abc.abstractmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "AbstractBasis":
-        """The basis that `arrays` described; refuses arrays that do not fit together."""
+        """Return the basis of `arrays`; raise InputError for inconsistent arrays."""
 
 
 @part
@@ -67,8 +71,10 @@ class AbstractBasis(abc.ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class TanhLayers(AbstractBasis):
-    """Standardised variables through tanh layers, and a constant: the functions that the last
-    layer of a network combines. Without layers there are none (H = 0)."""
+    """Standardised variables through tanh layers, and a constant.
+
+    The last layer of a network combines these functions. Without layers there are none (H = 0).
+    """
 
     mean: Float[Arrays, " V"]
     scale: Float[Arrays, " V"]
@@ -86,25 +92,24 @@ class TanhLayers(AbstractBasis):
         weights: Float[np.ndarray, "H c"],
         steps: Float[np.ndarray, " n"],
     ) -> Float[np.ndarray, "n N c"]:
-        """Of one layer exactly: tanh' = 1 - tanh^2."""
+        """Return exact slopes of one layer: tanh' = 1 - tanh^2."""
         if len(self.weights) != 1:
             return super().slopes(variables, psi, weights, steps)
         n = len(steps)
         inner = np.asarray(self.weights[0])[:n] / np.asarray(self.scale)[:n, None]
         product = inner[:, :, None] * weights[:-1]  # n H c; the constant has no slope
         square = np.square(psi[:, :-1])
-        lost = np.tensordot(square, product, axes=(1, 1))  # N n c
-        return product.sum(axis=1)[:, None] - np.swapaxes(lost, 0, 1)
+        correction = np.tensordot(square, product, axes=(1, 1))  # N n c
+        return product.sum(axis=1)[:, None] - np.swapaxes(correction, 0, 1)
 
     def mask_inputs(self, variables: Bool[np.ndarray, " V"]) -> "TanhLayers":
-        """The same layers without these variables: nothing is known of what they do."""
+        """Return the same layers with zero weights for these variables."""
         if not self.weights or not variables.any():
             return self
         first = np.where(variables[:, None], 0.0, self.weights[0])
         return replace(self, weights=(first, *self.weights[1:]))
 
     def __call__(self, variables: Any, xp: Any = np) -> Any:
-        """psi at samples (N x V -> N x H), in the arithmetic of `xp`: NumPy or JAX."""
         if not self.weights:
             return xp.zeros((variables.shape[0], 0))
         values = (variables - self.mean) / self.scale
@@ -116,31 +121,31 @@ class TanhLayers(AbstractBasis):
 
     def arrays(self) -> dict[str, np.ndarray]:
         layers = zip(self.weights, self.biases, strict=True)
-        found = {"mean": self.mean, "scale": self.scale}
+        arrays = {"mean": self.mean, "scale": self.scale}
         for i, (weight, bias) in enumerate(layers):
-            found |= {f"layer{i}.weight": weight, f"layer{i}.bias": bias}
-        return {name: np.asarray(array) for name, array in found.items()}
+            arrays |= {f"layer{i}.weight": weight, f"layer{i}.bias": bias}
+        return {name: np.asarray(array) for name, array in arrays.items()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "TanhLayers":
         layers = range(sum(name.endswith(".weight") for name in arrays))
-        found = cls(
+        basis = cls(
             arrays["mean"],
             arrays["scale"],
             tuple(arrays[f"layer{i}.weight"] for i in layers),
             tuple(arrays[f"layer{i}.bias"] for i in layers),
         )
-        width = len(found.mean)
-        if found.scale.shape != (width,):
-            raise InputError("The network's mean and scale do not fit together.")
-        for weight, bias in zip(found.weights, found.biases, strict=True):
+        width = len(basis.mean)
+        if basis.scale.shape != (width,):
+            raise InputError("The network's mean and scale have inconsistent shapes.")
+        for weight, bias in zip(basis.weights, basis.biases, strict=True):
             if weight.shape != (width, len(bias)) or bias.ndim != 1:
-                raise InputError("The network's layers do not fit together.")
+                raise InputError("The network's layers have inconsistent shapes.")
             width = len(bias)
-        return found
+        return basis
 
     def _in_numpy(self, values: Float[np.ndarray, "N V"]) -> Float[np.ndarray, "N H"]:
-        """The layers, few rows at a time, so that they stay in the cache from step to step."""
+        """Evaluate the layers in blocks of rows that stay in the cache."""
         first = np.ones((len(values), values.shape[1] + 1))
         first[:, :-1] = values
         psi = np.empty((len(values), self.size))
@@ -155,20 +160,24 @@ class TanhLayers(AbstractBasis):
 
     @cached_property
     def _doubled(self) -> list[np.ndarray]:
-        """Twice the weights of each layer with its bias as the last row. A further column makes
-        the constant 1 that the next layer's bias is multiplied with."""
-        found = []
+        """Twice the weights of each layer, with the bias as last row.
+
+        An additional column produces the constant 1 by which the next layer multiplies its bias.
+        """
+        matrices = []
         for weight, bias in zip(self.weights, self.biases, strict=True):
             matrix = np.zeros((len(weight) + 1, len(bias) + 1))
             matrix[:-1, :-1], matrix[-1, :-1] = weight, bias
             matrix[-1, -1] = _SATURATED
-            found.append(2 * matrix)
-        return found
+            matrices.append(2 * matrix)
+        return matrices
 
 
 def _tanh_of_half(values: Float[np.ndarray, "N H"]) -> Float[np.ndarray, "N H"]:
-    """tanh(z / 2) in place, 1 - 2 / (exp(z) + 1), right to 2e-16. NumPy's own takes twice as long
-    on processors without AVX-512."""
+    """Return tanh(z / 2) = 1 - 2 / (exp(z) + 1) in place, with an error of 2e-16.
+
+    NumPy's tanh takes twice as long on processors without AVX-512.
+    """
     np.exp(values, out=values)
     values += 1
     np.divide(-2, values, out=values)
@@ -176,16 +185,15 @@ def _tanh_of_half(values: Float[np.ndarray, "N H"]) -> Float[np.ndarray, "N H"]:
     return values
 
 
-Number = int | float | np.number
+Scalar = int | float | np.number
 
 
 class AbstractAugmentation(abc.ABC):
     """A recipe for f_aug. `init` draws its functions; a solver finds their weights.
 
-    `ridge` is rho, the weight of |v|^2 on the last layer; None leaves it to held-out data, and is
-    zero for a gradient solver.
-    `learns_hidden` says whether a gradient solver trains the hidden layers too, which must then be
-    `TanhLayers`.
+    `ridge` is rho, the weight of |v|^2 of the last layer. None means that held-out data choose it;
+    it is zero for a gradient solver. `learns_hidden` says whether a gradient solver also trains the
+    hidden layers, which must be `TanhLayers`.
     """
 
     ridge: float | None
@@ -199,7 +207,7 @@ class AbstractAugmentation(abc.ABC):
         *,
         rng: np.random.Generator,
     ) -> AbstractBasis:
-        """The functions for variables with this mean and spread."""
+        """Return the functions for variables with this mean and standard deviation."""
 
 
 @part
@@ -233,16 +241,16 @@ class RandomFeatures(AbstractAugmentation):
     Parameters
     ----------
     width
-        the number of units.
+        number of units.
     ridge
-        rho, the weight of the squared output weights; None leaves it to held-out data.
+        rho, the weight of the squared output weights; None chooses it on held-out data.
     weight_scale
-        scales the weights, for variables in units of their standard deviations: steep units follow
-        fine detail, flat ones wide trends. A pair spreads the units evenly, by ratio, from the
-        first value to the second.
+        scale of the weights, for standardised variables: steep units follow fine detail, flat ones
+        wide trends. A pair spaces the scales of units geometrically from the first value to the
+        second.
     univariate_fraction
-        the share of units that see one variable each, in turn, so that detail in one variable needs
-        few units however many variables there are.
+        share of units that use a single variable, in turn. Detail in one variable then needs few
+        units, however many variables there are.
 
     Examples
     --------
@@ -256,8 +264,8 @@ class RandomFeatures(AbstractAugmentation):
 
     width: int = 400
     ridge: float | None = None
-    weight_scale: Number | Sequence[Number] = (0.5, 32.0)
-    univariate_fraction: Number = 0.5
+    weight_scale: Scalar | Sequence[Scalar] = (0.5, 32.0)
+    univariate_fraction: Scalar = 0.5
     learns_hidden = False
 
     def __post_init__(self):
@@ -265,8 +273,8 @@ class RandomFeatures(AbstractAugmentation):
         _check_ridge(self.ridge, "RandomFeatures")
         if isinstance(self.weight_scale, Sequence):
             object.__setattr__(self, "weight_scale", tuple(self.weight_scale))
-        if len(self._ends) != 2 or not all(
-            isinstance(end, Number) and 0 < end < np.inf for end in self._ends
+        if len(self._scale_range) != 2 or not all(
+            isinstance(end, Scalar) and 0 < end < np.inf for end in self._scale_range
         ):
             raise InputError(
                 "RandomFeatures(weight_scale=...) must be a positive number or a pair of them; got "
@@ -279,21 +287,21 @@ class RandomFeatures(AbstractAugmentation):
             )
 
     @property
-    def _ends(self) -> tuple[Any, ...]:
+    def _scale_range(self) -> tuple[Any, ...]:
         return (
             self.weight_scale if isinstance(self.weight_scale, tuple) else (self.weight_scale,) * 2
         )
 
     def init(self, mean, scale, *, rng) -> TanhLayers:
         n_variables, units = len(mean), np.arange(self.width)
-        low, high = self._ends
+        low, high = self._scale_range
         scales = np.geomspace(low, high, self.width)
         weight = np.sqrt(2 / n_variables) * rng.standard_normal((n_variables, self.width))
         bias = 2 * rng.uniform(-1, 1, self.width)
-        rank = np.floor(self.univariate_fraction * (units + 1))  # of units that see one variable
+        rank = np.floor(self.univariate_fraction * (units + 1))  # of univariate units
         is_univariate = rank > np.floor(self.univariate_fraction * units)
-        seen = np.arange(n_variables)[:, None] == (rank - 1) % n_variables
-        weight = np.where(is_univariate, np.sqrt(n_variables) * weight * seen, weight)
+        uses = np.arange(n_variables)[:, None] == (rank - 1) % n_variables
+        weight = np.where(is_univariate, np.sqrt(n_variables) * weight * uses, weight)
         return TanhLayers(mean, scale, (scales * weight,), (scales * bias,))
 
 
@@ -303,17 +311,17 @@ class RandomFeatures(AbstractAugmentation):
 class MLP(AbstractAugmentation):
     """A network of tanh layers.
 
-    A gradient solver trains all of it. `Exact` keeps the hidden layers as drawn and solves for
-    the output layer alone.
+    A gradient solver trains all of it. `Exact` keeps the random hidden layers and solves for the
+    output layer only.
 
     Parameters
     ----------
     width
-        units of each hidden layer.
+        number of units of each hidden layer.
     depth
-        the number of hidden layers.
+        number of hidden layers.
     ridge
-        rho, the weight of the squared output weights; None leaves it to held-out data, and is zero
+        rho, the weight of the squared output weights; None chooses it on held-out data, and is zero
         for a gradient solver.
 
     Examples
@@ -348,6 +356,6 @@ def _check_size(value: object, what: str) -> None:
         raise InputError(f"{what} must be a whole number of at least 1; got {value!r}.")
 
 
-def _check_ridge(value: float | None, who: str) -> None:
+def _check_ridge(value: float | None, recipe: str) -> None:
     if value is not None and not 0 <= value < np.inf:
-        raise InputError(f"{who}(ridge=...) must be None or a number >= 0; got {value!r}.")
+        raise InputError(f"{recipe}(ridge=...) must be None or a number >= 0; got {value!r}.")

@@ -10,22 +10,23 @@ from .._common.arrays import pytree
 from .._common.errors import InputError, quoted, suggestion
 from ._system import AbstractSystem, Parameter, Split, equations
 
-_REACH = 0.8  # of the way from the ridge at 0 to the bottom of the well
-_BOTTOM = np.sqrt(10.0)  # of the paper's well, where there is none
+_REACH = 0.8  # of the distance from the ridge at 0 to the bottom of the well
+_BOTTOM = np.sqrt(10.0)  # of the paper's well, for systems without a well
 
 
 @pytree()
 @final
 @dataclass(frozen=True)
 class Duffing(AbstractSystem):
-    """x' = y, y' = a y - x (b + c x^2): wells at x = +-sqrt(-b / c).
+    """The unforced Duffing oscillator in one of its two wells. [app:subsec_duffing]
 
-    The cubic term lies outside the paper's library. Training runs stay in the positive well,
-    those of T2 and T3 in the negative one: starts whose run ends up elsewhere, about one in
-    fifteen, are drawn again. T3 keeps the starting box of T2 and changes the parameters.
+        x' = y, y' = a y - x (b + c x^2), with wells at x = +-sqrt(-b / c).
 
-    Without the cubic term there is no well and states grow like exp(0.78 t): such runs keep
-    the paper's starting box and stop at t = 4 instead of 40.
+    The cubic term is not in the paper's library. Training runs stay in the positive well, those of
+    T2 and T3 in the negative one: starts of runs that leave the well, about one in fifteen, are
+    drawn again. T3 has the starting box of T2 and other parameters. Without the cubic term there is
+    no well and states grow like exp(0.78 t): such runs keep the paper's starting box and stop at t
+    = 4 instead of 40.
     """
 
     a: float = -0.5
@@ -59,15 +60,15 @@ class Duffing(AbstractSystem):
         side = np.array([-1.0 if mirrored else 1.0, 1.0])
         field = self.shifted(count, rng) if split is Split.t3 else self
         bottom = np.sqrt(-self.b / self.c) if self.c else _BOTTOM
-        kept = np.empty((0, 2))
-        while len(kept) < count:
-            size = (count - len(kept) + 16, 2)
+        starts = np.empty((0, 2))
+        while len(starts) < count:
+            size = (count - len(starts) + 16, 2)
             drawn = side * rng.uniform([0.1, -1.0], [_REACH * bottom, 1.0], size)
-            kept = np.concatenate([kept, drawn[field._stays(drawn)]])
-        return kept[:count]
+            starts = np.concatenate([starts, drawn[field._stays(drawn)]])
+        return starts[:count]
 
     def _stays(self, starts: Float[np.ndarray, "B n"]) -> Bool[np.ndarray, " B"]:
-        """Which runs never cross the ridge between the wells."""
+        """Return which runs never cross the ridge between the wells."""
         from scipy.integrate import solve_ivp
 
         times = self.times()[::10]
@@ -93,18 +94,22 @@ class Duffing(AbstractSystem):
 @final
 @dataclass(frozen=True)
 class LotkaVolterra(AbstractSystem):
-    """x' = alpha x - beta x y + epsilon1 x m, y' = delta x y - gamma y + epsilon2 y m q, with
-    m = sin(w_fast t) cos(w_fast x y) sin(w_slow (x + y)) and q = sin(x / (y + c_reg)).
+    """Predators and prey with a coupling modulated in time. [app:subsec_lv]
 
-    The epsilon terms lie outside the paper's library; they depend on time, which no term of
-    a library knows. [app:non_autonomy_caveat] The paper leaves w_fast, w_slow and c_reg open:
-    the first two are those of `SIR`. alpha to delta count animals; in split T3 every run
-    draws its own four.
+        x' = alpha x - beta x y + epsilon1 x m,
+        y' = delta x y - gamma y + epsilon2 y m q,
 
-    States are animals divided by `scale`, and the epsilon terms act on them. The scale is a
-    tenth of the largest training state. It changes the very runs it is taken from, so it was
-    fixed once for all seeds, and once without the epsilon terms: the largest of 1000 training
-    runs is 10 to within 3%.
+    with m = sin(w_fast t) cos(w_fast x y) sin(w_slow (x + y)) and q = sin(x / (y + c_reg)).
+
+    The epsilon terms are not in the paper's library. They depend on time, unlike the terms of a
+    library. [app:non_autonomy_caveat] The paper does not give w_fast, w_slow and c_reg; the first
+    two are those of `SIR`. alpha to delta refer to numbers of animals. In split T3 every run has
+    its own alpha to delta.
+
+    States are animals divided by `scale`, and the epsilon terms act on them. The scale is a tenth
+    of the largest training state. As the training states depend on the scale, it was fixed once for
+    all seeds, and once without the epsilon terms: the largest state of 1000 training runs is 10 to
+    within 3%.
     """
 
     alpha: Parameter = 1.2
@@ -186,12 +191,14 @@ DIFFICULTIES = {
 @final
 @dataclass(frozen=True)
 class Pendulum(AbstractSystem):
-    """theta'' = -omega0^2 sin theta - alpha theta'
-    + beta1 cos(3 theta) + beta2 exp(-theta^2) + beta3 tanh(theta').
+    """The modified damped pendulum. [eq:pend]
 
-    The three beta terms lie outside the paper's library of degree-two polynomials and unit
-    frequencies. The paper's text on irregular sampling compares with a regular step of 0.02;
-    regular runs have the 100 points of its other experiments.
+        theta'' = -omega0^2 sin theta - alpha theta'
+                  + beta1 cos(3 theta) + beta2 exp(-theta^2) + beta3 tanh(theta').
+
+    The beta terms are not in the paper's library of degree-two polynomials and unit frequencies.
+    The paper's text on irregular sampling compares with a regular step of 0.02; regular runs have
+    the 100 points of its other experiments.
     """
 
     omega0: float = 1.0
@@ -202,7 +209,7 @@ class Pendulum(AbstractSystem):
 
     @classmethod
     def of_difficulty(cls, difficulty: str) -> "Pendulum":
-        """The paper's low, medium or high strength of the missing terms."""
+        """Return the pendulum with the paper's low, medium or high strength of missing terms."""
         if difficulty not in DIFFICULTIES:
             raise InputError(
                 f"difficulty must be one of {quoted(DIFFICULTIES)}; got '{difficulty}'."
@@ -269,21 +276,23 @@ _MEAN_POPULATION = 12.5  # of the training starts
 @final
 @dataclass(frozen=True)
 class SIR(AbstractSystem):
-    """S' = -beta S I / N + e S I sin(w_fast (1 + S) t) tanh(w_slow (I + R)),
-    I' = beta S I / N - gamma I + e I R sin(w_fast (1 + 2 I) t) tanh(w_slow (S + R)),
-    R' = gamma I + e S R sin(w_slow (1 + R) t) tanh(w_slow (S + I)),
+    """An epidemic with fading, state-dependent oscillations. [app:subsec_sir]
+
+        S' = -beta S I / N + e S I sin(w_fast (1 + S) t) tanh(w_slow (I + R)),
+        I' = beta S I / N - gamma I + e I R sin(w_fast (1 + 2 I) t) tanh(w_slow (S + R)),
+        R' = gamma I + e S R sin(w_slow (1 + R) t) tanh(w_slow (S + I)),
+
     each with its own e = epsilon exp(-t / tau).
 
-    The e terms lie outside the paper's library; they depend on time, which no term of a
-    library knows. [app:non_autonomy_caveat] N is the number of people at that time, which
-    the e terms do not conserve. The library has S*I instead, whose stated coefficient is that
-    for N = 12.5, the mean at the start of training. `population` puts one number in the place
-    of N: then S*I is exact, in all splits. In split T3 every run draws its own beta and gamma.
+    The e terms are not in the paper's library. They depend on time, unlike the terms of a library.
+    [app:non_autonomy_caveat] N is the current number of people, which the e terms do not conserve.
+    The library has S*I instead; its stated coefficient is that of N = 12.5, the mean at the start
+    of training. `population` replaces N by a constant: then S*I is exact, in all splits. In split
+    T3 every run has its own beta and gamma.
 
-    States are people divided by `scale`, and the e terms act on them. The scale is a tenth of
-    the largest training state. It changes the very runs it is taken from, so it was fixed
-    once for all seeds, and once without the e terms: the largest of 1000 training runs is 10
-    to within 1%.
+    States are people divided by `scale`, and the e terms act on them. The scale is a tenth of the
+    largest training state. As the training states depend on the scale, it was fixed once for all
+    seeds, and once without the e terms: the largest state of 1000 training runs is 10 to within 1%.
     """
 
     beta: Parameter = 2.0
@@ -337,8 +346,8 @@ class SIR(AbstractSystem):
         return 0.1 * np.arange(100)
 
     def starts(self, split: Split, count: int, rng: np.random.Generator) -> np.ndarray:
-        many = 10.0 if split in (Split.t2, Split.t3) else 1.0
-        people = rng.uniform([9.0 * many, 1.0, 0.0], [10.0 * many, 5.0, 0.0], (count, 3))
+        factor = 10.0 if split in (Split.t2, Split.t3) else 1.0
+        people = rng.uniform([9.0 * factor, 1.0, 0.0], [10.0 * factor, 5.0, 0.0], (count, 3))
         return people / np.array(self.scale)
 
     def shifted(self, count: int, rng: np.random.Generator) -> "SIR":
