@@ -143,9 +143,9 @@ def _formula(item: Expression, binding: int = 0) -> str:
 
 def _side_by_side(factors: Sequence[str], space: str = " ") -> str:
     """Return a product, with a dot before numbers."""
-    first, *rest = factors
+    first, *others = factors
     return first + "".join(
-        (r" \cdot " if factor[0].isdigit() else space) + factor for factor in rest
+        (r" \cdot " if factor[0].isdigit() else space) + factor for factor in others
     )
 
 
@@ -154,8 +154,8 @@ def _function(name: str) -> str:
 
 
 def _number(value: float) -> str:
-    whole = value.is_integer() and abs(value) < 1e15
-    return f"{int(value)}" if whole else _scientific(repr(value))
+    is_integer = value.is_integer() and abs(value) < 1e15
+    return f"{int(value)}" if is_integer else _scientific(repr(value))
 
 
 def _scientific(text: str) -> str:

@@ -221,8 +221,8 @@ def mathml_formula(item: Expression, binding: int = 0) -> str:
     """
     match item:
         case Number(value):
-            whole = value.is_integer() and abs(value) < 1e15
-            size = f"<mn>{abs(int(value))}</mn>" if whole else _scientific(repr(abs(value)))
+            is_integer = value.is_integer() and abs(value) < 1e15
+            size = f"<mn>{abs(int(value))}</mn>" if is_integer else _scientific(repr(abs(value)))
             text, level = (_MINUS + size, 1) if value < 0 else (size, 5)
         case Variable(_, name) | Parameter(name):
             text, level = mathml_name(name), 5
@@ -354,7 +354,7 @@ def unicode_formula(text: str) -> str:
     """
     if "`" in text:
         return text
-    raised = re.sub(r"\*\*(\d+)(?![.\d])", lambda found: found[1].translate(_RAISED), text)
+    raised = re.sub(r"\*\*(\d+)(?![.\d])", lambda match: match[1].translate(_RAISED), text)
     return raised if "**" in raised else raised.replace("*", "·")
 
 

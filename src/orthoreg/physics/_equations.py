@@ -46,7 +46,7 @@ class KnownEquation:
     def rates(self) -> frozenset[int]:
         """The states whose derivatives occur."""
         both = variables_of(self.left) | variables_of(self.right)
-        return frozenset(place - self.width for place in both if place >= self.width)
+        return frozenset(index - self.width for index in both if index >= self.width)
 
     def factor(self, rate: int) -> Expression:
         """Return the factor of a derivative, with everything on the left."""
@@ -60,9 +60,11 @@ class KnownEquation:
 
     def replacing(self, rates: Mapping[int, Expression]) -> "KnownEquation":
         """Return the equation with these derivatives replaced."""
-        places = {self.width + rate: item for rate, item in rates.items()}
+        by_index = {self.width + rate: item for rate, item in rates.items()}
         return KnownEquation(
-            replace_variables(self.left, places), replace_variables(self.right, places), self.width
+            replace_variables(self.left, by_index),
+            replace_variables(self.right, by_index),
+            self.width,
         )
 
     def with_values(self, values: Mapping[str, Expression]) -> "KnownEquation":

@@ -425,20 +425,20 @@ class Knowledge:
         shape = (len(rows), mask.shape[1])
         offset = np.where(self.given[rows], self.low[rows], 0.0)
         free = mask[rows] & ~self.given[rows]
-        places = np.argwhere(free)
+        indices = np.argwhere(free)
         relations = self.relations[:, rows]
-        matrix = relations[:, places[:, 0], places[:, 1]]
+        matrix = relations[:, indices[:, 0], indices[:, 1]]
         targets = self.values - np.einsum("qgk,gk->q", relations, offset)
         self._check(matrix, targets)
         shift = particular(matrix, targets)
-        offset[places[:, 0], places[:, 1]] += shift
+        offset[indices[:, 0], indices[:, 1]] += shift
         atoms = atoms_of(matrix)
         expanded = np.zeros((*shape, len(atoms)))
-        expanded[places[:, 0], places[:, 1]] = atoms.T
+        expanded[indices[:, 0], indices[:, 1]] = atoms.T
         low, high = (
-            limits[rows][places[:, 0], places[:, 1]] - shift for limits in (self.low, self.high)
+            limits[rows][indices[:, 0], indices[:, 1]] - shift for limits in (self.low, self.high)
         )
-        required = self.required[rows][places[:, 0], places[:, 1]]
+        required = self.required[rows][indices[:, 0], indices[:, 1]]
         return Group(
             equations,
             expanded,

@@ -155,12 +155,12 @@ class Adam(AbstractSolver):
         """Return objective, rows and loop of tasks that are trained together."""
         observed = tasks[0].observed
         assert isinstance(observed, Rows)  # `needs_rows`
-        kept, held_out = self._split(observed)
-        setting = objective_of(tasks, kept, self.normalize)
-        return setting, kept, self.loop(tasks, setting, kept, held_out)
+        training, held_out = self._split(observed)
+        setting = objective_of(tasks, training, self.normalize)
+        return setting, training, self.loop(tasks, setting, training, held_out)
 
     def _train(
-        self, tasks: list[Task], setting: Objective, kept: Rows, loop: Loop
+        self, tasks: list[Task], setting: Objective, rows: Rows, loop: Loop
     ) -> list[Solution]:
         import jax
 
@@ -189,18 +189,18 @@ class Adam(AbstractSolver):
                 int(state.best_epoch[i]),
                 message,
             )
-            solutions.append(self._solution(task, parameters, setting, kept, training))
+            solutions.append(self._solution(task, parameters, setting, rows, training))
         return solutions
 
     def loop(
-        self, tasks: list[Task], setting: Objective, kept: Rows, held_out: Rows | None
+        self, tasks: list[Task], setting: Objective, training: Rows, held_out: Rows | None
     ) -> Loop:
         """Return the training loop: segments, initial values and settings."""
         from ._training import Loop, Pace, Schedule, TrainingData
 
         register_pytrees()
         task = tasks[0]
-        segments = task.loss.segments(kept)
+        segments = task.loss.segments(training)
         self._check(task, segments)
         validation: tuple[Any, Any] = (None, None)
         if held_out is not None:
@@ -208,7 +208,7 @@ class Adam(AbstractSolver):
             validation = (segments_held_out, _theta(setting, segments_held_out, held_out))
         return Loop.of(
             setting,
-            TrainingData(segments, _theta(setting, segments, kept), *validation),
+            TrainingData(segments, _theta(setting, segments, training), *validation),
             [_start(member, setting) for member in tasks],
             [_weights(member) for member in tasks],
             [member.seed % 2**32 for member in tasks],

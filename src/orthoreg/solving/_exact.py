@@ -372,8 +372,8 @@ class _Bases:
             held_out = HeldOut((), self._target_mse)
             if folds:  # hundreds of smooth functions span far fewer dimensions
                 axes = spectrum.vectors[:, spectrum.values > _ROUNDING * spectrum.values[-1]]
-                turned = [fold.turned_basis(axes) for fold in folds]
-                held_out = HeldOut.of(turned, self._target_mse)
+                reduced = [fold.turned_basis(axes) for fold in folds]
+                held_out = HeldOut.of(reduced, self._target_mse)
             self._known[key] = (spectrum, held_out)
         spectrum, held_out = self._known[key]
         return spectrum, held_out, functions

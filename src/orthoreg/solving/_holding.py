@@ -86,13 +86,13 @@ def satisfy_constraints(
     low, high = np.where(small, 0.0, low), np.where(small, 0.0, high)
     if not len(held.right):
         return np.clip(w, low, high)
-    found = QuadraticProblem(
+    solution = QuadraticProblem(
         np.eye(w.size),
         w.T.ravel(),
         equalities=Equalities(np.asarray(held.matrix), np.asarray(held.right)),
         bounds=Bounds(low.T.ravel(), high.T.ravel()),
     ).solve()
-    return found.reshape(w.T.shape).T
+    return solution.reshape(w.T.shape).T
 
 
 def active_terms(held: Held, w: Float[np.ndarray, " K"], equation: int) -> tuple[int, ...]:

@@ -118,21 +118,23 @@ class Moments:
         features, basis, targets = self._parts
         n, r = self.n_features, axes.shape[1]
         unchanged = np.r_[features, slice(targets.start, len(self.total))]
-        kept = np.r_[slice(0, n), slice(n + r, r + len(unchanged))]
+        positions = np.r_[slice(0, n), slice(n + r, r + len(unchanged))]
         partial = self.total[:, basis] @ axes
         total = np.empty((r + len(unchanged), r + len(unchanged)))
-        total[np.ix_(kept, kept)] = self.total[np.ix_(unchanged, unchanged)]
+        total[np.ix_(positions, positions)] = self.total[np.ix_(unchanged, unchanged)]
         total[n : n + r, n : n + r] = axes.T @ partial[basis]
-        total[kept, n : n + r] = partial[unchanged]
-        total[n : n + r, kept] = partial[unchanged].T
+        total[positions, n : n + r] = partial[unchanged]
+        total[n : n + r, positions] = partial[unchanged].T
         return Moments(self.count, total, n, r)
 
     def only_basis(self, chosen: Bool[np.ndarray, " H"]) -> "Moments":
         """Return the moments with a selection of the basis functions."""
         features, _, targets = self._parts
         n = self.n_features
-        kept = np.r_[features, n + np.flatnonzero(chosen), slice(targets.start, len(self.total))]
-        return Moments(self.count, self.total[np.ix_(kept, kept)], n, int(np.count_nonzero(chosen)))
+        columns = np.r_[features, n + np.flatnonzero(chosen), slice(targets.start, len(self.total))]
+        return Moments(
+            self.count, self.total[np.ix_(columns, columns)], n, int(np.count_nonzero(chosen))
+        )
 
 
 def gather(

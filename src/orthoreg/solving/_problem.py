@@ -73,32 +73,32 @@ def independent_terms(
     nonzero = scale > 0
     unit = np.where(nonzero, scale, 1.0)
     C = A / np.outer(unit, unit)
-    kept: list[int] = []
+    independent: list[int] = []
     factor = np.zeros_like(C)  # Cholesky factor of C on the kept terms, grown row by row
     dependences = []
     for term in range(len(A)):
-        size = len(kept)
+        size = len(independent)
         lower = factor[:size, :size]
         row = weights = np.zeros(0)
         if size:
-            row = solve_triangular(lower, C[kept, term], lower=True, check_finite=False)
+            row = solve_triangular(lower, C[independent, term], lower=True, check_finite=False)
             weights = solve_triangular(lower.T, row, check_finite=False)
         distance = C[term, term] - row @ row
         hidden = _ROUNDING * (1 + np.abs(weights).sum()) ** 2
         if nonzero[term] and distance > max(_TOLERANCE, hidden):
             factor[size, :size] = row
             factor[size, size] = np.sqrt(distance)
-            kept.append(term)
+            independent.append(term)
             continue
         large = np.flatnonzero(np.abs(weights) > 1e-6) if nonzero[term] else []
         dependences.append(
             Dependence(
                 term,
-                tuple(kept[i] for i in large),
-                tuple(float(weights[i] * unit[term] / unit[kept[i]]) for i in large),
+                tuple(independent[i] for i in large),
+                tuple(float(weights[i] * unit[term] / unit[independent[i]]) for i in large),
             )
         )
-    return np.array(kept, dtype=np.int64), dependences
+    return np.array(independent, dtype=np.int64), dependences
 
 
 _SLOPE_ROUNDING = 1e-11  # of a slope, relative to the sizes of the parts that it is a sum of
@@ -121,10 +121,10 @@ def constrained_gap(problem: Constrained, w: Float[np.ndarray, " K"], max_norm: 
     balanced = -np.clip(-slope, down, up)
     slope = np.where(np.abs(slope - balanced) <= _SLOPE_ROUNDING * size, balanced, slope)
     radius = max_norm / l1 if l1 else np.inf
-    ends = np.maximum(low, -radius), np.minimum(high, radius)
-    here = slope * w + l1 * np.abs(w)
-    best = np.minimum(_least(slope, l1, *ends), here)
-    return float((w - x) @ Q @ (w - x) + (here - best).sum())
+    limits = np.maximum(low, -radius), np.minimum(high, radius)
+    value_at_w = slope * w + l1 * np.abs(w)
+    best = np.minimum(_least(slope, l1, *limits), value_at_w)
+    return float((w - x) @ Q @ (w - x) + (value_at_w - best).sum())
 
 
 def _least(
@@ -136,9 +136,11 @@ def _least(
     """Return min { slope v + l1 |v| : low <= v <= high }, attained at a bound or at zero."""
     with np.errstate(invalid="ignore"):  # zero times infinity, which counts as zero
         along = [(slope + l1 * np.sign(end)) * end for end in (low, high)]
-    ends = [np.where(np.isnan(values), 0.0, values) for values in along]
+    values_at_ends = [np.where(np.isnan(values), 0.0, values) for values in along]
     inside = (low <= 0) & (high >= 0)
-    return np.where(inside, np.minimum(np.minimum(*ends), 0.0), np.minimum(*ends))
+    return np.where(
+        inside, np.minimum(np.minimum(*values_at_ends), 0.0), np.minimum(*values_at_ends)
+    )
 
 
 def _newton(

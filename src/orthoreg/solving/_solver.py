@@ -117,8 +117,8 @@ class FitResult:
 
 def dependences(moments: Moments, terms: Int[np.ndarray, " k"]) -> tuple[Dependence, ...]:
     """Return those of these terms that depend on others on the data."""
-    _, found = independent_terms(moments.A[np.ix_(terms, terms)])
-    return tuple(dependence.of_library(terms) for dependence in found)
+    _, result = independent_terms(moments.A[np.ix_(terms, terms)])
+    return tuple(dependence.of_library(terms) for dependence in result)
 
 
 def scales(

@@ -98,15 +98,15 @@ class System:
     def symbolic(self, moments: Moments, sparsity: float) -> list[EquationFit]:
         """Return the minimiser without a residual, or with one orthogonal to the terms."""
         problems = []
-        for one in self.problems:
-            own = one.terms[one.independent]
-            A = moments.A[np.ix_(own, own)]
-            problems.append(QuadraticProblem(A, moments.a[own, one.equation], sparsity))
+        for equation in self.problems:
+            terms = equation.terms[equation.independent]
+            A = moments.A[np.ix_(terms, terms)]
+            problems.append(QuadraticProblem(A, moments.a[terms, equation.equation], sparsity))
         if self.equalities is None:
             solved, active = [], []
-            for one, problem in zip(self.problems, problems, strict=True):
-                w = np.zeros(len(one.terms))
-                w[one.independent] = problem.solve()
+            for equation, problem in zip(self.problems, problems, strict=True):
+                w = np.zeros(len(equation.terms))
+                w[equation.independent] = problem.solve()
                 solved.append(w)
                 active.append(())
             gap = problems[0].duality_gap(
@@ -117,8 +117,8 @@ class System:
             solved, gap, active = self._minimum(problems, square)
         none = np.zeros(moments.n_basis)
         return [
-            one.fit(moments.n_features, np.inf, w, none, gap, held)
-            for one, w, held in zip(self.problems, solved, active, strict=True)
+            equation.fit(moments.n_features, np.inf, w, none, gap, held)
+            for equation, w, held in zip(self.problems, solved, active, strict=True)
         ]
 
     def residual(

@@ -128,8 +128,8 @@ def generate(
     noise_rng = np.random.default_rng([seed, list(Split).index(split), _NOISE])
     rows = rows + noise * noise_rng.standard_normal(rows.shape)
     times = [run[first:] for run in times]
-    ends = np.cumsum([len(run) for run in times])
-    return Dataset.from_arrays(np.split(rows, ends[:-1]), times, names=system.state_names)
+    run_ends = np.cumsum([len(run) for run in times])
+    return Dataset.from_arrays(np.split(rows, run_ends[:-1]), times, names=system.state_names)
 
 
 def true_derivatives(
@@ -234,7 +234,7 @@ class _Carried:
 
 def _by_run(field: AbstractSystem) -> dict[str, np.ndarray]:
     """Return the parameters with a separate value for each run."""
-    values = {one.name: getattr(field, one.name) for one in fields(field)}
+    values = {parameter.name: getattr(field, parameter.name) for parameter in fields(field)}
     return {
         name: value
         for name, value in values.items()

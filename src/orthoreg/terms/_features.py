@@ -153,10 +153,10 @@ def bind(
 def parameter_bounds(library: AbstractLibrary) -> dict[str, tuple[float, float]]:
     """Return the bounds of parameters that the formulas of the library give."""
     return {
-        name: (ends[0], ends[1])
+        name: (bounds[0], bounds[1])
         for part in all_parts(library)
         if isinstance(part, Terms)
-        for name, ends in dict(part.bounds).items()
+        for name, bounds in dict(part.bounds).items()
     }
 
 

@@ -335,15 +335,15 @@ class PerState(AbstractLibrary):
 
 def _checked_bounds(given: Any) -> tuple[tuple[str, tuple[float, float]], ...]:
     """Return lower and upper bounds by name, in a hashable form."""
-    found = []
-    for name, ends in dict(given).items():
-        low, high = (float(end) for end in ends)
+    bounds = []
+    for name, limits in dict(given).items():
+        low, high = (float(end) for end in limits)
         if not low < high:
             raise InputError(
-                f"Terms(bounds=...) needs a lower and a higher end for '{name}'; got {ends!r}."
+                f"Terms(bounds=...) needs a lower and a higher end for '{name}'; got {limits!r}."
             )
-        found.append((str(name), (low, high)))
-    return tuple(found)
+        bounds.append((str(name), (low, high)))
+    return tuple(bounds)
 
 
 _NUMBER = re.compile(r"(\d+)\D*$", re.ASCII)

@@ -90,7 +90,11 @@ def sine_argument(item: Expression) -> Expression | None:
 def sine_arguments(item: Expression) -> list[Expression]:
     """Return the arguments of all sines and cosines in a formula."""
     argument = sine_argument(item)
-    nested = [found for part in subexpressions(item) for found in sine_arguments(part)]
+    nested = [
+        argument_of_part
+        for part in subexpressions(item)
+        for argument_of_part in sine_arguments(part)
+    ]
     return nested if argument is None else [argument, *nested]
 
 
