@@ -77,7 +77,6 @@ def symbol(name: str) -> Symbol:
 
 
 _MIN_POWER, _MAX_POWER = -4, 5  # of ten without exponent: 0.0001234, 123456
-_PRIME = "'"
 
 
 def implied(velocity_of: Mapping[str, str]) -> dict[str, str]:
@@ -121,9 +120,10 @@ def equations(
     replaces both equations.
     """
     parts, field = printed(field, outputs, precision, velocity_of, known)
+    names = equation_names(outputs, velocity_of or {})
     lines = []
     for equation in parts:
-        left, right = f"{equation.name}{_PRIME * (equation.order - 1)}", ""
+        right = ""
         if written and equation.index in written:
             lines.append(written[equation.index])
             continue
@@ -138,7 +138,7 @@ def equations(
                 right += f" {sign} {body}" if right else f"{sign.strip('+')}{body}"
             if equation.has_residual:
                 right = f"{right} + residual" if right else "residual"
-        lines.append(f"{left}' = {right or '0'}")
+        lines.append(f"{names[equation.index]}' = {right or '0'}")
     return lines
 
 
