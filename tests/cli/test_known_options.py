@@ -100,7 +100,7 @@ def test_a_file_with_an_unknown_entry_is_refused(tmp_path):
     with pytest.raises(og.InputError, match="'equation'.*Did you mean 'equations'"):
         read_fields(file)
     file.write_text("equations = [")
-    with pytest.raises(og.InputError, match="is no TOML file"):
+    with pytest.raises(og.InputError, match="is not a TOML file"):
         read_fields(file)
 
 

@@ -174,8 +174,9 @@ class Task:
         """Return the rows of the linear problem; `caller` is named in the error."""
         if self.linear is None:
             raise InputError(
-                f"{caller} needs a loss that is linear in what is learned; loss={self.loss!r} is "
-                f"not. Use loss=VectorField(), or solver=Adam() without a selection."
+                f"{caller} needs a loss that is linear in what is learned, which "
+                f"loss={self.loss!r} is not. Use loss=VectorField(), or solver=Adam() without a "
+                f"selection."
             )
         return self.linear
 
