@@ -24,13 +24,13 @@ def equations_of(model: Any, summary: Summary) -> tuple[Equation, ...]:
     labels = equation_names(model.output_names_, model.velocity_of_)
     known = {(row.equation, row.term): row for row in summary.terms}
     shares = {one.equation: one.residual_share for one in model.certificate_.equations}
-    written = {one.place: one for one in model._relations(4)}
+    written = {one.index: one for one in model._relations(4)}
     result = []
     for one, latex in zip(typeset(model), model.to_latex(), strict=True):
-        if one.place in written:
-            relation = written[one.place]
+        if one.index in written:
+            relation = written[one.index]
             pieces = tuple(Term(term.signed, "learned", "", "", "") for term in relation.terms)
-            result.append(Equation(relation.left, pieces, labels[one.place]))
+            result.append(Equation(relation.left, pieces, labels[one.index]))
             continue
         terms = []
         for term in one.terms:
@@ -38,20 +38,20 @@ def equations_of(model: Any, summary: Summary) -> tuple[Equation, ...]:
             note = probability = ""
             if one.is_given or term.is_given:
                 kind = "given"
-            elif term.place is None:
+            elif term.index is None:
                 kind = "network"
-                share = shares.get(model.output_names_[one.place], 0.0)
+                share = shares.get(model.output_names_[one.index], 0.0)
                 note = f"{percent(share)} of the size"
-            name = "" if term.place is None else model.feature_names_[term.place]
-            row = known.get((labels[one.place], name))
+            name = "" if term.index is None else model.feature_names_[term.index]
+            row = known.get((labels[one.index], name))
             if kind == "learned" and row is not None:
                 if row.low is not None and row.high is not None:
                     note = interval(row.low, row.high).replace("-", "−")
                 probability = row.share
             terms.append(Term(term.signed, kind, name, note, probability))
-        unit = _unit(model, model.output_names_[one.place])
+        unit = _unit(model, model.output_names_[one.index])
         result.append(
-            Equation(one.left, tuple(terms), labels[one.place], unit, one.is_given, latex)
+            Equation(one.left, tuple(terms), labels[one.index], unit, one.is_given, latex)
         )
     return tuple(result)
 

@@ -166,7 +166,7 @@ def _typeset(model: Any, c: int, coefficients: Float[np.ndarray, "n K"]) -> tupl
     every = math_equations(
         alone, model.output_names_, 4, model.velocity_of_, model.knowledge().fixed
     )
-    one = next(one for one in every if one.place == c)
+    one = next(one for one in every if one.index == c)
     return math(f"{one.left}<mo>=</mo>"), [math(term.signed) for term in one.terms]
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, final
 import numpy as np
 from jaxtyping import Float
 
-from ...physics import MOST_COUPLED, Bound, Physics
+from ...physics import MAX_COUPLED, Bound, Physics
 from ...terms import (
     AbstractLibrary,
     Empty,
@@ -71,7 +71,7 @@ def coupled_systems(
     """Systems of equations that hold several accelerations, best first, where they are clearly
     better than the best candidates of the gaps, which hold one each."""
     moving = {v: p for p, v in rows.given.items() if v in rows.learned}
-    if rows.slopes is None or not 1 < len(moving) <= MOST_COUPLED or len(moving) < len(gaps):
+    if rows.slopes is None or not 1 < len(moving) <= MAX_COUPLED or len(moving) < len(gaps):
         return []
     width = len(rows.names)
     further = tuple(f"{name}'" for name in rows.outputs)

@@ -64,7 +64,7 @@ def regularization_path(
         for system in groups:
             train, test = whole or _own(total - fold, fold, system, functions)
             own = [ridges[c] for c in system.equations]
-            if system.equalities is None and system.kept is None:
+            if system.equalities is None and system.projection is None:
                 errors[:, :, f] += _free_errors(train, test, system.problems[0], own[0], *strengths)
             else:
                 errors[:, :, f] += _held_errors(train, test, system, own, *strengths)
