@@ -6,9 +6,9 @@ import pytest
 import orthoreg as og
 from orthoreg._common.errors import FormulaError, InputError
 from orthoreg.data import Extent
+from orthoreg.search.formulas import _limits as limits
 from orthoreg.search.formulas._catalogue import catalogue
-from orthoreg.search.formulas._shapes import symbols
-from orthoreg.search.formulas._templates import FASTEST
+from orthoreg.search.formulas._parametric_term import symbols
 from orthoreg.terms import parse, to_text
 
 NAMES = ("x", "y")
@@ -96,7 +96,7 @@ def test_grids_follow_the_units_of_the_columns(factor):
 def test_frequencies_end_where_they_would_follow_noise():
     for shape in catalogue(NAMES, extent()):
         if to_text(shape.expression) == "sin(x*p)":
-            assert shape.grid.max() * 4.0 <= FASTEST * 1.01
+            assert shape.grid.max() * 4.0 <= limits.MAX_PHASE * 1.01
             assert {1.0, 2.0, 3.0} <= set(shape.grid[:, 0].tolist())
 
 

@@ -20,10 +20,9 @@ from orthoreg.search.formulas._coupling import (
     mass_matrix,
     written,
 )
-from orthoreg.search.formulas._dictionary import dictionary
-from orthoreg.search.formulas._equation import Equation
+from orthoreg.search.formulas._equation import Equation, dictionary
+from orthoreg.search.formulas._parametric_term import ParametricTerm
 from orthoreg.search.formulas._proposals import Gap
-from orthoreg.search.formulas._shapes import Shape
 from orthoreg.terms import AbstractLibrary, Number, parse, to_text
 
 Force = Callable[[float, int], float]
@@ -91,7 +90,9 @@ def gaps_of_nothing(rows: Measurements) -> list[Gap]:
     """Gaps whose only candidate is a constant."""
     found = []
     for c in rows.learned:
-        equation = Equation(rows, dictionary([Shape(Number(1.0), "poly", known=True)], rows), c)
+        equation = Equation(
+            rows, dictionary([ParametricTerm(Number(1.0), "poly", known=True)], rows), c
+        )
         base = polish(equation, [0])
         assert base is not None
         found.append(Gap(equation, base, (base,)))
@@ -180,7 +181,7 @@ def test_an_equation_with_one_acceleration_beside_one_with_two():
     texts = (("x", "x_dot"), ("sin(a)", "a_dot", "cos(a)*`x_ddot'`"))
     found = []
     for c, terms in zip(rows.learned, texts, strict=True):
-        shapes = [Shape(parse(text, wide.names), "poly") for text in terms]
+        shapes = [ParametricTerm(parse(text, wide.names), "poly") for text in terms]
         found.append(polish(Equation(wide, dictionary(shapes, wide), c), range(len(shapes))))
     system = Coupled(tuple(found), len(rows.names))
 

@@ -8,18 +8,17 @@ from numpy.testing import assert_allclose
 from scipy.optimize import least_squares
 
 from orthoreg.data import Rows
+from orthoreg.search.formulas import _limits as limits
 from orthoreg.search.formulas import rows_as_measurements
-from orthoreg.search.formulas._beam import DEPENDENT, beam, exchange, measured
+from orthoreg.search.formulas._beam import beam, best_pairs, exchange, measured
 from orthoreg.search.formulas._candidates import candidate, make_readable, prune
 from orthoreg.search.formulas._catalogue import catalogue
-from orthoreg.search.formulas._dictionary import dictionary
-from orthoreg.search.formulas._equation import Equation
-from orthoreg.search.formulas._pairs import best_pairs
+from orthoreg.search.formulas._equation import Equation, dictionary
+from orthoreg.search.formulas._measurements import misfit_nats
+from orthoreg.search.formulas._parametric_term import ParametricTerm
 from orthoreg.search.formulas._projection import least_squares as coefficients_of
 from orthoreg.search.formulas._projection import project, subset_fits
-from orthoreg.search.formulas._score import misfit_nats
 from orthoreg.search.formulas._search import search
-from orthoreg.search.formulas._shapes import Shape
 from orthoreg.terms import Polynomial, parse, to_text
 
 NAMES, LINEAR = ("x", "y"), Polynomial(1)
@@ -31,15 +30,15 @@ def equation(target, shapes=None, noise=1e-3, rows=300, known=LINEAR) -> Equatio
     y = target(*X.T) + noise * rng.standard_normal(rows)
     data = Rows(X, y[:, None], np.zeros(rows, dtype=int), np.array([noise**2]), NAMES, ("f",))
     measured_rows = rows_as_measurements(data)
-    base = [Shape(term, "known", known=True) for term in known.terms(NAMES)]
+    base = [ParametricTerm(term, "known", known=True) for term in known.terms(NAMES)]
     if shapes is None:
         shapes = catalogue(NAMES, measured_rows.extent)
     return Equation(measured_rows, dictionary([*base, *shapes], measured_rows), 0)
 
 
-def shape(text, parameters=(), grid=((),), low=(), high=()) -> Shape:
+def shape(text, parameters=(), grid=((),), low=(), high=()) -> ParametricTerm:
     item = parse(text, NAMES, parameters)
-    return Shape(item, "own", tuple(parameters), np.array(grid, dtype=float), low, high)
+    return ParametricTerm(item, "own", tuple(parameters), np.array(grid, dtype=float), low, high)
 
 
 SMALL = [shape(text) for text in ("sin(2*x)", "cos(y)", "x*y", "x**2", "y**2", "abs(x)")]
@@ -69,7 +68,7 @@ def test_the_best_pair_is_that_of_all_pairs():
     tried = {(i, j): rss_of(problem, [1, i, j]) for i in rest for j in rest if i < j}
     assert set(min(tried, key=tried.__getitem__)) == set(found.columns[1:])
     assert_allclose(found.rss, min(tried.values()), rtol=1e-6)
-    assert DEPENDENT < 1e-6
+    assert limits.MIN_NEW_NORM < 1e-6
 
 
 def test_exchange_leaves_a_wrong_start():
@@ -85,7 +84,7 @@ def test_projection_is_nonlinear_least_squares():
     target = lambda x, y: 0.5 * x - 1.3 * np.exp(-0.7 * (y - 0.4) ** 2)  # noqa: E731
     bump = shape("exp(-p*(y - c)**2)", ("p", "c"), [[0.5, 0.0]], low=(0.01, -2.0), high=(10.0, 2.0))
     problem = equation(target, [bump], noise=0.05)
-    line = Shape(parse("x", NAMES), "known", known=True)
+    line = ParametricTerm(parse("x", NAMES), "known", known=True)
     found = project(problem, [line, bump], [(), (0.5, 0.0)])
     X = problem.rows.points
 
@@ -104,7 +103,7 @@ def test_projection_is_nonlinear_least_squares():
 def test_cancelling_terms_are_pruned():
     nearly = shape("sin(0.01*x)")
     problem = equation(lambda x, y: y, [nearly])
-    x, y = (Shape(parse(name, NAMES), "known", known=True) for name in "xy")
+    x, y = (ParametricTerm(parse(name, NAMES), "known", known=True) for name in "xy")
     whole = candidate(problem, project(problem, [x, nearly, y], [(), (), ()]))
     assert [to_text(term) for term in prune(problem, whole).terms] == ["y"]
 

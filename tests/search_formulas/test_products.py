@@ -10,19 +10,18 @@ from orthoreg.data import Rows
 from orthoreg.physics import Symmetries
 from orthoreg.search.formulas import rows_as_measurements
 from orthoreg.search.formulas._beam import added_gains, measured
-from orthoreg.search.formulas._dictionary import dictionary
-from orthoreg.search.formulas._equation import Equation
-from orthoreg.search.formulas._products import add_products, orthonormal, product, product_gains
+from orthoreg.search.formulas._composed import add_products, orthonormal, product, product_gains
+from orthoreg.search.formulas._equation import Equation, dictionary
+from orthoreg.search.formulas._parametric_term import ParametricTerm
 from orthoreg.search.formulas._projection import project
-from orthoreg.search.formulas._shapes import Shape
 from orthoreg.terms import Polynomial, parse, to_text
 
 NAMES = ("x", "y")
 
 
-def shape(text, parameters=(), grid=((),), low=(), high=()) -> Shape:
+def shape(text, parameters=(), grid=((),), low=(), high=()) -> ParametricTerm:
     item = parse(text, NAMES, parameters)
-    return Shape(item, "own", tuple(parameters), np.array(grid, dtype=float), low, high)
+    return ParametricTerm(item, "own", tuple(parameters), np.array(grid, dtype=float), low, high)
 
 
 def equation(target, symmetries=None, rows=300, noise=1e-3) -> Equation:
@@ -32,7 +31,7 @@ def equation(target, symmetries=None, rows=300, noise=1e-3) -> Equation:
     y = target(*X.T) + noise * rng.standard_normal(rows)
     data = Rows(X, y[:, None], np.zeros(rows, dtype=int), np.array([noise**2]), NAMES, ("f",))
     found = rows_as_measurements(data)
-    base = [Shape(term, "known", known=True) for term in Polynomial(1).terms(NAMES)]
+    base = [ParametricTerm(term, "known", known=True) for term in Polynomial(1).terms(NAMES)]
     return Equation(found, dictionary(base, found), 0, symmetries)
 
 
@@ -166,9 +165,9 @@ def test_where_the_library_is_enough_no_product_is_sought(monkeypatch):
 
 def test_a_threshold_is_estimated_by_differences():
     problem = equation(lambda x, y: x - 0.6 * np.sign(x - 0.71))
-    step = Shape(parse("sign(x - c)", NAMES, ("c",)), "power", ("c",), np.array([[0.5]]), (-2.0,),
-                 (2.0,), widths=(0.08,))  # fmt: skip
-    line = Shape(parse("x", NAMES), "known", known=True)
+    formula, start = parse("sign(x - c)", NAMES, ("c",)), np.array([[0.5]])
+    step = ParametricTerm(formula, "power", ("c",), start, (-2.0,), (2.0,), widths=(0.08,))
+    line = ParametricTerm(parse("x", NAMES), "known", known=True)
     found = project(problem, [line, step], [(), (0.5,)])
     x = np.sort(problem.rows.points[:, 0])
     below, above = x[x < 0.71][-1], x[x > 0.71][0]

@@ -13,12 +13,11 @@ from orthoreg.losses import Auto
 from orthoreg.search._proposals import antiderivative, integral_form
 from orthoreg.search.formulas import measurements
 from orthoreg.search.formulas._candidates import candidate, make_readable
-from orthoreg.search.formulas._dictionary import dictionary
-from orthoreg.search.formulas._equation import Equation
-from orthoreg.search.formulas._integral_rows import Samples, integral_rows
+from orthoreg.search.formulas._equation import Equation, dictionary
+from orthoreg.search.formulas._parametric_term import ParametricTerm, symbols
 from orthoreg.search.formulas._projection import project
+from orthoreg.search.formulas._rows import Samples, integral_rows
 from orthoreg.search.formulas._search import in_order
-from orthoreg.search.formulas._shapes import Shape, symbols
 from orthoreg.terms import Polynomial, parse
 
 NAMES = ("x", "y")
@@ -39,7 +38,7 @@ def rows_of(data: og.Dataset, states: np.ndarray, most: int = 10_000):
 
 
 def equation(rows, output: int, known=Polynomial(2)) -> Equation:  # noqa: B008
-    base = [Shape(term, "known", known=True) for term in known.terms(NAMES)]
+    base = [ParametricTerm(term, "known", known=True) for term in known.terms(NAMES)]
     return Equation(rows, dictionary(base, rows), output)
 
 
@@ -61,7 +60,7 @@ def test_rows_are_the_integral_form():
     data = runs(0.05)
     rows = rows_of(data, runs(0.0).states)
     problem = equation(rows, 1)
-    shapes = [Shape(term, "known") for term in Polynomial(2).terms(NAMES)]
+    shapes = [ParametricTerm(term, "known") for term in Polynomial(2).terms(NAMES)]
 
     def features(points):
         return np.hstack([one.columns(points, one.grid) for one in shapes])
@@ -119,7 +118,7 @@ def test_integrals_are_taken_of_states_that_are_the_data_but_for_noise():
 def test_functions_are_defined_wherever_they_must_be():
     rows = rows_of(runs(0.05), runs(0.0).states)
     positive = replace(rows, points=np.abs(rows.points) + 0.1)
-    shapes = [Shape(parse(text, NAMES), "own") for text in ("log(x)", "x*y")]
+    shapes = [ParametricTerm(parse(text, NAMES), "own") for text in ("log(x)", "x*y")]
     assert len(dictionary(shapes, positive).shape) == 2
     further = positive.defined_at(np.array([[-0.2, 1.0], [0.5, 0.5]]))
     assert_allclose(further.beyond, [[-0.2, 1.0]])
@@ -136,7 +135,9 @@ def test_a_snapped_formula_that_the_library_has_is_its_term():
         targets=np.column_stack([x[:, 0] ** 2, x[:, 1]]) + 0.01 * rng.standard_normal((300, 2)),
     )  # fmt: skip
     problem = equation(rows, 0)
-    power = Shape(parse("x**p", NAMES, ("p",)), "power", ("p",), np.array([[1.5]]), (-6.0,), (6.0,))
+    power = ParametricTerm(
+        parse("x**p", NAMES, ("p",)), "power", ("p",), np.array([[1.5]]), (-6.0,), (6.0,)
+    )
     found = candidate(problem, project(problem, [power], [(1.5,)]))
     assert found is not None and found.new == (0,)
     readable = make_readable(problem, found)

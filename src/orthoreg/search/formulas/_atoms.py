@@ -10,11 +10,10 @@ import numpy as np
 from ..._common.errors import FormulaError, InputError, quoted, suggestion
 from ...data import Extent
 from ...terms import Variable, parameters_of, parse, substitute, variables_of
-from ._shapes import Shape
+from . import _limits as limits
+from ._parametric_term import ParametricTerm
 
 _PLACES = ("z", "w")  # stand for any variable, unless the data have variables of these names
-_VALUES = {1: 9, 2: 5, 3: 3}  # of each parameter on a grid, by how many there are
-_FEWEST_VALUES = 2
 
 
 @final
@@ -61,7 +60,7 @@ class Atom:
         ends = "".join(f", {name}=({low:g}, {high:g})" for name, (low, high) in self.bounds)
         return f"Atom({self.formula!r}{ends})"
 
-    def shapes(self, names: Sequence[str], extent: Extent) -> list[Shape]:
+    def shapes(self, names: Sequence[str], extent: Extent) -> list[ParametricTerm]:
         """The formula with each choice of variables in the place of z and w, where it is finite
         on all of the data."""
         bounds = dict(self.bounds)
@@ -85,13 +84,13 @@ class Atom:
             raise InputError(self._undefined(shapes[0], names, extent))
         return found
 
-    def _shape(self, expression: Any, bounds: dict[str, tuple[float, float]]) -> Shape:
+    def _shape(self, expression: Any, bounds: dict[str, tuple[float, float]]) -> ParametricTerm:
         used = tuple(name for name in bounds if name in parameters_of(expression))
-        each = _VALUES.get(len(used), _FEWEST_VALUES)
+        each = limits.ATOM_VALUES.get(len(used), limits.MIN_ATOM_VALUES)
         axes = [_spaced(*bounds[name], each) for name in used]
         grid = np.array(list(product(*axes)), dtype=float).reshape(each ** len(used), len(used))
         low, high = (tuple(bounds[name][end] for name in used) for end in (0, 1))
-        return Shape(expression, "own", used, grid, low, high)
+        return ParametricTerm(expression, "own", used, grid, low, high)
 
     def _refuse_unknown(self, unknown: Set[str], names: Sequence[str]) -> None:
         for name in sorted(unknown):
@@ -109,7 +108,7 @@ class Atom:
                     f"{extent.low[v]:g}, so that no function of it can be told from a constant."
                 )
 
-    def _undefined(self, shape: Shape, names: Sequence[str], extent: Extent) -> str:
+    def _undefined(self, shape: ParametricTerm, names: Sequence[str], extent: Extent) -> str:
         finite: Any = np.isfinite(shape.columns(extent.sample, shape.grid)).all(axis=1)
         row = extent.sample[int(np.argmin(finite))]
         where = ", ".join(f"{names[v]} = {row[v]:.4g}" for v in variables_of(shape.expression))
@@ -139,7 +138,7 @@ def _spaced(low: float, high: float, count: int) -> np.ndarray:
     return low * (high / low) ** inside if low > 0 else low + (high - low) * inside
 
 
-def _where_finite(shape: Shape, extent: Extent) -> Shape | None:
+def _where_finite(shape: ParametricTerm, extent: Extent) -> ParametricTerm | None:
     """The shape with those starts for which it is finite on all data; None if there are none."""
     finite = np.isfinite(shape.columns(extent.sample, shape.grid)).all(axis=0)
     return replace(shape, grid=shape.grid[finite]) if finite.any() else None

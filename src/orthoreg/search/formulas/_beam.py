@@ -1,26 +1,15 @@
-"""Beam search over supports on the Gram matrix."""
+"""Beam search over supports on the Gram matrix, and the best pairs of columns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from . import _limits as limits
 from ._equation import Equation
-
-TEMPERATURES = (1.0, 4.0, 16.0)
-"""By which the misfit is divided: a simple truth loses against better fits at the first only."""
-_WIDTH = 10  # supports kept at each temperature
-_EXCHANGED = 4  # of these, whose columns are replaced
-_ROUNDS = 4
-_VARIANTS = 2  # of one structure, with other values of its parameters
-POOL = 60
-"""Supports of a level among which the best are sought, one of a structure."""
-RIDGE = 1e-13
-DEPENDENT = 1e-9
-"""Of a column's squared norm, that must be left beside the others."""
 
 
 @final
@@ -61,8 +50,8 @@ def exchange(
     as the best of them change."""
     found = {frozenset(one.columns): one for one in supports}
     seen: set[frozenset[int]] = set()
-    for _ in range(_ROUNDS):
-        best = [one for one in best_of(equation, list(found.values()), _EXCHANGED)
+    for _ in range(limits.EXCHANGE_ROUNDS):
+        best = [one for one in best_of(equation, list(found.values()), limits.EXCHANGED_SUPPORTS)
                 if frozenset(one.columns) not in seen]  # fmt: skip
         if not best:
             break
@@ -85,7 +74,7 @@ def best_of(equation: Equation, supports: Sequence[Support], count: int) -> list
     chosen: dict[frozenset[int], Support] = {}
     nats = equation.nats(np.array([one.rss for one in supports]))
     price = np.array([one.price for one in supports])
-    for temperature in TEMPERATURES:
+    for temperature in limits.TEMPERATURES:
         taken: set[tuple[int, ...]] = set()
         for place in np.argsort(nats / temperature + price):
             one = supports[int(place)]
@@ -108,7 +97,7 @@ def _next_level(
     price = np.array([[one.price] for one in parents]) + equation.price[places]
     nats = equation.nats(np.where(np.isfinite(rss), rss, 1e300))
     kept: dict[frozenset[int], Support] = {}
-    for temperature in TEMPERATURES:
+    for temperature in limits.TEMPERATURES:
         total = np.where(gains > 0, nats / temperature + price, np.inf).ravel()
 
         def at(place: int) -> Support:
@@ -116,7 +105,7 @@ def _next_level(
             columns = (*parents[parent].columns, int(places[k]))
             return Support(columns, float(rss[parent, k]), float(price[parent, k]))
 
-        take_best(equation, total, at, _WIDTH, kept)
+        take_best(equation, total, at, limits.BEAM_WIDTH, kept)
     return list(kept.values())
 
 
@@ -128,7 +117,7 @@ def take_best(
     kept: dict[frozenset[int], Support],
 ) -> None:
     """Adds to `kept` the supports `at` the lowest totals, at most two of one structure."""
-    count = min(POOL, len(total))
+    count = min(limits.POOL_SIZE, len(total))
     pool = np.argpartition(total, count - 1)[:count] if count else np.zeros(0, dtype=int)
     taken, variants = 0, dict[tuple[int, ...], int]()
     for place in pool[np.argsort(total[pool])]:
@@ -136,7 +125,7 @@ def take_best(
             break
         one = at(int(place))
         structure = _structure(equation, one.columns)
-        if variants.get(structure, 0) == _VARIANTS:
+        if variants.get(structure, 0) == limits.MAX_VARIANTS:
             continue
         variants[structure] = variants.get(structure, 0) + 1
         taken += 1
@@ -166,7 +155,7 @@ def _gains(
         inner = inverse @ equation.moments[chosen][:, :, None]
         left = 1.0 - (across**2).sum(axis=1)
         correlation = moments - (np.matrix_transpose(inner) @ across)[:, 0]
-        sound = left > DEPENDENT
+        sound = left > limits.MIN_NEW_NORM
         result[same] = np.where(sound, correlation**2 / np.where(sound, left, 1.0), -np.inf)
     return result
 
@@ -200,4 +189,81 @@ def all_measured(equation: Equation, supports: Sequence[tuple[int, ...]]) -> lis
 def _gram(equation: Equation, chosen: Int[np.ndarray, "P s"]) -> Float[np.ndarray, "P s s"]:
     """The Gram matrix of each of these sets of columns."""
     size = chosen.shape[1]
-    return equation.gram[chosen[:, :, None], chosen[:, None, :]] + RIDGE * np.eye(size)
+    return equation.gram[chosen[:, :, None], chosen[:, None, :]] + limits.RIDGE * np.eye(size)
+
+
+_BLOCK = 32  # columns whose pairs are compared at a time: about what a cache holds
+
+
+def best_pairs(
+    equation: Equation, support: Support, allowed: Bool[np.ndarray, " K"], width: int
+) -> list[Support]:
+    """The support with every two columns tried: the best at each temperature."""
+    places = np.flatnonzero(allowed)
+    beside = _left_over(equation, support.columns, places)
+    price = equation.price[places]
+    # total, first, second, rss, price
+    pools: list[np.ndarray] = [np.zeros((0, 5)) for _ in limits.TEMPERATURES]
+    for begin in range(0, len(places), _BLOCK):
+        end = min(begin + _BLOCK, len(places))
+        rss = np.maximum(support.rss - _pair_gains(beside, slice(begin, end)), 0.0)
+        nats = equation.nats(rss)
+        prices = support.price + price[begin:end, None] + price[:end]
+        for k, temperature in enumerate(limits.TEMPERATURES):
+            total = nats / temperature + prices
+            last = pools[k][-1, 0] if len(pools[k]) == limits.POOL_SIZE else np.inf
+            at = np.unravel_index(np.flatnonzero(total < last), total.shape)
+            found = np.column_stack([total[at], at[0] + begin, at[1], rss[at], prices[at]])
+            both = np.concatenate([pools[k], found])
+            pools[k] = both[np.argsort(both[:, 0], kind="stable")[: limits.POOL_SIZE]]
+    kept: dict[frozenset[int], Support] = {}
+    for pool in pools:
+
+        def at_place(place: int, pool: np.ndarray = pool) -> Support:
+            _, first, second, rss, price = pool[place].tolist()
+            pair = (int(places[int(first)]), int(places[int(second)]))
+            return Support((*support.columns, *pair), rss, price)
+
+        take_best(equation, pool[:, 0], at_place, width, kept)
+    return list(kept.values())
+
+
+@final
+class _Beside(NamedTuple):
+    """Columns beside those of a support: their moments, their squares, and their Gram matrix as
+    that of the columns themselves, less across' across."""
+
+    moments: np.ndarray
+    own: np.ndarray
+    gram: np.ndarray
+    across: np.ndarray
+
+
+def _left_over(equation: Equation, columns: tuple[int, ...], places: np.ndarray) -> _Beside:
+    whole = len(places) == len(equation)
+    gram = equation.gram if whole else equation.gram[np.ix_(places, places)]
+    chosen = list(columns)
+    inner = equation.gram[np.ix_(chosen, chosen)] + limits.RIDGE * np.eye(len(chosen))
+    inverse = np.linalg.inv(np.linalg.cholesky(inner))
+    across = inverse @ equation.gram[chosen][:, places]
+    moments = equation.moments[places] - across.T @ (inverse @ equation.moments[chosen])
+    return _Beside(moments, np.diag(gram) - (across**2).sum(axis=0), gram, across)
+
+
+def _pair_gains(beside: _Beside, rows: slice) -> Float[np.ndarray, "b e"]:
+    """By how much each of these columns and one before it lower the squared misfit together; minus
+    infinity where they depend on each other or on the support."""
+    moments, own, whole, across = beside
+    before = slice(rows.stop)
+    gram = whole[rows, before] - across[:, rows].T @ across[:, before]
+    size = np.outer(own[rows], own[before])
+    det = size - gram**2
+    square = np.outer(moments[rows] ** 2, own[before])
+    square += np.outer(own[rows], moments[before] ** 2)
+    product = np.outer(moments[rows], moments[before])
+    good = np.outer(own[rows] > limits.MIN_NEW_NORM, own[before] > limits.MIN_NEW_NORM) & (
+        det > limits.MIN_NEW_NORM * size
+    )
+    good &= np.tri(*size.shape, k=rows.start - 1, dtype=bool)
+    with np.errstate(all="ignore"):
+        return np.where(good, (square - 2 * product * gram) / det, -np.inf)

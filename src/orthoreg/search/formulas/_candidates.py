@@ -11,17 +11,10 @@ import numpy as np
 from jaxtyping import Float
 
 from ...terms import Expression, to_text
-from ._dictionary import price_of
-from ._equation import Equation
+from . import _limits as limits
+from ._equation import Equation, price_of
+from ._parametric_term import ParametricTerm
 from ._projection import Projection, project, subset_fits
-from ._shapes import Shape
-
-SIMPLE = (*(float(k) for k in range(1, 11)), 0.5, 1.5, 2.5)
-"""Numbers that a reader expects in a formula."""
-_NEAR = 0.02  # relative distance to a simple number that is tried, whatever the interval
-_PER_DIGIT = 2.0  # times log of how much larger a term is than the target
-_LEVEL = 2.0  # standard errors to either side
-_MOST_PAIRS = 8  # terms, above which pairs are not tried
 
 
 @final
@@ -120,7 +113,7 @@ def term_prices(
     prices, paid = [], False
     for shape, values in zip(fit.shapes, fit.values, strict=True):
         if shape.numerator is not None and paid:
-            shape, values = Shape(shape.numerator, shape.family), ()
+            shape, values = ParametricTerm(shape.numerator, shape.family), ()
         paid |= shape.numerator is not None
         if elsewhere is not None:
             forms = {shape.at(values), shape.expression, shape.copy_of}
@@ -137,7 +130,7 @@ def _excess(equation: Equation, fit: Projection) -> float:
         for shape, values in zip(fit.shapes, fit.values, strict=True)
     ])  # fmt: skip
     ratio = np.abs(fit.coefficients) * size / max(np.sqrt(equation.square), 1e-300)
-    return _PER_DIGIT * float(np.log(np.maximum(ratio, 1.0)).sum())
+    return limits.CANCELLATION_PRICE * float(np.log(np.maximum(ratio, 1.0)).sum())
 
 
 def rescored(equation: Equation, found: Candidate) -> Candidate:
@@ -159,7 +152,7 @@ def prune(equation: Equation, found: Candidate) -> Candidate:
     while len(found.fit.shapes) > 1:
         places = range(len(found.fit.shapes))
         left_out = [{k} for k in places]
-        if 2 < len(places) <= _MOST_PAIRS:
+        if 2 < len(places) <= limits.MAX_TERMS_PAIRED:
             left_out += [set(pair) for pair in combinations(places, 2)]
         tried = [candidate(equation, fit) for fit in subset_fits(equation, found.fit, left_out)]
         best = min((one for one in tried if one), key=lambda one: one.score, default=None)
@@ -235,10 +228,12 @@ def _with_library_terms(equation: Equation, found: Candidate) -> Candidate:
 def _simple_near(found: Candidate, place: tuple[int, int]) -> list[float]:
     """Simple numbers that the interval of a parameter contains, nearest first."""
     k, i = place
-    shape: Shape = found.fit.shapes[k]
+    shape: ParametricTerm = found.fit.shapes[k]
     value = found.fit.values[k][i]
-    half = max(_LEVEL * interval_half(found, place), _NEAR * abs(value))
-    signed = [sign * number for number in SIMPLE for sign in (1.0, -1.0)]
+    half = max(
+        limits.SIMPLE_ERRORS * interval_half(found, place), limits.SIMPLE_DISTANCE * abs(value)
+    )
+    signed = [sign * number for number in limits.SIMPLE_NUMBERS for sign in (1.0, -1.0)]
     inside = [n for n in signed if abs(n - value) <= half and shape.low[i] <= n <= shape.high[i]]
     return sorted(inside, key=lambda n: abs(n - value))
 

@@ -26,28 +26,17 @@ from ...terms import (
     to_text,
     variables_of,
 )
+from . import _limits as limits
 from ._beam import Support, beam, best_of, exchange
 from ._candidates import Candidate, candidate, prune, rescored
-from ._combinations import Combination, best_combinations, field_of
-from ._dictionary import dictionary
-from ._equation import Equation
+from ._equation import Equation, dictionary
 from ._measurements import Measurements
+from ._parametric_term import ParametricTerm
 from ._projection import project
-from ._proposals import LEAST_GAIN, Gap
+from ._proposals import Gap
+from ._ranking import Combination, best_combinations, field_of
 from ._search import least_left
-from ._shapes import Shape
 
-_DEPTH = 8
-_FITTED = 6  # supports at each temperature
-_EXCHANGED = 2  # factors of the own acceleration, whose columns are exchanged
-_PRUNED = 8  # of these, that idle terms are taken from
-_KEPT = 4  # candidates of an equation
-_SYSTEMS = 4
-_FARTHEST = 60.0  # nats behind the best system
-_TRIED = 60  # combinations, of which singular ones are left out
-_SMALLEST_RANGE = 0.5  # radians, below which a sine is a line
-_LEAST = 0.02  # of its largest value: a determinant that is less vanishes
-_LEAST_MASS = 0.1  # of the largest: less is a mass that vanishes
 _ONE = Number(1.0)
 
 
@@ -93,20 +82,25 @@ def coupled_systems(
         lists.append(_search(problems[-1], width))
         explicit = gap.candidates[0]
         gain += problems[-1].nats(explicit.fit.rss) + explicit.price - lists[-1][0].score
-    if gain < LEAST_GAIN:
+    if gain < limits.MIN_GAIN:
         return []
     if _is_singular(Coupled(tuple(found[0] for found in lists), width), rows):
         lists = [
             _independent(equation, found, width, goes_on)
             for equation, found in zip(problems, lists, strict=True)
         ]
-    systems = [Coupled(one, width) for one in best_combinations(lists, _TRIED)]
+    systems = [Coupled(one, width) for one in best_combinations(lists, limits.COUPLED_TRIED)]
     sound = [one for one in systems if _is_coupled(one) and not _is_singular(one, rows)]
-    return [one for one in sound if one.score - sound[0].score < _FARTHEST][:_SYSTEMS]
+    return [one for one in sound if one.score - sound[0].score < limits.COUPLED_MAX_GAP][
+        : limits.COUPLED_SYSTEMS
+    ]
 
 
 def _search(
-    equation: Equation, width: int, without: Expression | None = None, count: int = _FITTED
+    equation: Equation,
+    width: int,
+    without: Expression | None = None,
+    count: int = limits.COUPLED_FITTED,
 ) -> list[Candidate]:
     """The best candidates that do without a term. The own acceleration may have one factor that
     changes: with more, sums that nearly vanish would explain it without any force."""
@@ -114,12 +108,17 @@ def _search(
     own = np.array([width + equation.output in variables_of(term) for term in terms])
     allowed = ~own & np.array([term != without for term in terms])
     varied = [
-        beam(equation, allowed, [(int(k),)], depth=_DEPTH) for k in np.flatnonzero(own).tolist()
+        beam(equation, allowed, [(int(k),)], depth=limits.COUPLED_DEPTH)
+        for k in np.flatnonzero(own).tolist()
     ]
     varied = sorted(varied, key=lambda supports: _lowest(equation, supports))
-    plain = beam(equation, allowed, depth=_DEPTH)
-    chosen = [one for supports in varied[_EXCHANGED:] for one in best_of(equation, supports, 1)]
-    for supports in [plain, *varied[:_EXCHANGED]]:
+    plain = beam(equation, allowed, depth=limits.COUPLED_DEPTH)
+    chosen = [
+        one
+        for supports in varied[limits.COUPLED_EXCHANGED :]
+        for one in best_of(equation, supports, 1)
+    ]
+    for supports in [plain, *varied[: limits.COUPLED_EXCHANGED]]:
         chosen += best_of(equation, exchange(equation, allowed, supports), count)
     found = [_fitted(equation, one.columns, width) for one in chosen]
     sound = [one for one in found if one is not None]
@@ -127,11 +126,13 @@ def _search(
         fits = [(one.fit.rss, len(one.fit.shapes)) for one in sound]
         equation.noise = least_left(equation, fits)
     ordered = sorted((rescored(equation, one) for one in sound), key=lambda one: one.score)
-    smaller = [_in_units(equation, prune(equation, one), width) for one in ordered[:_PRUNED]]
+    smaller = [
+        _in_units(equation, prune(equation, one), width) for one in ordered[: limits.COUPLED_PRUNED]
+    ]
     best: dict[frozenset[str], Candidate] = {}
     for one in sorted((one for one in smaller if one is not None), key=lambda one: one.score):
         best.setdefault(one.structure, one)
-    return list(best.values())[:_KEPT]
+    return list(best.values())[: limits.COUPLED_KEPT]
 
 
 def _lowest(equation: Equation, supports: Sequence[Support]) -> float:
@@ -161,18 +162,18 @@ def _in_units(equation: Equation, found: Candidate, width: int) -> Candidate | N
     """The candidate judged by its misfit with a mean mass of one; None where the mass vanishes."""
     system = Coupled((found,), width)
     mass = mass_matrix(system, equation.rows.extent.sample)[:, 0, 0]
-    if mass.min() < _LEAST_MASS * mass.max():
+    if mass.min() < limits.MIN_MASS * mass.max():
         return None
     rss = found.fit.rss / float(np.mean(mass**2))
     return replace(found, fit=replace(found.fit, rss=rss), nats=float(equation.nats(rss)))
 
 
-def _known(equation: Equation) -> list[Shape]:
+def _known(equation: Equation) -> list[ParametricTerm]:
     """The terms of the library."""
     return [one for one in equation.shapes if one.known]
 
 
-def forces(rows: Measurements, moving: dict[int, int]) -> Iterator[Shape]:
+def forces(rows: Measurements, moving: dict[int, int]) -> Iterator[ParametricTerm]:
     """What stands on the right: monomials of degree two, gravity and springs, what turning arms and
     turning frames add, dry and quadratic friction, inputs that act along an angle."""
     places = [v for v in np.flatnonzero(rows.extent.varies).tolist() if v != rows.clock]
@@ -182,23 +183,23 @@ def forces(rows: Measurements, moving: dict[int, int]) -> Iterator[Shape]:
     inputs = [named[v] for v in places if v >= len(rows.outputs)]
     for term in Polynomial(2).terms(tuple(rows.names)):
         if variables_of(term) <= set(places):
-            yield Shape(term, "poly")
+            yield ParametricTerm(term, "poly")
     squares = [multiply(*pair) for pair in combinations_with_replacement(speeds, 2)]
-    yield from (Shape(one, "trig") for one in angles)
+    yield from (ParametricTerm(one, "trig") for one in angles)
     for factor in (*squares, *inputs):
-        yield from (Shape(multiply(factor, one), "trig") for one in angles)
+        yield from (ParametricTerm(multiply(factor, one), "trig") for one in angles)
     for p in moving.values():
         if p in named:
-            yield Shape(power(named[p], Number(3.0)), "poly")
-            yield from (Shape(multiply(named[p], one), "poly") for one in squares)
+            yield ParametricTerm(power(named[p], Number(3.0)), "poly")
+            yield from (ParametricTerm(multiply(named[p], one), "poly") for one in squares)
     for v in speeds:
-        yield Shape(call("sign", v), "power")
-        yield Shape(multiply(v, call("abs", v)), "power")
+        yield ParametricTerm(call("sign", v), "power")
+        yield ParametricTerm(multiply(v, call("abs", v)), "power")
 
 
 def inertias(
     rows: Measurements, width: int, moving: dict[int, int], output: int
-) -> Iterator[Shape]:
+) -> Iterator[ParametricTerm]:
     """Accelerations times functions of positions; the own one alone is the left side."""
     positions = [Variable(p, rows.names[p]) for p in moving.values() if rows.extent.varies[p]]
     factors = [*positions, *(power(one, Number(2.0)) for one in positions)]
@@ -207,7 +208,7 @@ def inertias(
     for v in moving:
         rate = Variable(width + v, rows.names[width + v])
         own = [] if v == output else [_ONE]
-        yield from (Shape(multiply(rate, one), "trig") for one in (*own, *factors))
+        yield from (ParametricTerm(multiply(rate, one), "trig") for one in (*own, *factors))
 
 
 def _angles(rows: Measurements, positions: Sequence[Variable]) -> Iterator[Expression]:
@@ -215,7 +216,7 @@ def _angles(rows: Measurements, positions: Sequence[Variable]) -> Iterator[Expre
     extent = rows.extent
     wide = [
         one for one in positions
-        if extent.high[one.index] - extent.low[one.index] > _SMALLEST_RANGE
+        if extent.high[one.index] - extent.low[one.index] > limits.MIN_ANGLE_RANGE
     ]  # fmt: skip
     arguments: list[Expression] = list(wide)
     for one, other in combinations(wide, 2):
@@ -236,7 +237,9 @@ def _is_singular(system: Coupled, rows: Measurements) -> bool:
     """Whether the mass matrix cannot be inverted among the data: two equations say the same."""
     found = np.linalg.det(mass_matrix(system, rows.extent.sample))
     size = np.abs(found)
-    return bool(found.min() < 0 < found.max() or size.min() < _LEAST * max(size.max(), 1.0))
+    return bool(
+        found.min() < 0 < found.max() or size.min() < limits.MIN_DETERMINANT * max(size.max(), 1.0)
+    )
 
 
 def mass_matrix(system: Coupled, points: Float[np.ndarray, "P V"]) -> Float[np.ndarray, "P c c"]:

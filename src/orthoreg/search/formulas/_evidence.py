@@ -1,23 +1,182 @@
-"""What speaks for a candidate, and what speaks as well for others."""
+"""Candidates judged by the scores of whole models, and the evidence for each proposal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import final
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from ...matching import max_noise_ratio
+from ...data import Extent
+from ...matching import Misfit, max_noise_ratio
 from ...terms import parameters_of, to_text
-from ._candidates import Candidate, interval_half
+from . import _limits as limits
+from ._candidates import Candidate, candidate, interval_half
 from ._equation import Equation
-from ._judged import Judged, Judgement
-from ._points import points_around
+from ._projection import project
+from ._proposals import Gap
+from ._ranking import Ranked, column_of
 
-_SHELL = 0.8  # of the rows are inside
-_RESAMPLES = 200
-_LEVEL = 1.96
-_TOLD_APART = 7.0  # nats
+
+def points_around(extent: Extent) -> Float[np.ndarray, "P V"]:
+    """Points drawn within one and a half times the range of the data; a variable of one sign keeps
+    it."""
+    middle, half = (extent.high + extent.low) / 2, (extent.high - extent.low) / 2
+    low, high = middle - limits.COMPARISON_REACH * half, middle + limits.COMPARISON_REACH * half
+    low, high = extent.with_signs(np.stack([low, high]))
+    return np.random.default_rng(0).uniform(low, high, (limits.COMPARISON_POINTS, len(middle)))
+
+
+Place = tuple[int, int | None]
+"""Term k and its inner parameter i, or None for the coefficient of term k."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A candidate, and the score in nats of the best model that has it."""
+
+    candidate: Candidate
+    score: float
+    find_intervals: Callable[[], Mapping[Place, tuple[float, float]]] = dict
+
+    @cached_property
+    def intervals(self) -> Mapping[Place, tuple[float, float]]:
+        """The 95% intervals of the constants, where trajectories were matched."""
+        return self.find_intervals()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """One equation: the best that the library can do, and the proposals, best first.
+
+    `is_settled` says that trajectories of the best model, which has the first proposal, leave noise
+    only: what that proposal leaves in single rows is noise too.
+    """
+
+    equation: Equation
+    base: Judged
+    proposals: tuple[Judged, ...]
+    is_settled: bool = False
+
+
+def judged_by_rows(gap: Gap) -> Judgement:
+    """The judgement where only rows are given: the scores of the rows."""
+    judged = [Judged(one, one.score) for one in gap.candidates]
+    return _judgement(gap.equation, Judged(gap.base, gap.base.score), judged, judged[0].score)
+
+
+def judged_by_trajectories(
+    gap: Gap, ranked: Sequence[Ranked], misfit: Misfit | None = None
+) -> Judgement:
+    """The judgement by the scores of ranked models: that of the best model with each candidate.
+    `misfit` is what trajectories of the best model leave of the equation's state."""
+    equation, candidates = gap.equation, list[Judged]()
+    base: Judged | None = None
+    for one in ranked:
+        judged = _matched(one, equation)
+        if judged is None:
+            continue
+        if judged.candidate.new:
+            candidates.append(judged)
+        elif base is None:
+            base = judged
+    base = base or Judged(gap.base, np.inf)
+    found = _judgement(equation, base, candidates, ranked[0].score)
+    is_first = bool(found.proposals) and found.proposals[0].score == ranked[0].score
+    is_settled = is_first and misfit is not None and not misfit.exceeds_noise
+    return replace(found, is_settled=is_settled)
+
+
+def _judgement(
+    equation: Equation, base: Judged, candidates: Sequence[Judged], best: float
+) -> Judgement:
+    """The candidates with new terms that are clearly better than the library, each formula once."""
+    proposals: list[Judged] = []
+    for one in candidates:
+        if not one.candidate.new or base.score - one.score < limits.MIN_GAIN:
+            continue
+        if one.score - best > limits.MAX_GAP:
+            continue
+        if not any(_is_same(equation, one.candidate, other.candidate) for other in proposals):
+            proposals.append(one)
+    return Judgement(equation, base, tuple(proposals))
+
+
+def _is_same(equation: Equation, one: Candidate, other: Candidate) -> bool:
+    """Whether two candidates propose the same formula, or are the same function within and around
+    the data, such as sin(a - b) and sin(b - a)."""
+    if one.proposes_the_same(other):
+        return True
+    points = points_around(equation.rows.extent)
+    with np.errstate(all="ignore"):
+        values = np.stack([one.values(points), other.values(points)])
+    values = values[:, np.isfinite(values).all(axis=0)]
+    size = np.sqrt(np.mean(values**2)) if values.size else 0.0
+    return bool(size > 0 and np.abs(values[0] - values[1]).max() <= limits.SAME_FUNCTION * size)
+
+
+def _matched(one: Ranked, equation: Equation) -> Judged | None:
+    """The candidate that a ranked model has for an equation, with the constants that were matched,
+    without the terms that were pruned. None where it is not finite at the rows."""
+    found = [each for each in one.combination.candidates if each.output == equation.output]
+    if not found:
+        return None
+    old, suffix = found[0], str(equation.output)
+    features, fit = one.field.features, old.fit
+    row = np.asarray(one.field.coefficients)[equation.output]
+    matched = dict(zip(features.parameters, features.values, strict=True))
+    columns = [column_of(features, fit.written(k, suffix)[0]) for k in range(len(fit.shapes))]
+    kept = [k for k, column in enumerate(columns) if row[column]]
+    values = [
+        tuple(
+            value if is_held else matched[fit.parameter_name(k, name, suffix)]
+            for name, value, is_held in zip(
+                fit.shapes[k].parameters, fit.values[k], fit.held[k], strict=True
+            )
+        )
+        for k in kept
+    ]
+    again = project(
+        equation, [fit.shapes[k] for k in kept], values, [fit.held[k] for k in kept], rounds=0
+    )
+    if again is None:
+        return None
+    again = replace(again, coefficients=row[[columns[k] for k in kept]])
+    new = candidate(equation, again)
+    if new is None:
+        return None
+    places = {k: i for i, k in enumerate(kept)}
+    snapped = {(places[k], i): ends for (k, i), ends in old.snapped.items() if k in places}
+    return Judged(
+        replace(new, snapped=snapped),
+        one.score,
+        partial(_intervals, one, equation.output, old, kept, columns),
+    )
+
+
+def _intervals(
+    one: Ranked, output: int, old: Candidate, kept: Sequence[int], columns: Sequence[int]
+) -> dict[Place, tuple[float, float]]:
+    known = one.matched.refinement()
+    ends = None if known is None else known.interval()
+    if known is None or ends is None:
+        return {}
+    by_place = dict(zip(known.places, ends[: len(known.places)].tolist(), strict=True))
+    by_name = dict(zip(known.parameters, ends[len(known.places) :].tolist(), strict=True))
+    found: dict[Place, tuple[float, float]] = {}
+    for i, k in enumerate(kept):
+        if (output, columns[k]) in by_place:
+            low, high = by_place[output, columns[k]]
+            found[i, None] = (low, high)
+        for j, name in enumerate(old.fit.shapes[k].parameters):
+            own = old.fit.parameter_name(k, name, str(output))
+            if not old.fit.held[k][j] and own in by_name:
+                low, high = by_name[own]
+                found[i, j] = (low, high)
+    return found
 
 
 @final
@@ -67,7 +226,7 @@ def gather_evidence(judgement: Judgement, judged: Judged, before: Mapping[str, f
     the coefficients that the model has, by the terms."""
     equation, base, found = judgement.equation, judgement.base.candidate, judged.candidate
     distance = equation.rows.extent.distance(equation.rows.centres)
-    inner = distance <= np.quantile(distance, _SHELL)
+    inner = distance <= np.quantile(distance, limits.INNER_SHARE)
     settled = [judgement.proposals[0].candidate] if judgement.is_settled else []
     left = [residual(equation, one, inner) for one in (base, found, *settled)]
     return Evidence(
@@ -141,7 +300,7 @@ def alternatives(
     near = [
         one
         for one in others
-        if abs(one.score - judged.score) < _TOLD_APART
+        if abs(one.score - judged.score) < limits.MAX_ALTERNATIVE_GAP
         and not one.candidate.proposes_the_same(found)
     ]
     points = points_around(equation.rows.extent)
@@ -168,7 +327,7 @@ def short_terms(found: Candidate) -> tuple[str, ...]:
 
 
 def _interval(name: str, value: float, error: float) -> Constant:
-    half = _LEVEL * error
+    half = limits.NORMAL_QUANTILE * error
     return Constant(name, float(value), float(value - half), float(value + half))
 
 
@@ -190,7 +349,7 @@ def _preferred(equation: Equation, base: Candidate, found: Candidate) -> float:
     sums = [np.bincount(group, residual(equation, one) ** 2, count) for one in (base, found)]
     rows = np.bincount(group, minlength=count)
     rng = np.random.default_rng(0)
-    drawn = rng.multinomial(count, np.full(count, 1 / count), size=_RESAMPLES)
+    drawn = rng.multinomial(count, np.full(count, 1 / count), size=limits.RESAMPLES)
     total = np.maximum(drawn @ rows, 1) / len(equation.target)
     scores = [
         equation.nats(drawn @ one / total) + price

@@ -1,4 +1,4 @@
-"""What the search fits: rows of each equation, each in units of its own noise."""
+"""The rows that a search fits, in units of their noise, and the score of a misfit."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,10 +9,18 @@ from jaxtyping import Bool, Float, Int
 
 from ...data import Extent
 from ...terms import Call, Expression, Product, Variable
+from . import _limits as limits
 from ._limits import NEAR_ZERO
-from ._score import TEMPERED
 
-MOST_ROWS = 1200
+
+def misfit_nats(
+    mse: Any, noise: float, count: float, reliable: float = limits.TEMPERED_ROWS
+) -> Any:
+    """The negative log-likelihood of residuals of unknown size, N/2 log(mse), from where they are
+    twice the variance of the noise. Below, where models differ by chance and by what smoothing
+    left, at most as many rows count as are `reliable`."""
+    nats = np.log(np.maximum(np.asarray(mse) / (limits.CLEAR_MISFIT * noise), limits.MIN_MISFIT))
+    return 0.5 * np.where(nats > 0, count, min(count, reliable)) * nats
 
 
 @final
@@ -50,7 +58,7 @@ class Measurements:
     sides: Float[np.ndarray, "M V"] | None = None
     beyond: Float[np.ndarray, "B V"] | None = None
     stretch: Int[np.ndarray, " R"] | None = None
-    reliable: float = TEMPERED
+    reliable: float = limits.TEMPERED_ROWS
 
     def without_offsets(
         self, values: Float[np.ndarray, "R k"], weight: Float[np.ndarray, " R"]

@@ -15,19 +15,14 @@ from ...data import Dataset
 from ...losses import AbstractLoss
 from ...physics import Bound, Knowledge, Physics
 from ...terms import Expression, FeatureMap
+from . import _limits as limits
 from ._candidates import Candidate
-from ._combinations import best_combinations, combine
 from ._coupling import couple, coupled_systems
-from ._evidence import written_terms
+from ._evidence import points_around, written_terms
 from ._measurements import Measurements
-from ._observing import measurements
-from ._points import points_around
 from ._proposals import Gap, explain_rows
-from ._ranking import Ranked, Ranking
-
-_BESIDE_COUPLED = 3  # combinations matched beside coupled equations that are clearly better
-_FARTHEST = 60.0  # nats behind the best candidate of an equation
-_SHARING = 3  # models whose terms may be in other equations too
+from ._ranking import Ranked, Ranking, best_combinations, combine
+from ._rows import measurements
 
 
 @final
@@ -74,12 +69,12 @@ class ModelSearch:
         self.around = points_around(rows.extent)
         self.gaps = self._gaps(rows, {})
         is_coupled = self._rank_coupled(rows)
-        self._rank(self.gaps, min(tried, _BESIDE_COUPLED) if is_coupled else tried)
+        self._rank(self.gaps, min(tried, limits.MAX_BESIDE_COUPLED) if is_coupled else tried)
         ranked = self.ranking.ranked()
         if self.ranking.is_noisy and self._goes_on() and not is_coupled:
             data = self._problem.data
             states = ranked[0].states if len(ranked[0].states) == data.n_samples else None
-            shared = self._shared(ranked[:_SHARING])
+            shared = self._shared(ranked[: limits.SHARING_MODELS])
             self._rank(self._gaps(self._rows(states), shared), tried)
             ranked = self.ranking.ranked()
         return ranked
@@ -104,7 +99,7 @@ class ModelSearch:
     def _rank(self, gaps: Sequence[Gap], tried: int) -> None:
         """Match the best combinations of candidates, and those with the base library's best."""
         near = [
-            [one for one in gap.candidates if one.score - gap.candidates[0].score < _FARTHEST]
+            [one for one in gap.candidates if one.score - gap.candidates[0].score < limits.MAX_GAP]
             for gap in gaps
         ]
         chosen = best_combinations(near, tried)

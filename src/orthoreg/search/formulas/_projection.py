@@ -9,15 +9,9 @@ import numpy as np
 from jaxtyping import Float
 
 from ...terms import Number, Parameter, substitute, to_text
+from . import _limits as limits
 from ._equation import Equation
-from ._shapes import Shape
-
-_ROUNDS = 8
-_STEPS = (1.0, 0.5, 0.2, 0.05)
-_SETTLED = 1e-5  # relative gain from which on parameters stay
-_CUTOFF = 1e-11
-_APART = 1e-8  # of the largest eigenvalue of a Gram matrix: the smallest that can be trusted
-_AROUND = 0.3  # of a parameter's value, to either side: where a fit seeks it again
+from ._parametric_term import ParametricTerm
 
 Group = tuple[tuple[int, int], ...]
 
@@ -31,7 +25,7 @@ class Projection:
     coefficients, then of the free parameters in order, for noise of unit variance.
     """
 
-    shapes: tuple[Shape, ...]
+    shapes: tuple[ParametricTerm, ...]
     values: tuple[tuple[float, ...], ...]
     held: tuple[tuple[bool, ...], ...]
     coefficients: Float[np.ndarray, " k"]
@@ -48,7 +42,7 @@ class Projection:
                 continue
             own = self.parameter_name(k, name, suffix)
             names[name] = Parameter(own)
-            half = max(_AROUND * abs(value), 1e-6)
+            half = max(limits.PARAMETER_MARGIN * abs(value), 1e-6)
             bounds[own] = (max(shape.low[i], value - half), min(shape.high[i], value + half))
         return to_text(substitute(shape.expression, names)), bounds
 
@@ -70,7 +64,7 @@ class Projection:
         return f"{name}_{suffix}" if is_shared else f"{name}_{suffix}_{k}"
 
 
-def free_groups(shapes: Sequence[Shape], held: Sequence[tuple[bool, ...]]) -> list[Group]:
+def free_groups(shapes: Sequence[ParametricTerm], held: Sequence[tuple[bool, ...]]) -> list[Group]:
     """The parameters that are not held, as places (term, number of the parameter); those of a
     shared denominator are one group."""
     groups: dict[tuple[int, str], list[tuple[int, int]]] = {}
@@ -84,11 +78,11 @@ def free_groups(shapes: Sequence[Shape], held: Sequence[tuple[bool, ...]]) -> li
 
 def project(
     equation: Equation,
-    shapes: Sequence[Shape],
+    shapes: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     held: Sequence[tuple[bool, ...]] | None = None,
     *,
-    rounds: int = _ROUNDS,
+    rounds: int = limits.NEWTON_ROUNDS,
     errors: bool = True,
 ) -> Projection | None:
     """The least squares fit of these terms; parameters that are not `held` move within their
@@ -105,9 +99,11 @@ def project(
     for _ in range(rounds if free else 0):
         step = _newton_step(equation, shapes, values, columns, w, free)
         better = None
-        for share in _STEPS:
+        for share in limits.NEWTON_SHARES:
             tried = _moved(shapes, values, free, share * step)
-            if share == _STEPS[0]:  # which is taken most often, and its slopes needed next
+            if (
+                share == limits.NEWTON_SHARES[0]
+            ):  # which is taken most often, and its slopes needed next
                 for k in moving:
                     equation.slopes(shapes[k], tried[k])
             new = _columns(equation, shapes, tried, columns, moving)
@@ -121,7 +117,7 @@ def project(
             break
         gained = rss - better[3]
         values, columns, w, rss = better
-        if gained <= _SETTLED * rss:
+        if gained <= limits.NEWTON_TOLERANCE * rss:
             break
     size = len(w) + len(free)
     covariance = np.full((size, size), np.nan)
@@ -162,7 +158,7 @@ def _agreed(values: Sequence[tuple[float, ...]], free: Sequence[Group]) -> list[
 
 def _columns(
     equation: Equation,
-    shapes: Sequence[Shape],
+    shapes: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     old: np.ndarray | None = None,
     changed: set[int] | None = None,
@@ -196,8 +192,8 @@ def least_squares(
     are well apart, and several times faster; else by these."""
     gram = phi.T @ phi
     values, vectors = np.linalg.eigh(gram)
-    if not values[0] > _APART * values[-1]:
-        return np.linalg.lstsq(phi, y, rcond=_CUTOFF)[0]
+    if not values[0] > limits.MIN_EIGENVALUE * values[-1]:
+        return np.linalg.lstsq(phi, y, rcond=limits.SINGULAR_CUTOFF)[0]
     inverse = (vectors / values) @ vectors.T
     w = inverse @ (phi.T @ y)
     return w + inverse @ (phi.T @ (y - phi @ w))
@@ -205,7 +201,7 @@ def least_squares(
 
 def _newton_step(
     equation: Equation,
-    shapes: Sequence[Shape],
+    shapes: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     phi: Float[np.ndarray, "R k"],
     w: Float[np.ndarray, " k"],
@@ -219,7 +215,7 @@ def _newton_step(
 
 def _sensitivities(
     equation: Equation,
-    shapes: Sequence[Shape],
+    shapes: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     w: Float[np.ndarray, " k"],
     free: Sequence[Group],
@@ -232,7 +228,7 @@ def _sensitivities(
 
 
 def _moved(
-    shapes: Sequence[Shape],
+    shapes: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     free: Sequence[Group],
     step: Float[np.ndarray, " q"],
@@ -246,7 +242,7 @@ def _moved(
 
 def _covariance(
     equation: Equation,
-    shapes: Sequence[Shape],
+    shapes: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     phi: Float[np.ndarray, "R k"],
     w: Float[np.ndarray, " k"],

@@ -1,4 +1,4 @@
-"""From measured rows and a library to the gaps of each equation, with candidates that fill them."""
+"""Candidates for each equation, from measured rows, a library and what is known."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -14,20 +14,71 @@ from ..._common.progress import progress
 from ...physics import Knowledge
 from ...terms import Expression, FeatureMap, parameters_of, to_text, variables_of
 from ._atoms import Atom
-from ._bounds import limits_of, without_given
 from ._candidates import Candidate, candidate
 from ._catalogue import catalogue
-from ._dictionary import Dictionary, dictionary
-from ._equation import Equation
+from ._equation import Dictionary, Equation, dictionary
+from ._limits import BOUND_SLACK
 from ._measurements import Measurements
+from ._parametric_term import ParametricTerm, symmetric
 from ._projection import project
-from ._roles import in_other_roles
 from ._search import FAMILIES, Found, compare, search
-from ._shapes import Shape
-from ._symmetries import symmetric
+from ._variants import in_other_roles
 
-LEAST_GAIN = 10.0
-"""Nats by which a candidate with new terms must be better than the library's best."""
+
+@final
+@dataclass(frozen=True, eq=False)
+class CoefficientConstraints:
+    """Bounds of the coefficients of terms, terms that every candidate has, and the rows, at whose
+    further points it must be defined."""
+
+    bounds: dict[Expression, tuple[float, float]]
+    required: frozenset[Expression]
+    rows: Measurements
+
+    def allow(self, found: Candidate) -> bool:
+        """Whether a candidate has what is required, no coefficient clearly beyond a bound, and a
+        value wherever it must."""
+        if not self.required <= set(found.terms) or not self.rows.are_defined(found.values):
+            return False
+        errors = found.standard_errors()
+        for term, w, error in zip(found.terms, found.fit.coefficients, errors, strict=False):
+            low, high = self.bounds.get(term, (-np.inf, np.inf))
+            slack = BOUND_SLACK * float(np.nan_to_num(error))
+            if not low - slack <= w <= high + slack:
+                return False
+        return True
+
+
+def constraints_on(
+    features: FeatureMap, knowledge: Knowledge, output: int, rows: Measurements
+) -> CoefficientConstraints:
+    """What is known of one equation's coefficients, and where its data are."""
+    open_ = ~knowledge.given[output]
+    return CoefficientConstraints(
+        {
+            features.terms[k]: (float(knowledge.low[output, k]), float(knowledge.high[output, k]))
+            for k in np.flatnonzero(open_)
+        },
+        frozenset(features.terms[k] for k in np.flatnonzero(knowledge.required[output] & open_)),
+        rows,
+    )
+
+
+def without_given(
+    rows: Measurements, features: FeatureMap, knowledge: Knowledge, output: int
+) -> Measurements:
+    """The rows with the terms of an equation subtracted whose coefficients are known."""
+    w = np.where(knowledge.given[output], knowledge.low[output], 0.0)
+    if not w.any():
+        return rows
+    used = np.flatnonzero(w).tolist()
+    values = features.only(used)(rows.points) @ w[used]
+    targets = rows.targets.copy()
+    targets[:, output] -= rows.at_rows(values[:, None])[:, 0]
+    slopes = None if rows.slopes is None else rows.slopes.copy()
+    if slopes is not None:
+        slopes[:, output] -= values
+    return replace(rows, targets=targets, slopes=slopes)
 
 
 @final
@@ -106,7 +157,7 @@ def _exchanged(
     for gap in gaps:
         others = [other.candidates for other in gaps if other is not gap]
         if more := in_other_roles(gap.equation, others, goes_on):
-            allow = limits_of(features, known, gap.equation.output, gap.equation.rows).allow
+            allow = constraints_on(features, known, gap.equation.output, gap.equation.rows).allow
             judged = compare(gap.equation, [*gap.candidates, gap.base, *more], allow, most)
             gap = replace(gap, base=judged.base, candidates=judged.candidates)
         found.append(gap)
@@ -116,7 +167,7 @@ def _exchanged(
 def _gap(
     rows: Measurements,
     features: FeatureMap,
-    shapes: Sequence[Shape],
+    shapes: Sequence[ParametricTerm],
     known: Knowledge,
     supports: Mapping[int, Sequence[int]],
     shared: Mapping[int, Set[Expression]],
@@ -131,7 +182,7 @@ def _gap(
     library = known_shapes(features, c, is_expected, ~known.given[c])
     offered = [*library, *symmetric(shapes, known.symmetries, c)]
     offered = [_marked(one, shared.get(c, frozenset())) for one in offered]
-    limits = limits_of(features, known, c, rows)
+    constraints = constraints_on(features, known, c, rows)
 
     def searched(rows: Measurements) -> tuple[Equation, Found]:
         terms = dictionary(offered, rows)
@@ -140,7 +191,7 @@ def _gap(
             equation,
             _columns(terms, features, supports.get(c, ())),
             required=_columns(terms, features, np.flatnonzero(known.required[c]).tolist()),
-            allow=limits.allow, goes_on=goes_on, told=told, most=most,
+            allow=constraints.allow, goes_on=goes_on, told=told, most=most,
         )  # fmt: skip
 
     equation, found = searched(begun)
@@ -168,17 +219,17 @@ def _jumps(found: Candidate, rows: Measurements) -> bool:
     return any(variables_of(term) & rows.speeds for term in signs)
 
 
-def _marked(shape: Shape, elsewhere: Set[Expression]) -> Shape:
+def _marked(shape: ParametricTerm, elsewhere: Set[Expression]) -> ParametricTerm:
     is_shared = not shape.parameters and shape.expression in elsewhere
     return replace(shape, is_shared=True) if is_shared else shape
 
 
 def known_shapes(
     features: FeatureMap, output: int, is_expected: bool, is_open: Bool[np.ndarray, " K"]
-) -> list[Shape]:
+) -> list[ParametricTerm]:
     """The terms of the library that an equation may use, but for those that are given."""
     return [
-        Shape(term, "known", known=True, is_expected=is_expected, written_as=name)
+        ParametricTerm(term, "known", known=True, is_expected=is_expected, written_as=name)
         for term, name, allowed in zip(
             features.terms, features.names, features.mask[output] & is_open, strict=True
         )
@@ -186,7 +237,7 @@ def known_shapes(
     ]
 
 
-def new_shapes(rows: Measurements, atoms: Sequence[Any]) -> list[Shape]:
+def new_shapes(rows: Measurements, atoms: Sequence[Any]) -> list[ParametricTerm]:
     """The user's atoms, then the catalogue."""
     for atom in atoms:
         if not isinstance(atom, Atom):

@@ -1,18 +1,151 @@
-"""Whole models ranked by the trajectories that they make."""
+"""Whole models: combinations of one candidate per equation, ranked by their trajectories."""
 
-from collections.abc import Mapping
+import heapq
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from ...data import Dataset
+from ...field import TanhLayers
 from ...field.hybrid import HybridField
 from ...matching import FULL, Match, Matcher, min_misfit, trajectory_score
-from ...terms import Expression, Parameter, parameters_of, substitute, to_text
+from ...physics import Bound, Knowledge, Physics
+from ...terms import (
+    AbstractLibrary,
+    Expression,
+    FeatureMap,
+    Parameter,
+    PerState,
+    Terms,
+    parameter_bounds,
+    parameters_of,
+    parse,
+    substitute,
+    to_text,
+)
 from . import _limits as limits
-from ._combinations import Combination
+from ._candidates import Candidate, term_prices
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """A candidate for each learned equation. `library` has exactly their terms, `prices` what each
+    of them costs, and `is_new` which the base library lacks, like the field's coefficients;
+    `physics` is what is given, and `knowledge` what that says of these."""
+
+    candidates: tuple[Candidate, ...]
+    library: AbstractLibrary
+    physics: Physics | None
+    field: HybridField
+    prices: Float[np.ndarray, "c K"]
+    is_new: Bool[np.ndarray, "c K"]
+    knowledge: Knowledge
+
+    @property
+    def parameter_bounds(self) -> dict[str, tuple[float, float]]:
+        """Between which ends numbers inside the terms lie."""
+        return parameter_bounds(self.library) | self.knowledge.parameter_bounds
+
+    @property
+    def library_terms(self) -> dict[str, tuple[str, ...]]:
+        """The terms of each equation, as its library writes them."""
+        if not isinstance(self.library, PerState):
+            return {}
+        parts = dict(self.library.by_state)
+        return {
+            name: tuple(own.formulas) if isinstance(own, Terms) else ()
+            for name, own in parts.items()
+        }
+
+
+def best_combinations(lists: Sequence[Sequence[Any]], most: int) -> list[tuple[Any, ...]]:
+    """One candidate of each list, the lowest sums of scores first."""
+    start: tuple[int, ...] = (0,) * len(lists)
+    heap: list[tuple[float, tuple[int, ...]]] = [(sum(one[0].score for one in lists), start)]
+    seen: set[tuple[int, ...]] = {start}
+    found: list[tuple[Any, ...]] = []
+    while heap and len(found) < most:
+        total, places = heapq.heappop(heap)
+        found.append(tuple(one[i] for one, i in zip(lists, places, strict=True)))
+        for c, i in enumerate(places):
+            after = (*places[:c], i + 1, *places[c + 1 :])
+            if i + 1 < len(lists[c]) and after not in seen:
+                seen.add(after)
+                change = lists[c][i + 1].score - lists[c][i].score
+                heapq.heappush(heap, (total + change, after))
+    return found
+
+
+def combine(
+    candidates: Sequence[Candidate],
+    bind: Callable[[AbstractLibrary], Bound],
+    outputs: Sequence[str],
+    count: float,
+    given: Collection[int] = (),
+    physics: Physics | None = None,
+    known_values: Mapping[str, float] | None = None,
+) -> Combination:
+    """The field that these candidates are together with what is known, for so many rows; a term
+    that two equations have costs less in the second. `given` are the equations that the data
+    give; those without a term here are otherwise what is known of them. `known_values` are
+    those of parameters in the physics."""
+    written, values, library = {}, dict(known_values or {}), {}
+    for one in candidates:
+        formulas, bounds = [], {}
+        for k in range(len(one.fit.shapes)):
+            text, ends = one.fit.written(k, str(one.output))
+            formulas.append(text)
+            bounds |= ends
+            values |= one.fit.parameters(k, str(one.output))
+        written[one.output] = formulas
+        if formulas:
+            ordered = sorted(formulas, key=lambda text: (len(text), text))  # short ones first
+            library[outputs[one.output]] = Terms(ordered, bounds)
+    empty = {name for c, name in enumerate(outputs) if not written.get(c) and c not in given}
+    whole = PerState(library, Terms(["1"]) if empty else None)  # every equation needs some term
+    bound = bind(whole)
+    features, known = bound.features, bound.knowledge
+    coefficients = np.where(known.given, known.low, 0.0)
+    prices, is_new = np.zeros_like(coefficients), np.zeros(coefficients.shape, dtype=bool)
+    elsewhere: set[Expression] = set()  # terms, and formulas whatever their numbers
+    for one in candidates:
+        paid = term_prices(one.fit, count, elsewhere)
+        elsewhere |= set(one.terms)
+        elsewhere |= {form for s in one.fit.shapes for form in (s.expression, s.copy_of) if form}
+        for text, w, price, shape in zip(
+            written[one.output], one.fit.coefficients, paid, one.fit.shapes, strict=True
+        ):
+            place = column_of(features, text)
+            coefficients[one.output, place] += w
+            prices[one.output, place] = price
+            is_new[one.output, place] = not shape.known
+    field = field_of(
+        features.with_values(values[name] for name in features.parameters), coefficients
+    )
+    return Combination(tuple(candidates), whole, physics, field, prices, is_new, known)
+
+
+def column_of(features: FeatureMap, text: str) -> int:
+    """The place of a term among the features."""
+    return features.terms.index(parse(text, features.variables, features.parameters, free=True))
+
+
+def field_of(features: FeatureMap, coefficients: np.ndarray) -> HybridField:
+    """The terms with these coefficients, and no residual."""
+    none = np.zeros(len(features.variables))
+    outputs = len(coefficients)
+    return HybridField(
+        features,
+        coefficients,
+        TanhLayers(none, none + 1.0, (), ()),
+        np.zeros((0, outputs)),
+        np.zeros_like(coefficients),
+        parameters=np.array(features.values),
+    )
 
 
 @final
@@ -48,8 +181,8 @@ class Ranking:
     def __init__(self, data: Dataset, interpolation: Mapping[str, str]):
         data = data.subsample_rows(limits.RANKING_ROWS).plan.clean
         plan = data.plan
-        self._matcher = Matcher(data, interpolation, limits.LONGEST_SEGMENT)
-        seen = np.where(plan.is_noise, limits.LEAST_NOISE * plan.noise**2, 0.0)
+        self._matcher = Matcher(data, interpolation, limits.MAX_SEGMENT_STEPS)
+        seen = np.where(plan.is_noise, limits.MIN_NOISE_VARIANCES * plan.noise**2, 0.0)
         self._floor = np.maximum(min_misfit(data.states), seen)
         self.is_noisy = plan.is_noisy
         self._measured, self._count = data.is_measured, float(data.n_samples)
@@ -66,7 +199,9 @@ class Ranking:
 
         def goes_on(length: int, misfit: np.ndarray) -> bool:
             least = self._least(length, misfit)
-            return self._score(misfit, least, price) < self._best(length, least) + limits.HOPELESS
+            return (
+                self._score(misfit, least, price) < self._best(length, least) + limits.HOPELESS_GAP
+            )
 
         matched = self._matcher.match(
             one.field, one.parameter_bounds, one.knowledge, should_continue=goes_on
@@ -92,12 +227,12 @@ class Ranking:
         for one, matched in self._found:
             field = matched.field
             reached = max((k for k in matched.misfits if k <= length), default=None)
-            score = lowest + limits.RUN_AWAY
+            score = lowest + limits.UNSTABLE_GAP
             if reached is not None:
                 least = self._least(reached)
                 score = self._score(matched.misfits[reached], least, _price(one, field))
                 if reached < length:
-                    score = lowest + max(score - self._best(reached, least), limits.HOPELESS)
+                    score = lowest + max(score - self._best(reached, least), limits.HOPELESS_GAP)
             key = _structure(field)
             if key not in best or score < best[key].score:
                 best[key] = Ranked(one, matched, score)
@@ -106,7 +241,9 @@ class Ranking:
     def longest(self) -> int:
         """Steps of the longest segments that some model follows."""
         shortest = self._matcher.lengths[0]
-        limit = limits.FOLLOWED * self._variance + limits.SHORT_MISFIT * self._least(shortest)
+        limit = limits.MAX_UNEXPLAINED * self._variance + limits.MAX_MISFIT_GROWTH * self._least(
+            shortest
+        )
         followed = [
             length
             for _, matched in self._found

@@ -7,15 +7,13 @@ from typing import final
 import numpy as np
 from jaxtyping import Bool
 
-from ._beam import Support, added_gains, beam, best_of, exchange, measured
+from . import _limits as limits
+from ._beam import Support, added_gains, beam, best_of, best_pairs, exchange, measured
 from ._candidates import Candidate, make_readable, polish, prune, rescored
-from ._denominators import add_denominators
-from ._dictionary import PER_SYMBOL
+from ._composed import add_denominators, add_products
 from ._equation import Equation
-from ._pairs import best_pairs
-from ._products import add_products
 from ._projection import project
-from ._steps import with_steps
+from ._variants import with_steps
 
 FAMILIES = (
     ("poly",),
@@ -33,22 +31,6 @@ _LABELS = {
     "exp": "exponentials",
     "own": "all together",
 }
-_DEPTH = 7
-_EACH = 4  # supports polished at each temperature in a family
-_REFINED = 3  # of a level whose parameters are estimated within the beam
-_ROUNDS = 3  # of doing so
-_LARGEST_SEEDED = 2
-_SEEDED_SUPPORTS = 4
-_SEEDS = 8  # functions whose parameters are estimated beside a known support
-_STARTS = 2  # known supports of a size, that pairs are added to
-_LARGEST_START = 4
-_PAIRS = 4  # at each temperature
-_PRODUCT_SYMBOLS = 8  # of a usual product, whose only constant may be its coefficient
-_CLEARLY = 10.0  # nats by which a product should be able to be better, or it is not sought
-_LEAST_SHARE = 1e-5  # of the squared target
-_MOST_BESIDE = 30  # known terms that products are sought beside at once
-_READABLE = 10.0  # nats that a simple number in the place of a parameter may save, at most
-_MUCH_LESS = 0.7  # of the noise: what polishing may show
 
 
 @final
@@ -81,8 +63,8 @@ def search(
     start = tuple(dict.fromkeys([*needed, *(int(k) for k in support)]))
     starts = [needed] if start == needed else [needed, start]
     told(0, "terms of the library")
-    known = beam(equation, equation.known, starts, depth=_DEPTH + 3)
-    chosen = best_of(equation, known, _EACH)
+    known = beam(equation, equation.known, starts, depth=limits.BEAM_DEPTH + 3)
+    chosen = best_of(equation, known, limits.POLISHED_SUPPORTS)
     everything = list(known)
     settled = _is_settled(equation, known, allow)
     if not settled:
@@ -97,13 +79,13 @@ def search(
             begun = starts if names != FAMILIES[-1] else [*starts, *_paired(equation, known)]
             supports = _in_family(equation, names, begun)
             everything += supports
-            chosen += best_of(equation, supports, _EACH)
+            chosen += best_of(equation, supports, limits.POLISHED_SUPPORTS)
     if goes_on() and _has_room(equation, everything):
         told(len(FAMILIES), "products of two functions")
         begun = add_products(equation, _beside(equation, known, everything), goes_on)
         supports = _in_family(equation, FAMILIES[-1], [*starts, *begun]) if begun else []
         everything += supports
-        chosen += best_of(equation, supports, _EACH)
+        chosen += best_of(equation, supports, limits.POLISHED_SUPPORTS)
     equation.noise = least_left(equation, [(one.rss, len(one.columns)) for one in everything])
     columns = {frozenset(one.columns): one.columns for one in chosen}
     polished = [polish(equation, one) for one in columns.values()]
@@ -138,15 +120,15 @@ def _is_settled(
 def _seed(equation: Equation, known: Sequence[Support]) -> None:
     """Adds, beside the best known support of each small size, the functions that serve it best
     alone, with their parameters estimated: a coarse grid may hide the right one."""
-    for size in range(_LARGEST_SEEDED + 1):
+    for size in range(limits.MAX_SEEDED_SIZE + 1):
         same = [one for one in known if len(one.columns) == size]
-        for one in sorted(same, key=lambda one: one.rss)[:_SEEDED_SUPPORTS]:
+        for one in sorted(same, key=lambda one: one.rss)[: limits.SEEDED_SUPPORTS]:
             gains = added_gains(equation, one.columns)
             best: dict[int, int] = {}
             for k in np.argsort(-gains):
                 if equation.values[k] and np.isfinite(gains[k]):
                     best.setdefault(int(equation.shape[k]), int(k))
-                if len(best) == _SEEDS:
+                if len(best) == limits.SEEDS:
                     break
             _sharpened(
                 equation,
@@ -157,10 +139,10 @@ def _seed(equation: Equation, known: Sequence[Support]) -> None:
 def _paired(equation: Equation, known: Sequence[Support]) -> list[tuple[int, ...]]:
     """Known supports of each size with the two columns that serve them best."""
     starts = []
-    for size in range(_LARGEST_START + 1):
+    for size in range(limits.MAX_START_SIZE + 1):
         same = [one for one in known if len(one.columns) == size]
-        for one in sorted(same, key=lambda one: one.rss)[:_STARTS]:
-            pairs = best_pairs(equation, one, _allowed(equation, FAMILIES[-1]), _PAIRS)
+        for one in sorted(same, key=lambda one: one.rss)[: limits.START_SUPPORTS]:
+            pairs = best_pairs(equation, one, _allowed(equation, FAMILIES[-1]), limits.PAIRS)
             starts += [pair.columns for pair in pairs]
     return starts
 
@@ -170,14 +152,14 @@ def _has_room(equation: Equation, supports: Sequence[Support]) -> bool:
     lacks, that the right product could be clearly better, and the library leaves more than what
     sums over windows miss."""
     known = [one.rss for one in supports if equation.known[list(one.columns)].all()]
-    if min(known) < _LEAST_SHARE * equation.square:
+    if min(known) < limits.MIN_UNEXPLAINED * equation.square:
         return False
     scores = [float(equation.nats(one.rss)) + one.price for one in supports]
     best = supports[int(np.argmin(scores))]
     kept = sum(float(equation.price[k]) for k in best.columns if equation.known[k])
-    least = 0.5 * np.log(max(equation.count, 2.0)) + _PRODUCT_SYMBOLS * PER_SYMBOL
+    least = 0.5 * np.log(max(equation.count, 2.0)) + limits.PRODUCT_SYMBOLS * limits.SYMBOL_PRICE
     paid = min(scores) - float(equation.nats(len(equation.target))) - kept
-    return bool(paid > least + _CLEARLY)
+    return bool(paid > least + limits.MIN_PRODUCT_GAIN)
 
 
 def _beside(
@@ -186,11 +168,11 @@ def _beside(
     """Supports that products are sought beside: all known terms, the best of them of each small
     size, and the best of all."""
     found = [*best_of(equation, known, 1), *best_of(equation, everything, 1)]
-    for size in range(_LARGEST_START + 1):
+    for size in range(limits.MAX_START_SIZE + 1):
         same = [one for one in known if len(one.columns) == size]
-        found += sorted(same, key=lambda one: one.rss)[:_STARTS]
+        found += sorted(same, key=lambda one: one.rss)[: limits.START_SUPPORTS]
     whole = tuple(np.flatnonzero(equation.known).tolist())
-    if len(whole) <= _MOST_BESIDE:
+    if len(whole) <= limits.MAX_TERMS_BESIDE:
         found.append(measured(equation, whole))
     return list({frozenset(one.columns): one for one in found}.values())
 
@@ -207,11 +189,11 @@ def _in_family(
     """The best supports with columns of a family; parameters of the best are estimated, and
     these columns added, before the beam runs again."""
     supports: list[Support] = []
-    for _ in range(_ROUNDS):
+    for _ in range(limits.SHARPENING_ROUNDS):
         allowed = _allowed(equation, names)
-        supports = beam(equation, allowed, starts, depth=_DEPTH)
+        supports = beam(equation, allowed, starts, depth=limits.BEAM_DEPTH)
         supports = exchange(equation, allowed, supports)
-        if not _sharpened(equation, best_of(equation, supports, _REFINED)):
+        if not _sharpened(equation, best_of(equation, supports, limits.SHARPENED_SUPPORTS)):
             break
     return supports
 
@@ -252,14 +234,14 @@ def in_order(
     among the first `most` that are allowed. Where one leaves much less than was thought to be
     noise, all are judged by that."""
     least = least_left(equation, [(one.fit.rss, len(one.fit.covariance)) for one in found])
-    if least < _MUCH_LESS * equation.noise:
+    if least < limits.NOISE_REDUCTION * equation.noise:
         equation.noise = least
         found = [prune(equation, rescored(equation, one)) for one in found]
     best = _best_of_each_structure(found)
     last = [one.score for one in best if allow(one)][most - 1 : most]
 
     def may_matter(one: Candidate) -> bool:
-        return not last or one.score - _READABLE * len(one.fit.free) <= last[0]
+        return not last or one.score - limits.MAX_READABLE_GAIN * len(one.fit.free) <= last[0]
 
     return _best_of_each_structure(
         [make_readable(equation, one) if may_matter(one) else one for one in best]

@@ -1,14 +1,14 @@
-"""`Shape`: a formula with inner parameters, the values of these that a search begins with, and
-what its symbols cost."""
+"""`ParametricTerm`: a formula with inner parameters, its starting values and its symmetries."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import final
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
+from ...physics import Symmetries
 from ...terms import (
     Call,
     Expression,
@@ -23,14 +23,14 @@ from ...terms import (
     derivative,
     run,
     substitute,
+    variables_of,
 )
-
-_LONGEST_PRODUCT = 3  # factors beside the first, that a whole power counts as
+from . import _limits as limits
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Shape:
+class ParametricTerm:
     """One formula of the variables.
 
     `grid` holds a row for each start of its `parameters`, `low` and `high` their bounds. `family`
@@ -120,5 +120,59 @@ def _of_exponent(item: Expression) -> int:
     if not isinstance(item, Number):
         return symbols(item)
     size = abs(item.value)
-    steps = min(size - 1, _LONGEST_PRODUCT) if size.is_integer() else 2
+    steps = min(size - 1, limits.MAX_POWER_SYMBOLS) if size.is_integer() else 2
     return int(max(steps, 0)) + int(item.value < 0)
+
+
+def symmetric(
+    shapes: Sequence[ParametricTerm], symmetries: Symmetries | None, output: int
+) -> list[ParametricTerm]:
+    """The shapes that have the symmetries; where only certain values of the parameters have them,
+    as whole frequencies have a period, these are held."""
+    found: list[ParametricTerm] = []
+    for one in shapes:
+        sound = symmetric_values(one, symmetries, output)
+        found += [one] if sound.all() else [held(one, row) for row in one.grid[sound].tolist()]
+    return found
+
+
+def symmetric_values(
+    one: ParametricTerm, symmetries: Symmetries | None, output: int
+) -> Bool[np.ndarray, " g"]:
+    """With which rows of its grid a shape has the symmetries: all or none where these are mirrors
+    alone, which no number inside a formula makes."""
+    if symmetries is None or not symmetries.any:
+        return np.ones(len(one.grid), dtype=bool)
+    sound = _has(one, symmetries, output)
+    return sound if sound.all() or symmetries.periods.any() else np.zeros_like(sound)
+
+
+def held(one: ParametricTerm, values: Sequence[float]) -> ParametricTerm:
+    """The shape with these numbers in the place of its parameters."""
+    none = np.zeros((1, 0))
+    return replace(
+        one, expression=one.at(values), parameters=(), grid=none, low=(), high=(), widths=()
+    )
+
+
+def _has(one: ParametricTerm, symmetries: Symmetries, output: int) -> Bool[np.ndarray, " g"]:
+    """Whether the shape has all symmetries, for each row of its grid, tried at random points."""
+    rng = np.random.default_rng(0)
+    width = max(len(symmetries.periods), 1 + max(variables_of(one.expression), default=0))
+    points = rng.uniform(0.2, 1.8, (limits.SYMMETRY_POINTS, width))
+    further = np.ones(width - len(symmetries.periods))  # time, which no symmetry moves
+    here = one.columns(points, one.grid)
+    sound = np.ones(here.shape[1], dtype=bool)
+    moved = [
+        (points * np.append(mirror, further), float(sign[output]))
+        for mirror, sign in zip(symmetries.mirrors, symmetries.parity, strict=True)
+    ]
+    moved += [
+        (points + symmetries.periods[v] * np.eye(width)[v], 1.0)
+        for v in np.flatnonzero(symmetries.periods)
+    ]
+    for place, sign in moved:
+        there = one.columns(place, one.grid)
+        apart = np.abs(there - sign * here).max(axis=0)
+        sound &= apart <= limits.SYMMETRY_TOLERANCE * np.maximum(np.abs(here).max(axis=0), 1e-300)
+    return sound

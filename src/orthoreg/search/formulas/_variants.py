@@ -1,22 +1,96 @@
-"""What one equation has, tried in the others with the roles of variables exchanged: the units of a
-network often obey one law."""
+"""Variants of a candidate: steps in place of steep sigmoids, and exchanged roles of variables."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, permutations
+from typing import NamedTuple, final
 
 import numpy as np
 
-from ...terms import Expression, Variable, replace_variables
+from ...terms import (
+    Expression,
+    Number,
+    Parameter,
+    Variable,
+    add,
+    call,
+    multiply,
+    replace_variables,
+    substitute,
+)
+from . import _limits as limits
 from ._candidates import Candidate, candidate, prune
+from ._catalogue import SIGMOID, parsed, span_of
 from ._equation import Equation
 from ._measurements import Measurements
+from ._parametric_term import ParametricTerm
 from ._projection import project
-from ._shapes import Shape
 
-_TAKEN = 3  # candidates of each equation, best first
-_ALL_ORDERS = 3  # units of which every order is tried; of more, pairs and rings
-_MARGIN = 0.02  # of the range, beyond which a function must be defined
+
+@final
+class Step(NamedTuple):
+    """A step with its threshold, and what it is multiplied with."""
+
+    shape: ParametricTerm
+    threshold: float
+    factor: Expression
+
+
+def with_steps(equation: Equation, found: Candidate) -> Iterator[Candidate]:
+    """The candidate with a step in the place of a steep sigmoid, for each that lowers the score."""
+    fit = found.fit
+    for k, (shape, values) in enumerate(zip(fit.shapes, fit.values, strict=True)):
+        step = step_for(equation, shape, values)
+        if step is None or not equation.allows(step.shape).all():
+            continue
+        others = [i for i in range(len(fit.shapes)) if i != k]
+        shapes = [step.shape, *(fit.shapes[i] for i in others)]
+        starts = [(step.threshold,), *(fit.values[i] for i in others)]
+        fixed = [(False,), *(fit.held[i] for i in others)]
+        for one in _flat_part(equation, shapes, step.factor):
+            shapes, starts, fixed = [*shapes, one], [*starts, ()], [*fixed, ()]
+        tried = candidate(equation, project(equation, shapes, starts, fixed))
+        if tried is not None and (better := prune(equation, tried)).score < found.score:
+            yield better
+
+
+def step_for(equation: Equation, shape: ParametricTerm, values: tuple[float, ...]) -> Step | None:
+    """The step where a steep sigmoid, alone or times a variable, has its middle; None for other
+    shapes."""
+    if shape.parameters != ("p", "c"):
+        return None
+    rows = equation.rows
+    variables = [Variable(v, name) for v, name in enumerate(rows.names)]
+    for z in variables:
+        sigmoid = substitute(parsed(SIGMOID), {"z": z})
+        for factor in (Number(1.0), *variables):
+            if shape.expression != multiply(factor, sigmoid):
+                continue
+            span = span_of(rows.extent, z.index)
+            slope, middle = values[0], values[1] / values[0]
+            if slope * span.spread < limits.MIN_STEP_SLOPE:
+                return None
+            jump = call("sign", add(z, multiply(Number(-1.0), Parameter("c"))))
+            ends = (
+                middle - limits.THRESHOLD_RANGE * span.range,
+                middle + limits.THRESHOLD_RANGE * span.range,
+            )
+            step = ParametricTerm(
+                multiply(factor, jump), "power", ("c",), np.array([[middle]]),
+                (ends[0],), (ends[1],), widths=(limits.THRESHOLD_DIFFERENCE * span.range,),
+            )  # fmt: skip
+            return Step(step, middle, factor)
+    return None
+
+
+def _flat_part(
+    equation: Equation, shapes: list[ParametricTerm], factor: Expression
+) -> list[ParametricTerm]:
+    """What a sigmoid has beside its step, a constant times the factor, unless it is there."""
+    if any(one.expression == factor for one in shapes):
+        return []
+    return [one for one in equation.shapes if one.expression == factor][:1]
+
 
 Renaming = dict[int, int]
 """Which variable takes the place of which."""
@@ -29,7 +103,7 @@ def in_other_roles(
     constants estimated anew. Its symbols cost little: they are known from there."""
     rows = equation.rows
     found: list[Candidate] = []
-    for one in [one for candidates in others for one in candidates[:_TAKEN]]:
+    for one in [one for candidates in others for one in candidates[: limits.ROLE_CANDIDATES]]:
         for renaming in renamings(rows, one.output, equation.output):
             if not goes_on():
                 return found
@@ -57,7 +131,7 @@ def renamings(rows: Measurements, source: int, goal: int) -> Iterator[Renaming]:
 
 def _orders(count: int) -> list[tuple[int, ...]]:
     """All orders of a few units; of many, exchanges of two and shifts along a ring."""
-    if count <= _ALL_ORDERS:
+    if count <= limits.MAX_PERMUTED_UNITS:
         return list(permutations(range(count)))
     found = [tuple((i + by) % count for i in range(count)) for by in range(1, count)]
     for i, j in combinations(range(count), 2):
@@ -83,8 +157,8 @@ def _in_role(equation: Equation, one: Candidate, renaming: Renaming) -> Candidat
 
 
 def _renamed(
-    shape: Shape, variables: Sequence[Expression], known: dict[Expression, Shape]
-) -> Shape:
+    shape: ParametricTerm, variables: Sequence[Expression], known: dict[Expression, ParametricTerm]
+) -> ParametricTerm:
     expression = replace_variables(shape.expression, variables)
     if expression in known:
         return known[expression]
@@ -97,9 +171,9 @@ def _renamed(
     )  # fmt: skip
 
 
-def _is_defined(shape: Shape, values: Sequence[float], rows: Measurements) -> bool:
+def _is_defined(shape: ParametricTerm, values: Sequence[float], rows: Measurements) -> bool:
     """Whether the function is finite among the data and a little beyond."""
-    wide = _MARGIN * (rows.extent.high - rows.extent.low)
+    wide = limits.ROLE_MARGIN * (rows.extent.high - rows.extent.low)
     sample = rows.extent.sample
     points = np.concatenate([sample - wide, sample, sample + wide])
     return bool(np.isfinite(shape.columns(points, np.array([values]).reshape(1, -1))).all())
