@@ -57,7 +57,7 @@ def explain(
     with working("Starting"):
         from .. import load
         from .. import report as write_report
-        from ..model.accepting import extended
+        from ..model.explanation import extended
         from ..model.validation import in_states_of
         from ._stored import read_stored, search_key, write_stored
         from ._work import runs_for

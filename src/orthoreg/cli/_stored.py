@@ -12,8 +12,7 @@ from .. import __version__
 from .._common.errors import InputError
 from .._common.files import atomic_write
 from ..data import Dataset
-from ..model.accepting import Addition
-from ..model.explanation import Explanation
+from ..model.explanation import Addition, Explanation
 
 
 @final

@@ -213,7 +213,7 @@ def discovered(
     runs: Dataset, library: Any, minutes: float | None, physics: Any, functions_of_time: bool
 ) -> "Discovery":
     """Ranked models of the runs."""
-    from ..model.discovering import discover
+    from ..model.discovery import discover
 
     return discover(
         runs, library, minutes=minutes, physics=physics, functions_of_time=functions_of_time

@@ -1,16 +1,119 @@
-"""`Explanation`: proposals for what a library lacks, with what speaks for each."""
+"""`explain` for a fitted model: proposals for what its library lacks, and accepting them."""
 
-from dataclasses import dataclass, field
-from typing import Any, final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from time import time
+from typing import Any, Self, final
 
 import numpy as np
 
 from .._common.errors import InputError
 from .._common.html import html_lines, html_sentences, html_table
-from ..export import equation_mathml, typeset_sentence
+from .._common.scikit import clone
+from .._common.threads import one_thread
+from ..data import AnyRows, Dataset
+from ..export import equation_mathml, equation_names, significant, typeset_sentence
 from ..findings._words import interval, whole_percent
-from ..search.formulas import Alternative, Candidate, Constant
-from .accepting import Addition, extended
+from ..losses import Weak
+from ..matching import judge
+from ..physics import Bound, Physics, bind_physics
+from ..search.formulas import (
+    Alternative,
+    Atom,
+    Candidate,
+    Constant,
+    Judged,
+    Judgement,
+    Measurements,
+    ModelSearch,
+    SearchInput,
+    explain_rows,
+    gather_evidence,
+    judged_by_rows,
+    judged_by_trajectories,
+    measurements,
+    rows_as_measurements,
+    short_terms,
+)
+from ..search.rows import Chosen
+from ..terms import AbstractLibrary, PerState, Terms, as_library, to_text
+from .validation import (
+    in_states_of,
+    known_dataset,
+    known_variables,
+    run_rows,
+    training_rows,
+)
+
+
+@final
+@dataclass(frozen=True)
+class Addition:
+    """What accepting a proposal needs, as plain data: the equation, the new terms with bounds of
+    their inner parameters, and the library's terms that the equation keeps."""
+
+    equation: str
+    formula: str
+    gain: float
+    new: tuple[str, ...]
+    bounds: Mapping[str, tuple[float, float]]
+    kept: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, equation: str, formula: str, gain: float, candidate: Candidate, suffix: str
+    ) -> Self:
+        """Simple numbers stay as they are, others are to be estimated near where they were
+        found; `suffix` makes the names of these unique."""
+        new, bounds = list[str](), dict[str, tuple[float, float]]()
+        for k in candidate.new:
+            text, ends = candidate.fit.written(k, suffix)
+            new.append(text)
+            bounds |= ends
+        kept = tuple(
+            shape.written_as or to_text(shape.expression)
+            for shape in candidate.fit.shapes
+            if shape.known
+        )
+        return cls(equation, formula, gain, tuple(new), bounds, kept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, entries: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote, perhaps by way of JSON."""
+        return cls(
+            str(entries["equation"]),
+            str(entries["formula"]),
+            float(entries["gain"]),
+            tuple(str(text) for text in entries["new"]),
+            {str(name): (float(low), float(high))
+             for name, (low, high) in entries["bounds"].items()},
+            tuple(str(text) for text in entries["kept"]),
+        )  # fmt: skip
+
+
+def extended(model: Any, additions: Sequence[Addition], data: Any) -> Any:
+    """Return a new model with the new terms in its library, fitted to the data. In the equations
+    of the additions their terms are chosen; the others are as they were."""
+    recipe = model.recipe()
+    new = {one.equation: Terms(one.new, dict(one.bounds)) for one in additions}
+    copy: Any = clone(model)
+    larger = copy.set_params(library=as_library(recipe.library) + PerState(new))
+    if "selection" in larger.get_params(deep=False):
+        terms = {one.equation: (*one.kept, *one.new) for one in additions}
+        old = recipe.selection
+        if isinstance(old, Chosen):
+            terms, old = dict(old.terms) | terms, old.others
+        larger.set_params(selection=Chosen(terms, old), sparsity=None)
+    fitted = larger.fit(*data[:2], u=data[2]) if isinstance(data, tuple) else larger.fit(data)
+    log = tuple({"equation": one.equation, "formula": one.formula, "gain": one.gain}
+                for one in additions)  # fmt: skip
+    fitted.fit_ = replace(fitted.fit_, accepted=(*model.accepted_, *log))
+    return fitted
 
 
 @final
@@ -220,3 +323,192 @@ def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
 def vars_of(one: Any) -> dict[str, Any]:
     """The fields of a record."""
     return dict(vars(one))
+
+
+TRIED = 24
+"""Combinations of candidates that are matched to trajectories."""
+_MOST_PROPOSALS = 8
+_MOST_RESAMPLES = 0.5  # that must prefer a proposal which extrapolates worse than the library
+_FEWEST_STEPS = 4  # rows of a run, up to which there is no trajectory to match
+
+
+@one_thread()
+def explanation_of(
+    model: Any,
+    X: Any,
+    y: Any,
+    t: Any,
+    u: Any,
+    atoms: Sequence[Atom],
+    minutes: float | None,
+    functions_of_time: bool,
+) -> Explanation:
+    """The proposals for a fitted model on these data, by their scores. One that is worse than the
+    library on the outer shell of the data comes after all that are not."""
+    goes_on = until(minutes)
+    loss = model.recipe().loss
+    data = known_dataset(model, X, y, t, u)
+    if data is None:
+        if functions_of_time:
+            raise InputError("Functions of time need runs in time: a Dataset, or X with t=....")
+        rows, _ = training_rows(model, loss, X, y, t, u)
+        given = (X, y, u)
+        judgements = _judged_by_rows(model, rows_as_measurements(rows), atoms, goes_on)
+    else:
+        given = data = in_states_of(model, data)
+        known_variables(model, data, None)  # refuses other names
+        timed = data.with_time_input() if functions_of_time else data
+        in_time = timed.derivatives is None
+        if in_time and int(timed.run_lengths.max()) > _FEWEST_STEPS:
+            judgements = _judged_by_trajectories(model, timed, atoms, goes_on)
+        else:
+            judgements = _judged_by_rows(model, measurements(loss, timed), atoms, goes_on)
+    found = [
+        _proposal(model, judgement, one)
+        for judgement, shown in zip(
+            judgements, _shown([one.proposals for one in judgements]), strict=True
+        )
+        for one in shown
+    ]
+    found = sorted(
+        (one for one in found if not one.is_worse_outside or one.probability > _MOST_RESAMPLES),
+        key=lambda one: (one.is_worse_outside, -one.gain),
+    )
+    result = Explanation(model, given, tuple(found), timed_out=not goes_on())
+    for one in found:
+        one._explanation.append(result)
+    return result
+
+
+def _judged_by_rows(
+    model: Any, rows: Measurements, atoms: Sequence[Atom], goes_on: Callable[[], bool]
+) -> list[Judgement]:
+    gaps = explain_rows(
+        rows,
+        model.field_.features,
+        atoms,
+        supports=_supports(model),
+        knowledge=model.knowledge(),
+        is_expected=not model.recipe().library_is_default,
+        goes_on=goes_on,
+    )
+    return [judged_by_rows(gap) for gap in gaps]
+
+
+def _judged_by_trajectories(
+    model: Any, data: Dataset, atoms: Sequence[Atom], goes_on: Callable[[], bool]
+) -> list[Judgement]:
+    """The search of `discover`, beginning with the terms of the model."""
+    recipe, features = model.recipe(), model.field_.features
+    rows, columns = run_rows(data, recipe.loss)
+    given = SearchInput(
+        data,
+        features,
+        model.knowledge(),
+        partial(_bound, model, data),
+        dict(columns.interpolation) | model.input_interpolation_,
+        recipe.loss,
+        rows.point_extent.sample,
+        recipe.physics,
+        atoms,
+        is_expected=not recipe.library_is_default,
+        supports=_supports(model),
+        values=dict(zip(features.parameters, features.values, strict=True)),
+    )
+    search = ModelSearch(given, goes_on)
+    ranked = search.run(TRIED)
+    if search.ranking.longest() < _window_steps(data, rows):
+        return [judged_by_rows(gap) for gap in search.gaps]
+    found = judge(ranked[0].field, data.plan.clean, given.interpolation)
+    misfits = {} if found is None else dict(enumerate(found.of_equations(data)))
+    return [
+        judged_by_trajectories(gap, ranked, misfits.get(gap.equation.output)) for gap in search.gaps
+    ]
+
+
+def _window_steps(data: Dataset, rows: AnyRows) -> float:
+    """Steps in the widest window of the weak form, which shows more of the motion than trajectories
+    that can be followed over fewer; zero for rows of derivatives."""
+    if rows.windows is None:
+        return 0.0
+    return 2 * max(data.plan.half_widths(Weak().order)) / float(np.median(data.step_of_run()))
+
+
+def _supports(model: Any) -> dict[int, list[int]]:
+    support = np.asarray(model.field_.coefficients) != 0
+    return {c: np.flatnonzero(row).tolist() for c, row in enumerate(support)}
+
+
+def _bound(
+    model: Any, data: Dataset, library: AbstractLibrary, physics: Physics | None = None
+) -> Bound:
+    return bind_physics(
+        physics or model.recipe().physics, library, data.variable_names, data.state_names,
+        dict(data.given_rates), data.schema.time_index,
+    )  # fmt: skip
+
+
+def _shown(proposals: Sequence[Sequence[Judged]]) -> list[Sequence[Judged]]:
+    """The first proposals of each equation, as many for each as there is room."""
+    lists = sum(map(bool, proposals))
+    each = max(_MOST_PROPOSALS // max(lists, 1), 1)
+    return [some[:each] for some in proposals]
+
+
+def until(minutes: float | None) -> Any:
+    """Whether there is time left."""
+    if minutes is None:
+        return lambda: True
+    if not minutes > 0:
+        raise InputError(f"minutes must be more than 0; got {minutes!r}.")
+    end = time() + 60 * minutes  # of the day, which workers elsewhere know too
+    return lambda: time() < end
+
+
+def _proposal(model: Any, judgement: Judgement, judged: Judged) -> Proposal:
+    labels = equation_names(model.output_names_, model.velocity_of_)
+    found = judged.candidate
+    evidence = gather_evidence(judgement, judged, _coefficients(model, found.output))
+    terms = short_terms(found)
+    return Proposal(
+        model.output_names_[found.output],
+        " + ".join(terms),
+        terms,
+        equation_text(labels[found.output], found),
+        judgement.base.score - judged.score,
+        evidence.inside,
+        evidence.outside,
+        evidence.probability,
+        evidence.constants,
+        evidence.alternatives,
+        evidence.changes,
+        evidence.partial,
+        found,
+    )
+
+
+def _coefficients(model: Any, output: int) -> dict[str, float]:
+    """Those of one equation of the model, by the terms, without what is given."""
+    features = model.field_.features
+    features = features.resolved() if features.values else features
+    weights, given = np.asarray(model.field_.coefficients)[output], model.knowledge().given[output]
+    return {
+        to_text(term): float(w)
+        for term, w, is_given in zip(features.terms, weights, given, strict=True)
+        if w and not is_given
+    }
+
+
+def equation_text(label: str, found: Candidate) -> str:
+    """The candidate as a line: theta'' = -1.000 sin(theta) + 0.3000 cos(3*theta)."""
+    text = ""
+    for shape, values, w in zip(
+        found.fit.shapes, found.fit.values, found.fit.coefficients, strict=True
+    ):
+        name = to_text(shape.at([float(f"{v:.4g}") for v in values]))
+        size = significant(abs(float(w)), 4)
+        name = f"({name})" if name[0].isdigit() else name  # 2 (1/(1 + x)), not 2 1/(1 + x)
+        body = size if name == "(1)" else f"{size} {name}"
+        sign = "-" if w < 0 else "+"
+        text += f" {sign} {body}" if text else f"-{body}" if w < 0 else body
+    return f"{label}' = {text or '0'}"

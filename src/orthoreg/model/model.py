@@ -4,29 +4,22 @@ import os
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from .. import export
 from .._common.errors import InputError
-from .._common.progress import step
 from .._common.scikit import AbstractEstimator, check_is_fitted
 from .._common.threads import one_thread
 from .._persistence import write_model
 from ..data import ChunkedDataset, Dataset
-from ..diagnostics import certify
 from ..findings import Summary
 from ..fitting import (
     Columns,
     Fit,
     TrainingRuns,
-    adapt,
-    fit_all,
-    fit_runs,
     knowledge_of,
-    needs_rows,
-    with_row_uncertainty,
 )
 from ..matching import starting_states
 from ..physics import Knowledge, with_rates
@@ -34,18 +27,13 @@ from ..simulation import Inputs, Rollout, chosen_interpolation, run_inputs, simu
 from ..terms import FeatureMap, parameter_bounds
 from .parts import model_params, model_parts, restored, restored_summary
 from .reading import AbstractReading
-from .refining import refinement_of
 from .rollouts import rollouts
 from .validation import (
-    given_runs,
     in_states_of,
     known_dataset,
     known_variables,
-    run_rows,
     simulation_arrays,
     training_rows,
-    warn_of_few_rows,
-    with_time_input,
 )
 
 if TYPE_CHECKING:  # imported by `explain`, which few fits are followed by
@@ -91,6 +79,8 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         >>> og.OrthoReg(og.Polynomial(1)).fit(np.exp(-t)[:, None], t=t).equations()
         ["x0' = -1.000 x0"]
         """
+        from .learning import fit_together
+
         return fit_together([self], X, y, t=t, u=u)[0]
 
     def _learn(self, fit: Fit, columns: Columns, runs: TrainingRuns | None = None) -> Self:
@@ -143,33 +133,9 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         (["x0' = -1.000 x0"], ["x0' = -1.200 x0"])
         """
         check_is_fitted(self)
-        recipe = self.recipe()
-        data = known_dataset(self, X, y, t, u)
-        if data is not None:
-            X, y, u = data, None, None
-        rows, given = training_rows(self, recipe.loss, X, y, None, u)
-        if t is None:
-            self._variables(X, u)  # refuses other names
-        for what, known, found in (
-            ("states", self.state_names_, given.schema.state_names),
-            ("inputs", self.input_names_, given.schema.input_names),
-            ("targets", self.output_names_, given.outputs),
-        ):
-            if len(known) != len(found):
-                raise InputError(
-                    f"The model has {len(known)} {what}; the new data have {len(found)}."
-                )
-        targets = recipe.loss.targets(rows, self.field_.values)
-        known = self.knowledge()
-        result = adapt(self.field_, replace(rows, targets=targets), known)
-        # what is known, which scaling would round
-        coefficients = known.rounded(np.array(result.coefficients))
-        certificate = certify(
-            result, self.output_names_, self.field_.features.names,
-            normalized=recipe.solver.normalize,
-        )  # fmt: skip
-        field = replace(self.field_, coefficients=coefficients)
-        return copy(self)._hold(self.fit_.with_field(field, certificate))
+        from .learning import adapted
+
+        return copy(self)._hold(self.fit_.with_field(*adapted(self, X, y, t, u)))
 
     def refine(self, X: Any, *, t: Any = None, u: Any = None) -> Self:
         """A new model with the same terms whose constants match whole trajectories: a `Dataset`,
@@ -203,6 +169,8 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         """
         check_is_fitted(self)
         self._check_equations()
+        from .learning import refinement_of
+
         refinement, certificate = refinement_of(self, X, t, u)
         fit = replace(
             self.fit_, field=refinement.field, certificate=certificate, refinement=refinement,
@@ -254,7 +222,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         ('sin(3*x0)', ["x0' = -1.000 x0 + 0.5000 sin(3*x0)"])
         """
         check_is_fitted(self)
-        from .explaining import explanation_of
+        from .explanation import explanation_of
 
         return explanation_of(self, X, y, t, u, atoms, minutes, functions_of_time)
 
@@ -319,7 +287,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         """
         if not hasattr(self, "field_"):
             check_is_fitted(self)  # costs more than the prediction of one row
-        return self._shaped(self.field_.values(self._variables(X, u)))
+        return self._shaped(self.field_.values(known_variables(self, X, u)))
 
     def decompose(self, X: Any, u: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """The two parts of `predict(X, u)`.
@@ -344,7 +312,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         ([[-2.0]], [[0.0]])
         """
         check_is_fitted(self)
-        variables = self._variables(X, u)
+        variables = known_variables(self, X, u)
         field = self.field_
         return self._shaped(field.symbolic(variables)), self._shaped(field.neural(variables))
 
@@ -373,13 +341,10 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         if self.field_.region is None:
             raise InputError("The model has no gate, which is what measures distance; fit one "
                              "with gate=Gate().")  # fmt: skip
-        return self.field_.region.distance(self._variables(X, u))
+        return self.field_.region.distance(known_variables(self, X, u))
 
     def _shaped(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self._columns.target_is_flat else values
-
-    def _variables(self, X: Any, u: Any) -> np.ndarray:
-        return known_variables(self, X, u)
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, t: Any = None, u: Any = None
@@ -533,7 +498,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         check_is_fitted(self)
         self._check_equations()
         data = in_states_of(self, data)
-        self._variables(data, None)
+        known_variables(self, data, None)
         kinds = chosen_interpolation(self.input_interpolation_, interpolation)
         last = np.maximum.reduceat(np.arange(data.n_samples), data.offsets[:-1])
         columns = np.arange(data.run_lengths.max())
@@ -606,7 +571,7 @@ class AbstractModel(AbstractReading, AbstractEstimator):
             return self._summary or summarize(self._subject())
         data = known_dataset(self, X, y, t, u)
         rows = None
-        self._variables(X if data is None else data, u if data is None else None)
+        known_variables(self, X if data is None else data, u if data is None else None)
         if data is None:
             rows, _ = training_rows(self, self.recipe().loss, X, y, t, u)
         elif forecasts is None and self.output_names_ == self.state_names_:
@@ -653,72 +618,3 @@ class AbstractModel(AbstractReading, AbstractEstimator):
         model.fit_ = replace(model.fit_, accepted=accepted)
         model._summary = restored_summary(manifest)
         return model
-
-
-Model = TypeVar("Model", bound=AbstractModel)
-
-
-def fit_together(
-    models: Sequence[Model], X: Any, y: Any = None, *, t: Any = None, u: Any = None
-) -> list[Model]:
-    """Fits several models to the same data.
-
-    Models that differ only in the weights of the objective and in their seeds are trained in one
-    batch by a gradient solver.
-
-    Parameters
-    ----------
-    models
-        all with the same loss, and the same solver.
-    X, y, t, u
-        the data, as for `fit`.
-
-    Returns
-    -------
-    models
-        the same, fitted.
-
-    Examples
-    --------
-    >>> import numpy as np, orthoreg as og
-    >>> t = np.linspace(0, 6, 121)
-    >>> models = [og.OrthoReg("x0", og.Zero(), sparsity=mu, solver=og.Exact()) for mu in (0, 9)]
-    >>> [m.equations() for m in og.fit_together(models, np.exp(-t)[:, None], t=t)]
-    [["x0' = -1.000 x0"], ["x0' = 0"]]
-    """
-    if not models:
-        raise InputError("fit_together needs at least one model; the list is empty.")
-    for model in models:
-        if not isinstance(model, AbstractModel):
-            raise InputError(f"fit_together takes models such as OrthoReg(); got {model!r}.")
-    recipes = [model.recipe() for model in models]
-    data = given_runs(X, y, t, u)
-    for recipe in recipes:
-        data = None if data is None else with_time_input(data, recipe.physics, recipe.library)
-    if isinstance(data, ChunkedDataset) and any(needs_rows(recipe) for recipe in recipes):
-        data = data.sample  # networks are trained on so many rows as can be held
-    if data is None:
-        rows, columns = training_rows(models[0], recipes[0].loss, X, y, t, u)
-    else:
-        recipes = [replace(recipe, units=data.units) for recipe in recipes]
-        rows, columns = run_rows(data, recipes[0].loss)
-    # models change only when all fits are done: one that fails leaves earlier ones whole
-    data = data.sample if isinstance(data, ChunkedDataset) else data
-    runs: TrainingRuns | None = None
-    if data is not None and data.derivatives is None:
-        assert columns.loss is not None
-        runs = TrainingRuns(data, columns.loss, columns.interpolation)
-    with step("Choosing terms"), one_thread(len(rows)):
-        if runs is not None and all(recipe.follows_trajectories for recipe in recipes):
-            fits = [fit_runs(recipe, rows, runs) for recipe in recipes]
-        else:
-            fits = fit_all(recipes, rows)
-        fits = [
-            with_row_uncertainty(recipe, fit, rows)
-            for recipe, fit in zip(recipes, fits, strict=True)
-        ]
-    n_terms = max(int(fit.field.features.mask.sum(axis=1).max(initial=0)) for fit in fits)
-    count = len(rows) if data is None else data.n_samples
-    warn_of_few_rows(count, len(columns.schema.state_names), n_terms)
-    runs = None if any(recipe.follows_trajectories for recipe in recipes) else runs
-    return [model._learn(fit, columns, runs) for model, fit in zip(models, fits, strict=True)]

@@ -6,9 +6,15 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ...solving import PartitionedMoments
-from ._result import EquationPath, Evidence, SelectionResult
-from ._selection import error_floor, group_cells, one_standard_error_choice
-from ._splits import Splits
+from ._search import Splits
+from ._selection import (
+    EquationPath,
+    Evidence,
+    SelectionResult,
+    error_floor,
+    group_cells,
+    one_standard_error_choice,
+)
 
 _MOST_NUMBERS = 2**22  # of the moments of all resamples that are held at a time
 

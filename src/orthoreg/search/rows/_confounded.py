@@ -9,9 +9,14 @@ from jaxtyping import Float, Int
 from ..._common.typing import Mask
 from ...solving import PartitionedMoments
 from . import _limits as limits
-from ._result import Evidence, SelectionResult
-from ._selection import candidate_terms, error_floor, one_standard_error_choice
-from ._splits import Splits, least_squares, splits, squared_errors
+from ._search import Splits, least_squares, splits, squared_errors
+from ._selection import (
+    Evidence,
+    SelectionResult,
+    candidate_terms,
+    error_floor,
+    one_standard_error_choice,
+)
 
 
 @final

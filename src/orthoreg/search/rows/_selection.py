@@ -1,22 +1,105 @@
-"""What a selection is, and the rules that all of them share."""
+"""What a selection is and returns, and the rules that all selections share."""
 
 import abc
 import math
-from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from ..._common.errors import InputError
+from ..._common.errors import InputError, quoted, suggestion
+from ..._common.registry import part
 from ..._common.typing import Mask
 from ...data import AnyRows, PartitionRule
 from ...physics import Group
 from ...solving import Moments, PartitionedMoments, Task, gather_partitioned, independent_terms
+from ...terms import evaluate, parameters_of, sine_argument
 from . import _limits as limits
-from ._result import EquationPath, Evidence, SelectionResult
-from ._search import Candidates, contenders, search, shortlist
-from ._splits import Splits, as_mask
+from ._search import Candidates, Splits, as_mask, contenders, search, shortlist
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class EquationPath:
+    """For one equation, the best support of each size, with its errors.
+
+    Errors are squared and relative to the mean square of the target. `inner` is on the rows that
+    were fitted, `outer` on those that were not; `standard_error` is that of `outer` compared with
+    the best. `chosen` is the place of the chosen support. `contenders` are the best few of each
+    size.
+    """
+
+    n_terms: Int[np.ndarray, " M"]
+    supports: Bool[np.ndarray, "M K"]
+    inner: Float[np.ndarray, " M"]
+    outer: Float[np.ndarray, " M"]
+    standard_error: Float[np.ndarray, " M"]
+    chosen: int
+    contenders: Bool[np.ndarray, "R K"]
+
+    @property
+    def support(self) -> Bool[np.ndarray, " K"]:
+        return self.supports[self.chosen]
+
+    @property
+    def best(self) -> int:
+        """The place of the least outer error."""
+        return int(np.argmin(self.outer))
+
+    def among(self, terms: Int[np.ndarray, " k"], count: int) -> "EquationPath":
+        """The path, whose terms are these of so many."""
+
+        def placed(masks: Bool[np.ndarray, "M k"]) -> Bool[np.ndarray, "M K"]:
+            found = np.zeros((len(masks), count), dtype=bool)
+            found[:, terms] = masks
+            return found
+
+        return replace(self, supports=placed(self.supports), contenders=placed(self.contenders))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What terms were chosen from, so that they can be chosen again without the data.
+
+    `held_out` says for each cell which splits hold it out, `caution` how much disagreement beyond
+    the data counts, `allowed` which terms there were to choose from, `span` the mean, the least
+    and the largest value of each variable. `can_be_resampled` says whether there are runs or rows
+    enough for intervals.
+    """
+
+    cells: PartitionedMoments
+    held_out: Bool[np.ndarray, "C S"]
+    caution: float
+    allowed: Mask
+    span: Float[np.ndarray, "3 V"]
+    can_be_resampled: bool = True
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SelectionResult:
+    """The chosen terms, (equations x terms), and for each equation how they were chosen.
+
+    `evidence` is what they were chosen from, where it was kept. `library` are the moments of all
+    terms, and `folds` those of terms and network, where the choice gathered them: a solver need
+    not do so again. `left_out` names the terms of the default library that were no candidates.
+    `groups` are the equations of which something is known, each with the choice among its atoms.
+    """
+
+    support: Mask
+    paths: tuple[EquationPath, ...] = ()
+    evidence: Evidence | None = None
+    library: Moments | None = None
+    folds: tuple[Moments, ...] | None = None
+    left_out: tuple[str, ...] = ()
+    groups: tuple[tuple[Group, EquationPath], ...] = ()
+
+    @classmethod
+    def of(cls, paths: list[EquationPath]) -> "SelectionResult":
+        return cls(np.stack([path.support for path in paths]), tuple(paths))
 
 
 class AbstractSelection(abc.ABC):
@@ -230,3 +313,69 @@ def check_number(name: str, value: Any, least: float, most: float) -> None:
     if not number or not least <= value <= most:
         limit = f"between {least:g} and {most:g}" if math.isfinite(most) else f"at least {least:g}"
         raise InputError(f"{name} must be a number {limit}; got {value!r}.")
+
+
+@part
+@final
+@dataclass(frozen=True, init=False)
+class Chosen(AbstractSelection):
+    """The terms that `terms` names for some equations, as the library writes them:
+    `Chosen({"omega": ["sin(theta)", "omega"]})`. Other equations leave the choice to `others`, or
+    keep all of their terms where that is None.
+    """
+
+    terms: tuple[tuple[str, tuple[str, ...]], ...]
+    others: AbstractSelection | None
+
+    def __init__(
+        self,
+        terms: Mapping[str, Sequence[str]] | Sequence[Sequence[Any]],
+        others: AbstractSelection | None = None,
+    ):
+        pairs = tuple((str(name), tuple(chosen)) for name, chosen in dict(terms).items())  # pyright: ignore[reportArgumentType, reportCallIssue]
+        object.__setattr__(self, "terms", pairs)
+        object.__setattr__(self, "others", others)
+
+    def select(self, task: Task) -> SelectionResult:
+        outputs, names = task.observed.outputs, task.features.names
+        given = dict(self.terms)
+        for equation, chosen in given.items():
+            if equation not in outputs:
+                raise InputError(
+                    f"Chosen names '{equation}', which is not an equation."
+                    f"{suggestion(equation, outputs)} The equations are {quoted(outputs)}."
+                )
+            for term in chosen:
+                if term not in names:
+                    raise InputError(
+                        f"Chosen names the term '{term}', which the library does not have."
+                        f"{suggestion(term, names)}"
+                    )
+        support = np.array(task.support)
+        if self.others is not None and not set(outputs) <= given.keys():
+            support = np.array(self.others.select(task).support)
+        for c, equation in enumerate(outputs):
+            if equation in given:
+                support[c] = np.isin(names, given[equation]) & task.features.mask[c]
+        return SelectionResult(support)
+
+
+def unresolved_trig_terms(
+    features: Any, range_of: Float[np.ndarray, "2 V"], share: float | None = None
+) -> Bool[np.ndarray, " K"]:
+    """The sines and cosines whose argument covers less than `share` of a period on the data, by
+    default `MIN_PERIOD_SHARE`.
+
+    There sin(x) is x and a little of x**3, and the data say next to nothing of an angle. The
+    families' arguments are multiples of one variable, which `range_of` gives the ends of. A term
+    with a parameter was written down by somebody, and stays.
+    """
+    share = limits.MIN_PERIOD_SHARE if share is None else share
+    short = np.zeros(len(features.terms), dtype=bool)
+    for k, term in enumerate(features.terms):
+        argument = sine_argument(term)
+        if argument is not None and not parameters_of(argument):
+            with np.errstate(all="ignore"):
+                ends = evaluate(argument, range_of.T, np)
+            short[k] = np.ptp(ends) < share * 2 * math.pi
+    return short

@@ -1,4 +1,4 @@
-"""`Shrinkage`: the terms that an L1 norm of the coefficients leaves beside a residual."""
+"""`Shrinkage` and `Thresholding`: terms whose coefficients remain large under a penalty."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,22 +7,25 @@ from typing import final
 import numpy as np
 from jaxtyping import Float, Int
 
+from ..._common.errors import InputError
 from ..._common.registry import part
 from ...solving import (
     RIDGES,
     EquationProblem,
     HeldOut,
+    Moments,
     QuadraticProblem,
     Spectrum,
     Task,
     fold_moments,
+    gather,
+    no_basis,
     scales,
     squared_error,
 )
 from . import _limits as limits
-from ._result import SelectionResult
 from ._search import elimination, growth
-from ._selection import AbstractSelection
+from ._selection import AbstractSelection, SelectionResult, check_whole
 
 
 @part
@@ -141,3 +144,50 @@ def _symbolic_errors(
         w[terms] = QuadraticProblem(A, moments.a[terms, equation]).solve()
         errors[j] = squared_error(test, equation, w, np.zeros(test.n_basis))
     return errors
+
+
+@part
+@final
+@dataclass(frozen=True)
+class Thresholding(AbstractSelection):
+    """Sequentially thresholded least squares (STLSQ), on the Gram matrix alone.
+
+    Ridge regression with weight `alpha` on the sum of squares; terms whose coefficient is smaller
+    than `threshold` leave; again, until none does. `normalize` measures terms and targets in
+    units of their root mean square, so that the threshold has none.
+    """
+
+    threshold: float = 0.045
+    alpha: float = 0.05
+    rounds: int = 20
+    normalize: bool = False
+
+    def __post_init__(self):
+        for name in ("threshold", "alpha"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+                raise InputError(f"{name} must be finite and at least 0; got {value!r}.")
+        check_whole("rounds", self.rounds, 1)
+
+    def select(self, task: Task) -> SelectionResult:
+        rows = task.linear_rows("Thresholding()")
+        (library,) = gather(task.features, no_basis, rows)
+        scaled = library.scaled(*scales(library, self.normalize))
+        chosen = [self._terms(scaled, c, row) for c, row in enumerate(task.support)]
+        support = np.zeros_like(task.support)
+        for row, terms in zip(support, chosen, strict=True):
+            row[terms] = True
+        return SelectionResult(support, library=library)
+
+    def _terms(self, moments: Moments, equation: int, allowed: np.ndarray) -> np.ndarray:
+        terms = np.flatnonzero(allowed)
+        for _ in range(self.rounds):
+            left = np.abs(self._ridge(moments, equation, terms)) >= self.threshold
+            terms = terms[left]
+            if left.all():
+                break
+        return terms
+
+    def _ridge(self, moments: Moments, equation: int, terms: np.ndarray) -> Float[np.ndarray, " k"]:
+        A = moments.A[np.ix_(terms, terms)] + self.alpha / moments.count * np.eye(len(terms))
+        return QuadraticProblem(A, moments.a[terms, equation]).solve()

@@ -13,16 +13,17 @@ from ..._common.typing import Mask
 from ...data import AnyRows, PartitionRule, grouping_rule
 from ...solving import PartitionedMoments, QuadraticProblem, Task
 from . import _limits as limits
-from ._result import EquationPath, SelectionResult
+from ._search import Splits, as_mask, splits
 from ._selection import (
     AbstractSelection,
+    EquationPath,
+    SelectionResult,
     candidate_terms,
     check_number,
     check_whole,
     required_terms,
     select_from_cells,
 )
-from ._splits import Splits, as_mask, splits
 
 
 @part

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from ..._common.progress import step
 from ._bootstrap import inclusion
 from ._confounded import ConfoundedPair, confounded_pairs
-from ._result import SelectionResult
+from ._selection import SelectionResult
 
 
 @final
