@@ -9,9 +9,9 @@ from typing import Any
 from .._common.errors import InputError, MissingExtraError, TrainingError
 
 _MODULES = {
-    "demo": "_demo", "fit": "_commands", "evaluate": "_commands", "generate": "_commands",
-    "simulate": "_simulate", "show": "_show", "report": "_report", "adapt": "_adapt",
-    "refine": "_refine", "explain": "_explain", "export": "_export", "reproduce": "_reproduce",
+    "demo": "_paper", "fit": "_fit", "evaluate": "_simulate", "generate": "_paper",
+    "simulate": "_simulate", "show": "_present", "report": "_present", "adapt": "_update",
+    "refine": "_update", "explain": "_explain", "export": "_present", "reproduce": "_paper",
 }  # fmt: skip
 """The module of each command, in the order of the help: only that of the command is imported."""
 
@@ -25,7 +25,7 @@ def run(arguments: Sequence[str]) -> int:
     """The exit code of a command; one sentence on standard error when it is not 0."""
     import_commands(next(iter(arguments), ""))
     from ._app import ARGUMENTS, app, options_of
-    from ._wording import in_options
+    from ._output import in_options
 
     ARGUMENTS.set(tuple(arguments))
     return exit_code(
@@ -77,6 +77,12 @@ def import_commands(name: str) -> None:
     modules = [_MODULES[name]] if name in _MODULES else dict.fromkeys(_MODULES.values())
     for module in modules:
         import_module(f".{module}", __name__)
+    from ._app import app
+
+    order = list(_MODULES)
+    app.registered_commands.sort(
+        key=lambda command: order.index(getattr(command.callback, "__name__", ""))
+    )
 
 
 def _refuse(sentence: str) -> int:

@@ -54,6 +54,12 @@ Tables = Annotated[
 ]
 
 
+TimeColumn = Annotated[str | None, typer.Option(help="Column with the times, if renamed.")]
+GroupColumn = Annotated[str | None, typer.Option(help="Column that identifies the run.")]
+ModelOut = Annotated[Path | None, typer.Option(help="Model file to write.")]
+Minutes = Annotated[
+    float | None, typer.Option(help="Stop the search after this many minutes; keep the best.")
+]
 Workers = Annotated[
     int | None,
     typer.Option(min=1, help="Local worker processes that share the work."),

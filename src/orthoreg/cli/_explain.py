@@ -1,13 +1,33 @@
-"""The command that names what a model's library lacks."""
+"""The `explain` command. Proposals are stored beside its report, so that accepting one does not
+search again.
+"""
 
+import hashlib
+import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, final
 
+import numpy as np
 import typer
 
+from .. import __version__
 from .._common.errors import InputError
+from .._common.files import atomic_write
 from .._common.progress import working
-from ._app import Json, ModelFile, Tables, app, command_line
+from ..data import Dataset
+from ..model.explanation import Addition, Explanation
+from ._app import (
+    GroupColumn,
+    Json,
+    Minutes,
+    ModelFile,
+    ModelOut,
+    Tables,
+    TimeColumn,
+    app,
+    command_line,
+)
 from ._arguments import check_file
 from ._output import (
     collected_warnings,
@@ -20,9 +40,59 @@ from ._output import (
 )
 from ._reading import name_of, paths_of, reads_tables
 
-Minutes = Annotated[
-    float | None, typer.Option(help="Return the best so far after so many minutes.")
-]
+
+@final
+@dataclass(frozen=True)
+class StoredExplanation:
+    """Proposals as they were printed, and what accepting each of them needs."""
+
+    text: str
+    entries: dict[str, Any]
+    additions: tuple[Addition, ...]
+
+    def addition(self, place: int) -> Addition:
+        """The addition of the proposal with this number."""
+        if not 0 <= place < len(self.additions):
+            raise InputError(
+                f"There are {len(self.additions)} proposals, counted from 0; got {place}."
+            )
+        return self.additions[place]
+
+
+def search_key(model: Path, data: Dataset, functions_of_time: bool) -> str:
+    """Return a hash of everything that the proposals depend on: the model file, the data, the
+    option and the version of the program."""
+    key = hashlib.sha256(model.read_bytes())
+    names = [data.variable_names, data.state_names, sorted(data.velocity_of.items())]
+    key.update(json.dumps([__version__, functions_of_time, names, data.estimated]).encode())
+    for values in (data.times, data.states, data.inputs, data.derivatives, data.offsets):
+        key.update(b"-" if values is None else np.ascontiguousarray(values).tobytes())
+    return key.hexdigest()
+
+
+def write_stored(path: Path, key: str, found: Explanation) -> None:
+    """Write the proposals."""
+    values = {
+        "key": key,
+        "text": repr(found),
+        **found.to_dict(),
+        "additions": [one.addition(str(i)).to_dict() for i, one in enumerate(found.proposals)],
+    }
+    with atomic_write(path) as stream:
+        stream.write(json.dumps(values, indent=1).encode())
+
+
+def read_stored(path: Path, key: str) -> StoredExplanation | None:
+    """Return the proposals for exactly this model and these data; None if there are none."""
+    try:
+        values = json.loads(path.read_text())
+        if values["key"] != key:
+            return None
+        entries = {"proposals": list(values["proposals"]), "timed_out": bool(values["timed_out"])}
+        additions = tuple(Addition.from_dict(one) for one in values["additions"])
+        return StoredExplanation(str(values["text"]), entries, additions)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 @app.command()
@@ -33,7 +103,7 @@ def explain(
     accept: Annotated[
         int | None, typer.Option(help="Proposal to accept, by its number; the model goes to --out.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Model file to write.")] = None,
+    out: ModelOut = None,
     report: Annotated[
         Path | None,
         typer.Option(help="Report to write; explained.html beside the model if not given."),
@@ -42,8 +112,8 @@ def explain(
     functions_of_time: Annotated[
         bool, typer.Option(help="Oscillations and trends of time itself too.")
     ] = False,
-    time: Annotated[str | None, typer.Option(help="Column with the times, if renamed.")] = None,
-    group: Annotated[str | None, typer.Option(help="Column that tells runs apart.")] = None,
+    time: TimeColumn = None,
+    group: GroupColumn = None,
     *,
     reading: dict[str, Any],
     as_json: Json = False,
@@ -59,7 +129,7 @@ def explain(
         from .. import report as write_report
         from ..model.explanation import extended
         from ..model.validation import in_states_of
-        from ._stored import read_stored, search_key, write_stored
+        from ._explain import read_stored, search_key, write_stored
         from ._work import runs_for
 
     with collected_warnings() as notes:

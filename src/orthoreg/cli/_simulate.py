@@ -1,4 +1,4 @@
-"""The simulate command: a trajectory of a model, and what is to be said of it first."""
+"""The commands that apply a model: `simulate` a trajectory, `evaluate` on a table."""
 
 import math
 from pathlib import Path
@@ -8,10 +8,19 @@ import typer
 
 from .._common.errors import InputError
 from .._common.progress import working
-from ._app import Json, ModelFile, app
+from ._app import GroupColumn, Json, ModelFile, Tables, TimeColumn, app
 from ._arguments import check_file, inputs_of, interpolation_in, numbers_in
-from ._output import collected_warnings, print_files, print_json, terminal
-from ._reading import reads_tables
+from ._output import (
+    collected_warnings,
+    data_entries,
+    print_files,
+    print_json,
+    print_reading,
+    print_scores,
+    size_of,
+    terminal,
+)
+from ._reading import name_of, paths_of, reads_tables
 
 
 @app.command()
@@ -87,6 +96,42 @@ def simulate(
     console.print(table(title, header, rows))
     if out is not None:
         print_files(console, [out])
+
+
+@app.command()
+@reads_tables
+def evaluate(
+    model: ModelFile,
+    data: Tables,
+    time: TimeColumn = None,
+    group: GroupColumn = None,
+    *,
+    reading: dict[str, Any],
+    as_json: Json = False,
+) -> None:
+    """Errors of a model's derivatives and forecasts on a table of measurements."""
+    with working("Starting"):
+        from .. import load
+        from ._work import measure, runs_for
+
+    with collected_warnings() as notes:
+        with working("Reading the table"):
+            fitted = load(model)
+            runs = runs_for(fitted, data, time, group, reading)
+        with working("Forecasting the runs"):
+            scores = measure(fitted, runs)
+    if as_json:
+        return print_json(
+            {
+                "model": str(model),
+                **data_entries(paths_of(data), runs),
+                **scores,
+                "warnings": notes,
+            }
+        )
+    console = terminal()
+    print_reading(console, None, runs)
+    print_scores(console, f"{name_of(data)}: {size_of(runs)}", scores)
 
 
 def _times(until: float, step: float) -> Any:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import findings as summary
 from .._common.errors import DataWarning
@@ -14,9 +14,6 @@ from ..findings import Summary
 from ..model.model import AbstractModel
 from ..simulation import Rollout
 from ._reading import in_unit_of, source_of
-
-if TYPE_CHECKING:
-    from ..model.discovery import Discovery
 
 REPORT = "report.html"
 PLOTS = ("forecast.png", "phase.png", "residual.png", "selection.png")
@@ -207,14 +204,3 @@ def second_order_entries(model: AbstractModel) -> dict[str, Any]:
     if not model.velocity_of_:
         return {}
     return {"velocity_of": model.velocity_of_, "estimated": list(model.estimated_)}
-
-
-def discovered(
-    runs: Dataset, library: Any, minutes: float | None, physics: Any, functions_of_time: bool
-) -> "Discovery":
-    """Ranked models of the runs."""
-    from ..model.discovery import discover
-
-    return discover(
-        runs, library, minutes=minutes, physics=physics, functions_of_time=functions_of_time
-    )
