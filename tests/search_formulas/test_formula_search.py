@@ -11,7 +11,7 @@ from orthoreg.data import Rows
 from orthoreg.search.formulas import _limits as limits
 from orthoreg.search.formulas import rows_as_measurements
 from orthoreg.search.formulas._beam import beam, best_pairs, exchange, measured
-from orthoreg.search.formulas._candidates import candidate, make_readable, prune
+from orthoreg.search.formulas._candidates import make_readable, prune, scored_fit
 from orthoreg.search.formulas._catalogue import catalogue
 from orthoreg.search.formulas._equation import Equation, dictionary
 from orthoreg.search.formulas._measurements import misfit_nats
@@ -104,7 +104,7 @@ def test_cancelling_terms_are_pruned():
     nearly = shape("sin(0.01*x)")
     problem = equation(lambda x, y: y, [nearly])
     x, y = (ParametricTerm(parse(name, NAMES), "known", known=True) for name in "xy")
-    whole = candidate(problem, project(problem, [x, nearly, y], [(), (), ()]))
+    whole = scored_fit(problem, project(problem, [x, nearly, y], [(), (), ()]))
     assert [to_text(term) for term in prune(problem, whole).terms] == ["y"]
 
 
@@ -112,7 +112,7 @@ def test_a_simple_number_is_taken_where_the_score_allows():
     wave = shape("sin(p*x)", ("p",), [[2.0]], low=(0.1,), high=(6.0,))
     for truth, expected in ((3.0, 3.0), (2.83, 2.83)):
         problem = equation(lambda x, y, p=truth: np.sin(p * x), [wave])
-        found = candidate(problem, project(problem, [wave], [(2.7,)]))
+        found = scored_fit(problem, project(problem, [wave], [(2.7,)]))
         read = make_readable(problem, found)
         assert_allclose(read.fit.values[0][0], expected, rtol=1e-3)
         assert read.fit.held[0][0] == (truth == 3.0)

@@ -12,7 +12,7 @@ import orthoreg as og
 from orthoreg.losses import Auto
 from orthoreg.search._proposals import antiderivative, integral_form
 from orthoreg.search.formulas import measurements
-from orthoreg.search.formulas._candidates import candidate, make_readable
+from orthoreg.search.formulas._candidates import make_readable, scored_fit
 from orthoreg.search.formulas._equation import Equation, dictionary
 from orthoreg.search.formulas._parametric_term import ParametricTerm, symbols
 from orthoreg.search.formulas._projection import project
@@ -83,7 +83,7 @@ def test_what_the_truth_leaves_is_noise():
     assert fit is not None
     free = len(problem.target) - len(np.unique(rows.stretch)) - 1
     assert 0.8 < fit.rss / free < 1.2
-    found = candidate(problem, fit)
+    found = scored_fit(problem, fit)
     assert found is not None
     assert abs(fit.coefficients[0] + 1) < 3 * found.standard_errors()[0] < 0.02
 
@@ -97,7 +97,7 @@ def test_means_of_samples_keep_what_many_samples_tell():
         fit = project(
             problem, [s for s in problem.shapes if s.expression == parse("x", NAMES)], [()]
         )
-        found = candidate(problem, fit)
+        found = scored_fit(problem, fit)
         assert found is not None
         errors.append(found.standard_errors()[0])
     assert len(problem.target) <= 250
@@ -138,12 +138,12 @@ def test_a_snapped_formula_that_the_library_has_is_its_term():
     power = ParametricTerm(
         parse("x**p", NAMES, ("p",)), "power", ("p",), np.array([[1.5]]), (-6.0,), (6.0,)
     )
-    found = candidate(problem, project(problem, [power], [(1.5,)]))
+    found = scored_fit(problem, project(problem, [power], [(1.5,)]))
     assert found is not None and found.new == (0,)
     readable = make_readable(problem, found)
     assert readable.new == () and readable.terms == (parse("x**2", NAMES),)
     square = next(s for s in problem.shapes if s.expression == parse("x**2", NAMES))
-    plain = candidate(problem, project(problem, [square], [()]))
+    plain = scored_fit(problem, project(problem, [square], [()]))
     assert plain is not None
     assert_allclose(readable.price, plain.price)
     assert len(in_order(problem, [found, plain], lambda one: True, 16)) == 1

@@ -30,8 +30,8 @@ from ._parametric_term import ParametricTerm
 
 @final
 class Span(NamedTuple):
-    """Where a variable lies: its ends, its root mean square and its standard deviation, and whether
-    noise takes values of one that is not negative below zero."""
+    """The distribution of a variable: range, root mean square and standard deviation, and whether
+    noise makes a nonnegative variable negative."""
 
     low: float
     high: float
@@ -68,8 +68,9 @@ Offer = tuple[Grid, tuple[float, ...], tuple[float, ...]]
 @final
 @dataclass(frozen=True)
 class Template:
-    """A function of z with its family; `offer` gives the starts for a span, None for no use.
-    `own` says whether it is tried times z too, as it is times every other variable."""
+    """A function of z with its family. `offer` returns starting values for a span, or None if the
+    function does not apply. `own` says whether the function is also multiplied by z, as it is by
+    every other variable."""
 
     text: str
     family: str
@@ -86,19 +87,21 @@ def _column(values: Sequence[float]) -> Grid:
 
 
 def _frequencies(span: Span) -> Offer | None:
-    whole = [k for k in (1.0, 2.0, 3.0) if k * span.range > 0.5]
+    integers = [k for k in (1.0, 2.0, 3.0) if k * span.range > 0.5]
     if span.range < 2 * np.pi:  # not an angle that goes round and round
-        whole = [k for k in whole if k * span.range <= limits.MAX_PHASE]
-    most = max([limits.MAX_PHASE / span.range, *(1.1 * k for k in whole)])
+        integers = [k for k in integers if k * span.range <= limits.MAX_PHASE]
+    highest = max([limits.MAX_PHASE / span.range, *(1.1 * k for k in integers)])
     values = np.arange(1.2, limits.MAX_PHASE, limits.PHASE_STEP) / span.range
-    near = [
-        v for v in values if all(abs(v - k) * span.range > 0.4 * limits.PHASE_STEP for k in whole)
+    others = [
+        v
+        for v in values
+        if all(abs(v - k) * span.range > 0.4 * limits.PHASE_STEP for k in integers)
     ]
-    return _column([*near, *whole]), (0.1 / span.range,), (most,)
+    return _column([*others, *integers]), (0.1 / span.range,), (highest,)
 
 
 def _cycles(span: Span) -> Offer | None:
-    """Of time: up to so many periods in its range."""
+    """Return frequencies of a function of time, up to `MAX_CYCLES` periods."""
     values = (
         np.arange(limits.PHASE_STEP, 2 * np.pi * limits.MAX_CYCLES, limits.PHASE_STEP) / span.range
     )
@@ -106,33 +109,33 @@ def _cycles(span: Span) -> Offer | None:
 
 
 def _rates(span: Span) -> Offer | None:
-    most = limits.MAX_EXPONENT_CHANGE / span.range
+    steepest = limits.MAX_EXPONENT_CHANGE / span.range
     sizes = np.array([0.3, 1.0, 3.0]) / span.spread
-    whole = [1.0] if 0.1 < span.range < limits.MAX_EXPONENT_CHANGE else []
-    sizes = [*(s for s in sizes if s <= most), *whole]
-    return _column([*sizes, *(-s for s in sizes)]), (-most,), (most,)
+    unit = [1.0] if 0.1 < span.range < limits.MAX_EXPONENT_CHANGE else []
+    sizes = [*(s for s in sizes if s <= steepest), *unit]
+    return _column([*sizes, *(-s for s in sizes)]), (-steepest,), (steepest,)
 
 
 def _activations(span: Span) -> Offer | None:
-    """Of exp(-p/z), Arrhenius' law: from exponents that change a little over the range to ones that
-    change as much as those of exp(p*z) may, as far as the function is no rounding error."""
+    """Return exponents of exp(-p/z), Arrhenius' law. They range from a small change over the data
+    to the largest change of exp(p*z), unless the function is a rounding error."""
     if not span.low > limits.MIN_RECIPROCAL_SHARE * span.high:
         return None
     change = 1 / span.low - 1 / span.high
-    most = min(limits.MAX_EXPONENT_CHANGE / change, limits.MAX_EXPONENT * span.low)
+    largest = min(limits.MAX_EXPONENT_CHANGE / change, limits.MAX_EXPONENT * span.low)
     sizes = np.array([0.5, 1.5, 4.0, 8.0]) / change
-    return _column([s for s in sizes if s <= most] or [most]), (0.05 / change,), (most,)
+    return _column([s for s in sizes if s <= largest] or [largest]), (0.05 / change,), (largest,)
 
 
 def _widths(span: Span) -> Offer | None:
     scales = np.array([0.15, 0.5, 1.5, 5.0]) / span.spread**2
-    whole = [1.0] if 0.1 < span.spread < 10 else []
-    return _column([*scales, *whole]), (1e-3 / span.spread**2,), (60 / span.spread**2,)
+    unit = [1.0] if 0.1 < span.spread < 10 else []
+    return _column([*scales, *unit]), (1e-3 / span.spread**2,), (60 / span.spread**2,)
 
 
 def _bumps(span: Span) -> Offer | None:
-    places = span.low + np.array([0.25, 0.5, 0.75]) * span.range
-    pairs = [(p / span.spread**2, c) for p in (0.5, 3.0) for c in places]
+    centers = span.low + np.array([0.25, 0.5, 0.75]) * span.range
+    pairs = [(p / span.spread**2, c) for p in (0.5, 3.0) for c in centers]
     low = (1e-2 / span.spread**2, span.low - 0.3 * span.range)
     return np.array(pairs), low, (60 / span.spread**2, span.high + 0.3 * span.range)
 
@@ -140,28 +143,28 @@ def _bumps(span: Span) -> Offer | None:
 def _steepness(span: Span) -> Offer | None:
     if not span.changes_sign:
         return None
-    whole = [1.0] if 0.2 < span.spread < 5 else []
-    values = [*(np.array([0.6, 1.5, 4.0]) / span.spread), *whole]
+    unit = [1.0] if 0.2 < span.spread < 5 else []
+    values = [*(np.array([0.6, 1.5, 4.0]) / span.spread), *unit]
     return _column(values), (0.05 / span.spread,), (30 / span.spread,)
 
 
 def _logistic(span: Span) -> Offer | None:
-    places = span.low + np.array([0.2, 0.5, 0.8]) * span.range
+    centers = span.low + np.array([0.2, 0.5, 0.8]) * span.range
     slopes = np.array([1.0, 3.0, 8.0]) / span.spread
-    pairs = [(p, p * c) for p in slopes for c in places]
-    most = 30 / span.spread
-    reach = most * max(abs(span.low), abs(span.high))
-    return np.array(pairs), (0.1 / span.spread, -reach), (most, reach)
+    pairs = [(p, p * c) for p in slopes for c in centers]
+    steepest = 30 / span.spread
+    reach = steepest * max(abs(span.low), abs(span.high))
+    return np.array(pairs), (0.1 / span.spread, -reach), (steepest, reach)
 
 
 def _constants(power: int, domain: Callable[[Span], bool]) -> Callable[[Span], Offer | None]:
-    """Of c + z**power, which has no zero where the data are."""
+    """Return starting values of c + z**power, which has no zero on the data."""
 
     def offer(span: Span) -> Offer | None:
         if not domain(span):
             return None
-        whole = [1.0] if 0.05 < span.size < 20 else []
-        values = [*(np.array([0.1, 0.4, 1.2, 4.0]) * span.size) ** power, *whole]
+        unit = [1.0] if 0.05 < span.size < 20 else []
+        values = [*(np.array([0.1, 0.4, 1.2, 4.0]) * span.size) ** power, *unit]
         return _column(values), ((0.01 * span.size) ** power,), ((100 * span.size) ** power,)
 
     return offer
@@ -174,26 +177,27 @@ def _exponents(span: Span) -> Offer | None:
 
 
 def _hill(span: Span) -> Offer | None:
-    """Of c + z**p for exponents beside one and two."""
+    """Return starting values of c + z**p for exponents other than one and two."""
     if not span.positive:
         return None
     pairs = [(p, (k * span.size) ** p) for p in (3.0, 4.0) for k in (0.5, 1.2)]
-    most = max(4.0 * span.size, 4.0)
-    return np.array(pairs), (0.5, 1e-6 * min(span.size, 1.0) ** 8), (8.0, most**8)
+    largest = max(4.0 * span.size, 4.0)
+    return np.array(pairs), (0.5, 1e-6 * min(span.size, 1.0) ** 8), (8.0, largest**8)
 
 
 def tangent(text: str) -> Callable[[Span], Offer | None]:
-    """tan, or its inverse: no pole and no zero within the range and its margin."""
+    """Return the offer of tan or its reciprocal, which must have no pole and no zero within the
+    range and its margin."""
 
     def offer(span: Span) -> Offer | None:
-        ends = np.array(
+        wide = np.array(
             [
                 span.low - limits.DOMAIN_MARGIN * span.range,
                 span.high + limits.DOMAIN_MARGIN * span.range,
             ]
         )
         shift = 0.0 if text == "cot" else 0.5
-        crosses = np.floor(ends / np.pi + shift)
+        crosses = np.floor(wide / np.pi + shift)
         return (np.zeros((1, 0)), (), ()) if crosses[0] == crosses[1] else None
 
     return offer
@@ -259,48 +263,48 @@ _INVERSE_PAIRS = ("cos(w)/z", "sin(w)/z")
 def catalogue(
     names: Sequence[str], extent: Extent, clock: int | None = None
 ) -> list[ParametricTerm]:
-    """Every function of the catalogue that these data can hold: monomials up to degree three,
-    templates of each variable, and these times a variable. Of time, the variable `clock`, there
-    are oscillations, exponentials and a line."""
-    places = [int(v) for v in np.flatnonzero(extent.varies) if v != clock]
-    spans = {v: span_of(extent, v) for v in places}
-    variables = {v: Variable(v, names[v]) for v in places}
-    plain = list(_monomials(names, places))
-    plain += [one for v in places for _, one in with_templates(variables[v], spans[v])]
-    plain += _pairs(variables, spans)
+    """Return all functions of the catalogue that apply to the data: monomials up to degree three,
+    templates of each variable, these times a variable, and pairs. Functions of time, the variable
+    `time_variable`, are oscillations, exponentials and a line."""
+    moving = [int(v) for v in np.flatnonzero(extent.varies) if v != clock]
+    spans = {v: span_of(extent, v) for v in moving}
+    variables = {v: Variable(v, names[v]) for v in moving}
+    terms = list(_monomials(names, moving))
+    terms += [term for v in moving for _, term in with_templates(variables[v], spans[v])]
+    terms += _pairs(variables, spans)
     if clock is not None and extent.varies[clock]:
         time = Variable(clock, names[clock])
-        plain += [ParametricTerm(time, "time")]
-        plain += [one for _, one in with_templates(time, span_of(extent, clock), TIME_TEMPLATES)]
+        terms += [ParametricTerm(time, "time")]
+        terms += [term for _, term in with_templates(time, span_of(extent, clock), TIME_TEMPLATES)]
     factors = [
-        (one, variables[v], template)
-        for z in places
-        for template, one in with_templates(variables[z], spans[z])
-        for v in places
+        (term, variables[v], template)
+        for z in moving
+        for template, term in with_templates(variables[z], spans[z])
+        for v in moving
         if v != z or template.own
     ]
-    room = limits.MAX_COLUMNS - sum(len(one.grid) for one in plain)
-    is_coarse = sum(len(one.grid) for one, _, _ in factors) > room
-    return plain + [
+    room = limits.MAX_COLUMNS - sum(len(term.grid) for term in terms)
+    is_coarse = sum(len(term.grid) for term, _, _ in factors) > room
+    return terms + [
         replace(
-            one,
-            expression=multiply(w, one.expression),
-            grid=coarse(one.grid) if is_coarse else one.grid,
+            term,
+            expression=multiply(factor, term.expression),
+            grid=coarse(term.grid) if is_coarse else term.grid,
         )
-        for one, w, _ in factors
+        for term, factor, _ in factors
     ]
 
 
 def span_of(extent: Extent, v: int) -> Span:
-    """Where one variable lies."""
+    """Return the distribution of one variable."""
     size = float(np.hypot(extent.mean[v], extent.std[v]))
     low, high = float(extent.low[v]), float(extent.high[v])
     is_blurred = low >= 0 and bool((extent.sample[:, v] < 0).any())
     return Span(low, high, size, float(extent.std[v]), is_blurred)
 
 
-def _monomials(names: Sequence[str], places: Sequence[int]) -> Iterator[ParametricTerm]:
-    allowed = set(places)
+def _monomials(names: Sequence[str], variables: Sequence[int]) -> Iterator[ParametricTerm]:
+    allowed = set(variables)
     for term in Polynomial(limits.MONOMIAL_DEGREE).terms(tuple(names)):
         if variables_of(term) <= allowed:
             yield ParametricTerm(term, "poly")
@@ -309,47 +313,47 @@ def _monomials(names: Sequence[str], places: Sequence[int]) -> Iterator[Parametr
 def with_templates(
     z: Variable, span: Span, templates: Sequence[Template] = TEMPLATES
 ) -> Iterator[tuple[Template, ParametricTerm]]:
-    """The templates that one variable may be in, each with its shape."""
+    """Yield the templates that apply to a variable, each as a term."""
     for template in templates:
         offer = template.offer(span)
         if offer is None:
             continue
         grid, low, high = offer
         expression = substitute(parsed(template.text), {"z": z})
-        names = tuple(name for name in ("p", "c") if name in _letters(template.text))
+        parameters = tuple(name for name in ("p", "c") if name in _letters(template.text))
         # simple numbers on a grid may lie beyond what the scale of the data suggests
-        low = tuple(min(end, *(0.5 * grid[:, i])) for i, end in enumerate(low))
-        high = tuple(max(end, *(2.0 * grid[:, i])) for i, end in enumerate(high))
-        yield template, ParametricTerm(expression, template.family, names, grid, low, high)
+        low = tuple(min(bound, *(0.5 * grid[:, i])) for i, bound in enumerate(low))
+        high = tuple(max(bound, *(2.0 * grid[:, i])) for i, bound in enumerate(high))
+        yield template, ParametricTerm(expression, template.family, parameters, grid, low, high)
 
 
 def _pairs(variables: dict[int, Variable], spans: dict[int, Span]) -> list[ParametricTerm]:
-    found = []
+    terms = []
     for i, j in combinations(variables, 2):
-        found += [_pair(text, variables[i], variables[j]) for text in _PAIRS]
+        terms += [_pair(text, variables[i], variables[j]) for text in _PAIRS]
         for a, b in ((i, j), (j, i)):
-            texts: list[str] = list(_ORDERED_PAIRS)
+            formulas: list[str] = list(_ORDERED_PAIRS)
             for kind, more in _POLAR_PAIRS.items():
-                texts += list(more) if tangent(kind)(spans[a]) is not None else []
-            texts += list(_INVERSE_PAIRS) if spans[a].apart_from_zero else []
-            found += [_pair(text, variables[a], variables[b]) for text in texts]
-    return found
+                formulas += list(more) if tangent(kind)(spans[a]) is not None else []
+            formulas += list(_INVERSE_PAIRS) if spans[a].apart_from_zero else []
+            terms += [_pair(text, variables[a], variables[b]) for text in formulas]
+    return terms
 
 
 def _pair(text: str, z: Variable, w: Variable) -> ParametricTerm:
     return ParametricTerm(substitute(parsed(text), {"z": z, "w": w}), "trig")
 
 
-def coarse(grid: Grid, most: int = limits.COARSE_VALUES) -> Float[np.ndarray, "few q"]:
-    """Some rows of the grid, evenly chosen."""
-    if len(grid) <= most:
+def coarse(grid: Grid, count: int = limits.COARSE_VALUES) -> Float[np.ndarray, "few q"]:
+    """Return at most `count` rows of the grid, evenly chosen."""
+    if len(grid) <= count:
         return grid
-    return grid[np.unique(np.linspace(0, len(grid) - 1, most).round().astype(int))]
+    return grid[np.unique(np.linspace(0, len(grid) - 1, count).round().astype(int))]
 
 
 @lru_cache(maxsize=256)
 def parsed(text: str) -> Expression:
-    """A template's text."""
+    """Parse the text of a template."""
     return parse(text, (), ("z", "w", "p", "c"))
 
 

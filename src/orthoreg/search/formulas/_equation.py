@@ -20,8 +20,8 @@ _NON_INTEGER = 0.7310585  # represents all non-integer numbers, which have equal
 @final
 @dataclass(frozen=True, eq=False)
 class Dictionary:
-    """Columns (R x K) of unit norm without noise weights, with the shape and the parameters of
-    each; `price` is what it costs beside its fit."""
+    """Columns (R x K) of unit norm without noise weights, with the term and the parameters of each.
+    `price` is the price of each column in nats."""
 
     shapes: tuple[ParametricTerm, ...]
     shape: Int[np.ndarray, " K"]
@@ -32,33 +32,34 @@ class Dictionary:
 
 
 def dictionary(shapes: Sequence[ParametricTerm], rows: Measurements) -> Dictionary:
-    """All columns of the shapes that are finite on the data and that no earlier one equals."""
+    """Return the columns of the terms that are finite on the data and differ from all earlier
+    columns."""
     columns, shape, values = [], [], []
-    for place, one in enumerate(shapes):
-        found = one.columns(rows.points, one.grid)
-        sound = np.isfinite(found).all(axis=0)
-        sound &= rows.are_defined(lambda points, one=one: one.columns(points, one.grid))
-        sound &= _moderate(np.abs(found))
-        if not sound.any():
+    for index, term in enumerate(shapes):
+        at_points = term.columns(rows.points, term.grid)
+        is_usable = np.isfinite(at_points).all(axis=0)
+        is_usable &= rows.are_defined(lambda points, term=term: term.columns(points, term.grid))
+        is_usable &= _moderate(np.abs(at_points))
+        if not is_usable.any():
             continue
-        columns.append(rows.term_at_rows(found[:, sound], one.expression))
-        shape += [place] * int(sound.sum())
-        values += [tuple(row) for row in one.grid[sound].tolist()]
+        columns.append(rows.term_at_rows(at_points[:, is_usable], term.expression))
+        shape += [index] * int(is_usable.sum())
+        values += [tuple(row) for row in term.grid[is_usable].tolist()]
     phi = np.concatenate(columns, axis=1)
     norm = np.sqrt(np.vecdot(phi.T, phi.T))
     phi = phi / np.where(norm > 0, norm, 1.0)
-    kept = np.flatnonzero((norm > 0) & ~_repeated(phi))
-    known = np.array([one.known for one in shapes])
-    price = [price_of(shapes[shape[k]], values[k], rows.count) for k in kept]
-    places = np.array(shape)[kept]
+    unique = np.flatnonzero((norm > 0) & ~_repeated(phi))
+    known = np.array([term.known for term in shapes])
+    price = [price_of(shapes[shape[k]], values[k], rows.count) for k in unique]
+    chosen = np.array(shape)[unique]
     return Dictionary(
-        tuple(shapes), places, tuple(values[k] for k in kept), phi[:, kept],
-        np.array(price), known[places],
+        tuple(shapes), chosen, tuple(values[k] for k in unique), phi[:, unique],
+        np.array(price), known[chosen],
     )  # fmt: skip
 
 
 def _moderate(size: Float[np.ndarray, "M g"]) -> Bool[np.ndarray, " g"]:
-    """Which columns are nowhere much larger than usual, and not zero."""
+    """Return which columns have no extreme peak and are not zero."""
     with np.errstate(all="ignore"):
         largest, usual = size.max(axis=0), limits.MIN_USUAL_SIZE * size.mean(axis=0)
         peaked = largest > limits.MAX_PEAK * usual
@@ -67,15 +68,16 @@ def _moderate(size: Float[np.ndarray, "M g"]) -> Bool[np.ndarray, " g"]:
 
 
 def price_of(shape: ParametricTerm, values: tuple[float, ...], count: float) -> float:
-    """Half of log N for the coefficient and for each parameter that is no simple number, and a
-    price for each symbol, which is small in a term of the library or of another equation."""
-    half = 0.5 * np.log(max(count, 2.0))
+    """Return the price of a term: half of log N for the coefficient and for each parameter that is
+    not a simple number, and a price for each symbol, which is low in library terms and in terms of
+    other equations."""
+    constant_price = 0.5 * np.log(max(count, 2.0))
     free = sum(abs(value) not in limits.FREE_NUMBERS for value in values)
-    each = (
+    symbol_price = (
         limits.KNOWN_SYMBOL_PRICE if shape.is_expected or shape.is_shared else limits.SYMBOL_PRICE
     )
-    kinds = tuple(v if v.is_integer() else math.copysign(_NON_INTEGER, v) for v in values)
-    return float(half * (1 + free) + each * max(_symbols(shape, kinds), 1))
+    rounded = tuple(v if v.is_integer() else math.copysign(_NON_INTEGER, v) for v in values)
+    return float(constant_price * (1 + free) + symbol_price * max(_symbols(shape, rounded), 1))
 
 
 @lru_cache(maxsize=4096)
@@ -84,7 +86,7 @@ def _symbols(shape: ParametricTerm, values: tuple[float, ...]) -> int:
 
 
 def _repeated(phi: Float[np.ndarray, "R K"]) -> Bool[np.ndarray, " K"]:
-    """Whether an earlier column is the same but for a factor."""
+    """Return which columns equal an earlier one up to a factor."""
     cosine = np.abs(phi.T @ phi)
     return np.asarray(np.triu(cosine > limits.DUPLICATE_COSINE, 1).any(axis=0))
 
@@ -94,12 +96,10 @@ _MOST_KEPT = 2000  # columns that were asked for, in case they are again
 
 @final
 class Equation:
-    """y = Phi w for one output, rows in units of their noise, columns of unit norm.
-
-    Columns can be added while a search goes on. `noise` is the variance of what no formula
-    explains, in these units: one, until more is known to be left. `sharpened` are the sets of
-    columns whose parameters were estimated. Columns that are offered must have the `symmetries`.
-    """
+    """The linear problem y = Phi w of one output, with rows in units of their noise and columns of
+    unit norm. Columns can be added. `noise` is the variance that no formula explains, in these
+    units. `sharpened` contains the sets of columns whose parameters were estimated. Offered columns
+    must have the `symmetries`."""
 
     def __init__(
         self,
@@ -137,20 +137,20 @@ class Equation:
 
     @property
     def gram(self) -> Float[np.ndarray, "K K"]:
-        """The products of all columns with each other."""
+        """The inner products of all columns."""
         return self._gram[: len(self), : len(self)]
 
     def weighed(self, values: Float[np.ndarray, "R k"]) -> Float[np.ndarray, "R k"]:
-        """Values at rows in units of their noise, without what is free in each stretch."""
+        """Return values at rows in units of noise, without the free offset of each stretch."""
         return self.rows.without_offsets(values, self.weight) * self.weight[:, None]
 
     def nats(self, rss: Any) -> Any:
-        """What a squared misfit costs."""
+        """Return the score of a squared misfit."""
         mse = np.maximum(rss, 1e-300) / len(self.target)
         return misfit_nats(mse, self.noise, self.count, self.rows.reliable)
 
     def whitened(self, shape: ParametricTerm, values: Sequence[float]) -> Float[np.ndarray, " R"]:
-        """A column at the rows, in units of their noise."""
+        """Return a column at the rows, in units of their noise."""
         key = (shape, tuple(values))
         if key not in self._columns:
             column = shape.columns(self.rows.points, np.array([values]).reshape(1, -1))
@@ -158,8 +158,8 @@ class Equation:
         return self._columns[key][0]
 
     def slopes(self, shape: ParametricTerm, values: Sequence[float]) -> Float[np.ndarray, "q R"]:
-        """The derivatives of a column by its parameters, likewise. The column is kept with them:
-        where both are needed, to ask for these first saves half of the work."""
+        """Return the derivatives of a column with respect to its parameters. The column is computed
+        with them, so ask for the derivatives first if both are needed."""
         key = (shape, tuple(values))
         if len(self._columns.get(key, ())) <= len(shape.parameters):
             self._keep(key, shape.linearised(self.rows.points, values))
@@ -174,19 +174,19 @@ class Equation:
         self._columns[key] = np.ascontiguousarray(at_rows.T)
 
     def allows(self, shape: ParametricTerm) -> Bool[np.ndarray, " g"]:
-        """With which rows of its grid a shape has the symmetries."""
+        """Return for which rows of its grid a term has the symmetries."""
         return symmetric_values(shape, self.symmetries, self.output)
 
     def offer(self, shape: ParametricTerm) -> None:
-        """A new shape, if it has the symmetries, with a column for each start of its parameters."""
-        for one in symmetric([shape], self.symmetries, self.output):
-            self.shapes.append(one)
-            for values in one.grid:
+        """Add a term if it has the symmetries, with a column for each row of its grid."""
+        for term in symmetric([shape], self.symmetries, self.output):
+            self.shapes.append(term)
+            for values in term.grid:
                 self.add(len(self.shapes) - 1, tuple(values.tolist()))
 
-    def add(self, place: int, values: tuple[float, ...]) -> int | None:
-        """A new column of a shape; its number, None where it is not finite."""
-        column = self.whitened(self.shapes[place], values)
+    def add(self, index: int, values: tuple[float, ...]) -> int | None:
+        """Add a column of a term and return its index, or None if it is not finite."""
+        column = self.whitened(self.shapes[index], values)
         norm = float(np.sqrt(column @ column))
         if not (np.isfinite(norm) and norm > 0):
             return None
@@ -200,8 +200,8 @@ class Equation:
         self._gram[count, count] = 1.0
         self._phi[:, count] = column
         self.moments = np.append(self.moments, column @ self.target)
-        self.shape = np.append(self.shape, place)
+        self.shape = np.append(self.shape, index)
         self.values.append(values)
-        self.price = np.append(self.price, price_of(self.shapes[place], values, self.count))
-        self.known = np.append(self.known, self.shapes[place].known)
+        self.price = np.append(self.price, price_of(self.shapes[index], values, self.count))
+        self.known = np.append(self.known, self.shapes[index].known)
         return len(self) - 1

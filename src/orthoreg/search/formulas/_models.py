@@ -28,12 +28,12 @@ from ._rows import measurements
 @final
 @dataclass(frozen=True, eq=False)
 class SearchInput:
-    """What a search starts from.
+    """The input of a search.
 
-    `features` are the terms of the base library, expected by the user if `is_expected`. `bind`
-    makes a library into features with what is known. `points` are states and inputs at which every
-    formula must be defined. `supports` are the terms of a fitted model by equation, and `values`
-    the values of its parameters; both are empty for `discover`.
+    `features` are the terms of the base library, which are cheap if the user chose them
+    (`is_expected`). `bind` turns a library into features with what is known. Every formula must be
+    defined at the states and inputs `points`. `supports` are the terms of a fitted model by
+    equation, and `values` the values of its parameters; both are empty for `discover`.
     """
 
     data: Dataset
@@ -52,8 +52,8 @@ class SearchInput:
 
 @final
 class ModelSearch:
-    """The search over one data set. `gaps` are the equations as the first rows have them, and
-    `ranking` holds the models that were matched, `around` are points within and around the data."""
+    """The search over one data set. `gaps` are the equations searched on the first rows, `ranking`
+    holds the matched models, and `around` are points within and around the data."""
 
     def __init__(self, problem: SearchInput, goes_on: Callable[[], bool]):
         self._problem, self._goes_on = problem, goes_on
@@ -63,8 +63,8 @@ class ModelSearch:
 
     @np.errstate(all="ignore")  # formulas that overflow are tried, and are no candidates then
     def run(self, tried: int) -> list[Ranked]:
-        """Return the ranked models, best first. Noisy data are searched twice, the second time with
-        the states of the best model, unless coupled equations explain what others do not."""
+        """Return the ranked models, best first. Noisy data are searched again with the states of
+        the best model, unless coupled equations explain the data better."""
         rows = self._rows(None)
         self.around = points_around(rows.extent)
         self.gaps = self._gaps(rows, {})
@@ -98,20 +98,24 @@ class ModelSearch:
 
     def _rank(self, gaps: Sequence[Gap], tried: int) -> None:
         """Match the best combinations of candidates, and those with the base library's best."""
-        near = [
-            [one for one in gap.candidates if one.score - gap.candidates[0].score < limits.MAX_GAP]
+        lists = [
+            [
+                candidate
+                for candidate in gap.candidates
+                if candidate.score - gap.candidates[0].score < limits.MAX_GAP
+            ]
             for gap in gaps
         ]
-        chosen = best_combinations(near, tried)
+        chosen = best_combinations(lists, tried)
         always = [chosen[0], tuple(gap.base for gap in gaps)]
         if self._problem.supports is not None:
             always += _without_proposals(gaps, chosen[0])
-        unique = {tuple(map(id, one)): one for one in [*always, *chosen]}
+        unique = {tuple(map(id, candidate)): candidate for candidate in [*always, *chosen]}
         with progress("Matching trajectories", float(len(unique))) as show:
             for done, candidates in enumerate(unique.values()):
                 if done >= len(always) and not self._goes_on():
                     break
-                show(float(done), "; ".join(written_terms(one) for one in candidates))
+                show(float(done), "; ".join(written_terms(candidate) for candidate in candidates))
                 self._add(candidates)
 
     def _add(self, candidates: Sequence[Candidate]) -> None:
@@ -129,8 +133,8 @@ class ModelSearch:
         )
 
     def _rank_coupled(self, rows: Measurements) -> bool:
-        """Match systems with several accelerations in an equation, unless physics is given that
-        they might contradict or the terms of a model are; return whether there are any."""
+        """Match systems with several accelerations in an equation and return whether there are any.
+        Skipped if physics or a model is given, which they might contradict."""
         if self._problem.physics is not None or self._problem.supports is not None:
             return False
         systems = coupled_systems(rows, self.gaps, self._goes_on)
@@ -142,24 +146,28 @@ class ModelSearch:
         return bool(systems)
 
     def _shared(self, ranked: Sequence[Ranked]) -> dict[int, set[Expression]]:
-        """For each equation the terms that others have in these models."""
+        """Return for each equation the terms of the other equations in these models."""
         terms = {c: set[Expression]() for c in range(self._problem.data.n_states)}
-        for one in ranked:
-            used = np.asarray(one.field.coefficients) != 0
+        for model in ranked:
+            used = np.asarray(model.field.coefficients) != 0
             for c, k in np.argwhere(used).tolist():
                 for other in terms:
                     if other != c:
-                        terms[other].add(one.field.features.terms[k])
+                        terms[other].add(model.field.features.terms[k])
         return terms
 
 
 def _without_proposals(
     gaps: Sequence[Gap], best: Sequence[Candidate]
 ) -> list[tuple[Candidate, ...]]:
-    """The terms of the fitted model, and the best combination with one equation at a time replaced
-    by its best from the library alone: what each proposal must beat."""
-    found = [tuple(gap.model or gap.base for gap in gaps)]
+    """Return the combinations that proposals must beat: the fitted model, and the best combination
+    with one equation replaced by its best library candidate."""
+    combinations = [tuple(gap.model or gap.base for gap in gaps)]
     for c, gap in enumerate(gaps):
         if best[c].new:
-            found += [(*best[:c], one, *best[c + 1 :]) for one in (gap.base, gap.model) if one]
-    return found
+            combinations += [
+                (*best[:c], library_candidate, *best[c + 1 :])
+                for library_candidate in (gap.base, gap.model)
+                if library_candidate
+            ]
+    return combinations

@@ -31,16 +31,15 @@ from . import _limits as limits
 @final
 @dataclass(frozen=True, eq=False)
 class ParametricTerm:
-    """One formula of the variables.
+    """A formula of the variables with inner parameters.
 
-    `grid` holds a row for each start of its `parameters`, `low` and `high` their bounds. `family`
-    is the kind of function; terms of the library are `known`, `written_as` the library has them,
-    and `is_expected`, hence cheap, where a user chose that library; so is a shape that another
-    equation has, which `is_shared`, if with the roles of variables exchanged a `copy_of` its
-    formula there. A shape with a `numerator` is
-    that over a denominator, which terms of one equation share, parameters included. A formula
-    that jumps at a parameter has no derivative by it: where `widths` is not zero, differences over
-    so much to either side take its place, as a jump moves through the rows that are near.
+    `grid` has one row of starting values for its `parameters`, `low` and `high` are their bounds.
+    `family` is the kind of function. Terms of the library are `known` and `written_as` in the
+    library; they are cheap if `is_expected`, that is, if the user chose the library. A term of
+    another equation `is_shared`, and a `copy_of` that formula if the roles of variables are
+    exchanged. A term with a `numerator` is that over a denominator, which terms of one equation
+    share, with its parameters. A formula that jumps at a parameter has no derivative: if `widths`
+    is not zero, a central difference of this half-width is used instead.
     """
 
     expression: Expression
@@ -63,14 +62,14 @@ class ParametricTerm:
 
     @cached_property
     def program_with_slopes(self) -> Program:
-        """The formula, then its derivatives by the parameters."""
+        """The formula, then its derivatives with respect to the parameters."""
         slopes = (derivative(self.expression, name) for name in self.parameters)
         return compiled([self.expression, *slopes])
 
     def columns(
         self, points: Float[np.ndarray, "M V"], grid: Float[np.ndarray, "g q"]
     ) -> Float[np.ndarray, "M g"]:
-        """The values at points, for each row of parameters; not finite beyond the domain."""
+        """Return the values at points for each row of parameters; not finite outside the domain."""
         named = {name: grid[:, i] for i, name in enumerate(self.parameters)}
         variables = [column[:, None] for column in points.T]
         with np.errstate(all="ignore"):
@@ -80,19 +79,19 @@ class ParametricTerm:
     def linearised(
         self, points: Float[np.ndarray, "M V"], values: Sequence[float]
     ) -> Float[np.ndarray, "M k"]:
-        """The values at points, then the derivatives by the parameters."""
+        """Return the values at points, then the derivatives with respect to the parameters."""
         named = dict(zip(self.parameters, values, strict=True))
         with np.errstate(all="ignore"):
             parts = run(self.program_with_slopes, list(points.T), np, named)
         for i, width in enumerate(self.widths, start=1):
             if width:
-                ends = np.array([values, values], dtype=float)
-                ends[:, i - 1] += (-width, width)
-                parts[i] = np.diff(self.columns(points, ends), axis=1)[:, 0] / (2 * width)
+                shifted = np.array([values, values], dtype=float)
+                shifted[:, i - 1] += (-width, width)
+                parts[i] = np.diff(self.columns(points, shifted), axis=1)[:, 0] / (2 * width)
         return np.column_stack([np.broadcast_to(part, len(points)) for part in parts])
 
     def at(self, values: Sequence[float]) -> Expression:
-        """The formula with these numbers in the place of its parameters."""
+        """Return the formula with numbers in place of its parameters."""
         numbers = {
             name: Number(float(value)) for name, value in zip(self.parameters, values, strict=True)
         }
@@ -100,8 +99,8 @@ class ParametricTerm:
 
 
 def symbols(item: Expression) -> int:
-    """How many variables, numbers and functions (which count twice) the formula is written with;
-    signs and the number one are free. A power counts as the product that it is."""
+    """Return the number of variables, numbers and functions (which count twice) in a formula. Signs
+    and the number one are free. A power counts as the product that it stands for."""
     match item:
         case Number(value):
             return int(abs(value) != 1)
@@ -116,63 +115,74 @@ def symbols(item: Expression) -> int:
 
 
 def _of_exponent(item: Expression) -> int:
-    """x**3 is x*x*x, and a minus is a sign more; numbers that are not whole count like three."""
+    """Return the symbols of an exponent: x**3 is x*x*x, a minus is one more symbol, and a
+    non-integer counts like three."""
     if not isinstance(item, Number):
         return symbols(item)
     size = abs(item.value)
-    steps = min(size - 1, limits.MAX_POWER_SYMBOLS) if size.is_integer() else 2
-    return int(max(steps, 0)) + int(item.value < 0)
+    factors = min(size - 1, limits.MAX_POWER_SYMBOLS) if size.is_integer() else 2
+    return int(max(factors, 0)) + int(item.value < 0)
 
 
 def symmetric(
     shapes: Sequence[ParametricTerm], symmetries: Symmetries | None, output: int
 ) -> list[ParametricTerm]:
-    """The shapes that have the symmetries; where only certain values of the parameters have them,
-    as whole frequencies have a period, these are held."""
-    found: list[ParametricTerm] = []
-    for one in shapes:
-        sound = symmetric_values(one, symmetries, output)
-        found += [one] if sound.all() else [held(one, row) for row in one.grid[sound].tolist()]
-    return found
+    """Return the terms that have the symmetries. If only some parameter values have them, as
+    integer frequencies have a period, these values are held."""
+    result: list[ParametricTerm] = []
+    for term in shapes:
+        is_symmetric = symmetric_values(term, symmetries, output)
+        result += (
+            [term]
+            if is_symmetric.all()
+            else [held(term, row) for row in term.grid[is_symmetric].tolist()]
+        )
+    return result
 
 
 def symmetric_values(
-    one: ParametricTerm, symmetries: Symmetries | None, output: int
+    term: ParametricTerm, symmetries: Symmetries | None, output: int
 ) -> Bool[np.ndarray, " g"]:
-    """With which rows of its grid a shape has the symmetries: all or none where these are mirrors
-    alone, which no number inside a formula makes."""
+    """Return for which rows of its grid a term has the symmetries. For mirror symmetries alone it
+    is all or none, since numbers inside a formula do not change them."""
     if symmetries is None or not symmetries.any:
-        return np.ones(len(one.grid), dtype=bool)
-    sound = _has(one, symmetries, output)
-    return sound if sound.all() or symmetries.periods.any() else np.zeros_like(sound)
-
-
-def held(one: ParametricTerm, values: Sequence[float]) -> ParametricTerm:
-    """The shape with these numbers in the place of its parameters."""
-    none = np.zeros((1, 0))
-    return replace(
-        one, expression=one.at(values), parameters=(), grid=none, low=(), high=(), widths=()
+        return np.ones(len(term.grid), dtype=bool)
+    is_symmetric = _has(term, symmetries, output)
+    return (
+        is_symmetric
+        if is_symmetric.all() or symmetries.periods.any()
+        else np.zeros_like(is_symmetric)
     )
 
 
-def _has(one: ParametricTerm, symmetries: Symmetries, output: int) -> Bool[np.ndarray, " g"]:
-    """Whether the shape has all symmetries, for each row of its grid, tried at random points."""
+def held(term: ParametricTerm, values: Sequence[float]) -> ParametricTerm:
+    """Return the term with numbers in place of its parameters."""
+    no_values = np.zeros((1, 0))
+    return replace(
+        term, expression=term.at(values), parameters=(), grid=no_values, low=(), high=(), widths=()
+    )
+
+
+def _has(term: ParametricTerm, symmetries: Symmetries, output: int) -> Bool[np.ndarray, " g"]:
+    """Return for each row of its grid whether a term has all symmetries at random points."""
     rng = np.random.default_rng(0)
-    width = max(len(symmetries.periods), 1 + max(variables_of(one.expression), default=0))
+    width = max(len(symmetries.periods), 1 + max(variables_of(term.expression), default=0))
     points = rng.uniform(0.2, 1.8, (limits.SYMMETRY_POINTS, width))
-    further = np.ones(width - len(symmetries.periods))  # time, which no symmetry moves
-    here = one.columns(points, one.grid)
-    sound = np.ones(here.shape[1], dtype=bool)
-    moved = [
-        (points * np.append(mirror, further), float(sign[output]))
+    time = np.ones(width - len(symmetries.periods))  # time, which no symmetry moves
+    values = term.columns(points, term.grid)
+    is_symmetric = np.ones(values.shape[1], dtype=bool)
+    transformed = [
+        (points * np.append(mirror, time), float(sign[output]))
         for mirror, sign in zip(symmetries.mirrors, symmetries.parity, strict=True)
     ]
-    moved += [
+    transformed += [
         (points + symmetries.periods[v] * np.eye(width)[v], 1.0)
         for v in np.flatnonzero(symmetries.periods)
     ]
-    for place, sign in moved:
-        there = one.columns(place, one.grid)
-        apart = np.abs(there - sign * here).max(axis=0)
-        sound &= apart <= limits.SYMMETRY_TOLERANCE * np.maximum(np.abs(here).max(axis=0), 1e-300)
-    return sound
+    for image, sign in transformed:
+        image_values = term.columns(image, term.grid)
+        difference = np.abs(image_values - sign * values).max(axis=0)
+        is_symmetric &= difference <= limits.SYMMETRY_TOLERANCE * np.maximum(
+            np.abs(values).max(axis=0), 1e-300
+        )
+    return is_symmetric

@@ -14,7 +14,7 @@ from ..._common.progress import progress
 from ...physics import Knowledge
 from ...terms import Expression, FeatureMap, parameters_of, to_text, variables_of
 from ._atoms import Atom
-from ._candidates import Candidate, candidate
+from ._candidates import Candidate, scored_fit
 from ._catalogue import catalogue
 from ._equation import Dictionary, Equation, dictionary
 from ._limits import BOUND_SLACK
@@ -28,20 +28,22 @@ from ._variants import in_other_roles
 @final
 @dataclass(frozen=True, eq=False)
 class CoefficientConstraints:
-    """Bounds of the coefficients of terms, terms that every candidate has, and the rows, at whose
-    further points it must be defined."""
+    """Bounds of the coefficients of terms, the terms that every candidate must have, and the rows,
+    at whose outer points candidates must be defined."""
 
     bounds: dict[Expression, tuple[float, float]]
     required: frozenset[Expression]
     rows: Measurements
 
-    def allow(self, found: Candidate) -> bool:
-        """Whether a candidate has what is required, no coefficient clearly beyond a bound, and a
-        value wherever it must."""
-        if not self.required <= set(found.terms) or not self.rows.are_defined(found.values):
+    def allow(self, candidate: Candidate) -> bool:
+        """Return whether a candidate has the required terms, respects the bounds within the errors,
+        and is defined where it must be."""
+        if not self.required <= set(candidate.terms) or not self.rows.are_defined(candidate.values):
             return False
-        errors = found.standard_errors()
-        for term, w, error in zip(found.terms, found.fit.coefficients, errors, strict=False):
+        errors = candidate.standard_errors()
+        for term, w, error in zip(
+            candidate.terms, candidate.fit.coefficients, errors, strict=False
+        ):
             low, high = self.bounds.get(term, (-np.inf, np.inf))
             slack = BOUND_SLACK * float(np.nan_to_num(error))
             if not low - slack <= w <= high + slack:
@@ -52,7 +54,7 @@ class CoefficientConstraints:
 def constraints_on(
     features: FeatureMap, knowledge: Knowledge, output: int, rows: Measurements
 ) -> CoefficientConstraints:
-    """What is known of one equation's coefficients, and where its data are."""
+    """Return what is known of one equation's coefficients."""
     open_ = ~knowledge.given[output]
     return CoefficientConstraints(
         {
@@ -67,7 +69,7 @@ def constraints_on(
 def without_given(
     rows: Measurements, features: FeatureMap, knowledge: Knowledge, output: int
 ) -> Measurements:
-    """The rows with the terms of an equation subtracted whose coefficients are known."""
+    """Return the rows with the terms of known coefficients subtracted."""
     w = np.where(knowledge.given[output], knowledge.low[output], 0.0)
     if not w.any():
         return rows
@@ -84,8 +86,8 @@ def without_given(
 @final
 @dataclass(frozen=True, eq=False)
 class Gap:
-    """One equation: the best that the library can do, and all candidates, best first. `model` has
-    the terms of a fitted model, if these were given."""
+    """One equation: its best library candidate, and all candidates, best first. `model` has the
+    terms of a fitted model, if given."""
 
     equation: Equation
     base: Candidate
@@ -106,13 +108,12 @@ def explain_rows(
     goes_on: Callable[[], bool] = lambda: True,
     most: int = 16,
 ) -> list[Gap]:
-    """The gaps of all equations that are learned.
+    """Search all learned equations for candidates.
 
-    `features` is the library, whose terms are cheaper than others if it `is_expected`; `supports`
-    are the terms that a model uses in each equation, `shared` those that its other equations have,
-    which are cheap too. Of equations that `knowledge` completes nothing is sought; in others what
-    is given is subtracted, and candidates have what is required, the symmetries, and no
-    coefficient beyond its bounds.
+    `features` is the library, whose terms are cheap if it `is_expected`; `supports` are the terms
+    that a model uses in each equation, and `shared` those of its other equations, which are cheap
+    as well. Equations that `knowledge` completes are skipped. In the others given terms are
+    subtracted, and candidates obey the required terms, the symmetries and the bounds.
     """
     shapes = new_shapes(rows, atoms)
     features = features.resolved() if features.values else features
@@ -152,16 +153,16 @@ def _exchanged(
     goes_on: Callable[[], bool],
     most: int,
 ) -> list[Gap]:
-    """The gaps with what each equation gains from the structures of the others."""
-    found = []
+    """Return the results with candidates that copy the structure of other equations."""
+    exchanged = []
     for gap in gaps:
         others = [other.candidates for other in gaps if other is not gap]
-        if more := in_other_roles(gap.equation, others, goes_on):
+        if copies := in_other_roles(gap.equation, others, goes_on):
             allow = constraints_on(features, known, gap.equation.output, gap.equation.rows).allow
-            judged = compare(gap.equation, [*gap.candidates, gap.base, *more], allow, most)
-            gap = replace(gap, base=judged.base, candidates=judged.candidates)
-        found.append(gap)
-    return found
+            compared = compare(gap.equation, [*gap.candidates, gap.base, *copies], allow, most)
+            gap = replace(gap, base=compared.base, candidates=compared.candidates)
+        exchanged.append(gap)
+    return exchanged
 
 
 def _gap(
@@ -177,11 +178,11 @@ def _gap(
     c: int,
     told: Callable[[int, str], None] = lambda part, what: None,
 ) -> Gap:
-    """The gap of one equation."""
-    begun = without_given(rows, features, known, c)
+    """Search one equation."""
+    reduced = without_given(rows, features, known, c)
     library = known_shapes(features, c, is_expected, ~known.given[c])
     offered = [*library, *symmetric(shapes, known.symmetries, c)]
-    offered = [_marked(one, shared.get(c, frozenset())) for one in offered]
+    offered = [_marked(term, shared.get(c, frozenset())) for term in offered]
     constraints = constraints_on(features, known, c, rows)
 
     def searched(rows: Measurements) -> tuple[Equation, Found]:
@@ -194,28 +195,29 @@ def _gap(
             allow=constraints.allow, goes_on=goes_on, told=told, most=most,
         )  # fmt: skip
 
-    equation, found = searched(begun)
-    if _jumps(found.candidates[0], begun):
-        equation, found = searched(begun.without_turns())
+    equation, found = searched(reduced)
+    if _jumps(found.candidates[0], reduced):
+        equation, found = searched(reduced.without_turns())
     return Gap(equation, found.base, found.candidates, _of_model(equation, features, supports, c))
 
 
 def _of_model(
     equation: Equation, features: FeatureMap, supports: Mapping[int, Sequence[int]], c: int
 ) -> Candidate | None:
-    """The candidate with exactly the terms that a model uses; None if the model is not known."""
+    """Return the candidate with exactly the terms of a model, or None if no model is given."""
     if c not in supports:
         return None
     wanted = {features.terms[k] for k in supports[c]}
-    shapes = [one for one in equation.shapes if one.known and one.expression in wanted]
-    return candidate(equation, project(equation, shapes, [()] * len(shapes)))
+    shapes = [term for term in equation.shapes if term.known and term.expression in wanted]
+    return scored_fit(equation, project(equation, shapes, [()] * len(shapes)))
 
 
-def _jumps(found: Candidate, rows: Measurements) -> bool:
-    """Whether a candidate jumps with a velocity that was not measured, at times hardly known."""
+def _jumps(candidate: Candidate, rows: Measurements) -> bool:
+    """Return whether a candidate jumps with a velocity that was not measured, at times that are
+    hardly known."""
     if rows.turns is None or not rows.turns.any():
         return False
-    signs = [term for term in found.terms if "sign(" in to_text(term)]
+    signs = [term for term in candidate.terms if "sign(" in to_text(term)]
     return any(variables_of(term) & rows.speeds for term in signs)
 
 
@@ -227,7 +229,7 @@ def _marked(shape: ParametricTerm, elsewhere: Set[Expression]) -> ParametricTerm
 def known_shapes(
     features: FeatureMap, output: int, is_expected: bool, is_open: Bool[np.ndarray, " K"]
 ) -> list[ParametricTerm]:
-    """The terms of the library that an equation may use, but for those that are given."""
+    """Return the library terms that an equation may use, except given ones."""
     return [
         ParametricTerm(term, "known", known=True, is_expected=is_expected, written_as=name)
         for term, name, allowed in zip(
@@ -238,7 +240,7 @@ def known_shapes(
 
 
 def new_shapes(rows: Measurements, atoms: Sequence[Any]) -> list[ParametricTerm]:
-    """The user's atoms, then the catalogue."""
+    """Return the user's atoms, then the catalogue."""
     for atom in atoms:
         if not isinstance(atom, Atom):
             raise InputError(
@@ -250,7 +252,7 @@ def new_shapes(rows: Measurements, atoms: Sequence[Any]) -> list[ParametricTerm]
 
 
 def _columns(terms: Dictionary, features: FeatureMap, support: Sequence[int]) -> list[int]:
-    """The columns of the dictionary that are these terms."""
+    """Return the columns of the dictionary that are these library terms."""
     wanted = {features.terms[k] for k in support}
     return [
         k

@@ -19,12 +19,12 @@ def measurements(
     data: Dataset,
     states: Float[np.ndarray, "N n"] | None = None,
 ) -> Measurements:
-    """The weak form of these runs without outliers; short ones, and derivatives that were measured,
-    go by the rule of the loss. `states` are those of all rows as a model has them, if one is known:
-    they have less noise than what smoothing leaves. Where they are what was measured but for noise,
-    the integral form, which tells more."""
-    whole, data = data, data.subsample(limits.MAX_SAMPLES, 2)
-    if whole.n_samples > data.n_samples:
+    """Return the rows of runs without outliers in the weak form. Short runs and measured
+    derivatives use the rows of the loss. `states` are the states of a model at all rows, which have
+    less noise than smoothed ones. If they follow the measurements, the integral form is used, which
+    has more information."""
+    all_data, data = data, data.subsample(limits.MAX_SAMPLES, 2)
+    if all_data.n_samples > data.n_samples:
         states = None
     if data.derivatives is not None or int(np.median(data.run_lengths)) < limits.MIN_WINDOW_SAMPLES:
         return rows_as_measurements(loss.observe(data), limits.MAX_ROWS, data.n_samples)
@@ -45,8 +45,8 @@ def window_rows(
     most: int,
     states: Float[np.ndarray, "N n"] | None,
 ) -> Measurements:
-    """The weak form: windows as noise asks, or narrow ones where there is none, which beat any
-    derivative of the samples."""
+    """Return rows of the weak form: windows that suit the noise, or narrow ones for noise-free
+    data, which are more accurate than derivatives of the samples."""
     noisy = data.plan.is_noisy
     rule = loss.rule(data) if noisy else None
     if isinstance(rule, Weak) and isinstance(rule.widths, tuple):
@@ -66,42 +66,44 @@ def window_rows(
         noise = [row_noise(data, h, rows) for h, rows in zip(widths, parts, strict=True)]
     turns = [_at_turns(data, rows) for rows in parts]
     noise = [
-        one + limits.SIGN_CHANGE_NOISE * np.outer(turn, np.sqrt(np.mean(rows.targets**2, axis=0)))
-        for one, turn, rows in zip(noise, turns, parts, strict=True)
+        values
+        + limits.SIGN_CHANGE_NOISE * np.outer(turn, np.sqrt(np.mean(rows.targets**2, axis=0)))
+        for values, turn, rows in zip(noise, turns, parts, strict=True)
     ]
     sides = sides_of(parts[0].points, data) if len(parts[0].points) == data.n_samples else None
-    found = _joined(parts, data.n_samples, most, noise, Automatic().slopes(data), turns, sides)
+    result = _joined(parts, data.n_samples, most, noise, Automatic().slopes(data), turns, sides)
     speeds = [data.state_names.index(name) for name in data.estimated]
-    return replace(found, speeds=frozenset(speeds))
+    return replace(result, speeds=frozenset(speeds))
 
 
 def sides_of(points: Float[np.ndarray, "N V"], data: Dataset) -> Float[np.ndarray, "N V"]:
-    """By how much the step around each point is on its side of zero, if variables go straight from
-    point to point. Velocities that were not measured are left as they are."""
+    """Return the share of the step around each point on the point's side of zero less the share on
+    the other, if variables are linear between points. It is 1 for velocities that were not
+    measured."""
     step = np.diff(points, axis=0)
     crosses = (points[:-1] * points[1:] < 0) & (np.diff(data.run_of_row) == 0)[:, None]
     crosses[:, [data.state_names.index(name) for name in data.estimated]] = False
     safe = np.where(crosses, np.abs(step), 1.0)
     sides = np.ones_like(points)
-    for near, own in ((points[:-1], sides[:-1]), (points[1:], sides[1:])):
-        own -= np.where(crosses, np.maximum(1 - 2 * np.abs(near) / safe, 0.0), 0.0)
+    for values, side in ((points[:-1], sides[:-1]), (points[1:], sides[1:])):
+        side -= np.where(crosses, np.maximum(1 - 2 * np.abs(values) / safe, 0.0), 0.0)
     return sides
 
 
 def _at_turns(data: Dataset, rows: Rows) -> Bool[np.ndarray, " R"]:
-    """The windows in which a velocity that was not measured changes its sign: dry friction jumps
-    there, at a time that a smooth velocity hardly knows."""
-    turns = np.zeros(len(rows), dtype=bool)
+    """Return the windows in which a velocity that was not measured changes its sign. Dry friction
+    jumps there, at a time that a smoothed velocity hardly shows."""
+    changes = np.zeros(len(rows), dtype=bool)
     for name in data.estimated:
         forward = np.asarray(rows.windows @ (data.states[:, data.state_names.index(name)] > 0))
-        turns |= (forward > limits.MIN_SIGN_CHANGE) & (forward < 1 - limits.MIN_SIGN_CHANGE)
-    return turns
+        changes |= (forward > limits.MIN_SIGN_CHANGE) & (forward < 1 - limits.MIN_SIGN_CHANGE)
+    return changes
 
 
 def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c"]:
-    """The standard deviation of each window's target, from that of its samples, which may grow
-    with them. To it comes what the noise left in smoothed states makes of
-    the other side, about as large a share of the target as of the states."""
+    """Return the standard deviation of each window's target, from the noise of its samples, plus
+    the effect of the noise remaining in smoothed states: about the same share of the target as of
+    the states."""
     windows = moving(data, bump_windows(data.times, data.offsets, width, Weak().order))
     variance = data.plan.variance
     size = np.maximum(np.mean(data.states**2, axis=0), 1e-300)
@@ -111,18 +113,18 @@ def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c
         ).sum()
     )
     result = np.asarray(windows.slope.multiply(windows.slope) @ variance)
-    place = {name: c for c, name in enumerate(data.state_names)}
-    bent = windows.curvature.multiply(windows.curvature)
+    index = {name: c for c, name in enumerate(data.state_names)}
+    curvature = windows.curvature.multiply(windows.curvature)
     for position, velocity in data.velocity_of.items():
         if velocity in data.estimated:
-            result[:, place[velocity]] = bent @ variance[:, place[position]]
+            result[:, index[velocity]] = curvature @ variance[:, index[position]]
     return np.sqrt(result + share * rows.targets**2)
 
 
 def rows_as_measurements(
     rows: Rows, most: int = limits.MAX_ROWS, samples: int | None = None
 ) -> Measurements:
-    """Rows as they are, of so many samples."""
+    """Return rows as they are; `samples` is the number of samples they were made from."""
     return _joined([rows], samples or len(rows), most)
 
 
@@ -135,40 +137,43 @@ def _joined(
     turns: list[np.ndarray] | None = None,
     sides: Float[np.ndarray, "N V"] | None = None,
 ) -> Measurements:
+    """Return the rows of all parts as one set of measurements, thinned to at most `most` rows."""
     total = sum(map(len, parts))
-    marked = [_thinned(rows, max(most * len(rows) // total, 1)) for rows in parts]
-    kept = [rows.only(mask) for rows, mask in zip(parts, marked, strict=True)]
+    masks = [_thinned(rows, max(most * len(rows) // total, 1)) for rows in parts]
+    chosen = [rows.only(mask) for rows, mask in zip(parts, masks, strict=True)]
     first = parts[0]
     size = np.sqrt(np.mean(first.targets**2, axis=0))
     noises = noises or [np.tile(np.sqrt(rows.target_mse), (len(rows), 1)) for rows in parts]
-    known = np.concatenate([one[mask] for one, mask in zip(noises, marked, strict=True)])
-    noise = np.sqrt(known**2 + (limits.ROUNDING_FLOOR * size) ** 2)
-    windows, points = None, np.concatenate([rows.points for rows in kept])
+    measured_noise = np.concatenate(
+        [values[mask] for values, mask in zip(noises, masks, strict=True)]
+    )
+    noise = np.sqrt(measured_noise**2 + (limits.ROUNDING_FLOOR * size) ** 2)
+    windows, points = None, np.concatenate([rows.points for rows in chosen])
     if first.windows is not None:
         import scipy.sparse as sparse
 
-        stacked = sparse.vstack([rows.windows for rows in kept]).tocsr()
+        stacked = sparse.vstack([rows.windows for rows in chosen]).tocsr()
         used = np.unique(stacked.indices)
         windows, points = stacked[:, used], first.points[used]
         slopes = None if slopes is None else slopes[used]
         sides = None if sides is None else sides[used]
-    rows_kept = sum(map(len, kept))
+    rows_kept = sum(map(len, chosen))
     return Measurements(
         points,
         windows,
-        np.concatenate([rows.targets for rows in kept]),
+        np.concatenate([rows.targets for rows in chosen]),
         np.where(noise > 0, noise, 1.0),
-        np.concatenate([rows.variables for rows in kept]),
-        np.concatenate([grouping(rows).group for rows in kept]),
+        np.concatenate([rows.variables for rows in chosen]),
+        np.concatenate([grouping(rows).group for rows in chosen]),
         first.names,
         first.outputs,
         tuple(c for c in range(first.targets.shape[1]) if c not in first.given),
         float(min(rows_kept, samples)),
         first.extent,
-        np.concatenate([rows.targets for rows in kept]) if windows is None else slopes,
+        np.concatenate([rows.targets for rows in chosen]) if windows is None else slopes,
         first.time_index,
         None if turns is None
-        else np.concatenate([one[mask] for one, mask in zip(turns, marked, strict=True)]),
+        else np.concatenate([values[mask] for values, mask in zip(turns, masks, strict=True)]),
         given=dict(first.given),
         sides=None if windows is None else sides,
     )  # fmt: skip
@@ -182,7 +187,7 @@ def _thinned(rows: Rows, most: int) -> Bool[np.ndarray, " N"]:
 
 @final
 class Samples(NamedTuple):
-    """What was measured, and the variance of its noise, which may grow with the state."""
+    """Measured values and the variance of their noise, which may grow with the state."""
 
     values: Float[np.ndarray, "N n"]
     variance: Float[np.ndarray, "N n"]
@@ -194,19 +199,19 @@ class Samples(NamedTuple):
         )
 
     def misfit(self, states: Float[np.ndarray, "N n"]) -> Float[np.ndarray, " n"]:
-        """How far states are from what was measured, in variances of the noise."""
+        """Return the mean squared distance of states from the measurements, in noise variances."""
         return np.mean((self.values - states) ** 2 / self.variance, axis=0)
 
 
 def integral_rows(
     data: Dataset, samples: Samples, states: Float[np.ndarray, "N n"], most: int
 ) -> Measurements:
-    """Every sample, or means of a few, as a row: what was measured against the integral of a
-    function of these states since the begin of its stretch, whose start is free.
+    """Return every sample, or the mean of a few, as a row x(t) = x(t_0) + int f with a free start
+    in each stretch.
 
-    Unlike in windows, noise is not correlated from row to row, and small errors of a right-hand
-    side add up to what can be seen. So do errors of the states, which therefore must not be those
-    that smoothing leaves.
+    Unlike in windows, noise is not correlated between rows, and small errors of a right-hand side
+    accumulate until they are visible. So do errors of the states, which therefore must not be those
+    of smoothing.
     """
     import scipy.sparse as sparse
 
@@ -219,34 +224,34 @@ def integral_rows(
     mean = _means(stretch, max(-(-data.n_samples // most), 1))
     variance = samples.variance * samples.misfit(states)  # what the model leaves is noise
     points = states if data.inputs is None else np.hstack([states, data.inputs])
-    own = stretch[np.asarray(mean.argmax(axis=1)).ravel()]
+    stretch_of_mean = stretch[np.asarray(mean.argmax(axis=1)).ravel()]
     return Measurements(
         points,
         mean @ sparse.block_diag(blocks, format="csr"),
         np.asarray(mean @ samples.values),
         np.sqrt(np.asarray(mean.multiply(mean) @ variance)),
         np.asarray(mean @ points),
-        own,
+        stretch_of_mean,
         data.variable_names,
         data.state_names,
         tuple(c for c in range(data.n_states) if c not in data.given_rates),
-        float(len(own)),
+        float(len(stretch_of_mean)),
         Extent.of(points),
         Automatic().slopes(data),
         data.schema.time_index,
         given=dict(data.given_rates),
         sides=sides_of(points, data),
-        stretch=own,
-        reliable=float(len(own)),
+        stretch=stretch_of_mean,
+        reliable=float(len(stretch_of_mean)),
     )
 
 
-def _means(stretch: Int[np.ndarray, " N"], each: int) -> Any:
-    """The matrix that takes the mean of every few samples, within their stretch."""
+def _means(stretch: Int[np.ndarray, " N"], size: int) -> Any:
+    """Return the matrix that averages every `size` samples within their stretch."""
     import scipy.sparse as sparse
 
-    begin = np.flatnonzero(np.diff(stretch, prepend=-1))
-    place = np.arange(len(stretch)) - np.repeat(begin, np.diff(begin, append=len(stretch)))
-    row = np.cumsum(place % each == 0) - 1
+    starts = np.flatnonzero(np.diff(stretch, prepend=-1))
+    position = np.arange(len(stretch)) - np.repeat(starts, np.diff(starts, append=len(stretch)))
+    row = np.cumsum(position % size == 0) - 1
     count = np.bincount(row)
     return sparse.csr_array((1 / count[row], (row, np.arange(len(row)))), (len(count), len(row)))

@@ -36,7 +36,7 @@ _LABELS = {
 @final
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Candidates of one equation, best first; `base` is the best of known terms alone."""
+    """Candidates of one equation, best first; `base` is the best candidate of known terms."""
 
     base: Candidate
     candidates: tuple[Candidate, ...]
@@ -52,11 +52,11 @@ def search(
     told: Callable[[int, str], None] = lambda part, what: None,
     most: int = 16,
 ) -> Found:
-    """Candidates of the equation that are allowed. `support` are known columns that a model uses
-    already, `required` those that every candidate should have.
+    """Return the allowed candidates of an equation.
 
-    Beams are guided by the noise that rows are known to have; candidates are judged by what the
-    best of them leaves, where that is more.
+    `support` are the known columns that a model uses, and `required` those that every candidate
+    must have. Beams use the known noise of the rows. Candidates are then scored with the residual
+    of the best of them, if that is larger.
     """
     equation.noise = 1.0
     needed = tuple(int(k) for k in required)
@@ -95,22 +95,25 @@ def search(
 
 
 def compare(
-    equation: Equation, found: Sequence[Candidate], allow: Callable[[Candidate], bool], most: int
+    equation: Equation,
+    candidates: Sequence[Candidate],
+    allow: Callable[[Candidate], bool],
+    most: int,
 ) -> Found:
-    """The candidates that are allowed, best first, by what the best of them leaves."""
-    ordered = in_order(equation, found, allow, most)
-    allowed = [one for one in ordered if allow(one)]
-    known_alone = [one for one in (*allowed, *ordered) if not one.new]
+    """Return the allowed candidates, best first, scored with the residual of the best of them."""
+    ordered = in_order(equation, candidates, allow, most)
+    allowed = [candidate for candidate in ordered if allow(candidate)]
+    known_alone = [candidate for candidate in (*allowed, *ordered) if not candidate.new]
     return Found(known_alone[0], tuple(allowed[:most]) or (known_alone[0],))
 
 
 def _is_settled(
     equation: Equation, known: Sequence[Support], allow: Callable[[Candidate], bool]
 ) -> bool:
-    """Whether no other formula could cost less than the best of known terms: that leaves no more
-    than the least that counts, is allowed, and no other column is cheaper than all of it."""
+    """Return whether no other formula can beat the best known terms: their misfit is at the noise
+    floor, they are allowed, and every other column costs more."""
     others = equation.price[~equation.known]
-    scores = [float(equation.nats(one.rss)) + one.price for one in known]
+    scores = [float(equation.nats(support.rss)) + support.price for support in known]
     if not len(others) or min(scores) > float(equation.nats(0.0)) + float(others.min()):
         return False
     best = polish(equation, known[int(np.argmin(scores))].columns)
@@ -118,12 +121,12 @@ def _is_settled(
 
 
 def _seed(equation: Equation, known: Sequence[Support]) -> None:
-    """Adds, beside the best known support of each small size, the functions that serve it best
-    alone, with their parameters estimated: a coarse grid may hide the right one."""
+    """Add the best functions next to the best known support of each small size, with estimated
+    parameters, since a coarse grid may miss the right values."""
     for size in range(limits.MAX_SEEDED_SIZE + 1):
-        same = [one for one in known if len(one.columns) == size]
-        for one in sorted(same, key=lambda one: one.rss)[: limits.SEEDED_SUPPORTS]:
-            gains = added_gains(equation, one.columns)
+        of_size = [support for support in known if len(support.columns) == size]
+        for support in sorted(of_size, key=lambda support: support.rss)[: limits.SEEDED_SUPPORTS]:
+            gains = added_gains(equation, support.columns)
             best: dict[int, int] = {}
             for k in np.argsort(-gains):
                 if equation.values[k] and np.isfinite(gains[k]):
@@ -132,53 +135,54 @@ def _seed(equation: Equation, known: Sequence[Support]) -> None:
                     break
             _sharpened(
                 equation,
-                [Support((*one.columns, k), 0.0, 0.0) for k in best.values()],
+                [Support((*support.columns, k), 0.0, 0.0) for k in best.values()],
             )
 
 
 def _paired(equation: Equation, known: Sequence[Support]) -> list[tuple[int, ...]]:
-    """Known supports of each size with the two columns that serve them best."""
+    """Return known supports of each size with the best pairs of columns added."""
     starts = []
     for size in range(limits.MAX_START_SIZE + 1):
-        same = [one for one in known if len(one.columns) == size]
-        for one in sorted(same, key=lambda one: one.rss)[: limits.START_SUPPORTS]:
-            pairs = best_pairs(equation, one, _allowed(equation, FAMILIES[-1]), limits.PAIRS)
+        of_size = [support for support in known if len(support.columns) == size]
+        for support in sorted(of_size, key=lambda support: support.rss)[: limits.START_SUPPORTS]:
+            pairs = best_pairs(equation, support, _allowed(equation, FAMILIES[-1]), limits.PAIRS)
             starts += [pair.columns for pair in pairs]
     return starts
 
 
 def _has_room(equation: Equation, supports: Sequence[Support]) -> bool:
-    """Whether the best support misses so much, or pays so much for functions that the library
-    lacks, that the right product could be clearly better, and the library leaves more than what
-    sums over windows miss."""
-    known = [one.rss for one in supports if equation.known[list(one.columns)].all()]
+    """Return whether the right product could clearly beat the best support, and the library's
+    residual exceeds the error of sums over windows."""
+    known = [support.rss for support in supports if equation.known[list(support.columns)].all()]
     if min(known) < limits.MIN_UNEXPLAINED * equation.square:
         return False
-    scores = [float(equation.nats(one.rss)) + one.price for one in supports]
+    scores = [float(equation.nats(support.rss)) + support.price for support in supports]
     best = supports[int(np.argmin(scores))]
-    kept = sum(float(equation.price[k]) for k in best.columns if equation.known[k])
-    least = 0.5 * np.log(max(equation.count, 2.0)) + limits.PRODUCT_SYMBOLS * limits.SYMBOL_PRICE
-    paid = min(scores) - float(equation.nats(len(equation.target))) - kept
-    return bool(paid > least + limits.MIN_PRODUCT_GAIN)
+    known_price = sum(float(equation.price[k]) for k in best.columns if equation.known[k])
+    product_price = (
+        0.5 * np.log(max(equation.count, 2.0)) + limits.PRODUCT_SYMBOLS * limits.SYMBOL_PRICE
+    )
+    paid = min(scores) - float(equation.nats(len(equation.target))) - known_price
+    return bool(paid > product_price + limits.MIN_PRODUCT_GAIN)
 
 
 def _beside(
     equation: Equation, known: Sequence[Support], everything: Sequence[Support]
 ) -> list[Support]:
-    """Supports that products are sought beside: all known terms, the best of them of each small
-    size, and the best of all."""
-    found = [*best_of(equation, known, 1), *best_of(equation, everything, 1)]
+    """Return the supports next to which products are sought: all known terms, the best of them of
+    each small size, and the best support overall."""
+    chosen = [*best_of(equation, known, 1), *best_of(equation, everything, 1)]
     for size in range(limits.MAX_START_SIZE + 1):
-        same = [one for one in known if len(one.columns) == size]
-        found += sorted(same, key=lambda one: one.rss)[: limits.START_SUPPORTS]
-    whole = tuple(np.flatnonzero(equation.known).tolist())
-    if len(whole) <= limits.MAX_TERMS_BESIDE:
-        found.append(measured(equation, whole))
-    return list({frozenset(one.columns): one for one in found}.values())
+        of_size = [support for support in known if len(support.columns) == size]
+        chosen += sorted(of_size, key=lambda support: support.rss)[: limits.START_SUPPORTS]
+    all_known = tuple(np.flatnonzero(equation.known).tolist())
+    if len(all_known) <= limits.MAX_TERMS_BESIDE:
+        chosen.append(measured(equation, all_known))
+    return list({frozenset(support.columns): support for support in chosen}.values())
 
 
 def least_left(equation: Equation, fits: Sequence[tuple[float, int]]) -> float:
-    """The least variance that any of the fits leaves, no less than that of the noise."""
+    """Return the smallest residual variance of any fit, at least that of the noise."""
     rows = len(equation.target)
     return max(1.0, min(rss / max(rows - 2 * size, 1) for rss, size in fits))
 
@@ -186,8 +190,8 @@ def least_left(equation: Equation, fits: Sequence[tuple[float, int]]) -> float:
 def _in_family(
     equation: Equation, names: Sequence[str], starts: Sequence[tuple[int, ...]]
 ) -> list[Support]:
-    """The best supports with columns of a family; parameters of the best are estimated, and
-    these columns added, before the beam runs again."""
+    """Return the best supports with columns of a family. Parameters of the best supports are
+    estimated and added as columns before the beam runs again."""
     supports: list[Support] = []
     for _ in range(limits.SHARPENING_ROUNDS):
         allowed = _allowed(equation, names)
@@ -199,19 +203,19 @@ def _in_family(
 
 
 def _sharpened(equation: Equation, supports: Sequence[Support]) -> int:
-    """Adds the columns of these supports with their parameters estimated; how many."""
+    """Add the columns of these supports with estimated parameters, and return their number."""
     before = len(equation)
     seen = {(int(s), v) for s, v in zip(equation.shape, equation.values, strict=True)}
-    for one in supports:
-        places = [int(equation.shape[k]) for k in one.columns]
+    for support in supports:
+        places = [int(equation.shape[k]) for k in support.columns]
         is_open = any(equation.shapes[p].parameters for p in places)
-        if not is_open or frozenset(one.columns) in equation.sharpened:
+        if not is_open or frozenset(support.columns) in equation.sharpened:
             continue
-        equation.sharpened.add(frozenset(one.columns))
+        equation.sharpened.add(frozenset(support.columns))
         fit = project(
             equation,
             [equation.shapes[p] for p in places],
-            [equation.values[k] for k in one.columns],
+            [equation.values[k] for k in support.columns],
             errors=False,
         )
         for place, values in zip(places, fit.values if fit else (), strict=False):
@@ -228,28 +232,39 @@ def _allowed(equation: Equation, names: Sequence[str]) -> Bool[np.ndarray, " K"]
 
 
 def in_order(
-    equation: Equation, found: Sequence[Candidate], allow: Callable[[Candidate], bool], most: int
+    equation: Equation,
+    candidates: Sequence[Candidate],
+    allow: Callable[[Candidate], bool],
+    most: int,
 ) -> list[Candidate]:
-    """The best of each structure, best first, with readable constants where these may bring it
-    among the first `most` that are allowed. Where one leaves much less than was thought to be
-    noise, all are judged by that."""
-    least = least_left(equation, [(one.fit.rss, len(one.fit.covariance)) for one in found])
-    if least < limits.NOISE_REDUCTION * equation.noise:
-        equation.noise = least
-        found = [prune(equation, rescored(equation, one)) for one in found]
-    best = _best_of_each_structure(found)
-    last = [one.score for one in best if allow(one)][most - 1 : most]
+    """Return the best candidate of each structure, best first. Constants are made readable where
+    this may bring a candidate among the first `most` allowed ones. If a candidate leaves much less
+    than the assumed noise, all are scored again."""
+    smallest = least_left(
+        equation, [(candidate.fit.rss, len(candidate.fit.covariance)) for candidate in candidates]
+    )
+    if smallest < limits.NOISE_REDUCTION * equation.noise:
+        equation.noise = smallest
+        candidates = [prune(equation, rescored(equation, candidate)) for candidate in candidates]
+    best = _best_of_each_structure(candidates)
+    worst = [candidate.score for candidate in best if allow(candidate)][most - 1 : most]
 
-    def may_matter(one: Candidate) -> bool:
-        return not last or one.score - limits.MAX_READABLE_GAIN * len(one.fit.free) <= last[0]
+    def may_matter(candidate: Candidate) -> bool:
+        return (
+            not worst
+            or candidate.score - limits.MAX_READABLE_GAIN * len(candidate.fit.free) <= worst[0]
+        )
 
     return _best_of_each_structure(
-        [make_readable(equation, one) if may_matter(one) else one for one in best]
+        [
+            make_readable(equation, candidate) if may_matter(candidate) else candidate
+            for candidate in best
+        ]
     )
 
 
-def _best_of_each_structure(found: Sequence[Candidate]) -> list[Candidate]:
+def _best_of_each_structure(candidates: Sequence[Candidate]) -> list[Candidate]:
     best: dict[frozenset[str], Candidate] = {}
-    for one in sorted(found, key=lambda one: one.score):
-        best.setdefault(one.structure, one)
+    for candidate in sorted(candidates, key=lambda candidate: candidate.score):
+        best.setdefault(candidate.structure, candidate)
     return list(best.values())

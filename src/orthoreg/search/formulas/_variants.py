@@ -19,7 +19,7 @@ from ...terms import (
     substitute,
 )
 from . import _limits as limits
-from ._candidates import Candidate, candidate, prune
+from ._candidates import Candidate, prune, scored_fit
 from ._catalogue import SIGMOID, parsed, span_of
 from ._equation import Equation
 from ._measurements import Measurements
@@ -29,7 +29,7 @@ from ._projection import project
 
 @final
 class Step(NamedTuple):
-    """A step with its threshold, and what it is multiplied with."""
+    """A step with its threshold, and its factor."""
 
     shape: ParametricTerm
     threshold: float
@@ -37,7 +37,9 @@ class Step(NamedTuple):
 
 
 def with_steps(equation: Equation, found: Candidate) -> Iterator[Candidate]:
-    """The candidate with a step in the place of a steep sigmoid, for each that lowers the score."""
+    """Yield the candidate with a step sign(z - c) in place of a steep sigmoid, for each step that
+    lowers the score. A search finds the middle of a sigmoid by its slope, which a step does not
+    have."""
     fit = found.fit
     for k, (shape, values) in enumerate(zip(fit.shapes, fit.values, strict=True)):
         step = step_for(equation, shape, values)
@@ -47,16 +49,16 @@ def with_steps(equation: Equation, found: Candidate) -> Iterator[Candidate]:
         shapes = [step.shape, *(fit.shapes[i] for i in others)]
         starts = [(step.threshold,), *(fit.values[i] for i in others)]
         fixed = [(False,), *(fit.held[i] for i in others)]
-        for one in _flat_part(equation, shapes, step.factor):
-            shapes, starts, fixed = [*shapes, one], [*starts, ()], [*fixed, ()]
-        tried = candidate(equation, project(equation, shapes, starts, fixed))
-        if tried is not None and (better := prune(equation, tried)).score < found.score:
+        for constant in _flat_part(equation, shapes, step.factor):
+            shapes, starts, fixed = [*shapes, constant], [*starts, ()], [*fixed, ()]
+        variant = scored_fit(equation, project(equation, shapes, starts, fixed))
+        if variant is not None and (better := prune(equation, variant)).score < found.score:
             yield better
 
 
 def step_for(equation: Equation, shape: ParametricTerm, values: tuple[float, ...]) -> Step | None:
-    """The step where a steep sigmoid, alone or times a variable, has its middle; None for other
-    shapes."""
+    """Return the step at the middle of a steep sigmoid, alone or times a variable; None for other
+    terms."""
     if shape.parameters != ("p", "c"):
         return None
     rows = equation.rows
@@ -71,13 +73,13 @@ def step_for(equation: Equation, shape: ParametricTerm, values: tuple[float, ...
             if slope * span.spread < limits.MIN_STEP_SLOPE:
                 return None
             jump = call("sign", add(z, multiply(Number(-1.0), Parameter("c"))))
-            ends = (
+            bounds = (
                 middle - limits.THRESHOLD_RANGE * span.range,
                 middle + limits.THRESHOLD_RANGE * span.range,
             )
             step = ParametricTerm(
                 multiply(factor, jump), "power", ("c",), np.array([[middle]]),
-                (ends[0],), (ends[1],), widths=(limits.THRESHOLD_DIFFERENCE * span.range,),
+                (bounds[0],), (bounds[1],), widths=(limits.THRESHOLD_DIFFERENCE * span.range,),
             )  # fmt: skip
             return Step(step, middle, factor)
     return None
@@ -86,10 +88,10 @@ def step_for(equation: Equation, shape: ParametricTerm, values: tuple[float, ...
 def _flat_part(
     equation: Equation, shapes: list[ParametricTerm], factor: Expression
 ) -> list[ParametricTerm]:
-    """What a sigmoid has beside its step, a constant times the factor, unless it is there."""
-    if any(one.expression == factor for one in shapes):
+    """Return the constant part of a sigmoid, times its factor, unless it is already there."""
+    if any(term.expression == factor for term in shapes):
         return []
-    return [one for one in equation.shapes if one.expression == factor][:1]
+    return [term for term in equation.shapes if term.expression == factor][:1]
 
 
 Renaming = dict[int, int]
@@ -99,28 +101,31 @@ Renaming = dict[int, int]
 def in_other_roles(
     equation: Equation, others: Sequence[Sequence[Candidate]], goes_on: Callable[[], bool]
 ) -> list[Candidate]:
-    """Candidates for the equation with the structure of the best ones of other equations, their
-    constants estimated anew. Its symbols cost little: they are known from there."""
+    """Return candidates with the structure of the best ones of other equations and newly estimated
+    constants. The units of a network often obey one law. Symbols of such a structure cost little,
+    since they are known."""
     rows = equation.rows
-    found: list[Candidate] = []
-    for one in [one for candidates in others for one in candidates[: limits.ROLE_CANDIDATES]]:
-        for renaming in renamings(rows, one.output, equation.output):
+    copies: list[Candidate] = []
+    for candidate in [
+        candidate for candidates in others for candidate in candidates[: limits.ROLE_CANDIDATES]
+    ]:
+        for renaming in renamings(rows, candidate.output, equation.output):
             if not goes_on():
-                return found
-            tried = _in_role(equation, one, renaming)
-            found += [] if tried is None else [tried]
-    return found
+                return copies
+            copy = _in_role(equation, candidate, renaming)
+            copies += [] if copy is None else [copy]
+    return copies
 
 
 def renamings(rows: Measurements, source: int, goal: int) -> Iterator[Renaming]:
-    """The exchanges of units that make the equation `source` into the equation `goal`. A unit is a
-    state, or a velocity with its position."""
+    """Yield the exchanges of units that turn the equation `source` into the equation `goal`. A unit
+    is a state, or a velocity with its position."""
     units = {c: [c, *(p for p, v in rows.given.items() if v == c)] for c in rows.learned}
-    alike = [c for c in rows.learned if len(units[c]) == len(units[source])]
-    if goal not in alike:
+    similar = [c for c in rows.learned if len(units[c]) == len(units[source])]
+    if goal not in similar:
         return
-    for order in _orders(len(alike)):
-        goals = dict(zip(alike, (alike[i] for i in order), strict=True))
+    for order in _orders(len(similar)):
+        goals = dict(zip(similar, (similar[i] for i in order), strict=True))
         if goals[source] == goal:
             yield {
                 old: new
@@ -130,30 +135,30 @@ def renamings(rows: Measurements, source: int, goal: int) -> Iterator[Renaming]:
 
 
 def _orders(count: int) -> list[tuple[int, ...]]:
-    """All orders of a few units; of many, exchanges of two and shifts along a ring."""
+    """Return all orders of a few units; of many units, exchanges of two and shifts along a ring."""
     if count <= limits.MAX_PERMUTED_UNITS:
         return list(permutations(range(count)))
-    found = [tuple((i + by) % count for i in range(count)) for by in range(1, count)]
+    orders = [tuple((i + shift) % count for i in range(count)) for shift in range(1, count)]
     for i, j in combinations(range(count), 2):
         order = list(range(count))
         order[i], order[j] = j, i
-        found.append(tuple(order))
-    return list(dict.fromkeys(found))
+        orders.append(tuple(order))
+    return list(dict.fromkeys(orders))
 
 
-def _in_role(equation: Equation, one: Candidate, renaming: Renaming) -> Candidate | None:
+def _in_role(equation: Equation, source: Candidate, renaming: Renaming) -> Candidate | None:
     names = equation.rows.names
     variables = [Variable(renaming.get(v, v), names[renaming.get(v, v)]) for v in range(len(names))]
     known = {shape.expression: shape for shape in equation.shapes if shape.known}
-    shapes = [_renamed(shape, variables, known) for shape in one.fit.shapes]
-    pairs = zip(shapes, one.fit.values, strict=True)
+    shapes = [_renamed(shape, variables, known) for shape in source.fit.shapes]
+    pairs = zip(shapes, source.fit.values, strict=True)
     if not all(_is_defined(shape, values, equation.rows) for shape, values in pairs):
         return None
     if not all(equation.allows(shape).all() for shape in shapes):
         return None
-    fit = project(equation, shapes, one.fit.values)
-    found = candidate(equation, fit)
-    return None if found is None else prune(equation, found)
+    fit = project(equation, shapes, source.fit.values)
+    copy = scored_fit(equation, fit)
+    return None if copy is None else prune(equation, copy)
 
 
 def _renamed(
@@ -162,18 +167,18 @@ def _renamed(
     expression = replace_variables(shape.expression, variables)
     if expression in known:
         return known[expression]
-    top = shape.numerator
+    numerator = shape.numerator
     return replace(
         shape, expression=expression, known=False, written_as="", is_shared=True,
         copy_of=shape.expression,
         family="own" if shape.known else shape.family,
-        numerator=None if top is None else replace_variables(top, variables),
+        numerator=None if numerator is None else replace_variables(numerator, variables),
     )  # fmt: skip
 
 
 def _is_defined(shape: ParametricTerm, values: Sequence[float], rows: Measurements) -> bool:
-    """Whether the function is finite among the data and a little beyond."""
-    wide = limits.ROLE_MARGIN * (rows.extent.high - rows.extent.low)
+    """Return whether a function is finite on the data and slightly beyond."""
+    margin = limits.ROLE_MARGIN * (rows.extent.high - rows.extent.low)
     sample = rows.extent.sample
-    points = np.concatenate([sample - wide, sample, sample + wide])
+    points = np.concatenate([sample - margin, sample, sample + margin])
     return bool(np.isfinite(shape.columns(points, np.array([values]).reshape(1, -1))).all())
