@@ -10,10 +10,10 @@ from scipy.optimize import least_squares
 from orthoreg.data import Rows
 from orthoreg.search.formulas import _limits as limits
 from orthoreg.search.formulas import rows_as_measurements
-from orthoreg.search.formulas._beam import beam, best_pairs, exchange, measured
+from orthoreg.search.formulas._beam import beam, best_pairs, exchange, support_of
 from orthoreg.search.formulas._candidates import make_readable, prune, scored_fit
 from orthoreg.search.formulas._catalogue import catalogue
-from orthoreg.search.formulas._equation import Equation, dictionary
+from orthoreg.search.formulas._equation import DictionaryProblem, dictionary
 from orthoreg.search.formulas._measurements import misfit_nats
 from orthoreg.search.formulas._parametric_term import ParametricTerm
 from orthoreg.search.formulas._projection import least_squares as coefficients_of
@@ -24,7 +24,7 @@ from orthoreg.terms import Polynomial, parse, to_text
 NAMES, LINEAR = ("x", "y"), Polynomial(1)
 
 
-def equation(target, shapes=None, noise=1e-3, rows=300, known=LINEAR) -> Equation:
+def equation(target, shapes=None, noise=1e-3, rows=300, known=LINEAR) -> DictionaryProblem:
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (rows, 2))
     y = target(*X.T) + noise * rng.standard_normal(rows)
@@ -33,7 +33,7 @@ def equation(target, shapes=None, noise=1e-3, rows=300, known=LINEAR) -> Equatio
     base = [ParametricTerm(term, "known", known=True) for term in known.terms(NAMES)]
     if shapes is None:
         shapes = catalogue(NAMES, measured_rows.extent)
-    return Equation(measured_rows, dictionary([*base, *shapes], measured_rows), 0)
+    return DictionaryProblem(measured_rows, dictionary([*base, *shapes], measured_rows), 0)
 
 
 def shape(text, parameters=(), grid=((),), low=(), high=()) -> ParametricTerm:
@@ -62,7 +62,7 @@ def test_supports_have_the_misfit_of_least_squares():
 def test_the_best_pair_is_that_of_all_pairs():
     problem = equation(lambda x, y: np.sin(2 * x) + np.cos(y) + 0.1 * y, SMALL)
     everything = np.ones(len(problem), dtype=bool)
-    begin = measured(problem, (1,))
+    begin = support_of(problem, (1,))
     found = min(best_pairs(problem, begin, everything, 3), key=lambda one: one.rss)
     rest = [k for k in range(len(problem)) if k != 1]
     tried = {(i, j): rss_of(problem, [1, i, j]) for i in rest for j in rest if i < j}
@@ -73,8 +73,8 @@ def test_the_best_pair_is_that_of_all_pairs():
 
 def test_exchange_leaves_a_wrong_start():
     problem = equation(lambda x, y: np.sin(2 * x) + np.cos(y), SMALL)
-    texts = [to_text(problem.shapes[s].expression) for s in problem.shape]
-    wrong = measured(problem, (texts.index("x"), texts.index("y**2"), texts.index("x*y")))
+    texts = [to_text(problem.terms[s].expression) for s in problem.term_of_column]
+    wrong = support_of(problem, (texts.index("x"), texts.index("y**2"), texts.index("x*y")))
     found = exchange(problem, np.ones(len(problem), dtype=bool), [wrong])
     best = min(found, key=lambda one: problem.nats(one.rss) + one.price)
     assert {texts[k] for k in best.columns} >= {"sin(2*x)", "cos(y)"}
@@ -105,7 +105,7 @@ def test_cancelling_terms_are_pruned():
     problem = equation(lambda x, y: y, [nearly])
     x, y = (ParametricTerm(parse(name, NAMES), "known", known=True) for name in "xy")
     whole = scored_fit(problem, project(problem, [x, nearly, y], [(), (), ()]))
-    assert [to_text(term) for term in prune(problem, whole).terms] == ["y"]
+    assert [to_text(term) for term in prune(problem, whole).expressions] == ["y"]
 
 
 def test_a_simple_number_is_taken_where_the_score_allows():
@@ -156,13 +156,13 @@ def test_coefficients_are_those_of_singular_values(seed, size, digits):
 
 def test_fits_without_terms_are_those_of_projections():
     problem = equation(lambda x, y: x + np.sin(2 * x) + 0.3 * x * y, SMALL)
-    whole = project(problem, problem.shapes, [()] * len(problem.shapes))
+    whole = project(problem, problem.terms, [()] * len(problem.terms))
     assert whole is not None
     left_out = [set[int](), {0}, {1, 4}]
     for out, fit in zip(left_out, subset_fits(problem, whole, left_out), strict=True):
-        kept = [one for k, one in enumerate(problem.shapes) if k not in out]
+        kept = [one for k, one in enumerate(problem.terms) if k not in out]
         expected = project(problem, kept, [()] * len(kept))
-        assert expected is not None and list(fit.shapes) == kept
+        assert expected is not None and list(fit.terms) == kept
         assert_allclose(fit.coefficients, expected.coefficients, rtol=1e-9)
         assert_allclose(fit.rss, expected.rss, rtol=1e-9)
         assert fit.covariance.shape == expected.covariance.shape
@@ -193,14 +193,14 @@ def test_columns_that_are_added_are_those_of_a_larger_dictionary():
 def test_where_nothing_could_be_better_nothing_is_sought():
     told: list[str] = []
     exact = equation(lambda x, y: y, noise=0.0)
-    found = search(exact, told=lambda part, what: told.append(what))
+    found = search(exact, on_progress=lambda part, what: told.append(what))
     assert told == ["terms of the library"]
-    assert [to_text(term) for term in found.candidates[0].terms] == ["y"]
+    assert [to_text(term) for term in found.candidates[0].expressions] == ["y"]
     told.clear()
     search(equation(lambda x, y: y + 0.2 * np.sin(3 * x), noise=0.0),
-           told=lambda part, what: told.append(what))  # fmt: skip
+           on_progress=lambda part, what: told.append(what))  # fmt: skip
     assert len(told) > 3
     told.clear()
     refused = equation(lambda x, y: y, noise=0.0)
-    search(refused, allow=lambda one: bool(one.new), told=lambda part, what: told.append(what))
+    search(refused, allow=lambda one: bool(one.new), on_progress=lambda part, what: told.append(what))
     assert len(told) > 3

@@ -13,11 +13,11 @@ from orthoreg.losses import Auto
 from orthoreg.search._proposals import antiderivative, integral_form
 from orthoreg.search.formulas import measurements
 from orthoreg.search.formulas._candidates import make_readable, scored_fit
-from orthoreg.search.formulas._equation import Equation, dictionary
+from orthoreg.search.formulas._equation import DictionaryProblem, dictionary
 from orthoreg.search.formulas._parametric_term import ParametricTerm, symbols
 from orthoreg.search.formulas._projection import project
 from orthoreg.search.formulas._rows import Samples, integral_rows
-from orthoreg.search.formulas._search import in_order
+from orthoreg.search.formulas._search import ranked_structures
 from orthoreg.terms import Polynomial, parse
 
 NAMES = ("x", "y")
@@ -37,9 +37,9 @@ def rows_of(data: og.Dataset, states: np.ndarray, most: int = 10_000):
     return integral_rows(data, Samples.of(data), states, most)
 
 
-def equation(rows, output: int, known=Polynomial(2)) -> Equation:  # noqa: B008
+def equation(rows, output: int, known=Polynomial(2)) -> DictionaryProblem:  # noqa: B008
     base = [ParametricTerm(term, "known", known=True) for term in known.terms(NAMES)]
-    return Equation(rows, dictionary(base, rows), output)
+    return DictionaryProblem(rows, dictionary(base, rows), output)
 
 
 @given(st.integers(4, 40), st.integers(0, 3), st.integers(0, 1000))
@@ -79,7 +79,7 @@ def test_what_the_truth_leaves_is_noise():
     data, exact = runs(0.05, count=4, points=250), runs(0.0, count=4, points=250)
     rows = rows_of(data, exact.states)
     problem = equation(rows, 1)
-    fit = project(problem, [s for s in problem.shapes if s.expression == parse("x", NAMES)], [()])
+    fit = project(problem, [s for s in problem.terms if s.expression == parse("x", NAMES)], [()])
     assert fit is not None
     free = len(problem.target) - len(np.unique(rows.stretch)) - 1
     assert 0.8 < fit.rss / free < 1.2
@@ -95,7 +95,7 @@ def test_means_of_samples_keep_what_many_samples_tell():
         rows = rows_of(data, exact.states, most)
         problem = equation(rows, 1)
         fit = project(
-            problem, [s for s in problem.shapes if s.expression == parse("x", NAMES)], [()]
+            problem, [s for s in problem.terms if s.expression == parse("x", NAMES)], [()]
         )
         found = scored_fit(problem, fit)
         assert found is not None
@@ -119,11 +119,11 @@ def test_functions_are_defined_wherever_they_must_be():
     rows = rows_of(runs(0.05), runs(0.0).states)
     positive = replace(rows, points=np.abs(rows.points) + 0.1)
     shapes = [ParametricTerm(parse(text, NAMES), "own") for text in ("log(x)", "x*y")]
-    assert len(dictionary(shapes, positive).shape) == 2
+    assert len(dictionary(shapes, positive).term_of_column) == 2
     further = positive.defined_at(np.array([[-0.2, 1.0], [0.5, 0.5]]))
     assert_allclose(further.beyond, [[-0.2, 1.0]])
     found = dictionary(shapes, further)
-    assert [found.shapes[k].expression for k in found.shape] == [parse("x*y", NAMES)]
+    assert [found.terms[k].expression for k in found.term_of_column] == [parse("x*y", NAMES)]
 
 
 def test_a_snapped_formula_that_the_library_has_is_its_term():
@@ -141,12 +141,12 @@ def test_a_snapped_formula_that_the_library_has_is_its_term():
     found = scored_fit(problem, project(problem, [power], [(1.5,)]))
     assert found is not None and found.new == (0,)
     readable = make_readable(problem, found)
-    assert readable.new == () and readable.terms == (parse("x**2", NAMES),)
-    square = next(s for s in problem.shapes if s.expression == parse("x**2", NAMES))
+    assert readable.new == () and readable.expressions == (parse("x**2", NAMES),)
+    square = next(s for s in problem.terms if s.expression == parse("x**2", NAMES))
     plain = scored_fit(problem, project(problem, [square], [()]))
     assert plain is not None
     assert_allclose(readable.price, plain.price)
-    assert len(in_order(problem, [found, plain], lambda one: True, 16)) == 1
+    assert len(ranked_structures(problem, [found, plain], lambda one: True)) == 1
 
 
 @pytest.mark.parametrize(

@@ -337,7 +337,7 @@ def discover(
     >>> og.discover(x[:, None], t=t).best.equations()
     ["x0' = 1.000 x0 - 0.5000 x0**2"]
     """
-    goes_on = until(minutes)
+    should_continue = until(minutes)
     data = (
         as_dataset(X, None, t, u)
         if t is not None or isinstance(X, Dataset | ChunkedDataset | list)
@@ -349,7 +349,7 @@ def discover(
         raise InputError(f"tried must be a whole number of at least 1; got {tried!r}.")
     base = Polynomial(2) + Fourier(1) if library is None else as_library(library)
     data = data.with_time_input() if functions_of_time else with_time_input(data, physics, base)
-    models = _Models(data, base, physics, atoms, library is not None, goes_on)
+    models = _Models(data, base, physics, atoms, library is not None, should_continue)
     return models.discovered(tried)
 
 
@@ -364,9 +364,9 @@ class _Models:
         physics: Physics | None,
         atoms: Sequence[Atom],
         is_expected: bool,
-        goes_on: Callable[[], bool],
+        should_continue: Callable[[], bool],
     ):
-        self._data, self._physics, self._goes_on = data, physics, goes_on
+        self._data, self._physics, self._goes_on = data, physics, should_continue
         probe = OrthoReg(augmentation=Zero())
         self._rows, self._columns = training_rows(probe, Auto(), data, None, None, None)
         bound = self._bind(base)
@@ -388,7 +388,7 @@ class _Models:
             atoms,
             is_expected=is_expected,
         )
-        self._search = ModelSearch(given, goes_on)
+        self._search = ModelSearch(given, should_continue)
 
     def discovered(self, tried: int) -> Discovery:
         """The models, best first, with where each differs from the best."""

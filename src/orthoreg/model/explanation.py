@@ -22,17 +22,17 @@ from ..search.formulas import (
     Alternative,
     Atom,
     Candidate,
-    Constant,
-    Judged,
-    Judgement,
+    EquationProposals,
     Measurements,
     ModelSearch,
+    ProposalConstant,
+    ScoredCandidate,
     SearchInput,
     explain_rows,
     gather_evidence,
-    judged_by_rows,
-    judged_by_trajectories,
     measurements,
+    proposals_by_rows,
+    proposals_by_trajectories,
     rows_as_measurements,
     short_terms,
 )
@@ -72,9 +72,9 @@ class Addition:
             new.append(text)
             bounds |= ends
         kept = tuple(
-            shape.written_as or to_text(shape.expression)
-            for shape in candidate.fit.shapes
-            if shape.known
+            term.written_as or to_text(term.expression)
+            for term in candidate.fit.terms
+            if term.known
         )
         return cls(equation, formula, gain, tuple(new), bounds, kept)
 
@@ -140,7 +140,7 @@ class Proposal:
     inside: float | None
     outside: float | None
     probability: float
-    constants: tuple[Constant, ...]
+    constants: tuple[ProposalConstant, ...]
     alternatives: tuple[Alternative, ...]
     changes: dict[str, tuple[float, float]]
     partial_residual: Any
@@ -163,8 +163,8 @@ class Proposal:
         """The whole equation as one MathML element."""
         fit = self.candidate.fit
         pairs = [
-            (float(w), shape.at([float(f"{v:.4g}") for v in values]))
-            for shape, values, w in zip(fit.shapes, fit.values, fit.coefficients, strict=True)
+            (float(w), term.at([float(f"{v:.4g}") for v in values]))
+            for term, values, w in zip(fit.terms, fit.values, fit.coefficients, strict=True)
         ]
         model = self._explanation[0].model if self._explanation else None
         return equation_mathml(self.equation, {} if model is None else model.velocity_of_, pairs)
@@ -345,7 +345,7 @@ def explanation_of(
 ) -> Explanation:
     """The proposals for a fitted model on these data, by their scores. One that is worse than the
     library on the outer shell of the data comes after all that are not."""
-    goes_on = until(minutes)
+    should_continue = until(minutes)
     loss = model.recipe().loss
     data = known_dataset(model, X, y, t, u)
     if data is None:
@@ -353,16 +353,16 @@ def explanation_of(
             raise InputError("Functions of time need runs in time: a Dataset, or X with t=....")
         rows, _ = training_rows(model, loss, X, y, t, u)
         given = (X, y, u)
-        judgements = _judged_by_rows(model, rows_as_measurements(rows), atoms, goes_on)
+        judgements = _judged_by_rows(model, rows_as_measurements(rows), atoms, should_continue)
     else:
         given = data = in_states_of(model, data)
         known_variables(model, data, None)  # refuses other names
         timed = data.with_time_input() if functions_of_time else data
         in_time = timed.derivatives is None
         if in_time and int(timed.run_lengths.max()) > _FEWEST_STEPS:
-            judgements = _judged_by_trajectories(model, timed, atoms, goes_on)
+            judgements = _judged_by_trajectories(model, timed, atoms, should_continue)
         else:
-            judgements = _judged_by_rows(model, measurements(loss, timed), atoms, goes_on)
+            judgements = _judged_by_rows(model, measurements(loss, timed), atoms, should_continue)
     found = [
         _proposal(model, judgement, one)
         for judgement, shown in zip(
@@ -374,30 +374,30 @@ def explanation_of(
         (one for one in found if not one.is_worse_outside or one.probability > _MOST_RESAMPLES),
         key=lambda one: (one.is_worse_outside, -one.gain),
     )
-    result = Explanation(model, given, tuple(found), timed_out=not goes_on())
+    result = Explanation(model, given, tuple(found), timed_out=not should_continue())
     for one in found:
         one._explanation.append(result)
     return result
 
 
 def _judged_by_rows(
-    model: Any, rows: Measurements, atoms: Sequence[Atom], goes_on: Callable[[], bool]
-) -> list[Judgement]:
-    gaps = explain_rows(
+    model: Any, rows: Measurements, atoms: Sequence[Atom], should_continue: Callable[[], bool]
+) -> list[EquationProposals]:
+    results = explain_rows(
         rows,
         model.field_.features,
         atoms,
         supports=_supports(model),
         knowledge=model.knowledge(),
         is_expected=not model.recipe().library_is_default,
-        goes_on=goes_on,
+        should_continue=should_continue,
     )
-    return [judged_by_rows(gap) for gap in gaps]
+    return [proposals_by_rows(result) for result in results]
 
 
 def _judged_by_trajectories(
-    model: Any, data: Dataset, atoms: Sequence[Atom], goes_on: Callable[[], bool]
-) -> list[Judgement]:
+    model: Any, data: Dataset, atoms: Sequence[Atom], should_continue: Callable[[], bool]
+) -> list[EquationProposals]:
     """The search of `discover`, beginning with the terms of the model."""
     recipe, features = model.recipe(), model.field_.features
     rows, columns = run_rows(data, recipe.loss)
@@ -415,14 +415,15 @@ def _judged_by_trajectories(
         supports=_supports(model),
         values=dict(zip(features.parameters, features.values, strict=True)),
     )
-    search = ModelSearch(given, goes_on)
+    search = ModelSearch(given, should_continue)
     ranked = search.run(TRIED)
     if search.ranking.longest() < _window_steps(data, rows):
-        return [judged_by_rows(gap) for gap in search.gaps]
+        return [proposals_by_rows(result) for result in search.results]
     found = judge(ranked[0].field, data.plan.clean, given.interpolation)
     misfits = {} if found is None else dict(enumerate(found.of_equations(data)))
     return [
-        judged_by_trajectories(gap, ranked, misfits.get(gap.equation.output)) for gap in search.gaps
+        proposals_by_trajectories(result, ranked, misfits.get(result.equation.output))
+        for result in search.results
     ]
 
 
@@ -448,7 +449,7 @@ def _bound(
     )  # fmt: skip
 
 
-def _shown(proposals: Sequence[Sequence[Judged]]) -> list[Sequence[Judged]]:
+def _shown(proposals: Sequence[Sequence[ScoredCandidate]]) -> list[Sequence[ScoredCandidate]]:
     """The first proposals of each equation, as many for each as there is room."""
     lists = sum(map(bool, proposals))
     each = max(_MOST_PROPOSALS // max(lists, 1), 1)
@@ -465,7 +466,7 @@ def until(minutes: float | None) -> Any:
     return lambda: time() < end
 
 
-def _proposal(model: Any, judgement: Judgement, judged: Judged) -> Proposal:
+def _proposal(model: Any, judgement: EquationProposals, judged: ScoredCandidate) -> Proposal:
     labels = equation_names(model.output_names_, model.velocity_of_)
     found = judged.candidate
     evidence = gather_evidence(judgement, judged, _coefficients(model, found.output))
@@ -502,10 +503,10 @@ def _coefficients(model: Any, output: int) -> dict[str, float]:
 def equation_text(label: str, found: Candidate) -> str:
     """The candidate as a line: theta'' = -1.000 sin(theta) + 0.3000 cos(3*theta)."""
     text = ""
-    for shape, values, w in zip(
-        found.fit.shapes, found.fit.values, found.fit.coefficients, strict=True
+    for term, values, w in zip(
+        found.fit.terms, found.fit.values, found.fit.coefficients, strict=True
     ):
-        name = to_text(shape.at([float(f"{v:.4g}") for v in values]))
+        name = to_text(term.at([float(f"{v:.4g}") for v in values]))
         size = significant(abs(float(w)), 4)
         name = f"({name})" if name[0].isdigit() else name  # 2 (1/(1 + x)), not 2 1/(1 + x)
         body = size if name == "(1)" else f"{size} {name}"

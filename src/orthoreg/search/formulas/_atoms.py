@@ -63,8 +63,8 @@ class Atom:
         return f"Atom({self.formula!r}{bounds})"
 
     def terms(self, names: Sequence[str], extent: Extent) -> list[ParametricTerm]:
-        """The formula with each choice of variables in the place of z and w, where it is finite
-        on all of the data."""
+        """Return the formula for each choice of the variables z and w, as terms that are finite on
+        all data."""
         bounds = dict(self.bounds)
         template = parse(self.formula, tuple(names), {*bounds, *_PLACES}, free=True)
         free = parameters_of(template) - bounds.keys()
@@ -75,7 +75,7 @@ class Atom:
         terms = []
         for arguments in permutations(moving, len(placeholders)):
             expression = substitute(template, dict(zip(placeholders, arguments, strict=True)))
-            terms.append(self._shape(expression, bounds))
+            terms.append(self._with_values(expression, bounds))
         if not terms or not variables_of(terms[0].expression):
             raise FormulaError(
                 f"Atom('{self.formula}') is a function of no variable that moves; the data have "
@@ -86,7 +86,9 @@ class Atom:
             raise InputError(self._undefined(terms[0], names, extent))
         return defined
 
-    def _shape(self, expression: Any, bounds: dict[str, tuple[float, float]]) -> ParametricTerm:
+    def _with_values(
+        self, expression: Any, bounds: dict[str, tuple[float, float]]
+    ) -> ParametricTerm:
         parameters = tuple(name for name in bounds if name in parameters_of(expression))
         count = limits.ATOM_VALUES.get(len(parameters), limits.MIN_ATOM_VALUES)
         axes = [_spaced(*bounds[name], count) for name in parameters]
@@ -109,7 +111,7 @@ class Atom:
             if not extent.varies[v]:
                 raise InputError(
                     f"Atom('{self.formula}'): '{names[v]}' has one distinct value in the data, "
-                    f"{extent.low[v]:g}, so that no function of it can be told from a constant."
+                    f"{extent.low[v]:g}, so a function of it is a constant on these data."
                 )
 
     def _undefined(self, term: ParametricTerm, names: Sequence[str], extent: Extent) -> str:
@@ -117,9 +119,9 @@ class Atom:
         row = extent.sample[int(np.argmin(is_finite))]
         where = ", ".join(f"{names[v]} = {row[v]:.4g}" for v in variables_of(term.expression))
         return (
-            f"Atom('{self.formula}') is not finite on {int((~is_finite).sum())} of {len(is_finite)} "
-            f"rows, for instance at {where}. Change the formula or its bounds, or leave these "
-            f"rows out."
+            f"Atom('{self.formula}') is not finite on {int((~is_finite).sum())} of "
+            f"{len(is_finite)} rows, for instance at {where}. Change the formula or its bounds, "
+            f"or leave these rows out."
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from . import _limits as limits
-from ._equation import Equation
+from ._equation import DictionaryProblem
 
 
 @final
@@ -23,14 +23,14 @@ class Support:
 
 
 def beam(
-    equation: Equation,
+    equation: DictionaryProblem,
     allowed: Bool[np.ndarray, " K"],
     starts: Sequence[tuple[int, ...]] = ((),),
     *,
     depth: int,
 ) -> list[Support]:
     """Return all supports kept at any level, from `starts` up to `depth` further columns."""
-    level = all_measured(equation, starts)
+    level = supports_of(equation, starts)
     supports = {frozenset(support.columns): support for support in level}
     for _ in range(depth):
         level = _next_level(equation, level, allowed)
@@ -42,7 +42,7 @@ def beam(
 
 
 def exchange(
-    equation: Equation,
+    equation: DictionaryProblem,
     allowed: Bool[np.ndarray, " K"],
     supports: Sequence[Support],
 ) -> list[Support]:
@@ -62,14 +62,14 @@ def exchange(
             for count in (1, 2)
             for columns in combinations(support.columns, max(len(support.columns) - count, 0))
         }
-        parents = all_measured(equation, list(smaller.values()))
+        parents = supports_of(equation, list(smaller.values()))
         if parents:
             for support in _next_level(equation, parents, allowed):
                 candidates.setdefault(frozenset(support.columns), support)
     return list(candidates.values())
 
 
-def best_of(equation: Equation, supports: Sequence[Support], count: int) -> list[Support]:
+def best_of(equation: DictionaryProblem, supports: Sequence[Support], count: int) -> list[Support]:
     """Return the best supports at each temperature, at most `count` of different structure."""
     chosen: dict[frozenset[int], Support] = {}
     nats = equation.nats(np.array([support.rss for support in supports]))
@@ -89,7 +89,7 @@ def best_of(equation: Equation, supports: Sequence[Support], count: int) -> list
 
 
 def _next_level(
-    equation: Equation, parents: Sequence[Support], allowed: np.ndarray
+    equation: DictionaryProblem, parents: Sequence[Support], allowed: np.ndarray
 ) -> list[Support]:
     """Return the best supports with one column more than a parent."""
     columns = np.flatnonzero(allowed)
@@ -111,7 +111,7 @@ def _next_level(
 
 
 def take_best(
-    equation: Equation,
+    equation: DictionaryProblem,
     total: Float[np.ndarray, " L"],
     support_at: Callable[[int], Support],
     width: int,
@@ -134,13 +134,13 @@ def take_best(
         supports.setdefault(frozenset(support.columns), support)
 
 
-def _structure(equation: Equation, columns: Sequence[int]) -> tuple[int, ...]:
+def _structure(equation: DictionaryProblem, columns: Sequence[int]) -> tuple[int, ...]:
     """Return the terms of a support, whatever their parameter values."""
-    return tuple(sorted(equation.shape[list(columns)].tolist()))
+    return tuple(sorted(equation.term_of_column[list(columns)].tolist()))
 
 
 def _gains(
-    equation: Equation, supports: Sequence[tuple[int, ...]], further: Int[np.ndarray, " L"]
+    equation: DictionaryProblem, supports: Sequence[tuple[int, ...]], further: Int[np.ndarray, " L"]
 ) -> Float[np.ndarray, "P L"]:
     """Return the decrease of each support's squared misfit by each further column; minus infinity
     if the column depends on the support."""
@@ -165,17 +165,17 @@ def _gains(
     return result
 
 
-def added_gains(equation: Equation, columns: tuple[int, ...]) -> Float[np.ndarray, " K"]:
+def added_gains(equation: DictionaryProblem, columns: tuple[int, ...]) -> Float[np.ndarray, " K"]:
     """Return the decrease of the squared misfit of a support by each further column."""
     return _gains(equation, [columns], np.arange(len(equation)))[0]
 
 
-def measured(equation: Equation, columns: tuple[int, ...]) -> Support:
+def support_of(equation: DictionaryProblem, columns: tuple[int, ...]) -> Support:
     """Return a set of columns as a support, with misfit and price."""
-    return all_measured(equation, [columns])[0]
+    return supports_of(equation, [columns])[0]
 
 
-def all_measured(equation: Equation, supports: Sequence[tuple[int, ...]]) -> list[Support]:
+def supports_of(equation: DictionaryProblem, supports: Sequence[tuple[int, ...]]) -> list[Support]:
     """Return sets of columns as supports. Sets of equal size are solved together."""
     result = {index: Support((), equation.square, 0.0) for index in range(len(supports))}
     sizes = np.array([len(columns) for columns in supports])
@@ -191,7 +191,9 @@ def all_measured(equation: Equation, supports: Sequence[tuple[int, ...]]) -> lis
     return list(result.values())
 
 
-def _gram(equation: Equation, chosen: Int[np.ndarray, "P s"]) -> Float[np.ndarray, "P s s"]:
+def _gram(
+    equation: DictionaryProblem, chosen: Int[np.ndarray, "P s"]
+) -> Float[np.ndarray, "P s s"]:
     """Return the Gram matrix of each set of columns."""
     size = chosen.shape[1]
     return equation.gram[chosen[:, :, None], chosen[:, None, :]] + limits.RIDGE * np.eye(size)
@@ -201,7 +203,7 @@ _BLOCK = 32  # columns whose pairs are compared at a time: about what a cache ho
 
 
 def best_pairs(
-    equation: Equation, support: Support, allowed: Bool[np.ndarray, " K"], width: int
+    equation: DictionaryProblem, support: Support, allowed: Bool[np.ndarray, " K"], width: int
 ) -> list[Support]:
     """Return the support with two more columns: the best pairs at each temperature. Neither column
     of a pair may help alone."""
@@ -245,7 +247,9 @@ class _Beside(NamedTuple):
     across: np.ndarray
 
 
-def _left_over(equation: Equation, columns: tuple[int, ...], further: np.ndarray) -> _Beside:
+def _left_over(
+    equation: DictionaryProblem, columns: tuple[int, ...], further: np.ndarray
+) -> _Beside:
     """Return columns with their projection on a support removed."""
     is_complete = len(further) == len(equation)
     gram = equation.gram if is_complete else equation.gram[np.ix_(further, further)]

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from ...terms import Expression, to_text
 from . import _limits as limits
-from ._equation import Equation, price_of
+from ._equation import DictionaryProblem, price_of
 from ._parametric_term import ParametricTerm
 from ._projection import Projection, project, subset_fits
 
@@ -42,34 +42,34 @@ class Candidate:
         return self.nats + self.price
 
     @cached_property
-    def terms(self) -> tuple[Expression, ...]:
+    def expressions(self) -> tuple[Expression, ...]:
         """The terms with numbers in place of parameters."""
         return tuple(
-            shape.at(values) for shape, values in zip(self.fit.shapes, self.fit.values, strict=True)
+            term.at(values) for term, values in zip(self.fit.terms, self.fit.values, strict=True)
         )
 
     @property
     def new(self) -> tuple[int, ...]:
         """The indices of the terms that the library lacks."""
-        return tuple(k for k, shape in enumerate(self.fit.shapes) if not shape.known)
+        return tuple(k for k, term in enumerate(self.fit.terms) if not term.known)
 
     @cached_property
     def structure(self) -> frozenset[str]:
         """The formulas of the terms, whatever their numbers."""
-        return frozenset(to_text(shape.expression) for shape in self.fit.shapes)
+        return frozenset(to_text(term.expression) for term in self.fit.terms)
 
     @cached_property
     def new_terms(self) -> frozenset[str]:
         """The new terms as printed, with rounded numbers: equal for x**3 and x**p at p = 3."""
         return frozenset(
-            to_text(self.fit.shapes[k].at([float(f"{v:.4g}") for v in self.fit.values[k]]))
+            to_text(self.fit.terms[k].at([float(f"{v:.4g}") for v in self.fit.values[k]]))
             for k in self.new
         )
 
     @cached_property
     def new_structure(self) -> frozenset[str]:
         """The formulas of the new terms."""
-        return frozenset(to_text(self.fit.shapes[k].expression) for k in self.new)
+        return frozenset(to_text(self.fit.terms[k].expression) for k in self.new)
 
     def proposes_the_same(self, other: "Candidate") -> bool:
         """Return whether the new terms of two candidates are the same formulas."""
@@ -78,8 +78,8 @@ class Candidate:
     def values(self, points: Float[np.ndarray, "P V"]) -> Float[np.ndarray, " P"]:
         """Return the right-hand side at points."""
         total, fit = np.zeros(len(points)), self.fit
-        for shape, values, w in zip(fit.shapes, fit.values, fit.coefficients, strict=True):
-            total += w * shape.columns(points, np.array([values]).reshape(1, -1))[:, 0]
+        for term, values, w in zip(fit.terms, fit.values, fit.coefficients, strict=True):
+            total += w * term.columns(points, np.array([values]).reshape(1, -1))[:, 0]
         return total
 
     def standard_errors(self) -> Float[np.ndarray, " m"]:
@@ -87,7 +87,7 @@ class Candidate:
         return np.sqrt(np.maximum(np.diag(self.fit.covariance), 0.0) * self.mse)
 
 
-def scored_fit(equation: Equation, fit: Projection | None) -> Candidate | None:
+def scored_fit(equation: DictionaryProblem, fit: Projection | None) -> Candidate | None:
     """Return a fit with its prices, or None if it is not finite."""
     if fit is None or not np.isfinite(fit.rss):
         return None
@@ -110,46 +110,46 @@ def term_prices(
     """Return the price of each term; a shared denominator is paid for once. Terms and formulas in
     `elsewhere`, those of other equations, have cheap symbols."""
     prices, paid = [], False
-    for shape, values in zip(fit.shapes, fit.values, strict=True):
-        if shape.numerator is not None and paid:
-            shape, values = ParametricTerm(shape.numerator, shape.family), ()
-        paid |= shape.numerator is not None
+    for term, values in zip(fit.terms, fit.values, strict=True):
+        if term.numerator is not None and paid:
+            term, values = ParametricTerm(term.numerator, term.family), ()
+        paid |= term.numerator is not None
         if elsewhere is not None:
-            forms = {shape.at(values), shape.expression, shape.copy_of}
-            shape = replace(shape, is_shared=not forms.isdisjoint(elsewhere))
-        prices.append(price_of(shape, values, count))
+            forms = {term.at(values), term.expression, term.copy_of}
+            term = replace(term, is_shared=not forms.isdisjoint(elsewhere))
+        prices.append(price_of(term, values, count))
     return tuple(prices)
 
 
-def _excess(equation: Equation, fit: Projection) -> float:
+def _excess(equation: DictionaryProblem, fit: Projection) -> float:
     """Return the price of terms that are larger than the target and cancel: the additional digits
     of their coefficients, log(|w| |phi| / |y|) nats each."""
     size = np.array([
-        np.linalg.norm(equation.whitened(shape, values))
-        for shape, values in zip(fit.shapes, fit.values, strict=True)
+        np.linalg.norm(equation.whitened(term, values))
+        for term, values in zip(fit.terms, fit.values, strict=True)
     ])  # fmt: skip
     ratio = np.abs(fit.coefficients) * size / max(np.sqrt(equation.square), 1e-300)
     return limits.CANCELLATION_PRICE * float(np.log(np.maximum(ratio, 1.0)).sum())
 
 
-def rescored(equation: Equation, found: Candidate) -> Candidate:
+def rescored(equation: DictionaryProblem, found: Candidate) -> Candidate:
     """Return the candidate scored with the current noise of the equation."""
     return replace(found, nats=float(equation.nats(found.fit.rss)), is_readable=False)
 
 
-def polish(equation: Equation, columns: Sequence[int]) -> Candidate | None:
+def polish(equation: DictionaryProblem, columns: Sequence[int]) -> Candidate | None:
     """Return the columns with estimated parameters, without terms that do not improve the score;
     None if they cannot be fitted."""
-    shapes = [equation.shapes[equation.shape[k]] for k in columns]
+    terms = [equation.terms[equation.term_of_column[k]] for k in columns]
     values = [equation.values[k] for k in columns]
-    found = scored_fit(equation, project(equation, shapes, values))
+    found = scored_fit(equation, project(equation, terms, values))
     return None if found is None else prune(equation, found)
 
 
-def prune(equation: Equation, found: Candidate) -> Candidate:
+def prune(equation: DictionaryProblem, found: Candidate) -> Candidate:
     """Remove single terms, or pairs that cancel, while that lowers the score."""
-    while len(found.fit.shapes) > 1:
-        places = range(len(found.fit.shapes))
+    while len(found.fit.terms) > 1:
+        places = range(len(found.fit.terms))
         removals = [{k} for k in places]
         if 2 < len(places) <= limits.MAX_TERMS_PAIRED:
             removals += [set(pair) for pair in combinations(places, 2)]
@@ -162,22 +162,22 @@ def prune(equation: Equation, found: Candidate) -> Candidate:
         if best is None or best.score >= found.score:
             break
         refitted = scored_fit(
-            equation, project(equation, best.fit.shapes, best.fit.values, best.fit.held)
+            equation, project(equation, best.fit.terms, best.fit.values, best.fit.held)
         )
         found = refitted if refitted is not None and refitted.score <= best.score else best
-    return with_errors(equation, found)
+    return with_covariance(equation, found)
 
 
-def with_errors(equation: Equation, found: Candidate) -> Candidate:
+def with_covariance(equation: DictionaryProblem, found: Candidate) -> Candidate:
     """Return the candidate with the covariance of its constants, which trial fits omit."""
     if not np.isnan(found.fit.covariance).any():
         return found
     fit = found.fit
-    fit_with_errors = project(equation, fit.shapes, fit.values, fit.held, rounds=0)
+    fit_with_errors = project(equation, fit.terms, fit.values, fit.held, rounds=0)
     return found if fit_with_errors is None else replace(found, fit=fit_with_errors)
 
 
-def make_readable(equation: Equation, found: Candidate) -> Candidate:
+def make_readable(equation: DictionaryProblem, found: Candidate) -> Candidate:
     """Replace inner parameters by simple numbers nearby if the score does not increase, and
     formulas that become library terms by these."""
     if found.is_readable:
@@ -192,7 +192,7 @@ def make_readable(equation: Equation, found: Candidate) -> Candidate:
                 equation,
                 project(
                     equation,
-                    found.fit.shapes,
+                    found.fit.terms,
                     [tuple(v) for v in values],
                     [tuple(h) for h in held],
                 ),
@@ -208,21 +208,21 @@ def make_readable(equation: Equation, found: Candidate) -> Candidate:
     return replace(_with_library_terms(equation, found), is_readable=True)
 
 
-def _with_library_terms(equation: Equation, found: Candidate) -> Candidate:
+def _with_library_terms(equation: DictionaryProblem, found: Candidate) -> Candidate:
     """Replace formulas by equal library terms, such as x**p with p snapped to 2."""
-    known = {shape.expression: shape for shape in equation.shapes if shape.known}
+    known = {term.expression: term for term in equation.terms if term.known}
     fit = found.fit
     replaced = {
-        k: known[term]
-        for k, (term, shape) in enumerate(zip(found.terms, fit.shapes, strict=True))
-        if not shape.known and all(fit.held[k]) and term in known
+        k: known[expression]
+        for k, (expression, term) in enumerate(zip(found.expressions, fit.terms, strict=True))
+        if not term.known and all(fit.held[k]) and expression in known
     }
-    if not replaced or len({*found.terms}) < len(found.terms):
+    if not replaced or len({*found.expressions}) < len(found.expressions):
         return found
-    shapes = tuple(replaced.get(k, shape) for k, shape in enumerate(fit.shapes))
+    terms = tuple(replaced.get(k, term) for k, term in enumerate(fit.terms))
     values = tuple(() if k in replaced else v for k, v in enumerate(fit.values))
     held = tuple(() if k in replaced else h for k, h in enumerate(fit.held))
-    renamed = replace(fit, shapes=shapes, values=values, held=held)
+    renamed = replace(fit, terms=terms, values=values, held=held)
     snapped = {
         index: estimate for index, estimate in found.snapped.items() if index[0] not in replaced
     }
@@ -232,13 +232,13 @@ def _with_library_terms(equation: Equation, found: Candidate) -> Candidate:
 def _simple_near(found: Candidate, index: tuple[int, int]) -> list[float]:
     """Return the simple numbers in the interval of a parameter, nearest first."""
     k, i = index
-    shape: ParametricTerm = found.fit.shapes[k]
+    term: ParametricTerm = found.fit.terms[k]
     value = found.fit.values[k][i]
     half = max(
         limits.SIMPLE_ERRORS * interval_half(found, index), limits.SIMPLE_DISTANCE * abs(value)
     )
     signed = [sign * number for number in limits.SIMPLE_NUMBERS for sign in (1.0, -1.0)]
-    near = [n for n in signed if abs(n - value) <= half and shape.low[i] <= n <= shape.high[i]]
+    near = [n for n in signed if abs(n - value) <= half and term.low[i] <= n <= term.high[i]]
     return sorted(near, key=lambda n: abs(n - value))
 
 
@@ -247,4 +247,4 @@ def interval_half(found: Candidate, index: tuple[int, int]) -> float:
     positions = [j for j, group in enumerate(found.fit.free) if index in group]
     if not positions:
         return 0.0
-    return float(found.standard_errors()[len(found.fit.shapes) + positions[0]])
+    return float(found.standard_errors()[len(found.fit.terms) + positions[0]])

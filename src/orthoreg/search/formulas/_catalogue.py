@@ -35,9 +35,9 @@ class Span(NamedTuple):
 
     low: float
     high: float
-    size: float
-    spread: float
-    is_blurred: bool = False
+    rms: float
+    std: float
+    noise_crosses_zero: bool = False
 
     @property
     def range(self) -> float:
@@ -52,7 +52,7 @@ class Span(NamedTuple):
         return self.low >= 0
 
     @property
-    def apart_from_zero(self) -> bool:
+    def excludes_zero(self) -> bool:
         return self.positive or self.high < limits.MIN_POSITIVE * self.low
 
     @property
@@ -110,7 +110,7 @@ def _cycles(span: Span) -> Offer | None:
 
 def _rates(span: Span) -> Offer | None:
     steepest = limits.MAX_EXPONENT_CHANGE / span.range
-    sizes = np.array([0.3, 1.0, 3.0]) / span.spread
+    sizes = np.array([0.3, 1.0, 3.0]) / span.std
     unit = [1.0] if 0.1 < span.range < limits.MAX_EXPONENT_CHANGE else []
     sizes = [*(s for s in sizes if s <= steepest), *unit]
     return _column([*sizes, *(-s for s in sizes)]), (-steepest,), (steepest,)
@@ -128,33 +128,33 @@ def _activations(span: Span) -> Offer | None:
 
 
 def _widths(span: Span) -> Offer | None:
-    scales = np.array([0.15, 0.5, 1.5, 5.0]) / span.spread**2
-    unit = [1.0] if 0.1 < span.spread < 10 else []
-    return _column([*scales, *unit]), (1e-3 / span.spread**2,), (60 / span.spread**2,)
+    scales = np.array([0.15, 0.5, 1.5, 5.0]) / span.std**2
+    unit = [1.0] if 0.1 < span.std < 10 else []
+    return _column([*scales, *unit]), (1e-3 / span.std**2,), (60 / span.std**2,)
 
 
 def _bumps(span: Span) -> Offer | None:
     centers = span.low + np.array([0.25, 0.5, 0.75]) * span.range
-    pairs = [(p / span.spread**2, c) for p in (0.5, 3.0) for c in centers]
-    low = (1e-2 / span.spread**2, span.low - 0.3 * span.range)
-    return np.array(pairs), low, (60 / span.spread**2, span.high + 0.3 * span.range)
+    pairs = [(p / span.std**2, c) for p in (0.5, 3.0) for c in centers]
+    low = (1e-2 / span.std**2, span.low - 0.3 * span.range)
+    return np.array(pairs), low, (60 / span.std**2, span.high + 0.3 * span.range)
 
 
 def _steepness(span: Span) -> Offer | None:
     if not span.changes_sign:
         return None
-    unit = [1.0] if 0.2 < span.spread < 5 else []
-    values = [*(np.array([0.6, 1.5, 4.0]) / span.spread), *unit]
-    return _column(values), (0.05 / span.spread,), (30 / span.spread,)
+    unit = [1.0] if 0.2 < span.std < 5 else []
+    values = [*(np.array([0.6, 1.5, 4.0]) / span.std), *unit]
+    return _column(values), (0.05 / span.std,), (30 / span.std,)
 
 
 def _logistic(span: Span) -> Offer | None:
     centers = span.low + np.array([0.2, 0.5, 0.8]) * span.range
-    slopes = np.array([1.0, 3.0, 8.0]) / span.spread
+    slopes = np.array([1.0, 3.0, 8.0]) / span.std
     pairs = [(p, p * c) for p in slopes for c in centers]
-    steepest = 30 / span.spread
+    steepest = 30 / span.std
     reach = steepest * max(abs(span.low), abs(span.high))
-    return np.array(pairs), (0.1 / span.spread, -reach), (steepest, reach)
+    return np.array(pairs), (0.1 / span.std, -reach), (steepest, reach)
 
 
 def _constants(power: int, domain: Callable[[Span], bool]) -> Callable[[Span], Offer | None]:
@@ -163,9 +163,9 @@ def _constants(power: int, domain: Callable[[Span], bool]) -> Callable[[Span], O
     def offer(span: Span) -> Offer | None:
         if not domain(span):
             return None
-        unit = [1.0] if 0.05 < span.size < 20 else []
-        values = [*(np.array([0.1, 0.4, 1.2, 4.0]) * span.size) ** power, *unit]
-        return _column(values), ((0.01 * span.size) ** power,), ((100 * span.size) ** power,)
+        unit = [1.0] if 0.05 < span.rms < 20 else []
+        values = [*(np.array([0.1, 0.4, 1.2, 4.0]) * span.rms) ** power, *unit]
+        return _column(values), ((0.01 * span.rms) ** power,), ((100 * span.rms) ** power,)
 
     return offer
 
@@ -180,9 +180,9 @@ def _hill(span: Span) -> Offer | None:
     """Return starting values of c + z**p for exponents other than one and two."""
     if not span.positive:
         return None
-    pairs = [(p, (k * span.size) ** p) for p in (3.0, 4.0) for k in (0.5, 1.2)]
-    largest = max(4.0 * span.size, 4.0)
-    return np.array(pairs), (0.5, 1e-6 * min(span.size, 1.0) ** 8), (8.0, largest**8)
+    pairs = [(p, (k * span.rms) ** p) for p in (3.0, 4.0) for k in (0.5, 1.2)]
+    largest = max(4.0 * span.rms, 4.0)
+    return np.array(pairs), (0.5, 1e-6 * min(span.rms, 1.0) ** 8), (8.0, largest**8)
 
 
 def tangent(text: str) -> Callable[[Span], Offer | None]:
@@ -220,7 +220,7 @@ TEMPLATES = (
     Template("exp(-p*(z - c)**2)", "exp", _bumps),
     Template("tanh(p*z)", "exp", _steepness),
     Template(SIGMOID, "exp", _logistic),
-    Template("1/z", "rational", _plain(lambda span: span.apart_from_zero), own=False),
+    Template("1/z", "rational", _plain(lambda span: span.excludes_zero), own=False),
     Template("z/(c + z)", "rational", _constants(1, lambda span: span.not_negative)),
     Template("1/(c + z)", "rational", _constants(1, lambda span: span.not_negative), own=False),
     Template("z**2/(c + z**2)", "rational", _constants(2, _always)),
@@ -231,7 +231,7 @@ TEMPLATES = (
     Template("abs(z)", "power", _plain(lambda span: span.changes_sign)),
     Template("sign(z)", "power", _plain(lambda span: span.changes_sign), own=False),
     Template("sqrt(z)", "power", _plain(lambda span: span.not_negative)),
-    Template("sqrt(abs(z))", "power", _plain(lambda span: span.is_blurred)),
+    Template("sqrt(abs(z))", "power", _plain(lambda span: span.noise_crosses_zero)),
     Template("log(z)", "power", _plain(lambda span: span.positive)),
     Template("z**p", "power", _exponents, own=False),
 )
@@ -261,21 +261,23 @@ _INVERSE_PAIRS = ("cos(w)/z", "sin(w)/z")
 
 
 def catalogue(
-    names: Sequence[str], extent: Extent, clock: int | None = None
+    names: Sequence[str], extent: Extent, time_variable: int | None = None
 ) -> list[ParametricTerm]:
     """Return all functions of the catalogue that apply to the data: monomials up to degree three,
     templates of each variable, these times a variable, and pairs. Functions of time, the variable
     `time_variable`, are oscillations, exponentials and a line."""
-    moving = [int(v) for v in np.flatnonzero(extent.varies) if v != clock]
+    moving = [int(v) for v in np.flatnonzero(extent.varies) if v != time_variable]
     spans = {v: span_of(extent, v) for v in moving}
     variables = {v: Variable(v, names[v]) for v in moving}
     terms = list(_monomials(names, moving))
     terms += [term for v in moving for _, term in with_templates(variables[v], spans[v])]
     terms += _pairs(variables, spans)
-    if clock is not None and extent.varies[clock]:
-        time = Variable(clock, names[clock])
+    if time_variable is not None and extent.varies[time_variable]:
+        time = Variable(time_variable, names[time_variable])
         terms += [ParametricTerm(time, "time")]
-        terms += [term for _, term in with_templates(time, span_of(extent, clock), TIME_TEMPLATES)]
+        terms += [
+            term for _, term in with_templates(time, span_of(extent, time_variable), TIME_TEMPLATES)
+        ]
     factors = [
         (term, variables[v], template)
         for z in moving
@@ -299,8 +301,8 @@ def span_of(extent: Extent, v: int) -> Span:
     """Return the distribution of one variable."""
     size = float(np.hypot(extent.mean[v], extent.std[v]))
     low, high = float(extent.low[v]), float(extent.high[v])
-    is_blurred = low >= 0 and bool((extent.sample[:, v] < 0).any())
-    return Span(low, high, size, float(extent.std[v]), is_blurred)
+    noise_crosses_zero = low >= 0 and bool((extent.sample[:, v] < 0).any())
+    return Span(low, high, size, float(extent.std[v]), noise_crosses_zero)
 
 
 def _monomials(names: Sequence[str], variables: Sequence[int]) -> Iterator[ParametricTerm]:
@@ -335,7 +337,7 @@ def _pairs(variables: dict[int, Variable], spans: dict[int, Span]) -> list[Param
             formulas: list[str] = list(_ORDERED_PAIRS)
             for kind, more in _POLAR_PAIRS.items():
                 formulas += list(more) if tangent(kind)(spans[a]) is not None else []
-            formulas += list(_INVERSE_PAIRS) if spans[a].apart_from_zero else []
+            formulas += list(_INVERSE_PAIRS) if spans[a].excludes_zero else []
             terms += [_pair(text, variables[a], variables[b]) for text in formulas]
     return terms
 

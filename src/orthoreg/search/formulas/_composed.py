@@ -25,7 +25,7 @@ from ...terms import (
 from . import _limits as limits
 from ._beam import Support
 from ._catalogue import PLAIN_FACTORS, TEMPLATES, coarse, span_of, with_templates
-from ._equation import Equation
+from ._equation import DictionaryProblem
 from ._measurements import misfit_nats
 from ._parametric_term import ParametricTerm, held, symbols
 from ._projection import Projection, project
@@ -33,7 +33,7 @@ from ._projection import Projection, project
 _NONE = np.zeros((1, 0))
 
 
-def add_denominators(equation: Equation) -> int:
+def add_denominators(equation: DictionaryProblem) -> int:
     """Add fractions whose denominators are suggested by an implicit equation P(x) + Q(x) x' = 0, as
     terms that share a denominator. Return the number of new columns."""
     if equation.rows.slopes is None:
@@ -42,7 +42,7 @@ def add_denominators(equation: Equation) -> int:
     factors = [other for other in terms if 0 < _degree(other) <= limits.FRACTION_DEGREE][
         : limits.MAX_FACTORS
     ]
-    problem = Implicit(equation, terms, factors)
+    problem = ImplicitProblem(equation, terms, factors)
     without = problem.eliminated(()).score
     choices = [
         columns
@@ -56,10 +56,10 @@ def add_denominators(equation: Equation) -> int:
     for other in [other for other in eliminations if other.score < without][: limits.DENOMINATORS]:
         weights = {factors[k - len(terms)]: q for k, q in other.weights.items()}
         if not _vanishes(equation, weights):
-            for shape in fractions(
+            for term in fractions(
                 [other for other in terms if _degree(other) <= limits.FRACTION_DEGREE], weights
             ):
-                equation.offer(shape)
+                equation.offer(term)
     return len(equation) - before
 
 
@@ -72,11 +72,14 @@ class Elimination(NamedTuple):
 
 
 @final
-class Implicit:
+class ImplicitProblem:
     """The implicit equation y = P w - (Q y) q. Columns of P, then of Q y, have unit norm."""
 
     def __init__(
-        self, equation: Equation, terms: Sequence[Expression], factors: Sequence[Expression]
+        self,
+        equation: DictionaryProblem,
+        terms: Sequence[Expression],
+        factors: Sequence[Expression],
     ):
         rows = equation.rows
         assert rows.slopes is not None
@@ -152,10 +155,10 @@ def fractions(
         )  # fmt: skip
 
 
-def _monomials(equation: Equation) -> list[Expression]:
+def _monomials(equation: DictionaryProblem) -> list[Expression]:
     """Return monomials up to degree three, and higher ones of a single variable."""
     rows = equation.rows
-    moving = set(np.flatnonzero(rows.extent.varies).tolist()) - {rows.clock}
+    moving = set(np.flatnonzero(rows.extent.varies).tolist()) - {rows.time_variable}
     terms = [
         term
         for term in Polynomial(limits.IMPLICIT_DEGREE).terms(tuple(rows.names))
@@ -169,7 +172,7 @@ def _degree(term: Expression) -> int:
     return 0 if exponents is None else sum(exponents[1])
 
 
-def _vanishes(equation: Equation, weights: dict[Expression, float]) -> bool:
+def _vanishes(equation: DictionaryProblem, weights: dict[Expression, float]) -> bool:
     """Return whether 1 + sum q theta comes close to zero on the data or around them."""
     extent = equation.rows.extent
     margin = limits.POLE_MARGIN * (extent.high - extent.low)
@@ -193,32 +196,32 @@ class Factors:
     """The templates of one variable, and their columns at the points; the columns of term k are
     `places[k]`."""
 
-    shapes: tuple[ParametricTerm, ...]
+    terms: tuple[ParametricTerm, ...]
     places: tuple[slice, ...]
     columns: Float[np.ndarray, "M g"]
 
 
 @final
-class Start(NamedTuple):
+class ProductStart(NamedTuple):
     """A product next to a support, with its gain and the parameter values of the grids."""
 
     gain: float
-    shape: ParametricTerm
+    term: ParametricTerm
     values: tuple[float, ...]
 
 
 def add_products(
-    equation: Equation,
+    equation: DictionaryProblem,
     supports: Sequence[Support],
-    goes_on: Callable[[], bool] = lambda: True,
+    should_continue: Callable[[], bool] = lambda: True,
 ) -> list[tuple[int, ...]]:
     """Add the products that improve these supports most, with estimated parameters. Products of two
     templates are too many for the dictionary. Return each support together with each of its
     products."""
     bases = [orthonormal(equation.phi[:, list(support.columns)]) for support in supports]
-    starts: list[list[Start]] = [[] for _ in supports]
+    starts: list[list[ProductStart]] = [[] for _ in supports]
     for first, second in _pairs(equation):
-        if not goes_on():
+        if not should_continue():
             break
         gains = product_gains(equation, bases, first.columns, second.columns)
         best = _best_starts(equation, first, second, gains)
@@ -226,10 +229,10 @@ def add_products(
     indices: dict[str, int] = {}
     starting_supports = []
     for support, products in zip(supports, starts, strict=True):
-        if not goes_on():
+        if not should_continue():
             break
-        for shape, values in _estimated(equation, support, products):
-            column = _added(equation, shape, values, indices)
+        for term, values in _estimated(equation, support, products):
+            column = _added(equation, term, values, indices)
             if column is not None:
                 starting_supports.append((*support.columns, column))
     return starting_supports
@@ -244,7 +247,7 @@ def orthonormal(columns: Float[np.ndarray, "R k"]) -> Float[np.ndarray, "R r"]:
 
 
 def product_gains(
-    equation: Equation,
+    equation: DictionaryProblem,
     bases: Sequence[Float[np.ndarray, "R _"]],
     first: Float[np.ndarray, "M g"],
     second: Float[np.ndarray, "M h"],
@@ -289,11 +292,11 @@ def product(one: ParametricTerm, two: ParametricTerm) -> ParametricTerm:
     )
 
 
-def _pairs(equation: Equation) -> Iterator[tuple[Factors, Factors]]:
+def _pairs(equation: DictionaryProblem) -> Iterator[tuple[Factors, Factors]]:
     """Yield the factors of every two moving variables, except time."""
     rows = equation.rows
-    variables = [int(v) for v in np.flatnonzero(rows.extent.varies) if v != rows.clock]
-    shapes = {
+    variables = [int(v) for v in np.flatnonzero(rows.extent.varies) if v != rows.time_variable]
+    terms = {
         v: [
             term
             for _, term in with_templates(
@@ -303,94 +306,95 @@ def _pairs(equation: Equation) -> Iterator[tuple[Factors, Factors]]:
         for v in variables
     }
     pairs = list(combinations(variables, 2))
-    shapes = _not_too_many(shapes, pairs)
-    factors = {v: _factors(shapes[v], rows.points) for v in variables}
+    terms = _not_too_many(terms, pairs)
+    factors = {v: _factors(terms[v], rows.points) for v in variables}
     for i, j in pairs:
         yield factors[i], factors[j]
 
 
 def _not_too_many(
-    shapes: dict[int, list[ParametricTerm]], pairs: Sequence[tuple[int, int]]
+    factors: dict[int, list[ParametricTerm]], pairs: Sequence[tuple[int, int]]
 ) -> dict[int, list[ParametricTerm]]:
     """Return the factors of each variable with grids coarse enough for the number of products."""
-    reduced = shapes
+    reduced = factors
     for values in limits.PRODUCT_VALUES:
         count = {v: sum(len(term.grid) for term in terms) for v, terms in reduced.items()}
         if sum(count[i] * count[j] for i, j in pairs) <= limits.MAX_PRODUCT_COLUMNS:
             break
         reduced = {
             v: [replace(term, grid=coarse(term.grid, values)) for term in terms]
-            for v, terms in shapes.items()
+            for v, terms in factors.items()
         }
     return reduced
 
 
-def _factors(shapes: Sequence[ParametricTerm], points: Float[np.ndarray, "M V"]) -> Factors:
-    offsets = np.cumsum([0, *(len(shape.grid) for shape in shapes)]).tolist()
-    columns = np.hstack([shape.columns(points, shape.grid) for shape in shapes])
+def _factors(terms: Sequence[ParametricTerm], points: Float[np.ndarray, "M V"]) -> Factors:
+    offsets = np.cumsum([0, *(len(term.grid) for term in terms)]).tolist()
+    columns = np.hstack([term.columns(points, term.grid) for term in terms])
     slices = tuple(slice(*pair) for pair in zip(offsets, offsets[1:], strict=False))
-    return Factors(tuple(shapes), slices, columns)
+    return Factors(tuple(terms), slices, columns)
 
 
 def _best_starts(
-    equation: Equation, first: Factors, second: Factors, gains: Float[np.ndarray, "s g h"]
-) -> list[list[Start]]:
+    equation: DictionaryProblem, first: Factors, second: Factors, gains: Float[np.ndarray, "s g h"]
+) -> list[list[ProductStart]]:
     """Return the best values of each product that the symmetries allow, for each support."""
-    best: list[list[Start]] = [[] for _ in gains]
-    for left, rows in zip(first.shapes, first.places, strict=True):
-        for right, columns in zip(second.shapes, second.places, strict=True):
-            shape = product(left, right)
-            allowed = equation.allows(shape)
+    best: list[list[ProductStart]] = [[] for _ in gains]
+    for left, rows in zip(first.terms, first.places, strict=True):
+        for right, columns in zip(second.terms, second.places, strict=True):
+            term = product(left, right)
+            allowed = equation.allows(term)
             if not allowed.any():
                 continue
             block = gains[:, rows, columns].reshape(len(gains), -1)
             block = np.where(allowed, block, -np.inf)
             for starts, row, place in zip(best, block, block.argmax(axis=1), strict=True):
                 if np.isfinite(row[place]):
-                    values = tuple(shape.grid[place].tolist())
-                    start = Start(float(row[place]), shape, values)
+                    values = tuple(term.grid[place].tolist())
+                    start = ProductStart(float(row[place]), term, values)
                     starts.append(start if allowed.all() else _held(start))
     return [_largest(starts) for starts in best]
 
 
-def _held(start: Start) -> Start:
+def _held(start: ProductStart) -> ProductStart:
     """Return the start with its parameters as numbers, since other values break a symmetry."""
-    return Start(start.gain, held(start.shape, start.values), ())
+    return ProductStart(start.gain, held(start.term, start.values), ())
 
 
-def _largest(starts: Sequence[Start]) -> list[Start]:
+def _largest(starts: Sequence[ProductStart]) -> list[ProductStart]:
     return sorted(starts, key=lambda start: -start.gain)[: limits.PRODUCTS_TRIED]
 
 
 def _estimated(
-    equation: Equation, support: Support, starts: Sequence[Start]
+    equation: DictionaryProblem, support: Support, starts: Sequence[ProductStart]
 ) -> list[tuple[ParametricTerm, tuple[float, ...]]]:
     """Return the best products next to a support, with estimated parameters."""
-    shapes = [equation.shapes[equation.shape[k]] for k in support.columns]
+    terms = [equation.terms[equation.term_of_column[k]] for k in support.columns]
     values = [equation.values[k] for k in support.columns]
 
-    def fitted(shape: ParametricTerm, own: tuple[float, ...], rounds: int) -> Projection | None:
+    def fitted(term: ParametricTerm, own: tuple[float, ...], rounds: int) -> Projection | None:
         fixed = [*((True,) * len(v) for v in values), (False,) * len(own)]
-        return project(
-            equation, [*shapes, shape], [*values, own], fixed, rounds=rounds, errors=False
-        )
+        return project(equation, [*terms, term], [*values, own], fixed, rounds=rounds, errors=False)
 
-    fits = [fitted(one.shape, one.values, limits.PRODUCT_ROUNDS) for one in starts]
+    fits = [fitted(one.term, one.values, limits.PRODUCT_ROUNDS) for one in starts]
     chosen = sorted((fit for fit in fits if fit is not None), key=lambda fit: fit.rss)[
         : limits.PRODUCTS_KEPT
     ]
     estimated = [
-        fitted(fit.shapes[-1], fit.values[-1], 2 * limits.PRODUCT_ROUNDS) or fit for fit in chosen
+        fitted(fit.terms[-1], fit.values[-1], 2 * limits.PRODUCT_ROUNDS) or fit for fit in chosen
     ]
-    return [(fit.shapes[-1], fit.values[-1]) for fit in estimated]
+    return [(fit.terms[-1], fit.values[-1]) for fit in estimated]
 
 
 def _added(
-    equation: Equation, shape: ParametricTerm, values: tuple[float, ...], indices: dict[str, int]
+    equation: DictionaryProblem,
+    term: ParametricTerm,
+    values: tuple[float, ...],
+    indices: dict[str, int],
 ) -> int | None:
     """Add a column of a product, and the product itself if it is new; return the column."""
-    text = to_text(shape.expression)
+    text = to_text(term.expression)
     if text not in indices:
-        equation.shapes.append(shape)
-        indices[text] = len(equation.shapes) - 1
+        equation.terms.append(term)
+        indices[text] = len(equation.terms) - 1
     return equation.add(indices[text], tuple(float(f"{v:.8g}") for v in values))

@@ -29,19 +29,19 @@ from ...terms import (
 from . import _limits as limits
 from ._beam import Support, beam, best_of, exchange
 from ._candidates import Candidate, prune, rescored, scored_fit
-from ._equation import Equation, dictionary
+from ._equation import DictionaryProblem, dictionary
 from ._measurements import Measurements
 from ._parametric_term import ParametricTerm
 from ._projection import project
-from ._proposals import Gap
+from ._proposals import EquationResult
 from ._ranking import Combination, best_combinations, field_of
-from ._search import least_left
+from ._search import smallest_noise
 
 _ONE = Number(1.0)
 
 
 @final
-class Coupled(NamedTuple):
+class CoupledSystem(NamedTuple):
     """A candidate for each learned equation. Variables from index `width` on are derivatives of the
     outputs."""
 
@@ -55,8 +55,8 @@ class Coupled(NamedTuple):
 
 
 def coupled_systems(
-    rows: Measurements, gaps: Sequence[Gap], goes_on: Callable[[], bool]
-) -> list[Coupled]:
+    rows: Measurements, results: Sequence[EquationResult], should_continue: Callable[[], bool]
+) -> list[CoupledSystem]:
     """Return systems of equations with several accelerations each, best first, if they clearly beat
     the best candidates with one acceleration each. Such equations of motion, M(q) q'' = F(q, q'),
     are short as they are written, and long once they are solved for one acceleration."""
@@ -64,7 +64,7 @@ def coupled_systems(
     if (
         rows.slopes is None
         or not 1 < len(position_of) <= MOST_COUPLED
-        or len(position_of) < len(gaps)
+        or len(position_of) < len(results)
     ):
         return []
     width = len(rows.names)
@@ -78,27 +78,29 @@ def coupled_systems(
         sides=None if rows.sides is None else np.hstack([rows.sides, np.ones_like(rows.slopes)]),
     )
     problems, lists, gain = [], [], 0.0
-    for gap in gaps:
-        if not goes_on():
+    for result in results:
+        if not should_continue():
             return []
-        c = gap.equation.output
-        shapes = [
-            *_known(gap.equation),
+        c = result.equation.output
+        terms = [
+            *_known(result.equation),
             *forces(rows, position_of),
             *inertias(extended, width, position_of, c),
         ]
-        problems.append(Equation(extended, dictionary(shapes, extended), c))
+        problems.append(DictionaryProblem(extended, dictionary(terms, extended), c))
         lists.append(_search(problems[-1], width))
-        explicit = gap.candidates[0]
+        explicit = result.candidates[0]
         gain += problems[-1].nats(explicit.fit.rss) + explicit.price - lists[-1][0].score
     if gain < limits.MIN_GAIN:
         return []
-    if _is_singular(Coupled(tuple(candidates[0] for candidates in lists), width), rows):
+    if _is_singular(CoupledSystem(tuple(candidates[0] for candidates in lists), width), rows):
         lists = [
-            _independent(equation, candidates, width, goes_on)
+            _independent(equation, candidates, width, should_continue)
             for equation, candidates in zip(problems, lists, strict=True)
         ]
-    systems = [Coupled(system, width) for system in best_combinations(lists, limits.COUPLED_TRIED)]
+    systems = [
+        CoupledSystem(system, width) for system in best_combinations(lists, limits.COUPLED_TRIED)
+    ]
     regular = [
         system for system in systems if _is_coupled(system) and not _is_singular(system, rows)
     ]
@@ -108,14 +110,14 @@ def coupled_systems(
 
 
 def _search(
-    equation: Equation,
+    equation: DictionaryProblem,
     width: int,
     without: Expression | None = None,
     count: int = limits.COUPLED_FITTED,
 ) -> list[Candidate]:
     """Return the best candidates without a given term. The equation's acceleration may have one
     factor that varies: with more, sums that nearly vanish would explain it without any force."""
-    terms = [equation.shapes[place].expression for place in equation.shape]
+    terms = [equation.terms[place].expression for place in equation.term_of_column]
     has_own = np.array([width + equation.output in variables_of(term) for term in terms])
     allowed = ~has_own & np.array([term != without for term in terms])
     varied = [
@@ -134,8 +136,8 @@ def _search(
     found = [_fitted(equation, one.columns, width) for one in chosen]
     fitted = [one for one in found if one is not None]
     if without is None:
-        fits = [(one.fit.rss, len(one.fit.shapes)) for one in fitted]
-        equation.noise = least_left(equation, fits)
+        fits = [(one.fit.rss, len(one.fit.terms)) for one in fitted]
+        equation.noise = smallest_noise(equation, fits)
     ranked = sorted((rescored(equation, one) for one in fitted), key=lambda one: one.score)
     pruned = [
         _in_units(equation, prune(equation, one), width) for one in ranked[: limits.COUPLED_PRUNED]
@@ -146,32 +148,35 @@ def _search(
     return list(best.values())[: limits.COUPLED_KEPT]
 
 
-def _lowest(equation: Equation, supports: Sequence[Support]) -> float:
+def _lowest(equation: DictionaryProblem, supports: Sequence[Support]) -> float:
     return min(float(equation.nats(one.rss)) + one.price for one in supports)
 
 
-def _fitted(equation: Equation, columns: Sequence[int], width: int) -> Candidate | None:
-    shapes = [equation.shapes[equation.shape[k]] for k in columns]
-    fit = project(equation, shapes, [equation.values[k] for k in columns])
+def _fitted(equation: DictionaryProblem, columns: Sequence[int], width: int) -> Candidate | None:
+    terms = [equation.terms[equation.term_of_column[k]] for k in columns]
+    fit = project(equation, terms, [equation.values[k] for k in columns])
     fitted = scored_fit(equation, fit)
     return None if fitted is None else _in_units(equation, fitted, width)
 
 
 def _independent(
-    equation: Equation, known: Sequence[Candidate], width: int, goes_on: Callable[[], bool]
+    equation: DictionaryProblem,
+    known: Sequence[Candidate],
+    width: int,
+    should_continue: Callable[[], bool],
 ) -> list[Candidate]:
     """Return the candidates, and the best ones without a force of the first. If two equations of
     motion turn out to be equal, one of them contains terms of the other."""
     candidates = list(known)
-    for term in known[0].terms:
-        if goes_on() and all(variable < width for variable in variables_of(term)):
+    for term in known[0].expressions:
+        if should_continue() and all(variable < width for variable in variables_of(term)):
             candidates += _search(equation, width, term, count=1)[:1]
     return sorted(candidates, key=lambda one: one.score)
 
 
-def _in_units(equation: Equation, fitted: Candidate, width: int) -> Candidate | None:
+def _in_units(equation: DictionaryProblem, fitted: Candidate, width: int) -> Candidate | None:
     """Return the candidate with its misfit for a mean mass of one, or None if the mass vanishes."""
-    system = Coupled((fitted,), width)
+    system = CoupledSystem((fitted,), width)
     mass = mass_matrix(system, equation.rows.extent.sample)[:, 0, 0]
     if mass.min() < limits.MIN_MASS * mass.max():
         return None
@@ -179,23 +184,23 @@ def _in_units(equation: Equation, fitted: Candidate, width: int) -> Candidate | 
     return replace(fitted, fit=replace(fitted.fit, rss=rss), nats=float(equation.nats(rss)))
 
 
-def _known(equation: Equation) -> list[ParametricTerm]:
+def _known(equation: DictionaryProblem) -> list[ParametricTerm]:
     """Return the library terms of an equation."""
-    return [one for one in equation.shapes if one.known]
+    return [one for one in equation.terms if one.known]
 
 
 def forces(rows: Measurements, moving: dict[int, int]) -> Iterator[ParametricTerm]:
     """Yield right-hand sides: monomials of degree two, gravity and springs, terms of rotating arms
     and frames, dry and quadratic friction, inputs that act along an angle."""
-    variables = [v for v in np.flatnonzero(rows.extent.varies).tolist() if v != rows.clock]
+    variables = [v for v in np.flatnonzero(rows.extent.varies).tolist() if v != rows.time_variable]
     named = {v: Variable(v, rows.names[v]) for v in variables}
     angles = list(_angles(rows, [named[p] for p in moving.values() if p in named]))
-    speeds = [named[v] for v in moving if v in named]
+    velocities = [named[v] for v in moving if v in named]
     inputs = [named[v] for v in variables if v >= len(rows.outputs)]
     for term in Polynomial(2).terms(tuple(rows.names)):
         if variables_of(term) <= set(variables):
             yield ParametricTerm(term, "poly")
-    squares = [multiply(*pair) for pair in combinations_with_replacement(speeds, 2)]
+    squares = [multiply(*pair) for pair in combinations_with_replacement(velocities, 2)]
     yield from (ParametricTerm(one, "trig") for one in angles)
     for factor in (*squares, *inputs):
         yield from (ParametricTerm(multiply(factor, one), "trig") for one in angles)
@@ -203,7 +208,7 @@ def forces(rows: Measurements, moving: dict[int, int]) -> Iterator[ParametricTer
         if p in named:
             yield ParametricTerm(power(named[p], Number(3.0)), "poly")
             yield from (ParametricTerm(multiply(named[p], one), "poly") for one in squares)
-    for v in speeds:
+    for v in velocities:
         yield ParametricTerm(call("sign", v), "power")
         yield ParametricTerm(multiply(v, call("abs", v)), "power")
 
@@ -237,15 +242,17 @@ def _angles(rows: Measurements, positions: Sequence[Variable]) -> Iterator[Expre
         yield from (call(name, argument) for name in ("sin", "cos"))
 
 
-def _is_coupled(system: Coupled) -> bool:
+def _is_coupled(system: CoupledSystem) -> bool:
     """Return whether an equation contains the acceleration of another."""
     return any(
-        variable >= system.width for candidate in system.candidates for term in candidate.terms
+        variable >= system.width
+        for candidate in system.candidates
+        for term in candidate.expressions
         for variable in variables_of(term)
-    )  # fmt: skip
+    )
 
 
-def _is_singular(system: Coupled, rows: Measurements) -> bool:
+def _is_singular(system: CoupledSystem, rows: Measurements) -> bool:
     """Return whether the mass matrix is singular on the data: two equations are the same."""
     determinant = np.linalg.det(mass_matrix(system, rows.extent.sample))
     size = np.abs(determinant)
@@ -255,7 +262,9 @@ def _is_singular(system: Coupled, rows: Measurements) -> bool:
     )
 
 
-def mass_matrix(system: Coupled, points: Float[np.ndarray, "P V"]) -> Float[np.ndarray, "P c c"]:
+def mass_matrix(
+    system: CoupledSystem, points: Float[np.ndarray, "P V"]
+) -> Float[np.ndarray, "P c c"]:
     """Return the mass matrix M at points, in which each equation's own acceleration has coefficient
     one."""
     outputs = [candidate.output for candidate in system.candidates]
@@ -272,7 +281,7 @@ def mass_matrix(system: Coupled, points: Float[np.ndarray, "P V"]) -> Float[np.n
 
 
 def couple(
-    system: Coupled,
+    system: CoupledSystem,
     bind: Callable[[AbstractLibrary, Physics], Bound],
     rows: Measurements,
 ) -> Combination:
@@ -297,7 +306,7 @@ def couple(
     )  # fmt: skip
 
 
-def written(system: Coupled, rows: Measurements) -> tuple[list[str], dict[str, float]]:
+def written(system: CoupledSystem, rows: Measurements) -> tuple[list[str], dict[str, float]]:
     """Return the equations as text, accelerations on the left, and the values of their constants,
     whose names differ from all columns."""
     letter = "k"
@@ -312,7 +321,7 @@ def written(system: Coupled, rows: Measurements) -> tuple[list[str], dict[str, f
         left: list[Expression] = [acceleration]
         right: list[Expression] = []
         for k, (term, w) in enumerate(
-            zip(candidate.terms, candidate.fit.coefficients, strict=True), start=1
+            zip(candidate.expressions, candidate.fit.coefficients, strict=True), start=1
         ):
             is_inertia = any(variable >= system.width for variable in variables_of(term))
             name = f"{letter}{e}_{k}"

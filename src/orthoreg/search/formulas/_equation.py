@@ -23,19 +23,19 @@ class Dictionary:
     """Columns (R x K) of unit norm without noise weights, with the term and the parameters of each.
     `price` is the price of each column in nats."""
 
-    shapes: tuple[ParametricTerm, ...]
-    shape: Int[np.ndarray, " K"]
+    terms: tuple[ParametricTerm, ...]
+    term_of_column: Int[np.ndarray, " K"]
     values: tuple[tuple[float, ...], ...]
     columns: Float[np.ndarray, "R K"]
     price: Float[np.ndarray, " K"]
     known: Bool[np.ndarray, " K"]
 
 
-def dictionary(shapes: Sequence[ParametricTerm], rows: Measurements) -> Dictionary:
+def dictionary(terms: Sequence[ParametricTerm], rows: Measurements) -> Dictionary:
     """Return the columns of the terms that are finite on the data and differ from all earlier
     columns."""
-    columns, shape, values = [], [], []
-    for index, term in enumerate(shapes):
+    columns, term_indices, values = [], [], []
+    for index, term in enumerate(terms):
         at_points = term.columns(rows.points, term.grid)
         is_usable = np.isfinite(at_points).all(axis=0)
         is_usable &= rows.are_defined(lambda points, term=term: term.columns(points, term.grid))
@@ -43,17 +43,17 @@ def dictionary(shapes: Sequence[ParametricTerm], rows: Measurements) -> Dictiona
         if not is_usable.any():
             continue
         columns.append(rows.term_at_rows(at_points[:, is_usable], term.expression))
-        shape += [index] * int(is_usable.sum())
+        term_indices += [index] * int(is_usable.sum())
         values += [tuple(row) for row in term.grid[is_usable].tolist()]
     phi = np.concatenate(columns, axis=1)
     norm = np.sqrt(np.vecdot(phi.T, phi.T))
     phi = phi / np.where(norm > 0, norm, 1.0)
     unique = np.flatnonzero((norm > 0) & ~_repeated(phi))
-    known = np.array([term.known for term in shapes])
-    price = [price_of(shapes[shape[k]], values[k], rows.count) for k in unique]
-    chosen = np.array(shape)[unique]
+    known = np.array([term.known for term in terms])
+    price = [price_of(terms[term_indices[k]], values[k], rows.count) for k in unique]
+    chosen = np.array(term_indices)[unique]
     return Dictionary(
-        tuple(shapes), chosen, tuple(values[k] for k in unique), phi[:, unique],
+        tuple(terms), chosen, tuple(values[k] for k in unique), phi[:, unique],
         np.array(price), known[chosen],
     )  # fmt: skip
 
@@ -67,22 +67,22 @@ def _moderate(size: Float[np.ndarray, "M g"]) -> Bool[np.ndarray, " g"]:
         return (largest <= limits.MAX_PEAK * usual) & (largest > 0) & (largest < limits.MAX_VALUE)
 
 
-def price_of(shape: ParametricTerm, values: tuple[float, ...], count: float) -> float:
+def price_of(term: ParametricTerm, values: tuple[float, ...], count: float) -> float:
     """Return the price of a term: half of log N for the coefficient and for each parameter that is
     not a simple number, and a price for each symbol, which is low in library terms and in terms of
     other equations."""
     constant_price = 0.5 * np.log(max(count, 2.0))
     free = sum(abs(value) not in limits.FREE_NUMBERS for value in values)
     symbol_price = (
-        limits.KNOWN_SYMBOL_PRICE if shape.is_expected or shape.is_shared else limits.SYMBOL_PRICE
+        limits.KNOWN_SYMBOL_PRICE if term.is_expected or term.is_shared else limits.SYMBOL_PRICE
     )
     rounded = tuple(v if v.is_integer() else math.copysign(_NON_INTEGER, v) for v in values)
-    return float(constant_price * (1 + free) + symbol_price * max(_symbols(shape, rounded), 1))
+    return float(constant_price * (1 + free) + symbol_price * max(_symbols(term, rounded), 1))
 
 
 @lru_cache(maxsize=4096)
-def _symbols(shape: ParametricTerm, values: tuple[float, ...]) -> int:
-    return symbols(shape.at(values))
+def _symbols(term: ParametricTerm, values: tuple[float, ...]) -> int:
+    return symbols(term.at(values))
 
 
 def _repeated(phi: Float[np.ndarray, "R K"]) -> Bool[np.ndarray, " K"]:
@@ -95,7 +95,7 @@ _MOST_KEPT = 2000  # columns that were asked for, in case they are again
 
 
 @final
-class Equation:
+class DictionaryProblem:
     """The linear problem y = Phi w of one output, with rows in units of their noise and columns of
     unit norm. Columns can be added. `noise` is the variance that no formula explains, in these
     units. `sharpened` contains the sets of columns whose parameters were estimated. Offered columns
@@ -113,8 +113,8 @@ class Equation:
         self.target = self.weighed(rows.targets[:, [output]])[:, 0]
         self.count = rows.count
         self.noise = 1.0
-        self.shapes = list(terms.shapes)
-        self.shape = np.array(terms.shape)
+        self.terms = list(terms.terms)
+        self.term_of_column = np.array(terms.term_of_column)
         self.values = list(terms.values)
         self.price = np.array(terms.price)
         self.known = np.array(terms.known)
@@ -128,7 +128,7 @@ class Equation:
         self._columns: dict[tuple[ParametricTerm, tuple[float, ...]], np.ndarray] = {}
 
     def __len__(self) -> int:
-        return len(self.shape)
+        return len(self.term_of_column)
 
     @property
     def phi(self) -> Float[np.ndarray, "R K"]:
@@ -149,20 +149,20 @@ class Equation:
         mse = np.maximum(rss, 1e-300) / len(self.target)
         return misfit_nats(mse, self.noise, self.count, self.rows.reliable)
 
-    def whitened(self, shape: ParametricTerm, values: Sequence[float]) -> Float[np.ndarray, " R"]:
+    def whitened(self, term: ParametricTerm, values: Sequence[float]) -> Float[np.ndarray, " R"]:
         """Return a column at the rows, in units of their noise."""
-        key = (shape, tuple(values))
+        key = (term, tuple(values))
         if key not in self._columns:
-            column = shape.columns(self.rows.points, np.array([values]).reshape(1, -1))
+            column = term.columns(self.rows.points, np.array([values]).reshape(1, -1))
             self._keep(key, column)
         return self._columns[key][0]
 
-    def slopes(self, shape: ParametricTerm, values: Sequence[float]) -> Float[np.ndarray, "q R"]:
+    def slopes(self, term: ParametricTerm, values: Sequence[float]) -> Float[np.ndarray, "q R"]:
         """Return the derivatives of a column with respect to its parameters. The column is computed
         with them, so ask for the derivatives first if both are needed."""
-        key = (shape, tuple(values))
-        if len(self._columns.get(key, ())) <= len(shape.parameters):
-            self._keep(key, shape.linearised(self.rows.points, values))
+        key = (term, tuple(values))
+        if len(self._columns.get(key, ())) <= len(term.parameters):
+            self._keep(key, term.linearised(self.rows.points, values))
         return self._columns[key][1:]
 
     def _keep(
@@ -173,20 +173,20 @@ class Equation:
         at_rows = self.weighed(self.rows.term_at_rows(values, key[0].expression))
         self._columns[key] = np.ascontiguousarray(at_rows.T)
 
-    def allows(self, shape: ParametricTerm) -> Bool[np.ndarray, " g"]:
+    def allows(self, term: ParametricTerm) -> Bool[np.ndarray, " g"]:
         """Return for which rows of its grid a term has the symmetries."""
-        return symmetric_values(shape, self.symmetries, self.output)
+        return symmetric_values(term, self.symmetries, self.output)
 
-    def offer(self, shape: ParametricTerm) -> None:
+    def offer(self, term: ParametricTerm) -> None:
         """Add a term if it has the symmetries, with a column for each row of its grid."""
-        for term in symmetric([shape], self.symmetries, self.output):
-            self.shapes.append(term)
-            for values in term.grid:
-                self.add(len(self.shapes) - 1, tuple(values.tolist()))
+        for symmetric_term in symmetric([term], self.symmetries, self.output):
+            self.terms.append(symmetric_term)
+            for values in symmetric_term.grid:
+                self.add(len(self.terms) - 1, tuple(values.tolist()))
 
     def add(self, index: int, values: tuple[float, ...]) -> int | None:
         """Add a column of a term and return its index, or None if it is not finite."""
-        column = self.whitened(self.shapes[index], values)
+        column = self.whitened(self.terms[index], values)
         norm = float(np.sqrt(column @ column))
         if not (np.isfinite(norm) and norm > 0):
             return None
@@ -200,8 +200,8 @@ class Equation:
         self._gram[count, count] = 1.0
         self._phi[:, count] = column
         self.moments = np.append(self.moments, column @ self.target)
-        self.shape = np.append(self.shape, index)
+        self.term_of_column = np.append(self.term_of_column, index)
         self.values.append(values)
-        self.price = np.append(self.price, price_of(self.shapes[index], values, self.count))
-        self.known = np.append(self.known, self.shapes[index].known)
+        self.price = np.append(self.price, price_of(self.terms[index], values, self.count))
+        self.known = np.append(self.known, self.terms[index].known)
         return len(self) - 1

@@ -13,10 +13,10 @@ from ...matching import Misfit, max_noise_ratio
 from ...terms import parameters_of, to_text
 from . import _limits as limits
 from ._candidates import Candidate, interval_half, scored_fit
-from ._equation import Equation
+from ._equation import DictionaryProblem
 from ._projection import project
-from ._proposals import Gap
-from ._ranking import Ranked, column_of
+from ._proposals import EquationResult
+from ._ranking import RankedModel, column_of
 
 
 def points_around(extent: Extent) -> Float[np.ndarray, "P V"]:
@@ -28,51 +28,53 @@ def points_around(extent: Extent) -> Float[np.ndarray, "P V"]:
     return np.random.default_rng(0).uniform(low, high, (limits.COMPARISON_POINTS, len(middle)))
 
 
-Place = tuple[int, int | None]
+ConstantIndex = tuple[int, int | None]
 """Term k and its inner parameter i, or None for the coefficient of term k."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Judged:
+class ScoredCandidate:
     """A candidate with the score in nats of the best model that contains it."""
 
     candidate: Candidate
     score: float
-    find_intervals: Callable[[], Mapping[Place, tuple[float, float]]] = dict
+    find_intervals: Callable[[], Mapping[ConstantIndex, tuple[float, float]]] = dict
 
     @cached_property
-    def intervals(self) -> Mapping[Place, tuple[float, float]]:
+    def intervals(self) -> Mapping[ConstantIndex, tuple[float, float]]:
         """The 95% intervals of the constants, if trajectories were matched."""
         return self.find_intervals()
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Judgement:
+class EquationProposals:
     """The best library candidate of one equation and its proposals, best first. `is_resolved` says
     that the best model, which contains the first proposal, leaves only noise on trajectories: the
     residual of that proposal in single rows is then noise as well."""
 
-    equation: Equation
-    base: Judged
-    proposals: tuple[Judged, ...]
+    equation: DictionaryProblem
+    base: ScoredCandidate
+    proposals: tuple[ScoredCandidate, ...]
     is_resolved: bool = False
 
 
-def judged_by_rows(gap: Gap) -> Judgement:
+def proposals_by_rows(result: EquationResult) -> EquationProposals:
     """Return the proposals of an equation scored on rows."""
-    scored = [Judged(candidate, candidate.score) for candidate in gap.candidates]
-    return _judgement(gap.equation, Judged(gap.base, gap.base.score), scored, scored[0].score)
+    scored = [ScoredCandidate(candidate, candidate.score) for candidate in result.candidates]
+    return _distinct(
+        result.equation, ScoredCandidate(result.base, result.base.score), scored, scored[0].score
+    )
 
 
-def judged_by_trajectories(
-    gap: Gap, ranked: Sequence[Ranked], misfit: Misfit | None = None
-) -> Judgement:
+def proposals_by_trajectories(
+    result: EquationResult, ranked: Sequence[RankedModel], misfit: Misfit | None = None
+) -> EquationProposals:
     """Return the proposals of an equation, each with the score of the best model that contains it.
     `misfit` is the misfit of the best model's trajectories in the equation's state."""
-    equation, candidates = gap.equation, list[Judged]()
-    base: Judged | None = None
+    equation, candidates = result.equation, list[ScoredCandidate]()
+    base: ScoredCandidate | None = None
     for model in ranked:
         scored = _matched(model, equation)
         if scored is None:
@@ -81,18 +83,21 @@ def judged_by_trajectories(
             candidates.append(scored)
         elif base is None:
             base = scored
-    base = base or Judged(gap.base, np.inf)
-    result = _judgement(equation, base, candidates, ranked[0].score)
-    is_first = bool(result.proposals) and result.proposals[0].score == ranked[0].score
+    base = base or ScoredCandidate(result.base, np.inf)
+    judged = _distinct(equation, base, candidates, ranked[0].score)
+    is_first = bool(judged.proposals) and judged.proposals[0].score == ranked[0].score
     is_resolved = is_first and misfit is not None and not misfit.exceeds_noise
-    return replace(result, is_resolved=is_resolved)
+    return replace(judged, is_resolved=is_resolved)
 
 
-def _judgement(
-    equation: Equation, base: Judged, candidates: Sequence[Judged], best: float
-) -> Judgement:
+def _distinct(
+    equation: DictionaryProblem,
+    base: ScoredCandidate,
+    candidates: Sequence[ScoredCandidate],
+    best: float,
+) -> EquationProposals:
     """Keep candidates with new terms that clearly beat the library, one per formula."""
-    proposals: list[Judged] = []
+    proposals: list[ScoredCandidate] = []
     for scored in candidates:
         if not scored.candidate.new or base.score - scored.score < limits.MIN_GAIN:
             continue
@@ -100,10 +105,10 @@ def _judgement(
             continue
         if not any(_is_same(equation, scored.candidate, other.candidate) for other in proposals):
             proposals.append(scored)
-    return Judgement(equation, base, tuple(proposals))
+    return EquationProposals(equation, base, tuple(proposals))
 
 
-def _is_same(equation: Equation, first: Candidate, second: Candidate) -> bool:
+def _is_same(equation: DictionaryProblem, first: Candidate, second: Candidate) -> bool:
     """Return whether two candidates propose the same formula, or equal functions on and around the
     data, such as sin(a - b) and sin(b - a)."""
     if first.proposes_the_same(second):
@@ -116,7 +121,7 @@ def _is_same(equation: Equation, first: Candidate, second: Candidate) -> bool:
     return bool(size > 0 and np.abs(values[0] - values[1]).max() <= limits.SAME_FUNCTION * size)
 
 
-def _matched(model: Ranked, equation: Equation) -> Judged | None:
+def _matched(model: RankedModel, equation: DictionaryProblem) -> ScoredCandidate | None:
     """Return a ranked model's candidate for an equation with the matched constants, without pruned
     terms; None if it is not finite at the rows."""
     of_equation = [
@@ -128,20 +133,20 @@ def _matched(model: Ranked, equation: Equation) -> Judged | None:
     features, fit = model.field.features, old.fit
     row = np.asarray(model.field.coefficients)[equation.output]
     matched = dict(zip(features.parameters, features.values, strict=True))
-    columns = [column_of(features, fit.written(k, suffix)[0]) for k in range(len(fit.shapes))]
+    columns = [column_of(features, fit.written(k, suffix)[0]) for k in range(len(fit.terms))]
     remaining = [k for k, column in enumerate(columns) if row[column]]
     values = [
         tuple(
             value if is_held else matched[fit.parameter_name(k, name, suffix)]
             for name, value, is_held in zip(
-                fit.shapes[k].parameters, fit.values[k], fit.held[k], strict=True
+                fit.terms[k].parameters, fit.values[k], fit.held[k], strict=True
             )
         )
         for k in remaining
     ]
     refitted = project(
         equation,
-        [fit.shapes[k] for k in remaining],
+        [fit.terms[k] for k in remaining],
         values,
         [fit.held[k] for k in remaining],
         rounds=0,
@@ -156,7 +161,7 @@ def _matched(model: Ranked, equation: Equation) -> Judged | None:
     snapped = {
         (indices[k], i): interval for (k, i), interval in old.snapped.items() if k in indices
     }
-    return Judged(
+    return ScoredCandidate(
         replace(new, snapped=snapped),
         model.score,
         partial(_intervals, model, equation.output, old, remaining, columns),
@@ -164,8 +169,12 @@ def _matched(model: Ranked, equation: Equation) -> Judged | None:
 
 
 def _intervals(
-    model: Ranked, output: int, old: Candidate, remaining: Sequence[int], columns: Sequence[int]
-) -> dict[Place, tuple[float, float]]:
+    model: RankedModel,
+    output: int,
+    old: Candidate,
+    remaining: Sequence[int],
+    columns: Sequence[int],
+) -> dict[ConstantIndex, tuple[float, float]]:
     """Return the intervals of the constants that trajectories determine."""
     refinement = model.matched.refinement()
     intervals = None if refinement is None else refinement.interval()
@@ -177,12 +186,12 @@ def _intervals(
     by_name = dict(
         zip(refinement.parameters, intervals[len(refinement.places) :].tolist(), strict=True)
     )
-    result: dict[Place, tuple[float, float]] = {}
+    result: dict[ConstantIndex, tuple[float, float]] = {}
     for i, k in enumerate(remaining):
         if (output, columns[k]) in by_place:
             low, high = by_place[output, columns[k]]
             result[i, None] = (low, high)
-        for j, name in enumerate(old.fit.shapes[k].parameters):
+        for j, name in enumerate(old.fit.terms[k].parameters):
             full_name = old.fit.parameter_name(k, name, str(output))
             if not old.fit.held[k][j] and full_name in by_name:
                 low, high = by_name[full_name]
@@ -192,7 +201,7 @@ def _intervals(
 
 @final
 @dataclass(frozen=True)
-class Constant:
+class ProposalConstant:
     """A number of a proposal with its 95% interval. If `is_snapped`, a simple number replaces the
     estimate that the interval belongs to."""
 
@@ -217,7 +226,7 @@ class Alternative:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class ProposalEvidence:
     """The evidence for a candidate. `inside` and `outside` are the shares of the library's
     residual, beyond noise, that it explains on the inner rows and on the outer shell, with
     coefficients from the inner rows; None if that residual is noise. `probability` is the share of
@@ -227,13 +236,15 @@ class Evidence:
     inside: float | None
     outside: float | None
     probability: float
-    constants: tuple[Constant, ...]
+    constants: tuple[ProposalConstant, ...]
     alternatives: tuple[Alternative, ...]
     changes: dict[str, tuple[float, float]]
     partial: Float[np.ndarray, "R 2"]
 
 
-def gather_evidence(judgement: Judgement, judged: Judged, before: Mapping[str, float]) -> Evidence:
+def gather_evidence(
+    judgement: EquationProposals, judged: ScoredCandidate, before: Mapping[str, float]
+) -> ProposalEvidence:
     """Return the evidence for one proposal against the best library candidate. `before` holds the
     model's coefficients by term."""
     equation, base, proposed = judgement.equation, judgement.base.candidate, judged.candidate
@@ -241,7 +252,7 @@ def gather_evidence(judgement: Judgement, judged: Judged, before: Mapping[str, f
     inner = distance <= np.quantile(distance, limits.INNER_SHARE)
     resolved = [judgement.proposals[0].candidate] if judgement.is_resolved else []
     residuals = [residual(equation, candidate, inner) for candidate in (base, proposed, *resolved)]
-    return Evidence(
+    return ProposalEvidence(
         _share(residuals, inner, equation.count),
         _share(residuals, ~inner, equation.count),
         _preferred(equation, base, proposed),
@@ -252,13 +263,13 @@ def gather_evidence(judgement: Judgement, judged: Judged, before: Mapping[str, f
     )
 
 
-def partial_residual(equation: Equation, found: Candidate) -> Float[np.ndarray, "R 2"]:
+def partial_residual(equation: DictionaryProblem, found: Candidate) -> Float[np.ndarray, "R 2"]:
     """Return the new terms of a candidate at each row, and the target without the other terms. The
     two are equal up to noise if the terms are right."""
     fit, new = found.fit, set(found.new)
     parts = [
-        w * equation.whitened(shape, values)
-        for shape, values, w in zip(fit.shapes, fit.values, fit.coefficients, strict=True)
+        w * equation.whitened(term, values)
+        for term, values, w in zip(fit.terms, fit.values, fit.coefficients, strict=True)
     ]
     explained = sum(
         (part for k, part in enumerate(parts) if k in new), np.zeros(len(equation.target))
@@ -268,12 +279,12 @@ def partial_residual(equation: Equation, found: Candidate) -> Float[np.ndarray, 
 
 
 def residual(
-    equation: Equation, found: Candidate, fitted: Bool[np.ndarray, " R"] | None = None
+    equation: DictionaryProblem, found: Candidate, fitted: Bool[np.ndarray, " R"] | None = None
 ) -> Float[np.ndarray, " R"]:
     """Return the residual of a candidate in units of noise. Coefficients are estimated from the
     rows `fitted`, if given."""
     fit = found.fit
-    columns = [equation.whitened(s, v) for s, v in zip(fit.shapes, fit.values, strict=True)]
+    columns = [equation.whitened(s, v) for s, v in zip(fit.terms, fit.values, strict=True)]
     phi = np.column_stack(columns) if columns else np.zeros((len(equation.target), 0))
     w = fit.coefficients
     if fitted is not None and len(columns):
@@ -282,18 +293,18 @@ def residual(
     return equation.target - phi @ w
 
 
-def constants(judged: Judged) -> tuple[Constant, ...]:
+def constants(judged: ScoredCandidate) -> tuple[ProposalConstant, ...]:
     """Return the coefficients of new terms and the parameters inside them."""
     found, intervals = judged.candidate, judged.intervals
     errors = found.standard_errors()
     result = []
     for k, text in zip(found.new, short_terms(found), strict=True):
-        shape, values = found.fit.shapes[k], found.fit.values[k]
+        term, values = found.fit.terms[k], found.fit.values[k]
         w = float(found.fit.coefficients[k])
         by_rows = _interval(f"coefficient of {text}", w, float(errors[k]))
         result.append(_with_ends(by_rows, intervals.get((k, None))))
-        for i, (name, value) in enumerate(zip(shape.parameters, values, strict=True)):
-            label = f"{name} in {to_text(shape.expression)}"
+        for i, (name, value) in enumerate(zip(term.parameters, values, strict=True)):
+            label = f"{name} in {to_text(term.expression)}"
             estimate = found.snapped.get((k, i), (value, interval_half(found, (k, i))))
             constant = _interval(label, *estimate)
             constant = replace(constant, value=value, is_snapped=found.fit.held[k][i])
@@ -301,12 +312,12 @@ def constants(judged: Judged) -> tuple[Constant, ...]:
     return tuple(result)
 
 
-def _with_ends(constant: Constant, ends: tuple[float, float] | None) -> Constant:
+def _with_ends(constant: ProposalConstant, ends: tuple[float, float] | None) -> ProposalConstant:
     return constant if ends is None else replace(constant, low=ends[0], high=ends[1])
 
 
 def alternatives(
-    equation: Equation, judged: Judged, proposals: Sequence[Judged]
+    equation: DictionaryProblem, judged: ScoredCandidate, proposals: Sequence[ScoredCandidate]
 ) -> tuple[Alternative, ...]:
     """Return the other proposals with about the same score, best first, except equal formulas."""
     candidate = judged.candidate
@@ -327,7 +338,7 @@ def formula(found: Candidate) -> str:
 
 def written_terms(found: Candidate) -> str:
     """Return all terms as a sum, without coefficients."""
-    return " + ".join(to_text(term) for term in found.terms) or "0"
+    return " + ".join(to_text(term) for term in found.expressions) or "0"
 
 
 def short_terms(found: Candidate) -> tuple[str, ...]:
@@ -335,13 +346,13 @@ def short_terms(found: Candidate) -> tuple[str, ...]:
     rounded = []
     for k in found.new:
         values = [float(f"{v:.4g}") for v in found.fit.values[k]]
-        rounded.append(to_text(found.fit.shapes[k].at(values)))
+        rounded.append(to_text(found.fit.terms[k].at(values)))
     return tuple(rounded)
 
 
-def _interval(name: str, value: float, error: float) -> Constant:
+def _interval(name: str, value: float, error: float) -> ProposalConstant:
     half = limits.NORMAL_QUANTILE * error
-    return Constant(name, float(value), float(value - half), float(value + half))
+    return ProposalConstant(name, float(value), float(value - half), float(value + half))
 
 
 def _share(
@@ -357,7 +368,7 @@ def _share(
     return 1 - max(found - noise, 0.0) / (base - noise)
 
 
-def _preferred(equation: Equation, base: Candidate, found: Candidate) -> float:
+def _preferred(equation: DictionaryProblem, base: Candidate, found: Candidate) -> float:
     """Return the share of resamples of groups in which the candidate has the better score."""
     group = np.unique(equation.rows.group, return_inverse=True)[1]
     count = int(group.max()) + 1
@@ -378,17 +389,20 @@ def _preferred(equation: Equation, base: Candidate, found: Candidate) -> float:
 def _changes(before: Mapping[str, float], found: Candidate) -> dict[str, tuple[float, float]]:
     """Return the coefficients of library terms before and after."""
     after = {
-        to_text(term): float(w)
-        for term, w, shape in zip(
-            found.terms, found.fit.coefficients, found.fit.shapes, strict=True
+        to_text(expression): float(w)
+        for expression, w, term in zip(
+            found.expressions, found.fit.coefficients, found.fit.terms, strict=True
         )
-        if shape.known and not parameters_of(term)
+        if term.known and not parameters_of(expression)
     }
     return {name: (before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after}}
 
 
 def _alternative(
-    equation: Equation, judged: Judged, other: Judged, points: Float[np.ndarray, "P V"]
+    equation: DictionaryProblem,
+    judged: ScoredCandidate,
+    other: ScoredCandidate,
+    points: Float[np.ndarray, "P V"],
 ) -> Alternative:
     with np.errstate(all="ignore"):
         distance = np.abs(judged.candidate.values(points) - other.candidate.values(points))

@@ -102,6 +102,7 @@ PRODUCT_SYMBOLS = 8  # symbols of a usual product, whose only constant may be it
 MIN_PRODUCT_GAIN = 10.0  # nats that a product must be able to gain, or none is sought
 MIN_UNEXPLAINED = 1e-5  # share of the squared target. Sums over windows miss smaller misfits
 MAX_TERMS_BESIDE = 30  # known terms that products are sought beside at once
+MAX_CANDIDATES = 16  # candidates of an equation that are kept
 MAX_READABLE_GAIN = 10.0  # nats that a simple number in place of a parameter can save
 NOISE_REDUCTION = 0.7  # share of the assumed noise. Scores are computed again below it
 

@@ -50,9 +50,9 @@ class Measurements:
     count: float
     extent: Extent
     slopes: Float[np.ndarray, "M c"] | None = None
-    clock: int | None = None
-    turns: Bool[np.ndarray, " R"] | None = None
-    speeds: frozenset[int] = frozenset()
+    time_variable: int | None = None
+    sign_changes: Bool[np.ndarray, " R"] | None = None
+    estimated_velocities: frozenset[int] = frozenset()
     given: Mapping[int, int] = field(default_factory=dict)
     sides: Float[np.ndarray, "M V"] | None = None
     beyond: Float[np.ndarray, "B V"] | None = None
@@ -97,13 +97,15 @@ class Measurements:
             result = values(self.beyond)
         return np.asarray(np.isfinite(result).all(axis=0))
 
-    def without_turns(self) -> "Measurements":
+    def without_sign_changes(self) -> "Measurements":
         """Return the measurements with sign changes as uncertain as the targets are large, since
         jumps there cannot be judged."""
-        if self.turns is None or self.turns.all():
+        if self.sign_changes is None or self.sign_changes.all():
             return self
         size = np.sqrt(np.mean(self.targets**2, axis=0))
-        return replace(self, noise=self.noise + np.outer(self.turns, size), turns=None)
+        return replace(
+            self, noise=self.noise + np.outer(self.sign_changes, size), sign_changes=None
+        )
 
     def term_at_rows(
         self, values: Float[np.ndarray, "M k"], term: Expression

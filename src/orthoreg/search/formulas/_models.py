@@ -20,8 +20,8 @@ from ._candidates import Candidate
 from ._coupling import couple, coupled_systems
 from ._evidence import points_around, written_terms
 from ._measurements import Measurements
-from ._proposals import Gap, explain_rows
-from ._ranking import Ranked, Ranking, best_combinations, combine
+from ._proposals import EquationResult, explain_rows
+from ._ranking import ModelRanking, RankedModel, best_combinations, combine
 from ._rows import measurements
 
 
@@ -52,30 +52,30 @@ class SearchInput:
 
 @final
 class ModelSearch:
-    """The search over one data set. `gaps` are the equations searched on the first rows, `ranking`
-    holds the matched models, and `around` are points within and around the data."""
+    """The search over one data set. `results` are the equations searched on the first rows,
+    `ranking` holds the matched models, and `around` are points within and around the data."""
 
-    def __init__(self, problem: SearchInput, goes_on: Callable[[], bool]):
-        self._problem, self._goes_on = problem, goes_on
-        self.gaps: list[Gap] = []
+    def __init__(self, problem: SearchInput, should_continue: Callable[[], bool]):
+        self._problem, self._goes_on = problem, should_continue
+        self.results: list[EquationResult] = []
         self.around = np.zeros((0, len(problem.data.variable_names)))
-        self.ranking = Ranking(problem.data, problem.interpolation)
+        self.ranking = ModelRanking(problem.data, problem.interpolation)
 
     @np.errstate(all="ignore")  # formulas that overflow are tried, and are no candidates then
-    def run(self, tried: int) -> list[Ranked]:
+    def run(self, tried: int) -> list[RankedModel]:
         """Return the ranked models, best first. Noisy data are searched again with the states of
         the best model, unless coupled equations explain the data better."""
         rows = self._rows(None)
         self.around = points_around(rows.extent)
-        self.gaps = self._gaps(rows, {})
+        self.results = self._results(rows, {})
         is_coupled = self._rank_coupled(rows)
-        self._rank(self.gaps, min(tried, limits.MAX_BESIDE_COUPLED) if is_coupled else tried)
+        self._rank(self.results, min(tried, limits.MAX_BESIDE_COUPLED) if is_coupled else tried)
         ranked = self.ranking.ranked()
         if self.ranking.is_noisy and self._goes_on() and not is_coupled:
             data = self._problem.data
             states = ranked[0].states if len(ranked[0].states) == data.n_samples else None
             shared = self._shared(ranked[: limits.SHARING_MODELS])
-            self._rank(self._gaps(self._rows(states), shared), tried)
+            self._rank(self._results(self._rows(states), shared), tried)
             ranked = self.ranking.ranked()
         return ranked
 
@@ -83,7 +83,9 @@ class ModelSearch:
         problem = self._problem
         return measurements(problem.loss, problem.data, states=states).defined_at(problem.points)
 
-    def _gaps(self, rows: Measurements, shared: dict[int, set[Expression]]) -> list[Gap]:
+    def _results(
+        self, rows: Measurements, shared: dict[int, set[Expression]]
+    ) -> list[EquationResult]:
         problem = self._problem
         return explain_rows(
             rows,
@@ -93,23 +95,23 @@ class ModelSearch:
             knowledge=problem.knowledge,
             shared=shared,
             is_expected=problem.is_expected,
-            goes_on=self._goes_on,
+            should_continue=self._goes_on,
         )
 
-    def _rank(self, gaps: Sequence[Gap], tried: int) -> None:
+    def _rank(self, results: Sequence[EquationResult], tried: int) -> None:
         """Match the best combinations of candidates, and those with the base library's best."""
         lists = [
             [
                 candidate
-                for candidate in gap.candidates
-                if candidate.score - gap.candidates[0].score < limits.MAX_GAP
+                for candidate in result.candidates
+                if candidate.score - result.candidates[0].score < limits.MAX_GAP
             ]
-            for gap in gaps
+            for result in results
         ]
         chosen = best_combinations(lists, tried)
-        always = [chosen[0], tuple(gap.base for gap in gaps)]
+        always = [chosen[0], tuple(result.base for result in results)]
         if self._problem.supports is not None:
-            always += _without_proposals(gaps, chosen[0])
+            always += _without_proposals(results, chosen[0])
         unique = {tuple(map(id, candidate)): candidate for candidate in [*always, *chosen]}
         with progress("Matching trajectories", float(len(unique))) as show:
             for done, candidates in enumerate(unique.values()):
@@ -137,7 +139,7 @@ class ModelSearch:
         Skipped if physics or a model is given, which they might contradict."""
         if self._problem.physics is not None or self._problem.supports is not None:
             return False
-        systems = coupled_systems(rows, self.gaps, self._goes_on)
+        systems = coupled_systems(rows, self.results, self._goes_on)
         with progress("Matching coupled equations", float(len(systems))) as show:
             for done, system in enumerate(systems):
                 show(float(done), "several accelerations in one equation")
@@ -145,7 +147,7 @@ class ModelSearch:
                     self.ranking.add(couple(system, self._problem.bind, rows))
         return bool(systems)
 
-    def _shared(self, ranked: Sequence[Ranked]) -> dict[int, set[Expression]]:
+    def _shared(self, ranked: Sequence[RankedModel]) -> dict[int, set[Expression]]:
         """Return for each equation the terms of the other equations in these models."""
         terms = {c: set[Expression]() for c in range(self._problem.data.n_states)}
         for model in ranked:
@@ -158,16 +160,16 @@ class ModelSearch:
 
 
 def _without_proposals(
-    gaps: Sequence[Gap], best: Sequence[Candidate]
+    results: Sequence[EquationResult], best: Sequence[Candidate]
 ) -> list[tuple[Candidate, ...]]:
     """Return the combinations that proposals must beat: the fitted model, and the best combination
     with one equation replaced by its best library candidate."""
-    combinations = [tuple(gap.model or gap.base for gap in gaps)]
-    for c, gap in enumerate(gaps):
+    combinations = [tuple(result.model or result.base for result in results)]
+    for c, result in enumerate(results):
         if best[c].new:
             combinations += [
                 (*best[:c], library_candidate, *best[c + 1 :])
-                for library_candidate in (gap.base, gap.model)
+                for library_candidate in (result.base, result.model)
                 if library_candidate
             ]
     return combinations

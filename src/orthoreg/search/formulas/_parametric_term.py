@@ -125,12 +125,12 @@ def _of_exponent(item: Expression) -> int:
 
 
 def symmetric(
-    shapes: Sequence[ParametricTerm], symmetries: Symmetries | None, output: int
+    terms: Sequence[ParametricTerm], symmetries: Symmetries | None, output: int
 ) -> list[ParametricTerm]:
     """Return the terms that have the symmetries. If only some parameter values have them, as
     integer frequencies have a period, these values are held."""
     result: list[ParametricTerm] = []
-    for term in shapes:
+    for term in terms:
         is_symmetric = symmetric_values(term, symmetries, output)
         result += (
             [term]

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from ...terms import Number, Parameter, substitute, to_text
 from . import _limits as limits
-from ._equation import Equation
+from ._equation import DictionaryProblem
 from ._parametric_term import ParametricTerm
 
 Group = tuple[tuple[int, int], ...]
@@ -23,7 +23,7 @@ class Projection:
     term k were not estimated. `covariance` is that of the coefficients, then of the free
     parameters, for noise of unit variance."""
 
-    shapes: tuple[ParametricTerm, ...]
+    terms: tuple[ParametricTerm, ...]
     values: tuple[tuple[float, ...], ...]
     held: tuple[tuple[bool, ...], ...]
     coefficients: Float[np.ndarray, " k"]
@@ -33,20 +33,20 @@ class Projection:
     def written(self, k: int, suffix: str) -> tuple[str, dict[str, tuple[float, float]]]:
         """Return term k as text, and bounds of its parameters. Estimated parameters have unique
         names and bounds around their values; the others are numbers."""
-        shape, names, bounds = self.shapes[k], {}, {}
-        for i, (name, value) in enumerate(zip(shape.parameters, self.values[k], strict=True)):
+        term, names, bounds = self.terms[k], {}, {}
+        for i, (name, value) in enumerate(zip(term.parameters, self.values[k], strict=True)):
             if self.held[k][i]:
                 names[name] = Number(value)
                 continue
             unique = self.parameter_name(k, name, suffix)
             names[name] = Parameter(unique)
             margin = max(limits.PARAMETER_MARGIN * abs(value), 1e-6)
-            bounds[unique] = (max(shape.low[i], value - margin), min(shape.high[i], value + margin))
-        return to_text(substitute(shape.expression, names)), bounds
+            bounds[unique] = (max(term.low[i], value - margin), min(term.high[i], value + margin))
+        return to_text(substitute(term.expression, names)), bounds
 
     def parameters(self, k: int, suffix: str) -> dict[str, float]:
         """Return the values of the parameters in the text of term k, by name."""
-        pairs = zip(self.shapes[k].parameters, self.values[k], self.held[k], strict=True)
+        pairs = zip(self.terms[k].parameters, self.values[k], self.held[k], strict=True)
         return {
             self.parameter_name(k, name, suffix): value for name, value, held in pairs if not held
         }
@@ -54,29 +54,29 @@ class Projection:
     @property
     def free(self) -> list[Group]:
         """The estimated parameters; a shared parameter is one group."""
-        return free_groups(self.shapes, self.held)
+        return free_groups(self.terms, self.held)
 
     def parameter_name(self, k: int, name: str, suffix: str) -> str:
         """Return the name of a parameter in the text of term k."""
-        is_shared = self.shapes[k].numerator is not None
+        is_shared = self.terms[k].numerator is not None
         return f"{name}_{suffix}" if is_shared else f"{name}_{suffix}_{k}"
 
 
-def free_groups(shapes: Sequence[ParametricTerm], held: Sequence[tuple[bool, ...]]) -> list[Group]:
+def free_groups(terms: Sequence[ParametricTerm], held: Sequence[tuple[bool, ...]]) -> list[Group]:
     """Return the parameters that are not held, as pairs (term, index of the parameter). Parameters
     of a shared denominator form one group."""
     groups: dict[tuple[int, str], list[tuple[int, int]]] = {}
-    for k, (shape, fixed) in enumerate(zip(shapes, held, strict=True)):
-        term = k if shape.numerator is None else -1
-        for i, name in enumerate(shape.parameters):
+    for k, (term, fixed) in enumerate(zip(terms, held, strict=True)):
+        owner = k if term.numerator is None else -1
+        for i, name in enumerate(term.parameters):
             if not fixed[i]:
-                groups.setdefault((term, name), []).append((k, i))
+                groups.setdefault((owner, name), []).append((k, i))
     return [tuple(group) for group in groups.values()]
 
 
 def project(
-    equation: Equation,
-    shapes: Sequence[ParametricTerm],
+    equation: DictionaryProblem,
+    terms: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     held: Sequence[tuple[bool, ...]] | None = None,
     *,
@@ -86,26 +86,26 @@ def project(
     """Fit terms by least squares. Parameters that are not `held` move within their bounds, by
     Gauss-Newton steps with the coefficients projected out. Return None if a column is not finite.
     Without `errors`, no covariance is computed."""
-    shapes, values = tuple(shapes), [tuple(v) for v in values]
+    terms, values = tuple(terms), [tuple(v) for v in values]
     held = tuple(held or [(False,) * len(v) for v in values])
-    free = free_groups(shapes, held)
+    free = free_groups(terms, held)
     values = _agreed(values, free)
-    columns = _columns(equation, shapes, values)
+    columns = _columns(equation, terms, values)
     if columns is None:
         return None
     w, rss = _solved(columns, equation.target)
     moving = {k for group in free for k, _ in group}
     for _ in range(rounds if free else 0):
-        step = _newton_step(equation, shapes, values, columns, w, free)
+        step = _newton_step(equation, terms, values, columns, w, free)
         better = None
         for share in limits.NEWTON_SHARES:
-            moved = _moved(shapes, values, free, share * step)
+            moved = _moved(terms, values, free, share * step)
             if (
                 share == limits.NEWTON_SHARES[0]
             ):  # which is taken most often, and its slopes needed next
                 for k in moving:
-                    equation.slopes(shapes[k], moved[k])
-            new = _columns(equation, shapes, moved, columns, moving)
+                    equation.slopes(terms[k], moved[k])
+            new = _columns(equation, terms, moved, columns, moving)
             if new is None:
                 continue
             w_new, rss_new = _solved(new, equation.target)
@@ -121,30 +121,30 @@ def project(
     size = len(w) + len(free)
     covariance = np.full((size, size), np.nan)
     if errors:
-        covariance = _covariance(equation, shapes, values, columns, w, free)
-    return Projection(shapes, tuple(values), held, w, rss, covariance)
+        covariance = _covariance(equation, terms, values, columns, w, free)
+    return Projection(terms, tuple(values), held, w, rss, covariance)
 
 
 def subset_fits(
-    equation: Equation, fit: Projection, removals: Sequence[Set[int]]
+    equation: DictionaryProblem, fit: Projection, removals: Sequence[Set[int]]
 ) -> list[Projection]:
     """Return the fits without each of these sets of terms, with the same parameters and without
     errors. One QR decomposition serves all of them."""
-    columns = _columns(equation, fit.shapes, fit.values)
+    columns = _columns(equation, fit.terms, fit.values)
     assert columns is not None, "a fit has finite columns"
     table = np.column_stack([columns, equation.target])
     triangle = np.asarray(np.linalg.qr(table, mode="r"))
     fits = []
     for removed in removals:
-        remaining = [k for k in range(len(fit.shapes)) if k not in removed]
-        shapes = tuple(fit.shapes[k] for k in remaining)
+        remaining = [k for k in range(len(fit.terms)) if k not in removed]
+        terms = tuple(fit.terms[k] for k in remaining)
         values, held = (
             tuple(fit.values[k] for k in remaining),
             tuple(fit.held[k] for k in remaining),
         )
         w, rss = _solved(triangle[:, remaining], triangle[:, -1])
-        size = len(remaining) + len(free_groups(shapes, held))
-        fits.append(Projection(shapes, values, held, w, rss, np.full((size, size), np.nan)))
+        size = len(remaining) + len(free_groups(terms, held))
+        fits.append(Projection(terms, values, held, w, rss, np.full((size, size), np.nan)))
     return fits
 
 
@@ -159,20 +159,20 @@ def _agreed(values: Sequence[tuple[float, ...]], free: Sequence[Group]) -> list[
 
 
 def _columns(
-    equation: Equation,
-    shapes: Sequence[ParametricTerm],
+    equation: DictionaryProblem,
+    terms: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     old: np.ndarray | None = None,
     changed: set[int] | None = None,
 ) -> Float[np.ndarray, "R k"] | None:
     """Return the columns of the terms, or None if they are not finite. Columns of `old` that did
     not change are reused."""
-    phi = np.empty((len(equation.target), len(shapes)), order="F")
-    for k, (shape, v) in enumerate(zip(shapes, values, strict=True)):
+    phi = np.empty((len(equation.target), len(terms)), order="F")
+    for k, (term, v) in enumerate(zip(terms, values, strict=True)):
         if old is not None and changed is not None and k not in changed:
             phi[:, k] = old[:, k]
         else:
-            phi[:, k] = equation.whitened(shape, v)
+            phi[:, k] = equation.whitened(term, v)
     return phi if np.isfinite(phi).all() else None
 
 
@@ -205,28 +205,28 @@ def least_squares(
 
 
 def _newton_step(
-    equation: Equation,
-    shapes: Sequence[ParametricTerm],
+    equation: DictionaryProblem,
+    terms: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     phi: Float[np.ndarray, "R k"],
     w: Float[np.ndarray, " k"],
     free: Sequence[Group],
 ) -> Float[np.ndarray, " q"]:
     """Return the step of the free parameters; the coefficients are eliminated."""
-    joint = np.hstack([phi, _sensitivities(equation, shapes, values, w, free)])
+    joint = np.hstack([phi, _sensitivities(equation, terms, values, w, free)])
     solution, _ = _solved(np.nan_to_num(joint), equation.target - phi @ w)
     return solution[phi.shape[1] :]
 
 
 def _sensitivities(
-    equation: Equation,
-    shapes: Sequence[ParametricTerm],
+    equation: DictionaryProblem,
+    terms: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     w: Float[np.ndarray, " k"],
     free: Sequence[Group],
 ) -> Float[np.ndarray, "R q"]:
     """Return the derivatives of the fit with respect to the free parameters."""
-    slopes = {k: equation.slopes(shapes[k], values[k]) for group in free for k, _ in group}
+    slopes = {k: equation.slopes(terms[k], values[k]) for group in free for k, _ in group}
     result = np.empty((len(equation.target), len(free)), order="F")
     for q, group in enumerate(free):
         result[:, q] = sum(w[k] * slopes[k][i] for k, i in group)
@@ -234,7 +234,7 @@ def _sensitivities(
 
 
 def _moved(
-    shapes: Sequence[ParametricTerm],
+    terms: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     free: Sequence[Group],
     step: Float[np.ndarray, " q"],
@@ -243,20 +243,20 @@ def _moved(
     moved = [list(v) for v in values]
     for group, change in zip(free, step, strict=True):
         for k, i in group:
-            moved[k][i] = float(np.clip(moved[k][i] + change, shapes[k].low[i], shapes[k].high[i]))
+            moved[k][i] = float(np.clip(moved[k][i] + change, terms[k].low[i], terms[k].high[i]))
     return [tuple(v) for v in moved]
 
 
 def _covariance(
-    equation: Equation,
-    shapes: Sequence[ParametricTerm],
+    equation: DictionaryProblem,
+    terms: Sequence[ParametricTerm],
     values: Sequence[tuple[float, ...]],
     phi: Float[np.ndarray, "R k"],
     w: Float[np.ndarray, " k"],
     free: Sequence[Group],
 ) -> Float[np.ndarray, "m m"]:
     """Return the covariance of coefficients and free parameters for noise of unit variance."""
-    joint = np.hstack([phi, _sensitivities(equation, shapes, values, w, free)])
+    joint = np.hstack([phi, _sensitivities(equation, terms, values, w, free)])
     joint = np.nan_to_num(joint)
     size = np.sqrt(np.vecdot(joint.T, joint.T))
     size = np.where(size > 0, size, 1.0)

@@ -98,7 +98,7 @@ def combine(
     written, values, library = {}, dict(known_values or {}), {}
     for candidate in candidates:
         formulas, bounds = [], {}
-        for k in range(len(candidate.fit.shapes)):
+        for k in range(len(candidate.fit.terms)):
             text, term_bounds = candidate.fit.written(k, str(candidate.output))
             formulas.append(text)
             bounds |= term_bounds
@@ -116,21 +116,21 @@ def combine(
     elsewhere: set[Expression] = set()  # terms, and formulas whatever their numbers
     for candidate in candidates:
         paid = term_prices(candidate.fit, count, elsewhere)
-        elsewhere |= set(candidate.terms)
+        elsewhere |= set(candidate.expressions)
         elsewhere |= {
-            form for s in candidate.fit.shapes for form in (s.expression, s.copy_of) if form
+            form for s in candidate.fit.terms for form in (s.expression, s.copy_of) if form
         }
-        for text, w, price, shape in zip(
+        for text, w, price, term in zip(
             written[candidate.output],
             candidate.fit.coefficients,
             paid,
-            candidate.fit.shapes,
+            candidate.fit.terms,
             strict=True,
         ):
             column = column_of(features, text)
             coefficients[candidate.output, column] += w
             prices[candidate.output, column] = price
-            is_new[candidate.output, column] = not shape.known
+            is_new[candidate.output, column] = not term.known
     field = field_of(
         features.with_values(values[name] for name in features.parameters), coefficients
     )
@@ -158,7 +158,7 @@ def field_of(features: FeatureMap, coefficients: np.ndarray) -> HybridField:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class RankedModel:
     """A combination, its matched constants, and its score in nats."""
 
     combination: Combination
@@ -182,7 +182,7 @@ class Ranked:
 
 
 @final
-class Ranking:
+class ModelRanking:
     """Matches combinations to runs without outliers, on segments of growing length. A model that is
     far behind on one length is not matched to longer segments."""
 
@@ -221,7 +221,7 @@ class Ranking:
         if self._matcher.lengths[-1] in matched.misfits:
             self._settled.add(terms)
 
-    def sharpened(self, model: Ranked) -> Match:
+    def sharpened(self, model: RankedModel) -> Match:
         """Match the constants of a model with full effort."""
         combination = model.combination
         bounds = combination.parameter_bounds
@@ -229,13 +229,13 @@ class Ranking:
             model.field, bounds, combination.knowledge, effort=FULL, after=model.matched
         )
 
-    def ranked(self) -> list[Ranked]:
+    def ranked(self) -> list[RankedModel]:
         """Return the models, best first, one per set of terms. Scores are those of the longest
         segments that some model follows. A model that was given up earlier keeps its distance to
         the best from there."""
         length = self.longest()
         lowest = self._best(length, self._least(length))
-        best: dict[Any, Ranked] = {}
+        best: dict[Any, RankedModel] = {}
         for combination, matched in self._found:
             field = matched.field
             last = max((k for k in matched.misfits if k <= length), default=None)
@@ -247,7 +247,7 @@ class Ranking:
                     score = lowest + max(score - self._best(last, noise), limits.HOPELESS_GAP)
             key = _structure(field)
             if key not in best or score < best[key].score:
-                best[key] = Ranked(combination, matched, score)
+                best[key] = RankedModel(combination, matched, score)
         return sorted(best.values(), key=lambda combination: combination.score)
 
     def longest(self) -> int:

@@ -42,7 +42,7 @@ def measurements(
 def window_rows(
     loss: AbstractLoss,
     data: Dataset,
-    most: int,
+    max_rows: int,
     states: Float[np.ndarray, "N n"] | None,
 ) -> Measurements:
     """Return rows of the weak form: windows that suit the noise, or narrow ones for noise-free
@@ -64,16 +64,18 @@ def window_rows(
     noise = [np.tile(np.sqrt(rows.target_mse), (len(rows), 1)) for rows in parts]
     if noisy:
         noise = [row_noise(data, h, rows) for h, rows in zip(widths, parts, strict=True)]
-    turns = [_at_turns(data, rows) for rows in parts]
+    sign_changes = [_with_sign_changes(data, rows) for rows in parts]
     noise = [
         values
         + limits.SIGN_CHANGE_NOISE * np.outer(turn, np.sqrt(np.mean(rows.targets**2, axis=0)))
-        for values, turn, rows in zip(noise, turns, parts, strict=True)
+        for values, turn, rows in zip(noise, sign_changes, parts, strict=True)
     ]
     sides = sides_of(parts[0].points, data) if len(parts[0].points) == data.n_samples else None
-    result = _joined(parts, data.n_samples, most, noise, Automatic().slopes(data), turns, sides)
-    speeds = [data.state_names.index(name) for name in data.estimated]
-    return replace(result, speeds=frozenset(speeds))
+    result = _joined(
+        parts, data.n_samples, max_rows, noise, Automatic().slopes(data), sign_changes, sides
+    )
+    estimated_velocities = [data.state_names.index(name) for name in data.estimated]
+    return replace(result, estimated_velocities=frozenset(estimated_velocities))
 
 
 def sides_of(points: Float[np.ndarray, "N V"], data: Dataset) -> Float[np.ndarray, "N V"]:
@@ -90,7 +92,7 @@ def sides_of(points: Float[np.ndarray, "N V"], data: Dataset) -> Float[np.ndarra
     return sides
 
 
-def _at_turns(data: Dataset, rows: Rows) -> Bool[np.ndarray, " R"]:
+def _with_sign_changes(data: Dataset, rows: Rows) -> Bool[np.ndarray, " R"]:
     """Return the windows in which a velocity that was not measured changes its sign. Dry friction
     jumps there, at a time that a smoothed velocity hardly shows."""
     changes = np.zeros(len(rows), dtype=bool)
@@ -122,24 +124,24 @@ def row_noise(data: Dataset, width: float, rows: Rows) -> Float[np.ndarray, "R c
 
 
 def rows_as_measurements(
-    rows: Rows, most: int = limits.MAX_ROWS, samples: int | None = None
+    rows: Rows, max_rows: int = limits.MAX_ROWS, samples: int | None = None
 ) -> Measurements:
     """Return rows as they are; `samples` is the number of samples they were made from."""
-    return _joined([rows], samples or len(rows), most)
+    return _joined([rows], samples or len(rows), max_rows)
 
 
 def _joined(
     parts: list[Rows],
     samples: int,
-    most: int,
+    max_rows: int,
     noises: list[np.ndarray] | None = None,
     slopes: Float[np.ndarray, "N c"] | None = None,
-    turns: list[np.ndarray] | None = None,
+    sign_changes: list[np.ndarray] | None = None,
     sides: Float[np.ndarray, "N V"] | None = None,
 ) -> Measurements:
-    """Return the rows of all parts as one set of measurements, thinned to at most `most` rows."""
+    """Return the rows of all parts as one set of measurements, thinned to `max_rows` rows."""
     total = sum(map(len, parts))
-    masks = [_thinned(rows, max(most * len(rows) // total, 1)) for rows in parts]
+    masks = [_thinned(rows, max(max_rows * len(rows) // total, 1)) for rows in parts]
     chosen = [rows.only(mask) for rows, mask in zip(parts, masks, strict=True)]
     first = parts[0]
     size = np.sqrt(np.mean(first.targets**2, axis=0))
@@ -172,16 +174,16 @@ def _joined(
         first.extent,
         np.concatenate([rows.targets for rows in chosen]) if windows is None else slopes,
         first.time_index,
-        None if turns is None
-        else np.concatenate([values[mask] for values, mask in zip(turns, masks, strict=True)]),
+        None if sign_changes is None
+        else np.concatenate([turn[mask] for turn, mask in zip(sign_changes, masks, strict=True)]),
         given=dict(first.given),
         sides=None if windows is None else sides,
     )  # fmt: skip
 
 
-def _thinned(rows: Rows, most: int) -> Bool[np.ndarray, " N"]:
+def _thinned(rows: Rows, max_rows: int) -> Bool[np.ndarray, " N"]:
     marked = np.zeros(len(rows), dtype=bool)
-    marked[thinned(rows, most)] = True
+    marked[thinned(rows, max_rows)] = True
     return marked
 
 
@@ -204,7 +206,7 @@ class Samples(NamedTuple):
 
 
 def integral_rows(
-    data: Dataset, samples: Samples, states: Float[np.ndarray, "N n"], most: int
+    data: Dataset, samples: Samples, states: Float[np.ndarray, "N n"], max_rows: int
 ) -> Measurements:
     """Return every sample, or the mean of a few, as a row x(t) = x(t_0) + int f with a free start
     in each stretch.
@@ -221,7 +223,7 @@ def integral_rows(
         antiderivative(data.times[i:j], np.eye(j - i))
         for i, j in zip(bounds[:-1], bounds[1:], strict=True)
     ]
-    mean = _means(stretch, max(-(-data.n_samples // most), 1))
+    mean = _means(stretch, max(-(-data.n_samples // max_rows), 1))
     variance = samples.variance * samples.misfit(states)  # what the model leaves is noise
     points = states if data.inputs is None else np.hstack([states, data.inputs])
     stretch_of_mean = stretch[np.asarray(mean.argmax(axis=1)).ravel()]

@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Bool
 
 from . import _limits as limits
-from ._beam import Support, added_gains, beam, best_of, best_pairs, exchange, measured
+from ._beam import Support, added_gains, beam, best_of, best_pairs, exchange, support_of
 from ._candidates import Candidate, make_readable, polish, prune, rescored
 from ._composed import add_denominators, add_products
-from ._equation import Equation
+from ._equation import DictionaryProblem
 from ._projection import project
 from ._variants import with_steps
 
@@ -35,7 +35,7 @@ _LABELS = {
 
 @final
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchOutcome:
     """Candidates of one equation, best first; `base` is the best candidate of known terms."""
 
     base: Candidate
@@ -43,15 +43,14 @@ class Found:
 
 
 def search(
-    equation: Equation,
+    equation: DictionaryProblem,
     support: Sequence[int] = (),
     *,
     required: Sequence[int] = (),
-    allow: Callable[[Candidate], bool] = lambda found: True,
-    goes_on: Callable[[], bool] = lambda: True,
-    told: Callable[[int, str], None] = lambda part, what: None,
-    most: int = 16,
-) -> Found:
+    allow: Callable[[Candidate], bool] = lambda candidate: True,
+    should_continue: Callable[[], bool] = lambda: True,
+    on_progress: Callable[[int, str], None] = lambda part, what: None,
+) -> SearchOutcome:
     """Return the allowed candidates of an equation.
 
     `support` are the known columns that a model uses, and `required` those that every candidate
@@ -59,56 +58,58 @@ def search(
     of the best of them, if that is larger.
     """
     equation.noise = 1.0
-    needed = tuple(int(k) for k in required)
-    start = tuple(dict.fromkeys([*needed, *(int(k) for k in support)]))
-    starts = [needed] if start == needed else [needed, start]
-    told(0, "terms of the library")
+    first = tuple(int(k) for k in required)
+    second = tuple(dict.fromkeys([*first, *(int(k) for k in support)]))
+    starts = [first] if second == first else [first, second]
+    on_progress(0, "terms of the library")
     known = beam(equation, equation.known, starts, depth=limits.BEAM_DEPTH + 3)
     chosen = best_of(equation, known, limits.POLISHED_SUPPORTS)
-    everything = list(known)
-    settled = _is_settled(equation, known, allow)
-    if not settled:
+    supports = list(known)
+    families = () if _is_resolved(equation, known, allow) else FAMILIES
+    if families:
         _seed(equation, known)
         add_denominators(equation)
-    for part, names in enumerate(() if settled else FAMILIES, start=1):
-        if not goes_on():
+    for part, names in enumerate(families, start=1):
+        if not should_continue():
             break
-        told(part, _LABELS.get(names[-1], names[-1]))
-        present = {equation.shapes[place].family for place in equation.shape}
+        on_progress(part, _LABELS.get(names[-1], names[-1]))
+        present = {equation.terms[k].family for k in equation.term_of_column}
         if names[-1] == "own" or names[-1] in present:
-            begun = starts if names != FAMILIES[-1] else [*starts, *_paired(equation, known)]
-            supports = _in_family(equation, names, begun)
-            everything += supports
-            chosen += best_of(equation, supports, limits.POLISHED_SUPPORTS)
-    if goes_on() and _has_room(equation, everything):
-        told(len(FAMILIES), "products of two functions")
-        begun = add_products(equation, _beside(equation, known, everything), goes_on)
-        supports = _in_family(equation, FAMILIES[-1], [*starts, *begun]) if begun else []
-        everything += supports
-        chosen += best_of(equation, supports, limits.POLISHED_SUPPORTS)
-    equation.noise = least_left(equation, [(one.rss, len(one.columns)) for one in everything])
-    columns = {frozenset(one.columns): one.columns for one in chosen}
-    polished = [polish(equation, one) for one in columns.values()]
-    found = [one for one in polished if one is not None]
-    found += [one for smooth in found for one in with_steps(equation, smooth)]
-    return compare(equation, found, allow, most)
+            paired = _paired(equation, known) if names == FAMILIES[-1] else []
+            in_family = _in_family(equation, names, [*starts, *paired])
+            supports += in_family
+            chosen += best_of(equation, in_family, limits.POLISHED_SUPPORTS)
+    if should_continue() and _has_room(equation, supports):
+        on_progress(len(FAMILIES), "products of two functions")
+        products = add_products(equation, _beside(equation, known, supports), should_continue)
+        if products:
+            in_family = _in_family(equation, FAMILIES[-1], [*starts, *products])
+            supports += in_family
+            chosen += best_of(equation, in_family, limits.POLISHED_SUPPORTS)
+    fits = [(support.rss, len(support.columns)) for support in supports]
+    equation.noise = smallest_noise(equation, fits)
+    columns = {frozenset(support.columns): support.columns for support in chosen}
+    polished = [polish(equation, each) for each in columns.values()]
+    candidates = [candidate for candidate in polished if candidate is not None]
+    candidates += [step for smooth in candidates for step in with_steps(equation, smooth)]
+    return compare(equation, candidates, allow)
 
 
 def compare(
-    equation: Equation,
+    equation: DictionaryProblem,
     candidates: Sequence[Candidate],
     allow: Callable[[Candidate], bool],
-    most: int,
-) -> Found:
+) -> SearchOutcome:
     """Return the allowed candidates, best first, scored with the residual of the best of them."""
-    ordered = in_order(equation, candidates, allow, most)
+    ordered = ranked_structures(equation, candidates, allow)
     allowed = [candidate for candidate in ordered if allow(candidate)]
     known_alone = [candidate for candidate in (*allowed, *ordered) if not candidate.new]
-    return Found(known_alone[0], tuple(allowed[:most]) or (known_alone[0],))
+    best = tuple(allowed[: limits.MAX_CANDIDATES])
+    return SearchOutcome(known_alone[0], best or (known_alone[0],))
 
 
-def _is_settled(
-    equation: Equation, known: Sequence[Support], allow: Callable[[Candidate], bool]
+def _is_resolved(
+    equation: DictionaryProblem, known: Sequence[Support], allow: Callable[[Candidate], bool]
 ) -> bool:
     """Return whether no other formula can beat the best known terms: their misfit is at the noise
     floor, they are allowed, and every other column costs more."""
@@ -120,7 +121,7 @@ def _is_settled(
     return best is not None and allow(best)
 
 
-def _seed(equation: Equation, known: Sequence[Support]) -> None:
+def _seed(equation: DictionaryProblem, known: Sequence[Support]) -> None:
     """Add the best functions next to the best known support of each small size, with estimated
     parameters, since a coarse grid may miss the right values."""
     for size in range(limits.MAX_SEEDED_SIZE + 1):
@@ -130,7 +131,7 @@ def _seed(equation: Equation, known: Sequence[Support]) -> None:
             best: dict[int, int] = {}
             for k in np.argsort(-gains):
                 if equation.values[k] and np.isfinite(gains[k]):
-                    best.setdefault(int(equation.shape[k]), int(k))
+                    best.setdefault(int(equation.term_of_column[k]), int(k))
                 if len(best) == limits.SEEDS:
                     break
             _sharpened(
@@ -139,7 +140,7 @@ def _seed(equation: Equation, known: Sequence[Support]) -> None:
             )
 
 
-def _paired(equation: Equation, known: Sequence[Support]) -> list[tuple[int, ...]]:
+def _paired(equation: DictionaryProblem, known: Sequence[Support]) -> list[tuple[int, ...]]:
     """Return known supports of each size with the best pairs of columns added."""
     starts = []
     for size in range(limits.MAX_START_SIZE + 1):
@@ -150,7 +151,7 @@ def _paired(equation: Equation, known: Sequence[Support]) -> list[tuple[int, ...
     return starts
 
 
-def _has_room(equation: Equation, supports: Sequence[Support]) -> bool:
+def _has_room(equation: DictionaryProblem, supports: Sequence[Support]) -> bool:
     """Return whether the right product could clearly beat the best support, and the library's
     residual exceeds the error of sums over windows."""
     known = [support.rss for support in supports if equation.known[list(support.columns)].all()]
@@ -167,7 +168,7 @@ def _has_room(equation: Equation, supports: Sequence[Support]) -> bool:
 
 
 def _beside(
-    equation: Equation, known: Sequence[Support], everything: Sequence[Support]
+    equation: DictionaryProblem, known: Sequence[Support], everything: Sequence[Support]
 ) -> list[Support]:
     """Return the supports next to which products are sought: all known terms, the best of them of
     each small size, and the best support overall."""
@@ -177,18 +178,18 @@ def _beside(
         chosen += sorted(of_size, key=lambda support: support.rss)[: limits.START_SUPPORTS]
     all_known = tuple(np.flatnonzero(equation.known).tolist())
     if len(all_known) <= limits.MAX_TERMS_BESIDE:
-        chosen.append(measured(equation, all_known))
+        chosen.append(support_of(equation, all_known))
     return list({frozenset(support.columns): support for support in chosen}.values())
 
 
-def least_left(equation: Equation, fits: Sequence[tuple[float, int]]) -> float:
+def smallest_noise(equation: DictionaryProblem, fits: Sequence[tuple[float, int]]) -> float:
     """Return the smallest residual variance of any fit, at least that of the noise."""
     rows = len(equation.target)
     return max(1.0, min(rss / max(rows - 2 * size, 1) for rss, size in fits))
 
 
 def _in_family(
-    equation: Equation, names: Sequence[str], starts: Sequence[tuple[int, ...]]
+    equation: DictionaryProblem, names: Sequence[str], starts: Sequence[tuple[int, ...]]
 ) -> list[Support]:
     """Return the best supports with columns of a family. Parameters of the best supports are
     estimated and added as columns before the beam runs again."""
@@ -202,19 +203,19 @@ def _in_family(
     return supports
 
 
-def _sharpened(equation: Equation, supports: Sequence[Support]) -> int:
+def _sharpened(equation: DictionaryProblem, supports: Sequence[Support]) -> int:
     """Add the columns of these supports with estimated parameters, and return their number."""
     before = len(equation)
-    seen = {(int(s), v) for s, v in zip(equation.shape, equation.values, strict=True)}
+    seen = {(int(s), v) for s, v in zip(equation.term_of_column, equation.values, strict=True)}
     for support in supports:
-        places = [int(equation.shape[k]) for k in support.columns]
-        is_open = any(equation.shapes[p].parameters for p in places)
+        places = [int(equation.term_of_column[k]) for k in support.columns]
+        is_open = any(equation.terms[p].parameters for p in places)
         if not is_open or frozenset(support.columns) in equation.sharpened:
             continue
         equation.sharpened.add(frozenset(support.columns))
         fit = project(
             equation,
-            [equation.shapes[p] for p in places],
+            [equation.terms[p] for p in places],
             [equation.values[k] for k in support.columns],
             errors=False,
         )
@@ -226,34 +227,33 @@ def _sharpened(equation: Equation, supports: Sequence[Support]) -> int:
     return len(equation) - before
 
 
-def _allowed(equation: Equation, names: Sequence[str]) -> Bool[np.ndarray, " K"]:
-    chosen = np.array([shape.family in names for shape in equation.shapes])
-    return chosen[equation.shape] | equation.known
+def _allowed(equation: DictionaryProblem, names: Sequence[str]) -> Bool[np.ndarray, " K"]:
+    chosen = np.array([term.family in names for term in equation.terms])
+    return chosen[equation.term_of_column] | equation.known
 
 
-def in_order(
-    equation: Equation,
+def ranked_structures(
+    equation: DictionaryProblem,
     candidates: Sequence[Candidate],
     allow: Callable[[Candidate], bool],
-    most: int,
 ) -> list[Candidate]:
-    """Return the best candidate of each structure, best first. Constants are made readable where
-    this may bring a candidate among the first `most` allowed ones. If a candidate leaves much less
-    than the assumed noise, all are scored again."""
-    smallest = least_left(
-        equation, [(candidate.fit.rss, len(candidate.fit.covariance)) for candidate in candidates]
-    )
-    if smallest < limits.NOISE_REDUCTION * equation.noise:
-        equation.noise = smallest
+    """Return the best candidate of each structure, best first.
+
+    Constants are made readable if this may bring a candidate among the first `MAX_CANDIDATES`
+    allowed ones. If a candidate leaves much less than the assumed noise, all are scored again.
+    """
+    fits = [(candidate.fit.rss, len(candidate.fit.covariance)) for candidate in candidates]
+    noise = smallest_noise(equation, fits)
+    if noise < limits.NOISE_REDUCTION * equation.noise:
+        equation.noise = noise
         candidates = [prune(equation, rescored(equation, candidate)) for candidate in candidates]
     best = _best_of_each_structure(candidates)
-    worst = [candidate.score for candidate in best if allow(candidate)][most - 1 : most]
+    scores = [candidate.score for candidate in best if allow(candidate)]
+    count = limits.MAX_CANDIDATES
+    limit = scores[count - 1] if len(scores) >= count else np.inf
 
     def may_matter(candidate: Candidate) -> bool:
-        return (
-            not worst
-            or candidate.score - limits.MAX_READABLE_GAIN * len(candidate.fit.free) <= worst[0]
-        )
+        return candidate.score - limits.MAX_READABLE_GAIN * len(candidate.fit.free) <= limit
 
     return _best_of_each_structure(
         [

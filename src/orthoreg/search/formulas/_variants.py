@@ -21,7 +21,7 @@ from ...terms import (
 from . import _limits as limits
 from ._candidates import Candidate, prune, scored_fit
 from ._catalogue import SIGMOID, parsed, span_of
-from ._equation import Equation
+from ._equation import DictionaryProblem
 from ._measurements import Measurements
 from ._parametric_term import ParametricTerm
 from ._projection import project
@@ -31,46 +31,48 @@ from ._projection import project
 class Step(NamedTuple):
     """A step with its threshold, and its factor."""
 
-    shape: ParametricTerm
+    term: ParametricTerm
     threshold: float
     factor: Expression
 
 
-def with_steps(equation: Equation, found: Candidate) -> Iterator[Candidate]:
+def with_steps(equation: DictionaryProblem, found: Candidate) -> Iterator[Candidate]:
     """Yield the candidate with a step sign(z - c) in place of a steep sigmoid, for each step that
     lowers the score. A search finds the middle of a sigmoid by its slope, which a step does not
     have."""
     fit = found.fit
-    for k, (shape, values) in enumerate(zip(fit.shapes, fit.values, strict=True)):
-        step = step_for(equation, shape, values)
-        if step is None or not equation.allows(step.shape).all():
+    for k, (term, values) in enumerate(zip(fit.terms, fit.values, strict=True)):
+        step = step_for(equation, term, values)
+        if step is None or not equation.allows(step.term).all():
             continue
-        others = [i for i in range(len(fit.shapes)) if i != k]
-        shapes = [step.shape, *(fit.shapes[i] for i in others)]
+        others = [i for i in range(len(fit.terms)) if i != k]
+        terms = [step.term, *(fit.terms[i] for i in others)]
         starts = [(step.threshold,), *(fit.values[i] for i in others)]
         fixed = [(False,), *(fit.held[i] for i in others)]
-        for constant in _flat_part(equation, shapes, step.factor):
-            shapes, starts, fixed = [*shapes, constant], [*starts, ()], [*fixed, ()]
-        variant = scored_fit(equation, project(equation, shapes, starts, fixed))
+        for constant in _flat_part(equation, terms, step.factor):
+            terms, starts, fixed = [*terms, constant], [*starts, ()], [*fixed, ()]
+        variant = scored_fit(equation, project(equation, terms, starts, fixed))
         if variant is not None and (better := prune(equation, variant)).score < found.score:
             yield better
 
 
-def step_for(equation: Equation, shape: ParametricTerm, values: tuple[float, ...]) -> Step | None:
+def step_for(
+    equation: DictionaryProblem, term: ParametricTerm, values: tuple[float, ...]
+) -> Step | None:
     """Return the step at the middle of a steep sigmoid, alone or times a variable; None for other
     terms."""
-    if shape.parameters != ("p", "c"):
+    if term.parameters != ("p", "c"):
         return None
     rows = equation.rows
     variables = [Variable(v, name) for v, name in enumerate(rows.names)]
     for z in variables:
         sigmoid = substitute(parsed(SIGMOID), {"z": z})
         for factor in (Number(1.0), *variables):
-            if shape.expression != multiply(factor, sigmoid):
+            if term.expression != multiply(factor, sigmoid):
                 continue
             span = span_of(rows.extent, z.index)
             slope, middle = values[0], values[1] / values[0]
-            if slope * span.spread < limits.MIN_STEP_SLOPE:
+            if slope * span.std < limits.MIN_STEP_SLOPE:
                 return None
             jump = call("sign", add(z, multiply(Number(-1.0), Parameter("c"))))
             bounds = (
@@ -86,12 +88,12 @@ def step_for(equation: Equation, shape: ParametricTerm, values: tuple[float, ...
 
 
 def _flat_part(
-    equation: Equation, shapes: list[ParametricTerm], factor: Expression
+    equation: DictionaryProblem, terms: list[ParametricTerm], factor: Expression
 ) -> list[ParametricTerm]:
     """Return the constant part of a sigmoid, times its factor, unless it is already there."""
-    if any(term.expression == factor for term in shapes):
+    if any(term.expression == factor for term in terms):
         return []
-    return [term for term in equation.shapes if term.expression == factor][:1]
+    return [term for term in equation.terms if term.expression == factor][:1]
 
 
 Renaming = dict[int, int]
@@ -99,7 +101,9 @@ Renaming = dict[int, int]
 
 
 def in_other_roles(
-    equation: Equation, others: Sequence[Sequence[Candidate]], goes_on: Callable[[], bool]
+    equation: DictionaryProblem,
+    others: Sequence[Sequence[Candidate]],
+    should_continue: Callable[[], bool],
 ) -> list[Candidate]:
     """Return candidates with the structure of the best ones of other equations and newly estimated
     constants. The units of a network often obey one law. Symbols of such a structure cost little,
@@ -110,7 +114,7 @@ def in_other_roles(
         candidate for candidates in others for candidate in candidates[: limits.ROLE_CANDIDATES]
     ]:
         for renaming in renamings(rows, candidate.output, equation.output):
-            if not goes_on():
+            if not should_continue():
                 return copies
             copy = _in_role(equation, candidate, renaming)
             copies += [] if copy is None else [copy]
@@ -146,39 +150,41 @@ def _orders(count: int) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(orders))
 
 
-def _in_role(equation: Equation, source: Candidate, renaming: Renaming) -> Candidate | None:
+def _in_role(
+    equation: DictionaryProblem, source: Candidate, renaming: Renaming
+) -> Candidate | None:
     names = equation.rows.names
     variables = [Variable(renaming.get(v, v), names[renaming.get(v, v)]) for v in range(len(names))]
-    known = {shape.expression: shape for shape in equation.shapes if shape.known}
-    shapes = [_renamed(shape, variables, known) for shape in source.fit.shapes]
-    pairs = zip(shapes, source.fit.values, strict=True)
-    if not all(_is_defined(shape, values, equation.rows) for shape, values in pairs):
+    known = {term.expression: term for term in equation.terms if term.known}
+    terms = [_renamed(term, variables, known) for term in source.fit.terms]
+    pairs = zip(terms, source.fit.values, strict=True)
+    if not all(_is_defined(term, values, equation.rows) for term, values in pairs):
         return None
-    if not all(equation.allows(shape).all() for shape in shapes):
+    if not all(equation.allows(term).all() for term in terms):
         return None
-    fit = project(equation, shapes, source.fit.values)
+    fit = project(equation, terms, source.fit.values)
     copy = scored_fit(equation, fit)
     return None if copy is None else prune(equation, copy)
 
 
 def _renamed(
-    shape: ParametricTerm, variables: Sequence[Expression], known: dict[Expression, ParametricTerm]
+    term: ParametricTerm, variables: Sequence[Expression], known: dict[Expression, ParametricTerm]
 ) -> ParametricTerm:
-    expression = replace_variables(shape.expression, variables)
+    expression = replace_variables(term.expression, variables)
     if expression in known:
         return known[expression]
-    numerator = shape.numerator
+    numerator = term.numerator
     return replace(
-        shape, expression=expression, known=False, written_as="", is_shared=True,
-        copy_of=shape.expression,
-        family="own" if shape.known else shape.family,
+        term, expression=expression, known=False, written_as="", is_shared=True,
+        copy_of=term.expression,
+        family="own" if term.known else term.family,
         numerator=None if numerator is None else replace_variables(numerator, variables),
     )  # fmt: skip
 
 
-def _is_defined(shape: ParametricTerm, values: Sequence[float], rows: Measurements) -> bool:
+def _is_defined(term: ParametricTerm, values: Sequence[float], rows: Measurements) -> bool:
     """Return whether a function is finite on the data and slightly beyond."""
     margin = limits.ROLE_MARGIN * (rows.extent.high - rows.extent.low)
     sample = rows.extent.sample
     points = np.concatenate([sample - margin, sample, sample + margin])
-    return bool(np.isfinite(shape.columns(points, np.array([values]).reshape(1, -1))).all())
+    return bool(np.isfinite(term.columns(points, np.array([values]).reshape(1, -1))).all())
