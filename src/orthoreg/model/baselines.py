@@ -14,20 +14,20 @@ from .model import AbstractModel
 
 @final
 class STLSQ(AbstractModel):
-    """Equations alone: least squares in which small coefficients are struck out until none is left.
+    """Equations only: least squares in which small coefficients are removed repeatedly (STLSQ).
 
-    Computed from the Gram matrix: the cost does not grow with the number of samples after one pass.
+    The Gram matrix is computed in one pass; afterwards the cost does not depend on the samples.
 
     Parameters
     ----------
     threshold
-        terms below it leave; the others are refitted without the ridge.
+        smallest coefficient that is kept; the remaining terms are refitted without the ridge.
     library
         candidate terms, as a library or as text, as for `OrthoReg`.
     alpha
-        the ridge weight on the sum of squares meanwhile.
+        the ridge weight on the sum of squares during the removal.
     rounds
-        at most so many times.
+        largest number of rounds.
     loss
         how runs become targets; `VectorField()` if None.
 
@@ -70,18 +70,18 @@ class STLSQ(AbstractModel):
 
 @final
 class UniversalODE(AbstractModel):
-    """dx/dt = N(x): a network, and no equations.
+    """dx/dt = N(x): a network without equations.
 
     Parameters
     ----------
     width, depth
-        of the network, as for `MLP`.
+        size of the network, as for `MLP`.
     loss
-        with `MultiStep()` it is trained through the integrator, on states alone.
+        with `MultiStep()` the network is trained through the integrator, on states only.
     solver
         `Adam(normalize=True)` if None.
     seed
-        of the weights that training starts from.
+        seed of the initial weights.
 
     Examples
     --------
@@ -120,22 +120,22 @@ class UniversalODE(AbstractModel):
 
 @final
 class PINN(AbstractModel):
-    """dx/dt = N(x) with N drawn towards equations that are known in part.
+    """dx/dt = N(x), where N is trained towards partly known equations.
 
     Parameters
     ----------
     known
-        the equations by state, numbers included, as in {"omega": "-sin(theta) - 0.2*omega"}; states
-        that it does not name are free.
+        the equations by state, including numbers, as in {"omega": "-sin(theta) - 0.2*omega"}; other
+        states are free.
     weight
-        that of the squared distance between N and the known equations at the measured states,
-        beside the distance to the derivatives.
+        weight of the squared distance between N and the known equations at the measured states,
+        relative to the distance to the derivatives.
     width, depth
-        of the network, as for `MLP`.
+        size of the network, as for `MLP`.
     solver
         `Adam(normalize=True)` if None.
     seed
-        of the weights that training starts from.
+        seed of the initial weights.
 
     Examples
     --------

@@ -7,6 +7,8 @@ from time import time
 from typing import Any, Self, final
 
 import numpy as np
+from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 from .._common.errors import InputError
 from .._common.html import html_lines, html_sentences, html_table
@@ -38,6 +40,8 @@ from ..search.formulas import (
 )
 from ..search.rows import Chosen
 from ..terms import AbstractLibrary, PerState, Terms, as_library, to_text
+from . import _limits as limits
+from .model import AbstractModel
 from .validation import (
     in_states_of,
     known_dataset,
@@ -50,8 +54,8 @@ from .validation import (
 @final
 @dataclass(frozen=True)
 class Addition:
-    """What accepting a proposal needs, as plain data: the equation, the new terms with bounds of
-    their inner parameters, and the library's terms that the equation keeps."""
+    """The data needed to accept a proposal: the equation, the new terms with bounds of their inner
+    parameters, and the library terms that the equation keeps."""
 
     equation: str
     formula: str
@@ -64,8 +68,8 @@ class Addition:
     def of(
         cls, equation: str, formula: str, gain: float, candidate: Candidate, suffix: str
     ) -> Self:
-        """Simple numbers stay as they are, others are to be estimated near where they were
-        found; `suffix` makes the names of these unique."""
+        """Return the addition of a candidate. Simple numbers stay, and other parameters are
+        estimated near their values; `suffix` makes their names unique."""
         new, bounds = list[str](), dict[str, tuple[float, float]]()
         for k in candidate.new:
             text, ends = candidate.fit.written(k, suffix)
@@ -96,40 +100,46 @@ class Addition:
         )  # fmt: skip
 
 
-def extended(model: Any, additions: Sequence[Addition], data: Any) -> Any:
-    """Return a new model with the new terms in its library, fitted to the data. In the equations
-    of the additions their terms are chosen; the others are as they were."""
+def extended(
+    model: AbstractModel, additions: Sequence[Addition], data: Dataset | tuple[Any, Any, Any]
+) -> AbstractModel:
+    """Return a new model with the new terms in its library, fitted to the data. The terms of the
+    changed equations are fixed; the other equations are fitted as before."""
     recipe = model.recipe()
-    new = {one.equation: Terms(one.new, dict(one.bounds)) for one in additions}
-    copy: Any = clone(model)
-    larger = copy.set_params(library=as_library(recipe.library) + PerState(new))
+    terms_of = {
+        addition.equation: Terms(addition.new, dict(addition.bounds)) for addition in additions
+    }
+    larger: AbstractModel = clone(model).set_params(
+        library=as_library(recipe.library) + PerState(terms_of)
+    )
     if "selection" in larger.get_params(deep=False):
-        terms = {one.equation: (*one.kept, *one.new) for one in additions}
-        old = recipe.selection
-        if isinstance(old, Chosen):
-            terms, old = dict(old.terms) | terms, old.others
-        larger.set_params(selection=Chosen(terms, old), sparsity=None)
+        chosen = {addition.equation: (*addition.kept, *addition.new) for addition in additions}
+        selection = recipe.selection
+        if isinstance(selection, Chosen):
+            chosen, selection = dict(selection.terms) | chosen, selection.others
+        larger.set_params(selection=Chosen(chosen, selection), sparsity=None)
     fitted = larger.fit(*data[:2], u=data[2]) if isinstance(data, tuple) else larger.fit(data)
-    log = tuple({"equation": one.equation, "formula": one.formula, "gain": one.gain}
-                for one in additions)  # fmt: skip
-    fitted.fit_ = replace(fitted.fit_, accepted=(*model.accepted_, *log))
+    accepted = [
+        {"equation": addition.equation, "formula": addition.formula, "gain": addition.gain}
+        for addition in additions
+    ]
+    fitted.fit_ = replace(fitted.fit_, accepted=(*model.accepted_, *accepted))
     return fitted
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Proposal:
-    """Terms that one equation lacks, and what speaks for them.
+    """Terms that one equation lacks, with their evidence.
 
-    `formula` are the new terms, `terms` each of them; `text` is the whole equation. `gain` is in
-    nats, over the best that the library can do. `inside` and `outside` are the shares of what the
-    library leaves beyond noise that the proposal explains, among the data and on their outer shell,
-    None where single rows show noise only;
-    `probability` is how often resamples prefer it. `constants` have intervals, `alternatives`
-    cannot be told apart from it, `changes` are the coefficients of library terms in the model, and
-    if it is accepted.
-    `partial_residual` (R, 2) has what the new terms say at each row, and what the other terms
-    leave for them; `plotting.plot_proposal` draws it.
+    `formula` is the sum of the new `terms`, and `text` the whole equation. `gain` is the
+    improvement of the score in nats over the best candidate of the library. `inside` and `outside`
+    are the shares of the library's residual, beyond noise, that the proposal explains on the inner
+    data and on their outer shell; None if single rows show only noise. `probability` is the share
+    of resamples that prefer the proposal. `constants` have intervals, `alternatives` are formulas
+    that the data do not distinguish from it, and `changes` are the coefficients of library terms
+    before and after. `partial_residual` (R, 2) holds the new terms at each row, and the target
+    without the other terms; `plotting.plot_proposal` draws it.
     """
 
     equation: str
@@ -143,24 +153,24 @@ class Proposal:
     constants: tuple[ProposalConstant, ...]
     alternatives: tuple[Alternative, ...]
     changes: dict[str, tuple[float, float]]
-    partial_residual: Any
+    partial_residual: Float[np.ndarray, "R 2"]
     candidate: Candidate
     _explanation: "list[Explanation]" = field(default_factory=list)
 
-    def accept(self) -> Any:
-        """A new model whose library has these terms too, fitted to the same data."""
+    def accept(self) -> AbstractModel:
+        """Return a new model whose library has these terms, fitted to the same data."""
         return self._explanation[0].accept(self)
 
     def addition(self, suffix: str = "0") -> Addition:
-        """What accepting the proposal needs, as plain data."""
+        """Return the data needed to accept the proposal."""
         return Addition.of(self.equation, self.formula, self.gain, self.candidate, suffix)
 
-    def values(self, variables: Any) -> Any:
-        """The proposed right-hand side at states, then inputs (N, V)."""
+    def values(self, variables: ArrayLike) -> Float[np.ndarray, " N"]:
+        """Return the proposed right-hand side at states, then inputs (N, V)."""
         return self.candidate.values(np.asarray(variables, dtype=float))
 
     def to_mathml(self) -> str:
-        """The whole equation as one MathML element."""
+        """Return the whole equation as one MathML element."""
         fit = self.candidate.fit
         pairs = [
             (float(w), term.at([float(f"{v:.4g}") for v in values]))
@@ -176,7 +186,7 @@ class Proposal:
 
     @property
     def explains(self) -> str:
-        """The shares that it explains as a sentence without its subject."""
+        """The explained shares as a sentence without its subject."""
         shares = [(self.inside, "inside"), (self.outside, "on the outer shell")]
         known = [(share, where) for share, where in shares if share is not None]
         better = [(whole_percent(share), where) for share, where in known if share >= 0]
@@ -191,7 +201,7 @@ class Proposal:
         return " but ".join(words) or "matters on trajectories, while single rows show noise only"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return {
             "equation": self.equation,
             "formula": self.formula,
@@ -201,8 +211,8 @@ class Proposal:
             "inside": self.inside,
             "outside": self.outside,
             "probability": self.probability,
-            "constants": [vars_of(one) for one in self.constants],
-            "alternatives": [vars_of(one) for one in self.alternatives],
+            "constants": [dict(vars(one)) for one in self.constants],
+            "alternatives": [dict(vars(one)) for one in self.alternatives],
             "changes": {name: list(pair) for name, pair in self.changes.items()},
         }
 
@@ -213,27 +223,27 @@ class Proposal:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """What a fitted model lacks: `proposals`, best first; none where the library is enough.
-    `timed_out` says that the search was ended before all was tried."""
+    """What the library of a fitted model lacks: `proposals`, best first; none if the library is
+    sufficient. `timed_out` says that the time limit ended the search."""
 
-    model: Any
-    data: Any
+    model: AbstractModel
+    data: Dataset | tuple[Any, Any, Any]
     proposals: tuple[Proposal, ...]
     timed_out: bool = False
 
-    def accept(self, *which: "int | Proposal") -> Any:
-        """A new model with the terms of these proposals in its library, fitted to the same data;
-        without an argument those of the best proposal for each equation."""
-        chosen = [self._proposal(one) for one in which] or self._best_of_each()
-        if not chosen:
+    def accept(self, *which: "int | Proposal") -> AbstractModel:
+        """Return a new model with the terms of these proposals in its library, fitted to the same
+        data. Without arguments, the best proposal of each equation is accepted."""
+        proposals = [self._proposal(proposal) for proposal in which] or self._best_of_each()
+        if not proposals:
             raise InputError("There is no proposal to accept: the data show nothing to add.")
-        equations = [one.equation for one in chosen]
+        equations = [proposal.equation for proposal in proposals]
         if len(set(equations)) < len(equations):
             raise InputError(
                 f"Proposals for the same equation exclude each other; got two for "
                 f"'{max(equations, key=equations.count)}'. Accept one of them."
             )
-        additions = [one.addition(str(i)) for i, one in enumerate(chosen)]
+        additions = [proposal.addition(str(i)) for i, proposal in enumerate(proposals)]
         return extended(self.model, additions, self.data)
 
     def _proposal(self, which: "int | Proposal") -> Proposal:
@@ -247,94 +257,82 @@ class Explanation:
 
     def _best_of_each(self) -> list[Proposal]:
         best: dict[str, Proposal] = {}
-        for one in self.proposals:
-            best.setdefault(one.equation, one)
+        for proposal in self.proposals:
+            best.setdefault(proposal.equation, proposal)
         return list(best.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return {
             "proposals": [one.to_dict() for one in self.proposals],
             "timed_out": self.timed_out,
         }
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the equations that are proposed, each with its evidence."""
+        """Return the proposed equations and their evidence as HTML."""
         if not self.proposals:
             return html_sentences([repr(self)])
         names = self.model.field_.features.variables
         columns = ("", "equation lacks", "gain", "explains inside", "outer shell", "preferred")
         rows = [
             (
-                f"[{i}]", typeset_sentence(f"{one.equation}': {one.formula}", names),
-                f"{one.gain:.0f} nats",
+                f"[{i}]", typeset_sentence(f"{proposal.equation}': {proposal.formula}", names),
+                f"{proposal.gain:.0f} nats",
                 *("-" if share is None else whole_percent(share)
-                  for share in (one.inside, one.outside, one.probability)),
+                  for share in (proposal.inside, proposal.outside, proposal.probability)),
             )
-            for i, one in enumerate(self.proposals)
+            for i, proposal in enumerate(self.proposals)
         ]  # fmt: skip
-        best = html_lines([one.to_mathml() for one in self._best_of_each()])
+        best = html_lines([proposal.to_mathml() for proposal in self._best_of_each()])
         return best + html_table(columns, rows, words=2)
 
     def __repr__(self) -> str:
-        late = ["The time was up before everything was tried."] if self.timed_out else []
+        notes = ["The time was up before everything was tried."] if self.timed_out else []
         if not self.proposals:
             nothing = "no formula that was tried explains what the library leaves."
             if len(self.model.knowledge().complete) == len(self.model.output_names_):
                 nothing = "all equations are given completely. End one with '+ ...' to extend it."
-            return " ".join([f"Nothing to add: {nothing}", *late])
-        first = {one.equation: one for one in reversed(self.proposals)}
+            return " ".join([f"Nothing to add: {nothing}", *notes])
+        first = {proposal.equation: proposal for proposal in reversed(self.proposals)}
         lines = [
-            f"[{i}] {describe_proposal(one, in_full=first[one.equation] is one)}"
-            for i, one in enumerate(self.proposals)
+            f"[{i}] {describe_proposal(proposal, in_full=first[proposal.equation] is proposal)}"
+            for i, proposal in enumerate(self.proposals)
         ]
-        return "\n".join([*lines, *late])
+        return "\n".join([*lines, *notes])
 
 
-def describe_proposal(one: Proposal, *, in_full: bool = True) -> str:
-    """A proposal and its evidence in a few lines."""
+def describe_proposal(proposal: Proposal, *, in_full: bool = True) -> str:
+    """Return a proposal and its evidence in a few lines of text."""
     if not in_full:
-        return f"or {one.formula}, gain {one.gain:.0f} nats"
+        return f"or {proposal.formula}, gain {proposal.gain:.0f} nats"
     lines = [
-        f"{one.equation}' lacks {one.formula}",
-        f"    {one.text}",
-        f"    gain {one.gain:.0f} nats; {one.explains}; preferred in "
-        f"{whole_percent(one.probability)} of resamples",
+        f"{proposal.equation}' lacks {proposal.formula}",
+        f"    {proposal.text}",
+        f"    gain {proposal.gain:.0f} nats; {proposal.explains}; preferred in "
+        f"{whole_percent(proposal.probability)} of resamples",
     ]
     lines += [
-        f"    {c.name}: {c.value:.5g}"
-        + (" (a simple number)" if c.is_snapped else "")
-        + f", 95% interval {interval(c.low, c.high)}"
-        for c in one.constants
+        f"    {constant.name}: {constant.value:.5g}"
+        + (" (a simple number)" if constant.is_snapped else "")
+        + f", 95% interval {interval(constant.low, constant.high)}"
+        for constant in proposal.constants
     ]
     lines += [
         f"    {name}: {before:.4g} -> {after:.4g}"
-        for name, (before, after) in one.changes.items()
+        for name, (before, after) in proposal.changes.items()
         if abs(after - before) > 0.01 * max(abs(before), abs(after))
     ]
     lines += [
         f"    a rival is {other.formula} ({other.gap:+.1f} nats); they differ most "
         f"at {', '.join(f'{name} = {value:.3g}' for name, value in other.where.items())}"
-        for other in one.alternatives
+        for other in proposal.alternatives
     ]
     return "\n".join(lines)
 
 
-def vars_of(one: Any) -> dict[str, Any]:
-    """The fields of a record."""
-    return dict(vars(one))
-
-
-TRIED = 24
-"""Combinations of candidates that are matched to trajectories."""
-_MOST_PROPOSALS = 8
-_MOST_RESAMPLES = 0.5  # that must prefer a proposal which extrapolates worse than the library
-_FEWEST_STEPS = 4  # rows of a run, up to which there is no trajectory to match
-
-
 @one_thread()
 def explanation_of(
-    model: Any,
+    model: AbstractModel,
     X: Any,
     y: Any,
     t: Any,
@@ -343,9 +341,9 @@ def explanation_of(
     minutes: float | None,
     functions_of_time: bool,
 ) -> Explanation:
-    """The proposals for a fitted model on these data, by their scores. One that is worse than the
-    library on the outer shell of the data comes after all that are not."""
-    should_continue = until(minutes)
+    """Return the proposals for a fitted model, by score. Proposals with worse extrapolation than
+    the library come last."""
+    should_continue = time_budget(minutes)
     loss = model.recipe().loss
     data = known_dataset(model, X, y, t, u)
     if data is None:
@@ -353,35 +351,39 @@ def explanation_of(
             raise InputError("Functions of time need runs in time: a Dataset, or X with t=....")
         rows, _ = training_rows(model, loss, X, y, t, u)
         given = (X, y, u)
-        judgements = _judged_by_rows(model, rows_as_measurements(rows), atoms, should_continue)
+        judged = _judged_by_rows(model, rows_as_measurements(rows), atoms, should_continue)
     else:
         given = data = in_states_of(model, data)
         known_variables(model, data, None)  # refuses other names
         timed = data.with_time_input() if functions_of_time else data
         in_time = timed.derivatives is None
-        if in_time and int(timed.run_lengths.max()) > _FEWEST_STEPS:
-            judgements = _judged_by_trajectories(model, timed, atoms, should_continue)
+        if in_time and int(timed.run_lengths.max()) > limits.MAX_POINT_ROWS:
+            judged = _judged_by_trajectories(model, timed, atoms, should_continue)
         else:
-            judgements = _judged_by_rows(model, measurements(loss, timed), atoms, should_continue)
-    found = [
-        _proposal(model, judgement, one)
-        for judgement, shown in zip(
-            judgements, _shown([one.proposals for one in judgements]), strict=True
-        )
-        for one in shown
+            judged = _judged_by_rows(model, measurements(loss, timed), atoms, should_continue)
+    shown = _shown([equation.proposals for equation in judged])
+    proposals = [
+        _proposal(model, equation, scored)
+        for equation, of_equation in zip(judged, shown, strict=True)
+        for scored in of_equation
     ]
-    found = sorted(
-        (one for one in found if not one.is_worse_outside or one.probability > _MOST_RESAMPLES),
-        key=lambda one: (one.is_worse_outside, -one.gain),
-    )
-    result = Explanation(model, given, tuple(found), timed_out=not should_continue())
-    for one in found:
-        one._explanation.append(result)
-    return result
+    proposals = [
+        proposal
+        for proposal in proposals
+        if not proposal.is_worse_outside or proposal.probability > limits.MIN_PROBABILITY
+    ]
+    proposals.sort(key=lambda proposal: (proposal.is_worse_outside, -proposal.gain))
+    explanation = Explanation(model, given, tuple(proposals), timed_out=not should_continue())
+    for proposal in proposals:
+        proposal._explanation.append(explanation)
+    return explanation
 
 
 def _judged_by_rows(
-    model: Any, rows: Measurements, atoms: Sequence[Atom], should_continue: Callable[[], bool]
+    model: AbstractModel,
+    rows: Measurements,
+    atoms: Sequence[Atom],
+    should_continue: Callable[[], bool],
 ) -> list[EquationProposals]:
     results = explain_rows(
         rows,
@@ -396,16 +398,16 @@ def _judged_by_rows(
 
 
 def _judged_by_trajectories(
-    model: Any, data: Dataset, atoms: Sequence[Atom], should_continue: Callable[[], bool]
+    model: AbstractModel, data: Dataset, atoms: Sequence[Atom], should_continue: Callable[[], bool]
 ) -> list[EquationProposals]:
-    """The search of `discover`, beginning with the terms of the model."""
+    """Search as `discover` does, starting from the terms of the model."""
     recipe, features = model.recipe(), model.field_.features
     rows, columns = run_rows(data, recipe.loss)
     given = SearchInput(
         data,
         features,
         model.knowledge(),
-        partial(_bound, model, data),
+        partial(bind_library, data, recipe.physics),
         dict(columns.interpolation) | model.input_interpolation_,
         recipe.loss,
         rows.point_extent.sample,
@@ -416,7 +418,7 @@ def _judged_by_trajectories(
         values=dict(zip(features.parameters, features.values, strict=True)),
     )
     search = ModelSearch(given, should_continue)
-    ranked = search.run(TRIED)
+    ranked = search.run(limits.MATCHED_COMBINATIONS)
     if search.ranking.longest() < _window_steps(data, rows):
         return [proposals_by_rows(result) for result in search.results]
     found = judge(ranked[0].field, data.plan.clean, given.interpolation)
@@ -428,55 +430,59 @@ def _judged_by_trajectories(
 
 
 def _window_steps(data: Dataset, rows: AnyRows) -> float:
-    """Steps in the widest window of the weak form, which shows more of the motion than trajectories
-    that can be followed over fewer; zero for rows of derivatives."""
+    """Return the steps in the widest window of the weak form; zero for rows of derivatives. If
+    trajectories can be followed over fewer steps, windows show more of the motion."""
     if rows.windows is None:
         return 0.0
     return 2 * max(data.plan.half_widths(Weak().order)) / float(np.median(data.step_of_run()))
 
 
-def _supports(model: Any) -> dict[int, list[int]]:
+def _supports(model: AbstractModel) -> dict[int, list[int]]:
     support = np.asarray(model.field_.coefficients) != 0
     return {c: np.flatnonzero(row).tolist() for c, row in enumerate(support)}
 
 
-def _bound(
-    model: Any, data: Dataset, library: AbstractLibrary, physics: Physics | None = None
+def bind_library(
+    data: Dataset,
+    known: Physics | None,
+    library: AbstractLibrary,
+    physics: Physics | None = None,
 ) -> Bound:
+    """Return a library as features of the data, with what `physics`, or else `known`, says."""
     return bind_physics(
-        physics or model.recipe().physics, library, data.variable_names, data.state_names,
+        physics or known, library, data.variable_names, data.state_names,
         dict(data.given_rates), data.schema.time_index,
     )  # fmt: skip
 
 
 def _shown(proposals: Sequence[Sequence[ScoredCandidate]]) -> list[Sequence[ScoredCandidate]]:
-    """The first proposals of each equation, as many for each as there is room."""
-    lists = sum(map(bool, proposals))
-    each = max(_MOST_PROPOSALS // max(lists, 1), 1)
-    return [some[:each] for some in proposals]
+    """Return the first proposals of each equation, an equal number for each."""
+    count = sum(map(bool, proposals))
+    room = max(limits.MAX_PROPOSALS // max(count, 1), 1)
+    return [of_equation[:room] for of_equation in proposals]
 
 
-def until(minutes: float | None) -> Any:
-    """Whether there is time left."""
+def time_budget(minutes: float | None) -> Callable[[], bool]:
+    """Return a function that says whether there is time left."""
     if minutes is None:
         return lambda: True
     if not minutes > 0:
         raise InputError(f"minutes must be more than 0; got {minutes!r}.")
-    end = time() + 60 * minutes  # of the day, which workers elsewhere know too
-    return lambda: time() < end
+    deadline = time() + 60 * minutes  # wall-clock time, which remote workers share
+    return lambda: time() < deadline
 
 
-def _proposal(model: Any, judgement: EquationProposals, judged: ScoredCandidate) -> Proposal:
+def _proposal(model: AbstractModel, judged: EquationProposals, scored: ScoredCandidate) -> Proposal:
     labels = equation_names(model.output_names_, model.velocity_of_)
-    found = judged.candidate
-    evidence = gather_evidence(judgement, judged, _coefficients(model, found.output))
-    terms = short_terms(found)
+    candidate = scored.candidate
+    evidence = gather_evidence(judged, scored, _coefficients(model, candidate.output))
+    terms = short_terms(candidate)
     return Proposal(
-        model.output_names_[found.output],
+        model.output_names_[candidate.output],
         " + ".join(terms),
         terms,
-        equation_text(labels[found.output], found),
-        judgement.base.score - judged.score,
+        equation_text(labels[candidate.output], candidate),
+        judged.base.score - scored.score,
         evidence.inside,
         evidence.outside,
         evidence.probability,
@@ -484,12 +490,12 @@ def _proposal(model: Any, judgement: EquationProposals, judged: ScoredCandidate)
         evidence.alternatives,
         evidence.changes,
         evidence.partial,
-        found,
+        candidate,
     )
 
 
-def _coefficients(model: Any, output: int) -> dict[str, float]:
-    """Those of one equation of the model, by the terms, without what is given."""
+def _coefficients(model: AbstractModel, output: int) -> dict[str, float]:
+    """Return the coefficients of one equation of the model by term, except given ones."""
     features = model.field_.features
     features = features.resolved() if features.values else features
     weights, given = np.asarray(model.field_.coefficients)[output], model.knowledge().given[output]
@@ -500,11 +506,11 @@ def _coefficients(model: Any, output: int) -> dict[str, float]:
     }
 
 
-def equation_text(label: str, found: Candidate) -> str:
-    """The candidate as a line: theta'' = -1.000 sin(theta) + 0.3000 cos(3*theta)."""
+def equation_text(label: str, candidate: Candidate) -> str:
+    """Return a candidate as a line: theta'' = -1.000 sin(theta) + 0.3000 cos(3*theta)."""
     text = ""
     for term, values, w in zip(
-        found.fit.terms, found.fit.values, found.fit.coefficients, strict=True
+        candidate.fit.terms, candidate.fit.values, candidate.fit.coefficients, strict=True
     ):
         name = to_text(term.at([float(f"{v:.4g}") for v in values]))
         size = significant(abs(float(w)), 4)

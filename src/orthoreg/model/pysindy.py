@@ -1,4 +1,4 @@
-"""Fitted models of PySINDy as models of this package."""
+"""`from_pysindy`: fitted models of PySINDy as models of this package."""
 
 import re
 from typing import Any
@@ -14,28 +14,26 @@ from ..field.hybrid import HybridField
 from ..fitting import Columns, Fit
 from ..simulation import input_interpolation
 from ..terms import Expression, FeatureMap, Terms, evaluate, parse, rename, to_text
+from . import _limits as limits
 from .estimator import OrthoReg
-
-_POINTS = 40  # at which a term that was read must have the values of PySINDy's
 
 
 def from_pysindy(model: Any) -> OrthoReg:
-    """A fitted `pysindy.SINDy` as a model of this package: the same equations, to simulate, refine,
-    explain, adapt, export and save.
+    """Convert a fitted `pysindy.SINDy` to a model of this package with the same equations.
 
     Parameters
     ----------
     model
-        a fitted `pysindy.SINDy` of ordinary differential equations, with inputs or without. Terms
-        of polynomial, Fourier, identity and combined libraries are read, and those of a
-        `CustomLibrary` whose `function_names` write them as formulas.
+        a fitted `pysindy.SINDy` of ordinary differential equations, with or without inputs. Its
+        library may be polynomial, Fourier, identity, a combination of these, or a `CustomLibrary`
+        whose `function_names` are formulas.
 
     Returns
     -------
     model
-        an `OrthoReg` with the terms as its library and no residual. Nothing is known of the data
-        that PySINDy saw: errors in its `certificate_` are NaN. `model.summary(data)` says what the
-        equations are worth.
+        an `OrthoReg` with the terms as its library and no residual. Errors in its `certificate_`
+        are NaN, because the training data are unknown; `model.summary(data)` evaluates the
+        equations.
 
     Examples
     --------
@@ -74,11 +72,11 @@ def from_pysindy(model: Any) -> OrthoReg:
 
 
 def _terms(library: Any, names: tuple[str, ...], used: Any) -> list[Expression | None]:
-    """The formula of each of PySINDy's terms; None for one that cannot be read and is not used."""
+    """Return the formula of each PySINDy term; None for an unused term that cannot be parsed."""
     plain = [f"q{i}" for i in range(len(names))]
     try:
         written = library.get_feature_names(plain)
-        points = np.random.default_rng(0).uniform(-1.5, 1.5, (_POINTS, len(names)))
+        points = np.random.default_rng(0).uniform(-1.5, 1.5, (limits.COMPARED_POINTS, len(names)))
         with np.errstate(all="ignore"):
             values = np.asarray(library.transform(points))
     except Exception as error:
@@ -97,7 +95,7 @@ def _terms(library: Any, names: tuple[str, ...], used: Any) -> list[Expression |
 
 
 def _read(text: str, plain: list[str], points: np.ndarray, values: np.ndarray) -> Expression | None:
-    """The formula that PySINDy's name of a term means, if it has the same values."""
+    """Return the formula of a PySINDy term name if it has the same values, or None."""
     # a space between two factors stands for a product: "q0 q1^2", "sin(2 q0)"
     formula = re.sub(r"(?<=[\w)]) +(?=[\w(])", "*", text.strip())
     try:
@@ -110,7 +108,7 @@ def _read(text: str, plain: list[str], points: np.ndarray, values: np.ndarray) -
 
 
 def _range(model: Any, terms: list[Expression | None], n_states: int) -> np.ndarray:
-    """The least and largest state that PySINDy saw, where it kept them; otherwise zeros."""
+    """Return the smallest and largest state that PySINDy stored, or zeros."""
     found = np.zeros((2, n_states))
     seen = getattr(model.optimizer, "Theta_", None)
     if seen is None or np.shape(seen)[1] != len(terms):
