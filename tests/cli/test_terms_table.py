@@ -53,7 +53,7 @@ def test_people_get_one_table_and_a_sentence(small_swings, capsys):
     assert lines[start + 1].split("  ")[0] == "equation" and "95% interval" in lines[start + 1]
     first = lines[start + 2].split()
     assert first[:3] == ["theta'", "omega", "1.000"] and first[-1] == "100%"
-    assert any("do about equally well on these data" in line for line in lines)
+    assert any("fit these data about equally well" in line for line in lines)
 
 
 def test_models_without_a_selection_have_coefficients_only(small_swings, capsys):

@@ -202,5 +202,7 @@ def test_where_nothing_could_be_better_nothing_is_sought():
     assert len(told) > 3
     told.clear()
     refused = equation(lambda x, y: y, noise=0.0)
-    search(refused, allow=lambda one: bool(one.new), on_progress=lambda part, what: told.append(what))
+    search(
+        refused, allow=lambda one: bool(one.new), on_progress=lambda part, what: told.append(what)
+    )
     assert len(told) > 3

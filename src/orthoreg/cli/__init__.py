@@ -17,12 +17,12 @@ _MODULES = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs a command. Exit code 0: done; 2: a mistake in what was asked; 1: a fault of ours."""
+    """Run a command and exit. Exit code 0: success; 2: a user's mistake; 1: a bug in orthoreg."""
     sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The exit code of a command; one sentence on standard error when it is not 0."""
+    """Run a command and return its exit code, with one sentence on standard error if it is not 0."""
     import_commands(next(iter(arguments), ""))
     from ._app import ARGUMENTS, app, options_of
     from ._output import in_options
@@ -39,8 +39,8 @@ def run(arguments: Sequence[str]) -> int:
 def exit_code(
     app: Any, arguments: Sequence[str], program: str, reword: Callable[[str], str] = str
 ) -> int:
-    """Run a Typer application and return its exit code, with one sentence on standard error when
-    it is not 0. `reword` is applied to our own messages."""
+    """Run a Typer application and return its exit code, with one sentence on standard error if it
+    is not 0. `reword` is applied to messages of this package."""
     try:
         result = app(args=list(arguments), prog_name=program, standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -66,14 +66,14 @@ def exit_code(
         if os.environ.get("ORTHOREG_DEBUG"):
             raise
         _refuse(
-            f"orthoreg failed: {type(error).__name__}: {error} This is a fault of orthoreg; "
+            f"orthoreg failed: {type(error).__name__}: {error} This is a bug in orthoreg; "
             f"set ORTHOREG_DEBUG=1 for the traceback and report it."
         )
         return 1
 
 
 def import_commands(name: str) -> None:
-    """Imports the module that declares a command, or all of them if there is no such command."""
+    """Import the module of a command, or all modules if there is no such command."""
     modules = [_MODULES[name]] if name in _MODULES else dict.fromkeys(_MODULES.values())
     for module in modules:
         import_module(f".{module}", __name__)

@@ -44,14 +44,14 @@ from ._reading import name_of, paths_of, reads_tables
 @final
 @dataclass(frozen=True)
 class StoredExplanation:
-    """Proposals as they were printed, and what accepting each of them needs."""
+    """Printed proposals, and the data needed to accept each of them."""
 
     text: str
     entries: dict[str, Any]
     additions: tuple[Addition, ...]
 
     def addition(self, place: int) -> Addition:
-        """The addition of the proposal with this number."""
+        """Return the addition of a proposal by its number."""
         if not 0 <= place < len(self.additions):
             raise InputError(
                 f"There are {len(self.additions)} proposals, counted from 0; got {place}."
@@ -83,7 +83,7 @@ def write_stored(path: Path, key: str, found: Explanation) -> None:
 
 
 def read_stored(path: Path, key: str) -> StoredExplanation | None:
-    """Return the proposals for exactly this model and these data; None if there are none."""
+    """Return the proposals for exactly this model and these data, or None."""
     try:
         values = json.loads(path.read_text())
         if values["key"] != key:
@@ -101,16 +101,16 @@ def explain(
     model: ModelFile,
     data: Tables,
     accept: Annotated[
-        int | None, typer.Option(help="Proposal to accept, by its number; the model goes to --out.")
+        int | None, typer.Option(help="Number of the proposal to accept; requires --out.")
     ] = None,
     out: ModelOut = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="Report to write; explained.html beside the model if not given."),
+        typer.Option(help="Report to write. Default: explained.html beside the model."),
     ] = None,
     minutes: Minutes = None,
     functions_of_time: Annotated[
-        bool, typer.Option(help="Oscillations and trends of time itself too.")
+        bool, typer.Option(help="Also try oscillations and trends in time.")
     ] = False,
     time: TimeColumn = None,
     group: GroupColumn = None,
@@ -121,7 +121,9 @@ def explain(
     """Propose formulas for what a model's library lacks, with the evidence for each."""
     page = report or model.with_name("explained.html")
     if (out is None) != (accept is None):
-        raise InputError("--accept and --out belong together: which proposal, and where to.")
+        raise InputError(
+            "--accept and --out must be used together: the proposal, and its model file."
+        )
     if out is not None:
         check_file(out, "model.orthoreg")
     with working("Starting"):

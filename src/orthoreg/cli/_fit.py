@@ -97,13 +97,13 @@ FunctionsOfTime = Annotated[
 Known = Annotated[
     list[str] | None,
     typer.Option(
-        help='An equation that is known, "theta\' = omega", or a part of one, '
-        '"omega\' = -g/L*sin(theta) + ...". Other words are constants. Repeat for more.'
+        help='A known equation, "theta\' = omega", or a part of one, '
+        '"omega\' = -g/L*sin(theta) + ...". Other names are constants. Can be repeated.'
     ),
 ]
 Value = Annotated[
     list[str] | None,
-    typer.Option(help="The value of a constant, g=9.81; others are estimated. Repeat for more."),
+    typer.Option(help="The value of a constant, g=9.81; others are estimated. Can be repeated."),
 ]
 BoundOption = Annotated[
     list[str] | None,
@@ -123,8 +123,8 @@ Relation = Annotated[
 PhysicsFile = Annotated[
     Path | None,
     typer.Option(
-        help="All of it in a TOML file: equations, values, required, forbidden, bounds, relations, "
-        "conserved, symmetry."
+        help="A TOML file with all known physics: equations, values, required, forbidden, bounds, "
+        "relations, conserved, symmetry."
     ),
 ]
 
@@ -327,8 +327,8 @@ def physics_in(
     bounds: list[str] | None,
     relations: list[str] | None,
     file: Path | None,
-) -> Any:
-    """What the options say is known, and a file; None if they say nothing."""
+) -> "Physics | None":
+    """Return the physics of the options and the file; None if nothing is given."""
     if not (known or values or bounds or relations or file):
         return None
     from ..physics import parse_bound, parse_equation, physics_of, read_fields
@@ -349,7 +349,7 @@ def physics_in(
 
 
 def _constant(text: str) -> tuple[str, float]:
-    """Name and number of 'g=9.81'."""
+    """Return name and number of 'g=9.81'."""
     name, sign, number = (part.strip() for part in text.partition("="))
     try:
         found = float(number)

@@ -46,10 +46,8 @@ _ANOTHER_PRESET = "Choose another --preset."
 
 
 def in_options(message: str, options: Mapping[str, str]) -> str:
-    """The message with options, such as {'group': '--group'}, in the place of arguments.
-
-    Advice about parts that no option sets is left out; a command with presets advises another.
-    """
+    """Replace arguments in a message by options, such as {'group': '--group'}. Advice about parts
+    without an option is removed; a command with presets suggests another preset instead."""
     written: list[str] = []
 
     def hide(found: re.Match[str]) -> str:
@@ -88,7 +86,7 @@ _WIDE = 200  # columns of an output that is no terminal: no table wraps
 
 
 def terminal() -> "Console":
-    """Standard output for people. Made anew: it may have been redirected."""
+    """Return a console on standard output, which may have been redirected since the last call."""
     from rich.console import Console
 
     if sys.stdout.isatty():
@@ -97,21 +95,21 @@ def terminal() -> "Console":
 
 
 def print_error(line: str) -> None:
-    """A line on standard error."""
+    """Print a line on standard error."""
     from rich.console import Console
 
     Console(stderr=True, highlight=False, emoji=False).print(line, markup=False)
 
 
 def print_json(values: dict[str, Any]) -> None:
-    """One object on standard output; NaN becomes null, infinite numbers text."""
+    """Print one JSON object on standard output; NaN becomes null, infinite numbers become text."""
     from ..findings import plain
 
     sys.stdout.write(json.dumps(plain(values), allow_nan=False) + "\n")
 
 
 def print_equations(console: "Console", equations: Sequence[str]) -> None:
-    """One equation per line, never broken."""
+    """Print one equation per line, without wrapping."""
     from ..findings import equation_lines
 
     console.print(equation_lines(equations), soft_wrap=True)
@@ -119,14 +117,14 @@ def print_equations(console: "Console", equations: Sequence[str]) -> None:
 
 
 def size_of(data: Any) -> str:
-    """'1 run, 20 samples'."""
+    """Return the size of data as text: '1 run, 20 samples'."""
     from ..findings import counted
 
     return f"{counted(data.n_runs, 'run')}, {counted(data.n_samples, 'sample')}"
 
 
 def print_reading(console: "Console", name: str | None, data: Any) -> None:
-    """What was read, and what was found out or repaired on the way."""
+    """Print what was read, with notes and repairs."""
     if name is not None:
         console.print(f"{name}: {size_of(data)}", markup=False)
     for note in data.notes:
@@ -135,8 +133,7 @@ def print_reading(console: "Console", name: str | None, data: Any) -> None:
 
 
 def data_entries(paths: Any, runs: Any) -> dict[str, Any]:
-    """Which tables, how many runs and samples, and 'reading': what was found out or repaired
-    while they were read."""
+    """Return the tables, numbers of runs and samples, and the notes of reading them."""
     return {
         "data": paths,
         "reading": [asdict(note) for note in runs.notes],
@@ -149,7 +146,7 @@ def data_entries(paths: Any, runs: Any) -> dict[str, Any]:
 def print_summary(
     console: "Console", summary: "Summary", truth: Sequence[str] | None = None
 ) -> None:
-    """Equations, verdict and advice, then what they rest on; equations are never broken."""
+    """Print equations, verdict, advice and their evidence. Equations are not wrapped."""
     from ..findings import renderables
 
     equations, *others = renderables(summary, truth)
@@ -161,7 +158,7 @@ def print_summary(
 
 
 def print_scores(console: "Console", title: str, scores: dict[str, Any]) -> None:
-    """Errors on a set of runs."""
+    """Print errors on a set of runs."""
     from ..findings import Scores, score_table
 
     kept = {name: value for name, value in scores.items() if name != "derivative_error_by_equation"}
@@ -176,7 +173,7 @@ def print_files(console: "Console", paths: Sequence[Path]) -> None:
 
 @contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Our own warnings as sentences on standard error, and in a list for JSON."""
+    """Print our own warnings on standard error, and collect them for JSON."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -188,5 +185,5 @@ def collected_warnings() -> Iterator[list[str]]:
 
 
 def _current_options() -> dict[str, str]:
-    """The options of the command that is running, by the names of its parameters."""
+    """Return the options of the running command by the names of its parameters."""
     return options_of(next(iter(ARGUMENTS.get()), ""))

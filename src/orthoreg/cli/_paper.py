@@ -127,14 +127,17 @@ def generate(
     ],
     out: Annotated[Path, typer.Option(help="CSV file to write.")],
     split: Annotated[
-        str, typer.Option(help="train, validation, id, ext (later times), t2 (other starts) or t3.")
+        str,
+        typer.Option(
+            help="train, validation, id, ext (later times), t2 (other initial states) or t3."
+        ),
     ] = "train",
-    runs: Annotated[int | None, typer.Option(min=1, help="How many runs.")] = None,
+    runs: Annotated[int | None, typer.Option(min=1, help="Number of runs.")] = None,
     difficulty: Annotated[
-        str | None, typer.Option(help="Of the pendulum: low, medium (usual) or high.")
+        str | None, typer.Option(help="Difficulty of the pendulum: low, medium (default) or high.")
     ] = None,
     within_library: Annotated[
-        bool, typer.Option("--within-library", help="Without the terms that the library lacks.")
+        bool, typer.Option("--within-library", help="Omit the terms that the library lacks.")
     ] = False,
     sampling: Annotated[
         str, typer.Option(help="regular, or irregular (random steps from 0.01 to 0.05).")
@@ -201,7 +204,7 @@ def reproduce(context: typer.Context) -> int:
 
 
 def _repository() -> Path | None:
-    """The clone that this package runs from, or that the current directory is."""
+    """Return the clone that this package runs from, or the current directory if it is a clone."""
     for folder in (Path(__file__).parents[3], Path.cwd()):
         if (folder / "paper" / "__main__.py").is_file() and (folder / "src/orthoreg").is_dir():
             return folder

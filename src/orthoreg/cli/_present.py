@@ -60,14 +60,14 @@ def report(
     model: ModelFile,
     data: Annotated[
         list[Path] | None,
-        typer.Argument(help="Table of measurements, for forecasts and charts of data."),
+        typer.Argument(help="Table of measurements, for forecasts and charts."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="HTML file to write; as the model is called if not given.")
+        Path | None, typer.Option(help="HTML file to write. Default: the name of the model file.")
     ] = None,
     explain: Annotated[
         bool,
-        typer.Option("--explain", help="Also seek formulas for what the model's library lacks."),
+        typer.Option("--explain", help="Also search for formulas that the model's library lacks."),
     ] = False,
     minutes: Minutes = None,
     time: TimeColumn = None,
@@ -76,7 +76,7 @@ def report(
     reading: dict[str, Any],
     as_json: Json = False,
 ) -> None:
-    """Write one HTML page about a model: equations, verdict, charts. It opens without a network."""
+    """Write an HTML page about a model: equations, verdict, charts. It works offline."""
     page = out or model.with_suffix(".html")
     check_file(page, "report.html")
     if explain and not data:
@@ -116,13 +116,15 @@ def export(
     model: ModelFile,
     format: Annotated[
         str | None,
-        typer.Option(help=f"{', '.join(_FORMATS)}; as --out ends if not given, or text."),
+        typer.Option(help=f"{', '.join(_FORMATS)}. Default: by the suffix of --out, or text."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write; printed if not given.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write. Default: standard output.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write a model's equations as text, LaTeX, MathML or SymPy, or the whole model, residual
-    included, as source: Python, C, Julia, MATLAB, Modelica, or compiled as an FMU."""
+    """Write a model's equations as text, LaTeX, MathML or SymPy, or the whole model, including the
+    residual, as Python, C, Julia, MATLAB or Modelica source or as a compiled FMU."""
     ending = "" if out is None else out.suffix.lower()
     chosen = _BY_ENDING.get(ending, "text") if format is None else format.lower()
     one_of(chosen, list(_FORMATS), "--format")

@@ -79,7 +79,7 @@ def _ends(rollout: Rollout, inputs: Inputs | None, rows: list[int]) -> Float[np.
 def _first_outside(
     field: HybridField, rollout: Rollout, inputs: Inputs | None
 ) -> list[float | None]:
-    """Return the first time at which each state is outside the field's region; NaN does not count."""
+    """Return the first time at which each state is outside the field's region; NaN is ignored."""
     if field.region is None:
         return [None] * len(rollout.x)
     count, points, n = rollout.x.shape

@@ -333,7 +333,7 @@ def input_array(u: Any, rows: int) -> np.ndarray:
 
 
 def simulation_arrays(x0: Any, t: Any, n: int) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return checked initial states (B, n) and times (T,), and whether one initial state was given."""
+    """Return checked initial states (B, n) and times (T,), and whether there is a single state."""
     starts = as_numbers(x0, "x0")
     single = starts.ndim == 1
     starts = np.atleast_2d(starts)

@@ -1,4 +1,4 @@
-"""Every choice of terms, and of the weights of the objective, by rows that were not fitted."""
+"""Selection of terms from rows, and of the weights of the objective, by held-out errors."""
 
 from ._bootstrap import inclusion as inclusion
 from ._confounded import ConfoundedPair as ConfoundedPair
@@ -11,7 +11,7 @@ from ._regularization_path import regularization_path as regularization_path
 from ._selection import AbstractSelection as AbstractSelection
 from ._selection import Chosen as Chosen
 from ._selection import EquationPath as EquationPath
-from ._selection import Evidence as Evidence
+from ._selection import SelectionEvidence as SelectionEvidence
 from ._selection import SelectionResult as SelectionResult
 from ._selection import unresolved_trig_terms as unresolved_trig_terms
 from ._shrinkage import Shrinkage as Shrinkage

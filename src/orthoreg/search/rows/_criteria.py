@@ -31,26 +31,25 @@ from ._selection import (
 @final
 @dataclass(frozen=True, kw_only=True)
 class Extrapolation(AbstractSelection):
-    """The fewest terms that still hold where they were not fitted.
+    """The fewest terms that also hold on states that were not fitted.
 
-    The observed states are split in several ways into an inner and an outer part: a shell around
-    their mean, half-spaces along each variable, the runs that go furthest, the last part of every
-    run. A candidate set of terms is fitted on the inner part and scored on the outer. The smallest
-    set is chosen that no other beats by more than a standard error of their difference. Sets whose
-    terms are more than ten times larger than their sum, about the mean of the data, are refused,
-    here and in the other selections.
+    The states are split in several ways into an inner and an outer part: a shell around their mean,
+    half-spaces along each variable, the runs that go furthest, the last part of every run. Sets of
+    terms are fitted on the inner part and scored on the outer part. The smallest set is selected
+    that no other beats by more than a standard error of their difference. All selections refuse
+    sets whose terms, about the mean of the data, are more than ten times larger than their sum.
 
     Parameters
     ----------
     inner
-        the share of the rows in the inner part.
+        share of the rows in the inner part.
     reach
-        how far beyond the data fits are compared, in distances from the mean.
+        distance beyond the data at which fits are compared, in distances from the mean.
     caution
-        the weight of the squared disagreement there between the inner fit and the fit to all rows,
-        beside the squared error: terms that cancel inside the data rarely do so beyond.
+        weight of the squared disagreement there between the inner fit and the fit to all rows,
+        relative to the squared error: terms that cancel on the data rarely cancel beyond them.
     most_terms
-        of an equation.
+        largest number of terms of an equation.
 
     Examples
     --------
@@ -80,19 +79,19 @@ class Extrapolation(AbstractSelection):
         return select_from_cells(self, task, caution=float(self.caution))
 
     def divide(self, rows: AnyRows) -> PartitionRule:
-        """Groups of runs, and the cuts into an inner and an outer part."""
+        """Return groups of runs, and the cuts into an inner and an outer part."""
         rule = extrapolation_rule(rows, float(self.inner), float(self.reach))
         return rule if self.caution else replace(rule, reach=None)
 
     def held_out(self, cells: PartitionedMoments) -> np.ndarray:
-        """The cells that each split holds out."""
+        """Return the cells that each split holds out."""
         has_both = cells.outer.any(axis=0) & ~cells.outer.all(axis=0)
         if has_both.any():
             return cells.outer[:, has_both]
-        return folds(cells)  # all rows are in one place: nothing lies further out
+        return folds(cells)  # all rows are at one point: none is further out
 
     def choose(self, cells: PartitionedMoments, allowed: Mask) -> SelectionResult:
-        """The terms of each equation, from moments alone."""
+        """Select the terms of each equation from moments."""
         cells, _, _ = cells.scaled()
         parts = splits(cells, self.held_out(cells), caution=float(self.caution))
         return smallest_good_paths(cells, parts, allowed, self.most_terms)
@@ -102,17 +101,16 @@ class Extrapolation(AbstractSelection):
 @final
 @dataclass(frozen=True, kw_only=True)
 class CrossValidation(AbstractSelection):
-    """The fewest terms that no other choice beats on held-out runs by more than a standard error.
+    """The fewest terms that no other set beats on held-out runs by more than a standard error.
 
-    Held-out runs are like the others: nothing is said about states further out, which
-    `Extrapolation` asks about.
+    Held-out runs are similar to the others. `Extrapolation` tests states further out.
 
     Parameters
     ----------
     folds
-        that runs are dealt out to, or stretches of rows where there are few runs.
+        number of parts that runs, or stretches of rows if there are few runs, are divided into.
     most_terms
-        of an equation.
+        largest number of terms of an equation.
 
     Examples
     --------
@@ -150,18 +148,18 @@ class CrossValidation(AbstractSelection):
 @final
 @dataclass(frozen=True)
 class InformationCriterion(AbstractSelection):
-    """The terms with the least BIC, N log(error) + k log N, or AICc, with 2 k N / (N - k - 1).
+    """The terms with the smallest BIC, N log(error) + k log N, or AICc, with 2 k N / (N - k - 1).
 
-    Both take the errors of rows for independent. Those of a finely sampled run are not: then more
-    terms are kept than the data support. `outer` on the path is the error times
-    exp(penalty / N), of which the least is chosen.
+    Both assume independent errors. Errors of a finely sampled run are correlated, so more terms are
+    selected than the data support. `outer` on the path is the error times exp(penalty / N), whose
+    minimum is selected.
 
     Parameters
     ----------
     kind
         "bic" or "aicc".
     most_terms
-        of an equation.
+        largest number of terms of an equation.
 
     Examples
     --------
@@ -198,24 +196,24 @@ class InformationCriterion(AbstractSelection):
         return SelectionResult.of([self._path(cells, c, row) for c, row in enumerate(allowed)])
 
     def _path(self, cells: PartitionedMoments, equation: int, allowed: np.ndarray) -> EquationPath:
-        everything = cells.all.total[None] / cells.all.count
-        none = np.zeros_like(cells.extrapolation_gram)
-        parts = Splits(everything, everything, everything, none, cells.centered, cells.bounds)
+        moments = cells.all.total[None] / cells.all.count
+        no_gram = np.zeros_like(cells.extrapolation_gram)
+        parts = Splits(moments, moments, moments, no_gram, cells.centered, cells.bounds)
         rows = cells.all.count
-        most = max(min(self.most_terms, rows - 2), 0)
-        found = search(
+        max_terms = max(min(self.most_terms, rows - 2), 0)
+        sizes = search(
             parts,
             lambda outer: outer[:, 0],
             cells.all,
             candidate_terms(cells.all, allowed, cells.required),
             equation,
-            most,
+            max_terms,
             required_terms(cells),
         )
-        error = np.array([one.outer[0, 0] for one in found]) + error_floor(cells, equation)
-        outer = error * np.exp(self._penalty(np.arange(len(found)), rows) / rows)
-        nothing = np.zeros(len(found))
-        return path(found, cells.n_features, outer, nothing, int(np.argmin(outer)))
+        error = np.array([best.outer[0, 0] for best in sizes]) + error_floor(cells, equation)
+        outer = error * np.exp(self._penalty(np.arange(len(sizes)), rows) / rows)
+        no_error = np.zeros(len(sizes))
+        return path(sizes, cells.n_features, outer, no_error, int(np.argmin(outer)))
 
     def _penalty(self, k: np.ndarray, rows: int) -> Float[np.ndarray, " M"]:
         if self.kind == "bic":

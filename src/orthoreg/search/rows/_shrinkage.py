@@ -32,13 +32,13 @@ from ._selection import AbstractSelection, SelectionResult, check_whole
 @final
 @dataclass(frozen=True)
 class Shrinkage(AbstractSelection):
-    """The terms whose coefficients an L1 norm, with the model's sparsity as its weight, leaves.
+    """The terms that an L1 norm of the coefficients selects beside a residual.
 
-    Terms and residual are solved for together, with the rho that serves held-out rows best, in
-    units of root mean squares. A library that predicts held-out rows as well as terms and
-    residual together is complete: its terms are then chosen by elimination and growth, since L1
-    is easily misled by correlated terms. What is left is solved for again without L1, so that
-    coefficients carry no shrinkage.
+    Terms and residual are estimated together, in units of root mean squares, with the rho that
+    predicts held-out rows best. A library is complete if it predicts held-out rows as well as terms
+    and residual together. Its terms are then selected by elimination and growth, because correlated
+    terms often mislead L1. The selected terms are estimated again without L1, so coefficients have
+    no shrinkage.
     """
 
     def select(self, task: Task) -> SelectionResult:
@@ -63,23 +63,25 @@ class Shrinkage(AbstractSelection):
 def _terms(
     problem: EquationProblem, held_out: HeldOut, spectrum: Spectrum, ridges: Sequence[float]
 ) -> Int[np.ndarray, " k"]:
-    """The terms of one equation: those of a complete library, or those that L1 leaves."""
+    """Return the terms of one equation: those of a complete library, or those that L1 selects."""
     errors = np.stack(
         [[_held_out_error(problem, held_out, j, rho) for j in range(len(held_out.splits))]
          for rho in ridges]
     )  # fmt: skip
     if len(held_out.splits) < 2:
-        return _left(problem, spectrum, ridges[-1])
+        return _terms_of_l1(problem, spectrum, ridges[-1])
     hybrid = errors[np.argmin(errors.mean(axis=1))] if len(ridges) > 1 else None
     complete = _complete_terms(problem, held_out, hybrid)
     if complete is not None:
         return complete
     good = held_out.as_good_as_best(errors, problem.equation)
-    return _left(problem, spectrum, ridges[np.flatnonzero(good)[-1]])
+    return _terms_of_l1(problem, spectrum, ridges[np.flatnonzero(good)[-1]])
 
 
-def _left(problem: EquationProblem, spectrum: Spectrum, ridge: float) -> Int[np.ndarray, " k"]:
-    """The terms that the L1 solution uses."""
+def _terms_of_l1(
+    problem: EquationProblem, spectrum: Spectrum, ridge: float
+) -> Int[np.ndarray, " k"]:
+    """Return the terms of the L1 solution."""
     moments = spectrum.moments
     w = problem.solve(spectrum, ridge).w[problem.terms]
     size = np.abs(w) * np.sqrt(moments.A.diagonal()[problem.terms])
@@ -87,9 +89,10 @@ def _left(problem: EquationProblem, spectrum: Spectrum, ridge: float) -> Int[np.
 
 
 def _held_out_error(problem: EquationProblem, held_out: HeldOut, fold: int, ridge: float) -> float:
-    """The squared error on a fold of the terms that L1 leaves on the others, solved for again."""
+    """Return the squared error on a fold of the terms that L1 selects on the other folds, estimated
+    again."""
     train, test = held_out.splits[fold]
-    terms = _left(problem, train, ridge)
+    terms = _terms_of_l1(problem, train, ridge)
     refit = replace(
         problem,
         terms=terms,
@@ -102,10 +105,11 @@ def _held_out_error(problem: EquationProblem, held_out: HeldOut, fold: int, ridg
 def _complete_terms(
     problem: EquationProblem, held_out: HeldOut, hybrid: Float[np.ndarray, " fold"] | None
 ) -> Int[np.ndarray, " k"] | None:
-    """The fewest terms that do as well as any choice of them, if that needs no residual.
+    """Return the fewest terms that predict as well as any other choice, or None if the library
+    needs a residual.
 
-    `hybrid` holds the errors of terms and residual together; without a residual the library
-    counts as complete when it misses less than 1e-4 of the target's square.
+    `hybrid` are the errors of terms and residual together. Without a residual, the library is
+    complete if it misses less than `COMPLETE_LIBRARY_ERROR` of the target's square.
     """
     terms, equation = problem.terms[problem.independent], problem.equation
     if not 0 < len(terms) <= limits.MAX_TERMS_COMPLETE:
@@ -135,7 +139,7 @@ def _complete_terms(
 def _symbolic_errors(
     held_out: HeldOut, terms: Int[np.ndarray, " k"], equation: int
 ) -> Float[np.ndarray, " fold"]:
-    """Errors on each fold of least squares with these terms on the others."""
+    """Return the errors on each fold of least squares with these terms on the other folds."""
     errors = np.zeros(len(held_out.splits))
     for j, (train, test) in enumerate(held_out.splits):
         moments = train.moments
@@ -150,11 +154,11 @@ def _symbolic_errors(
 @final
 @dataclass(frozen=True)
 class Thresholding(AbstractSelection):
-    """Sequentially thresholded least squares (STLSQ), on the Gram matrix alone.
+    """Sequentially thresholded least squares (STLSQ) on the Gram matrix.
 
-    Ridge regression with weight `alpha` on the sum of squares; terms whose coefficient is smaller
-    than `threshold` leave; again, until none does. `normalize` measures terms and targets in
-    units of their root mean square, so that the threshold has none.
+    Terms with coefficients smaller than `threshold` are removed repeatedly from a ridge regression
+    with weight `alpha` on the sum of squares. `normalize` scales terms and targets by their root
+    mean square, so that the threshold is dimensionless.
     """
 
     threshold: float = 0.045
@@ -182,9 +186,9 @@ class Thresholding(AbstractSelection):
     def _terms(self, moments: Moments, equation: int, allowed: np.ndarray) -> np.ndarray:
         terms = np.flatnonzero(allowed)
         for _ in range(self.rounds):
-            left = np.abs(self._ridge(moments, equation, terms)) >= self.threshold
-            terms = terms[left]
-            if left.all():
+            is_large = np.abs(self._ridge(moments, equation, terms)) >= self.threshold
+            terms = terms[is_large]
+            if is_large.all():
                 break
         return terms
 
