@@ -17,12 +17,12 @@ _MODULES = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit. Exit code 0: success; 2: a user's mistake; 1: a bug in orthoreg."""
+    """Run a command and exit: code 0 on success, 2 on a user's mistake, 1 on a bug in orthoreg."""
     sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command and return its exit code, with one sentence on standard error if it is not 0."""
+    """Run a command and return its exit code, with a sentence on standard error if it is not 0."""
     import_commands(next(iter(arguments), ""))
     from ._app import ARGUMENTS, app, options_of
     from ._output import in_options

@@ -32,7 +32,7 @@ def names_in(text: str) -> list[str]:
 
 def positions_in(text: str) -> dict[str, str | None]:
     """Return the columns of positions with those of their velocities: 'theta' or 'theta:omega'."""
-    found: dict[str, str | None] = {}
+    velocity_of: dict[str, str | None] = {}
     for part in names_in(text):
         position, colon, velocity = (word.strip() for word in part.partition(":"))
         if not position or (colon and not velocity):
@@ -40,10 +40,10 @@ def positions_in(text: str) -> dict[str, str | None]:
                 f"--positions must be columns such as theta, or theta:omega with the column of "
                 f"the velocity; got '{part}'."
             )
-        if position in found:
+        if position in velocity_of:
             raise InputError(f"--positions must differ from each other; '{position}' repeats.")
-        found[position] = velocity or None
-    return found
+        velocity_of[position] = velocity or None
+    return velocity_of
 
 
 def numbers_in(text: str, what: str) -> list[float]:
@@ -127,17 +127,17 @@ def check_file(out: Path, example: str = "table.csv", option: str = "--out") -> 
 
 def check_folder(out: Path) -> None:
     """Refuse an --out that cannot be a folder. Creates nothing."""
-    place = out.resolve()
-    if out.is_symlink() and not place.exists():
+    parent = out.resolve()
+    if out.is_symlink() and not parent.exists():
         raise InputError(
-            f"--out must be a folder; '{out}' is a link to '{place}', which does not exist."
+            f"--out must be a folder; '{out}' is a link to '{parent}', which does not exist."
         )
-    while not place.exists():
-        place = place.parent
-    if not place.is_dir():
-        shown = out if place == out.resolve() else place
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        shown = out if parent == out.resolve() else parent
         raise InputError(f"--out must be a folder; '{shown}' is a file. Choose another name.")
-    _check_writable(place)
+    _check_writable(parent)
 
 
 def _check_writable(folder: Path) -> None:

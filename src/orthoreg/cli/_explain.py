@@ -50,13 +50,13 @@ class StoredExplanation:
     entries: dict[str, Any]
     additions: tuple[Addition, ...]
 
-    def addition(self, place: int) -> Addition:
+    def addition(self, number: int) -> Addition:
         """Return the addition of a proposal by its number."""
-        if not 0 <= place < len(self.additions):
+        if not 0 <= number < len(self.additions):
             raise InputError(
-                f"There are {len(self.additions)} proposals, counted from 0; got {place}."
+                f"There are {len(self.additions)} proposals, counted from 0; got {number}."
             )
-        return self.additions[place]
+        return self.additions[number]
 
 
 def search_key(model: Path, data: Dataset, functions_of_time: bool) -> str:
@@ -70,13 +70,15 @@ def search_key(model: Path, data: Dataset, functions_of_time: bool) -> str:
     return key.hexdigest()
 
 
-def write_stored(path: Path, key: str, found: Explanation) -> None:
+def write_stored(path: Path, key: str, explanation: Explanation) -> None:
     """Write the proposals."""
     values = {
         "key": key,
-        "text": repr(found),
-        **found.to_dict(),
-        "additions": [one.addition(str(i)).to_dict() for i, one in enumerate(found.proposals)],
+        "text": repr(explanation),
+        **explanation.to_dict(),
+        "additions": [
+            proposal.addition(str(i)).to_dict() for i, proposal in enumerate(explanation.proposals)
+        ],
     }
     with atomic_write(path) as stream:
         stream.write(json.dumps(values, indent=1).encode())
@@ -89,7 +91,7 @@ def read_stored(path: Path, key: str) -> StoredExplanation | None:
         if values["key"] != key:
             return None
         entries = {"proposals": list(values["proposals"]), "timed_out": bool(values["timed_out"])}
-        additions = tuple(Addition.from_dict(one) for one in values["additions"])
+        additions = tuple(Addition.from_dict(entry) for entry in values["additions"])
         return StoredExplanation(str(values["text"]), entries, additions)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -139,13 +141,15 @@ def explain(
         check_file(page, "report.html", "--report")
         with working("Reading the table"):
             runs = runs_for(fitted, data, time, group, reading)
-        key, found = search_key(model, runs, functions_of_time), None
+        key, explanation = search_key(model, runs, functions_of_time), None
         proposals = page.with_suffix(".json")
         stored = read_stored(proposals, key) if accept is not None else None
         if stored is None:
             with working("Searching for missing terms"):
-                found = fitted.explain(runs, minutes=minutes, functions_of_time=functions_of_time)
-            write_stored(proposals, key, found)
+                explanation = fitted.explain(
+                    runs, minutes=minutes, functions_of_time=functions_of_time
+                )
+            write_stored(proposals, key, explanation)
             stored = read_stored(proposals, key)
             assert stored is not None
         larger = None
@@ -155,7 +159,7 @@ def explain(
             larger.save(out)
         with working("Writing the report"):
             shown = fitted if larger is None else larger
-            write_report(shown, page, runs, explanation=found, command=command_line())
+            write_report(shown, page, runs, explanation=explanation, command=command_line())
     if as_json:
         return print_json(
             {

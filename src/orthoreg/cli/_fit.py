@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ..findings import Summary
     from ..model.discovery import Discovery
     from ..model.model import AbstractModel
+    from ..physics import Physics
 
 Time = Annotated[str, typer.Option(help="Column with the times.")]
 States = Annotated[str, typer.Option(help="Columns with the states, separated by commas.")]
@@ -352,9 +353,9 @@ def _constant(text: str) -> tuple[str, float]:
     """Return name and number of 'g=9.81'."""
     name, sign, number = (part.strip() for part in text.partition("="))
     try:
-        found = float(number)
+        value = float(number)
     except ValueError:
-        found = math.nan
-    if not sign or not name or not math.isfinite(found):
+        value = math.nan
+    if not sign or not name or not math.isfinite(value):
         raise InputError(f"--value must be such as g=9.81; got '{text}'.")
-    return name, found
+    return name, value

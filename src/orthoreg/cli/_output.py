@@ -161,8 +161,10 @@ def print_scores(console: "Console", title: str, scores: dict[str, Any]) -> None
     """Print errors on a set of runs."""
     from ..findings import Scores, score_table
 
-    kept = {name: value for name, value in scores.items() if name != "derivative_error_by_equation"}
-    console.print(score_table(title, Scores((), **kept)))
+    overall = {
+        name: value for name, value in scores.items() if name != "derivative_error_by_equation"
+    }
+    console.print(score_table(title, Scores((), **overall)))
     console.print()
 
 

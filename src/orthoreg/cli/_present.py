@@ -90,12 +90,12 @@ def report(
         with working("Reading the table"):
             fitted = load(model)
             runs = runs_for(fitted, data, time, group, reading) if data else None
-        found = None
+        explanation = None
         if explain:
             with working("Searching for missing terms"):
-                found = fitted.explain(runs, minutes=minutes)
+                explanation = fitted.explain(runs, minutes=minutes)
         with working("Writing the report"):
-            write_report(fitted, page, runs, explanation=found, command=command_line())
+            write_report(fitted, page, runs, explanation=explanation, command=command_line())
     if as_json:
         return print_json({"model": str(model), "report": str(page), "warnings": notes})
     console = terminal()
@@ -144,8 +144,8 @@ def export(
         with atomic_write(out) as stream:
             stream.write(text.encode())
     if as_json:
-        place = {"text": text} if out is None else {"out": str(out)}
-        return print_json({"model": str(model), "format": chosen, **place})
+        result = {"text": text} if out is None else {"out": str(out)}
+        return print_json({"model": str(model), "format": chosen, **result})
     if out is None:
         sys.stdout.write(text)
     else:

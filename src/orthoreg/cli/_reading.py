@@ -112,13 +112,15 @@ def reads_tables(command: Callable[..., None]) -> Callable[..., None]:
     as arguments of `read_table`."""
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
-    for one in inspect.signature(command).parameters.values():
-        if one.name != "reading":
-            parameters.append(one.replace(annotation=hints[one.name], kind=one.KEYWORD_ONLY))
+    for parameter in inspect.signature(command).parameters.values():
+        if parameter.name != "reading":
+            parameters.append(
+                parameter.replace(annotation=hints[parameter.name], kind=parameter.KEYWORD_ONLY)
+            )
             continue
         for name, (annotation, default) in _OPTIONS.items():
             hints[name] = annotation
-            parameters.append(one.replace(name=name, annotation=annotation, default=default))
+            parameters.append(parameter.replace(name=name, annotation=annotation, default=default))
     del hints["reading"]
 
     def wrapped(**given: Any) -> None:
@@ -156,14 +158,14 @@ def in_unit_of(model: "AbstractModel", reading: dict[str, Any]) -> dict[str, Any
 
 def source_of(files: Sequence[Path]) -> Any:
     """Return what `read_table` reads: one file, pattern or address, or many files."""
-    found = [_address(file) for file in files]
-    return found[0] if len(found) == 1 else found
+    sources = [_address(file) for file in files]
+    return sources[0] if len(sources) == 1 else sources
 
 
 def _address(file: Path) -> Path | str:
     """Return an address such as s3://bucket/runs, whose path has lost a slash, or the path."""
-    found = re.fullmatch(r"([a-z][a-z0-9+.-]+):/+(.*)", file.as_posix())
-    return file if found is None else f"{found[1]}://{found[2]}"
+    match = re.fullmatch(r"([a-z][a-z0-9+.-]+):/+(.*)", file.as_posix())
+    return file if match is None else f"{match[1]}://{match[2]}"
 
 
 def paths_of(files: Sequence[Path]) -> str | list[str]:

@@ -153,16 +153,18 @@ def coefficient_dict(model: AbstractModel) -> dict[str, dict[str, float]]:
     }
 
 
-def term_entries(model: AbstractModel, found: Summary) -> dict[str, Any]:
+def term_entries(model: AbstractModel, result: Summary) -> dict[str, Any]:
     """Return 'terms': coefficient, 95% interval, probability and stability by equation and term,
     and 'lookalikes': a sentence for each confounded pair. Unused terms that no resample selected
     and given equations are omitted. Empty for a model without such evidence."""
-    known = [row for row in found.terms if row.stability is not None]
+    known = [row for row in result.terms if row.stability is not None]
     if not known:
         return {}
     labels = equation_names(model.output_names_, model.velocity_of_)
     outputs = dict(zip(labels, model.output_names_, strict=True))  # theta_dot by theta'
-    terms: dict[str, dict[str, Any]] = {outputs[one.equation]: {} for one in found.scores.equations}
+    terms: dict[str, dict[str, Any]] = {
+        outputs[equation.equation]: {} for equation in result.scores.equations
+    }
     for row in known:
         terms[outputs[row.equation]][row.term] = {
             "coefficient": row.coefficient,
@@ -171,7 +173,7 @@ def term_entries(model: AbstractModel, found: Summary) -> dict[str, Any]:
             "probability": row.probability,
             "stability": row.stability,
         }
-    return {"terms": terms, "lookalikes": [pair.text for pair in found.confounded]}
+    return {"terms": terms, "lookalikes": [pair.text for pair in result.confounded]}
 
 
 def summary_entries(found: Summary) -> dict[str, Any]:
@@ -183,15 +185,15 @@ def summary_entries(found: Summary) -> dict[str, Any]:
 def physics_entries(model: AbstractModel) -> dict[str, Any]:
     """Return 'given': the given equations, and 'parameters': the estimated constants with their 95%
     intervals. Empty for a model without either."""
-    found: dict[str, Any] = {"given": list(model.given_)} if model.given_ else {}
+    entries: dict[str, Any] = {"given": list(model.given_)} if model.given_ else {}
     if model.parameters_:
         none = (None, None)
         ends = {name: model.parameter_intervals_.get(name, none) for name in model.parameters_}
-        found["parameters"] = {
+        entries["parameters"] = {
             name: {"value": value, "low": ends[name][0], "high": ends[name][1]}
             for name, value in model.parameters_.items()
         }
-    return found
+    return entries
 
 
 def second_order_entries(model: AbstractModel) -> dict[str, Any]:

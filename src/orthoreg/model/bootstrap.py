@@ -134,7 +134,7 @@ def bootstrap(model: AbstractModel, *, resamples: int = 300, seed: int = 0) -> B
         noisy runs those of matched trajectories, which know the noise; not a number where rows are
         too few for either. They do not leave bounds. `.probability` (n, K), the
         share of resamples that choose a term; of noisy runs how probable their noise leaves it.
-        `.confounded`, pairs of terms that the data cannot tell apart.
+        `.confounded`, pairs of terms that the data do not distinguish.
 
     Examples
     --------

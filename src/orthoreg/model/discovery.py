@@ -102,7 +102,7 @@ class DiscoveredModel(AbstractModel):
 
     @property
     def model(self) -> Self:
-        """The model itself, where earlier versions kept it."""
+        """The model itself, as in earlier versions."""
         return self
 
     def ranked(

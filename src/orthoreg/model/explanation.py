@@ -211,8 +211,8 @@ class Proposal:
             "inside": self.inside,
             "outside": self.outside,
             "probability": self.probability,
-            "constants": [dict(vars(one)) for one in self.constants],
-            "alternatives": [dict(vars(one)) for one in self.alternatives],
+            "constants": [dict(vars(record)) for record in self.constants],
+            "alternatives": [dict(vars(record)) for record in self.alternatives],
             "changes": {name: list(pair) for name, pair in self.changes.items()},
         }
 
@@ -264,7 +264,7 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {
-            "proposals": [one.to_dict() for one in self.proposals],
+            "proposals": [proposal.to_dict() for proposal in self.proposals],
             "timed_out": self.timed_out,
         }
 

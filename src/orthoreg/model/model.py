@@ -511,8 +511,8 @@ class AbstractModel(AbstractReading, AbstractEstimator):
             starts = starting_states(self.field_, data, kinds)
         rollout = self._rollouts(starts, data.times[rows], run_inputs(data, kinds), rtol)
         return [
-            replace(one, times=one.times[:length], x=one.x[:length])
-            for one, length in zip(rollout.runs(), data.run_lengths, strict=True)
+            replace(run, times=run.times[:length], x=run.x[:length])
+            for run, length in zip(rollout.runs(), data.run_lengths, strict=True)
         ]
 
     def _rollouts(

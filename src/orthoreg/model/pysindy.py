@@ -61,11 +61,11 @@ def from_pysindy(model: Any) -> OrthoReg:
             f"{n_states} states."
         )
     read = _terms(model.feature_library, names, np.any(coefficients, axis=0))
-    kept = [k for k, term in enumerate(read) if term is not None]
+    parsed = [k for k, term in enumerate(read) if term is not None]
     terms = [term for term in read if term is not None]
     merged = list(dict.fromkeys(terms))  # Fourier terms may write one formula twice
     table = np.zeros((n_states, len(merged)))
-    for k, term in zip(kept, terms, strict=True):
+    for k, term in zip(parsed, terms, strict=True):
         table[:, merged.index(term)] += coefficients[:, k]
     return _model(names[:n_states], names[n_states:], tuple(merged), table,
                   _range(model, read, n_states))  # fmt: skip
@@ -82,7 +82,7 @@ def _terms(library: Any, names: tuple[str, ...], used: Any) -> list[Expression |
     except Exception as error:
         kind = type(library).__name__
         raise InputError(f"from_pysindy cannot evaluate the {kind}: {error}") from None
-    found: list[Expression | None] = []
+    terms: list[Expression | None] = []
     for k, text in enumerate(written):
         term = _read(text, plain, points, values[:, k])
         if term is None and used[k]:
@@ -90,8 +90,8 @@ def _terms(library: Any, names: tuple[str, ...], used: Any) -> list[Expression |
                 f"from_pysindy cannot read the term '{text}', where q0, q1, ... are the variables; "
                 f"give the CustomLibrary function_names that write it as a formula."
             )
-        found.append(None if term is None else rename(term, names))
-    return found
+        terms.append(None if term is None else rename(term, names))
+    return terms
 
 
 def _read(text: str, plain: list[str], points: np.ndarray, values: np.ndarray) -> Expression | None:
@@ -101,23 +101,23 @@ def _read(text: str, plain: list[str], points: np.ndarray, values: np.ndarray) -
     try:
         term = parse(formula, plain)
         with np.errstate(all="ignore"):
-            own = np.broadcast_to(evaluate(term, points.T, np), values.shape)
+            evaluated = np.broadcast_to(evaluate(term, points.T, np), values.shape)
     except FormulaError:
         return None
-    return term if np.allclose(own, values, rtol=1e-9, atol=1e-12, equal_nan=True) else None
+    return term if np.allclose(evaluated, values, rtol=1e-9, atol=1e-12, equal_nan=True) else None
 
 
 def _range(model: Any, terms: list[Expression | None], n_states: int) -> np.ndarray:
     """Return the smallest and largest state that PySINDy stored, or zeros."""
-    found = np.zeros((2, n_states))
+    ranges = np.zeros((2, n_states))
     seen = getattr(model.optimizer, "Theta_", None)
     if seen is None or np.shape(seen)[1] != len(terms):
-        return found
+        return ranges
     for k, term in enumerate(terms):
-        place = getattr(term, "index", n_states)
-        if place < n_states:
-            found[:, place] = np.min(seen[:, k]), np.max(seen[:, k])
-    return found
+        index = getattr(term, "index", n_states)
+        if index < n_states:
+            ranges[:, index] = np.min(seen[:, k]), np.max(seen[:, k])
+    return ranges
 
 
 def _model(

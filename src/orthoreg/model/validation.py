@@ -177,9 +177,9 @@ def training_rows(
     """Return any kind of input as rows with their columns; the sample of chunked data."""
     data = as_dataset(X, y, t, u)
     if data is not None:
-        found, learned = run_rows(data, loss)
+        found, columns = run_rows(data, loss)
         assert isinstance(found, Rows)
-        return found, learned
+        return found, columns
     probe = copy(model)  # scikit-learn sets attributes, which a failed fit must not
     checked: Any = validate_data(
         probe, X, y, multi_output=True, y_numeric=True, dtype=np.float64, ensure_min_samples=2

@@ -1,4 +1,4 @@
-"""Formulas for what a library lacks: atoms, a search over them, and its evidence."""
+"""The search for formulas that a library lacks, and the evidence for them."""
 
 from ._atoms import Atom as Atom
 from ._candidates import Candidate as Candidate

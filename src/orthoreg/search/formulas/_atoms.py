@@ -1,4 +1,4 @@
-"""`Atom`: a formula of one's own for the search."""
+"""`Atom`: a user's formula for the search."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace

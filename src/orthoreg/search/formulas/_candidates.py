@@ -1,5 +1,4 @@
-"""From supports to candidates: parameters estimated, idle terms left out, constants made
-readable."""
+"""Candidates from supports: parameters are estimated, idle terms removed, constants simplified."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -132,9 +131,9 @@ def _excess(equation: DictionaryProblem, fit: Projection) -> float:
     return limits.CANCELLATION_PRICE * float(np.log(np.maximum(ratio, 1.0)).sum())
 
 
-def rescored(equation: DictionaryProblem, found: Candidate) -> Candidate:
+def rescored(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
     """Return the candidate scored with the current noise of the equation."""
-    return replace(found, nats=float(equation.nats(found.fit.rss)), is_readable=False)
+    return replace(candidate, nats=float(equation.nats(candidate.fit.rss)), is_readable=False)
 
 
 def polish(equation: DictionaryProblem, columns: Sequence[int]) -> Candidate | None:
@@ -142,109 +141,111 @@ def polish(equation: DictionaryProblem, columns: Sequence[int]) -> Candidate | N
     None if they cannot be fitted."""
     terms = [equation.terms[equation.term_of_column[k]] for k in columns]
     values = [equation.values[k] for k in columns]
-    found = scored_fit(equation, project(equation, terms, values))
-    return None if found is None else prune(equation, found)
+    fitted = scored_fit(equation, project(equation, terms, values))
+    return None if fitted is None else prune(equation, fitted)
 
 
-def prune(equation: DictionaryProblem, found: Candidate) -> Candidate:
+def prune(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
     """Remove single terms, or pairs that cancel, while that lowers the score."""
-    while len(found.fit.terms) > 1:
-        places = range(len(found.fit.terms))
-        removals = [{k} for k in places]
-        if 2 < len(places) <= limits.MAX_TERMS_PAIRED:
-            removals += [set(pair) for pair in combinations(places, 2)]
+    while len(candidate.fit.terms) > 1:
+        indices = range(len(candidate.fit.terms))
+        removals = [{k} for k in indices]
+        if 2 < len(indices) <= limits.MAX_TERMS_PAIRED:
+            removals += [set(pair) for pair in combinations(indices, 2)]
         candidates = [
-            scored_fit(equation, fit) for fit in subset_fits(equation, found.fit, removals)
+            scored_fit(equation, fit) for fit in subset_fits(equation, candidate.fit, removals)
         ]
         best = min(
             (other for other in candidates if other), key=lambda other: other.score, default=None
         )
-        if best is None or best.score >= found.score:
+        if best is None or best.score >= candidate.score:
             break
         refitted = scored_fit(
             equation, project(equation, best.fit.terms, best.fit.values, best.fit.held)
         )
-        found = refitted if refitted is not None and refitted.score <= best.score else best
-    return with_covariance(equation, found)
+        candidate = refitted if refitted is not None and refitted.score <= best.score else best
+    return with_covariance(equation, candidate)
 
 
-def with_covariance(equation: DictionaryProblem, found: Candidate) -> Candidate:
+def with_covariance(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
     """Return the candidate with the covariance of its constants, which trial fits omit."""
-    if not np.isnan(found.fit.covariance).any():
-        return found
-    fit = found.fit
+    if not np.isnan(candidate.fit.covariance).any():
+        return candidate
+    fit = candidate.fit
     fit_with_errors = project(equation, fit.terms, fit.values, fit.held, rounds=0)
-    return found if fit_with_errors is None else replace(found, fit=fit_with_errors)
+    return candidate if fit_with_errors is None else replace(candidate, fit=fit_with_errors)
 
 
-def make_readable(equation: DictionaryProblem, found: Candidate) -> Candidate:
+def make_readable(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
     """Replace inner parameters by simple numbers nearby if the score does not increase, and
     formulas that become library terms by these."""
-    if found.is_readable:
-        return found
-    for group in found.fit.free:
-        for number in _simple_near(found, group[0]):
-            values = [list(v) for v in found.fit.values]
-            held = [list(h) for h in found.fit.held]
+    if candidate.is_readable:
+        return candidate
+    for group in candidate.fit.free:
+        for number in _simple_near(candidate, group[0]):
+            values = [list(v) for v in candidate.fit.values]
+            held = [list(h) for h in candidate.fit.held]
             for k, i in group:
                 values[k][i], held[k][i] = number, True
             simpler = scored_fit(
                 equation,
                 project(
                     equation,
-                    found.fit.terms,
+                    candidate.fit.terms,
                     [tuple(v) for v in values],
                     [tuple(h) for h in held],
                 ),
             )
-            if simpler is not None and simpler.score <= found.score:
+            if simpler is not None and simpler.score <= candidate.score:
                 estimate = (
-                    found.fit.values[group[0][0]][group[0][1]],
-                    interval_half(found, group[0]),
+                    candidate.fit.values[group[0][0]][group[0][1]],
+                    interval_half(candidate, group[0]),
                 )
-                snapped = found.snapped | dict.fromkeys(group, estimate)
-                found = replace(simpler, snapped=snapped)
+                snapped = candidate.snapped | dict.fromkeys(group, estimate)
+                candidate = replace(simpler, snapped=snapped)
                 break
-    return replace(_with_library_terms(equation, found), is_readable=True)
+    return replace(_with_library_terms(equation, candidate), is_readable=True)
 
 
-def _with_library_terms(equation: DictionaryProblem, found: Candidate) -> Candidate:
+def _with_library_terms(equation: DictionaryProblem, candidate: Candidate) -> Candidate:
     """Replace formulas by equal library terms, such as x**p with p snapped to 2."""
     known = {term.expression: term for term in equation.terms if term.known}
-    fit = found.fit
+    fit = candidate.fit
     replaced = {
         k: known[expression]
-        for k, (expression, term) in enumerate(zip(found.expressions, fit.terms, strict=True))
+        for k, (expression, term) in enumerate(zip(candidate.expressions, fit.terms, strict=True))
         if not term.known and all(fit.held[k]) and expression in known
     }
-    if not replaced or len({*found.expressions}) < len(found.expressions):
-        return found
+    if not replaced or len({*candidate.expressions}) < len(candidate.expressions):
+        return candidate
     terms = tuple(replaced.get(k, term) for k, term in enumerate(fit.terms))
     values = tuple(() if k in replaced else v for k, v in enumerate(fit.values))
     held = tuple(() if k in replaced else h for k, h in enumerate(fit.held))
     renamed = replace(fit, terms=terms, values=values, held=held)
     snapped = {
-        index: estimate for index, estimate in found.snapped.items() if index[0] not in replaced
+        index: estimate for index, estimate in candidate.snapped.items() if index[0] not in replaced
     }
-    return replace(found, fit=renamed, prices=term_prices(renamed, equation.count), snapped=snapped)
+    return replace(
+        candidate, fit=renamed, prices=term_prices(renamed, equation.count), snapped=snapped
+    )
 
 
-def _simple_near(found: Candidate, index: tuple[int, int]) -> list[float]:
+def _simple_near(candidate: Candidate, index: tuple[int, int]) -> list[float]:
     """Return the simple numbers in the interval of a parameter, nearest first."""
     k, i = index
-    term: ParametricTerm = found.fit.terms[k]
-    value = found.fit.values[k][i]
+    term: ParametricTerm = candidate.fit.terms[k]
+    value = candidate.fit.values[k][i]
     half = max(
-        limits.SIMPLE_ERRORS * interval_half(found, index), limits.SIMPLE_DISTANCE * abs(value)
+        limits.SIMPLE_ERRORS * interval_half(candidate, index), limits.SIMPLE_DISTANCE * abs(value)
     )
     signed = [sign * number for number in limits.SIMPLE_NUMBERS for sign in (1.0, -1.0)]
     near = [n for n in signed if abs(n - value) <= half and term.low[i] <= n <= term.high[i]]
     return sorted(near, key=lambda n: abs(n - value))
 
 
-def interval_half(found: Candidate, index: tuple[int, int]) -> float:
+def interval_half(candidate: Candidate, index: tuple[int, int]) -> float:
     """Return the standard error of a parameter; zero if it was held."""
-    positions = [j for j, group in enumerate(found.fit.free) if index in group]
+    positions = [j for j, group in enumerate(candidate.fit.free) if index in group]
     if not positions:
         return 0.0
-    return float(found.standard_errors()[len(found.fit.terms) + positions[0]])
+    return float(candidate.standard_errors()[len(candidate.fit.terms) + positions[0]])

@@ -239,7 +239,7 @@ PLAIN_FACTORS = (
     Template("z**2", "poly", _plain(_always)),
     Template("z*abs(z)", "power", _plain(lambda span: span.changes_sign)),
 )
-"""Of products with a template of another variable, beside the templates themselves."""
+"""Further factors of products with a template of another variable."""
 TIME_TEMPLATES = (
     Template("sin(p*z)", "time", _cycles),
     Template("cos(p*z)", "time", _cycles),

@@ -275,20 +275,20 @@ def product_gains(
     return gains
 
 
-def product(one: ParametricTerm, two: ParametricTerm) -> ParametricTerm:
+def product(left: ParametricTerm, right: ParametricTerm) -> ParametricTerm:
     """Return the product of two terms. Parameters of the second get the suffix 2; the grid combines
     all rows of both grids."""
-    names = {name: Parameter(f"{name}2") for name in two.parameters}
+    names = {name: Parameter(f"{name}2") for name in right.parameters}
     grid = np.hstack([
-        np.repeat(one.grid, len(two.grid), axis=0), np.tile(two.grid, (len(one.grid), 1))
+        np.repeat(left.grid, len(right.grid), axis=0), np.tile(right.grid, (len(left.grid), 1))
     ])  # fmt: skip
     return ParametricTerm(
-        multiply(one.expression, substitute(two.expression, names)),
+        multiply(left.expression, substitute(right.expression, names)),
         FAMILY,
-        (*one.parameters, *(f"{name}2" for name in two.parameters)),
+        (*left.parameters, *(f"{name}2" for name in right.parameters)),
         grid,
-        (*one.low, *two.low),
-        (*one.high, *two.high),
+        (*left.low, *right.low),
+        (*left.high, *right.high),
     )
 
 
@@ -376,7 +376,7 @@ def _estimated(
         fixed = [*((True,) * len(v) for v in values), (False,) * len(own)]
         return project(equation, [*terms, term], [*values, own], fixed, rounds=rounds, errors=False)
 
-    fits = [fitted(one.term, one.values, limits.PRODUCT_ROUNDS) for one in starts]
+    fits = [fitted(start.term, start.values, limits.PRODUCT_ROUNDS) for start in starts]
     chosen = sorted((fit for fit in fits if fit is not None), key=lambda fit: fit.rss)[
         : limits.PRODUCTS_KEPT
     ]

@@ -1,5 +1,4 @@
-"""Equations of motion in which several accelerations stand together, M(q) q'' = F(q, q'): sought as
-they are written on paper, where they are short, and not solved for one acceleration each."""
+"""Equations of motion with several accelerations each, M(q) q'' = F(q, q')."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -51,7 +50,7 @@ class CoupledSystem(NamedTuple):
     @property
     def score(self) -> float:
         """The score on rows."""
-        return sum(one.score for one in self.candidates)
+        return sum(candidate.score for candidate in self.candidates)
 
 
 def coupled_systems(
@@ -127,29 +126,30 @@ def _search(
     varied = sorted(varied, key=lambda supports: _lowest(equation, supports))
     plain = beam(equation, allowed, depth=limits.COUPLED_DEPTH)
     chosen = [
-        one
+        each
         for supports in varied[limits.COUPLED_EXCHANGED :]
-        for one in best_of(equation, supports, 1)
+        for each in best_of(equation, supports, 1)
     ]
     for supports in [plain, *varied[: limits.COUPLED_EXCHANGED]]:
         chosen += best_of(equation, exchange(equation, allowed, supports), count)
-    found = [_fitted(equation, one.columns, width) for one in chosen]
-    fitted = [one for one in found if one is not None]
+    fits = [_fitted(equation, each.columns, width) for each in chosen]
+    fitted = [each for each in fits if each is not None]
     if without is None:
-        fits = [(one.fit.rss, len(one.fit.terms)) for one in fitted]
+        fits = [(each.fit.rss, len(each.fit.terms)) for each in fitted]
         equation.noise = smallest_noise(equation, fits)
-    ranked = sorted((rescored(equation, one) for one in fitted), key=lambda one: one.score)
+    ranked = sorted((rescored(equation, each) for each in fitted), key=lambda each: each.score)
     pruned = [
-        _in_units(equation, prune(equation, one), width) for one in ranked[: limits.COUPLED_PRUNED]
+        _in_units(equation, prune(equation, each), width)
+        for each in ranked[: limits.COUPLED_PRUNED]
     ]
     best: dict[frozenset[str], Candidate] = {}
-    for one in sorted((one for one in pruned if one is not None), key=lambda one: one.score):
-        best.setdefault(one.structure, one)
+    for each in sorted((each for each in pruned if each is not None), key=lambda each: each.score):
+        best.setdefault(each.structure, each)
     return list(best.values())[: limits.COUPLED_KEPT]
 
 
 def _lowest(equation: DictionaryProblem, supports: Sequence[Support]) -> float:
-    return min(float(equation.nats(one.rss)) + one.price for one in supports)
+    return min(float(equation.nats(support.rss)) + support.price for support in supports)
 
 
 def _fitted(equation: DictionaryProblem, columns: Sequence[int], width: int) -> Candidate | None:
@@ -171,7 +171,7 @@ def _independent(
     for term in known[0].expressions:
         if should_continue() and all(variable < width for variable in variables_of(term)):
             candidates += _search(equation, width, term, count=1)[:1]
-    return sorted(candidates, key=lambda one: one.score)
+    return sorted(candidates, key=lambda candidate: candidate.score)
 
 
 def _in_units(equation: DictionaryProblem, fitted: Candidate, width: int) -> Candidate | None:
@@ -186,7 +186,7 @@ def _in_units(equation: DictionaryProblem, fitted: Candidate, width: int) -> Can
 
 def _known(equation: DictionaryProblem) -> list[ParametricTerm]:
     """Return the library terms of an equation."""
-    return [one for one in equation.terms if one.known]
+    return [term for term in equation.terms if term.known]
 
 
 def forces(rows: Measurements, moving: dict[int, int]) -> Iterator[ParametricTerm]:
@@ -292,13 +292,13 @@ def couple(
     bound = bind(library, physics)
     features, known = bound.features, bound.knowledge
     coefficients = np.where(known.given, known.low, 0.0)
-    for one in known.constants:  # of equations that hold one acceleration alone
-        powers = [values[name] ** exponent for name, exponent in one.powers]
-        coefficients[one.equation, one.term] = one.number * np.prod(powers)
+    for item in known.constants:  # of equations with a single acceleration
+        powers = [values[name] ** exponent for name, exponent in item.powers]
+        coefficients[item.equation, item.term] = item.number * np.prod(powers)
     prices = np.zeros_like(coefficients)
-    for one in system.candidates:
-        term = int(np.flatnonzero(coefficients[one.output])[0])
-        prices[one.output, term] = one.price
+    for item in system.candidates:
+        term = int(np.flatnonzero(coefficients[item.output])[0])
+        prices[item.output, term] = item.price
     resolved = features.with_values(values[name] for name in features.parameters)
     return Combination(
         system.candidates, library, physics, field_of(resolved, coefficients), prices, prices > 0,

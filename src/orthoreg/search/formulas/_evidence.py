@@ -1,4 +1,4 @@
-"""Candidates judged by the scores of whole models, and the evidence for each proposal."""
+"""Proposals by the scores of whole models, and the evidence for each of them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -263,10 +263,10 @@ def gather_evidence(
     )
 
 
-def partial_residual(equation: DictionaryProblem, found: Candidate) -> Float[np.ndarray, "R 2"]:
+def partial_residual(equation: DictionaryProblem, candidate: Candidate) -> Float[np.ndarray, "R 2"]:
     """Return the new terms of a candidate at each row, and the target without the other terms. The
     two are equal up to noise if the terms are right."""
-    fit, new = found.fit, set(found.new)
+    fit, new = candidate.fit, set(candidate.new)
     parts = [
         w * equation.whitened(term, values)
         for term, values, w in zip(fit.terms, fit.values, fit.coefficients, strict=True)
@@ -279,11 +279,11 @@ def partial_residual(equation: DictionaryProblem, found: Candidate) -> Float[np.
 
 
 def residual(
-    equation: DictionaryProblem, found: Candidate, fitted: Bool[np.ndarray, " R"] | None = None
+    equation: DictionaryProblem, candidate: Candidate, fitted: Bool[np.ndarray, " R"] | None = None
 ) -> Float[np.ndarray, " R"]:
     """Return the residual of a candidate in units of noise. Coefficients are estimated from the
     rows `fitted`, if given."""
-    fit = found.fit
+    fit = candidate.fit
     columns = [equation.whitened(s, v) for s, v in zip(fit.terms, fit.values, strict=True)]
     phi = np.column_stack(columns) if columns else np.zeros((len(equation.target), 0))
     w = fit.coefficients
@@ -295,25 +295,27 @@ def residual(
 
 def constants(judged: ScoredCandidate) -> tuple[ProposalConstant, ...]:
     """Return the coefficients of new terms and the parameters inside them."""
-    found, intervals = judged.candidate, judged.intervals
-    errors = found.standard_errors()
+    candidate, intervals = judged.candidate, judged.intervals
+    errors = candidate.standard_errors()
     result = []
-    for k, text in zip(found.new, short_terms(found), strict=True):
-        term, values = found.fit.terms[k], found.fit.values[k]
-        w = float(found.fit.coefficients[k])
+    for k, text in zip(candidate.new, short_terms(candidate), strict=True):
+        term, values = candidate.fit.terms[k], candidate.fit.values[k]
+        w = float(candidate.fit.coefficients[k])
         by_rows = _interval(f"coefficient of {text}", w, float(errors[k]))
         result.append(_with_ends(by_rows, intervals.get((k, None))))
         for i, (name, value) in enumerate(zip(term.parameters, values, strict=True)):
             label = f"{name} in {to_text(term.expression)}"
-            estimate = found.snapped.get((k, i), (value, interval_half(found, (k, i))))
+            estimate = candidate.snapped.get((k, i), (value, interval_half(candidate, (k, i))))
             constant = _interval(label, *estimate)
-            constant = replace(constant, value=value, is_snapped=found.fit.held[k][i])
+            constant = replace(constant, value=value, is_snapped=candidate.fit.held[k][i])
             result.append(_with_ends(constant, intervals.get((k, i))))
     return tuple(result)
 
 
-def _with_ends(constant: ProposalConstant, ends: tuple[float, float] | None) -> ProposalConstant:
-    return constant if ends is None else replace(constant, low=ends[0], high=ends[1])
+def _with_ends(
+    constant: ProposalConstant, interval: tuple[float, float] | None
+) -> ProposalConstant:
+    return constant if interval is None else replace(constant, low=interval[0], high=interval[1])
 
 
 def alternatives(
@@ -331,22 +333,22 @@ def alternatives(
     return tuple(_alternative(equation, judged, other, points) for other in near)
 
 
-def formula(found: Candidate) -> str:
+def formula(candidate: Candidate) -> str:
     """Return the new terms as a sum, with rounded numbers."""
-    return " + ".join(short_terms(found)) or "0"
+    return " + ".join(short_terms(candidate)) or "0"
 
 
-def written_terms(found: Candidate) -> str:
+def written_terms(candidate: Candidate) -> str:
     """Return all terms as a sum, without coefficients."""
-    return " + ".join(to_text(term) for term in found.expressions) or "0"
+    return " + ".join(to_text(term) for term in candidate.expressions) or "0"
 
 
-def short_terms(found: Candidate) -> tuple[str, ...]:
+def short_terms(candidate: Candidate) -> tuple[str, ...]:
     """Return the new terms with rounded numbers."""
     rounded = []
-    for k in found.new:
-        values = [float(f"{v:.4g}") for v in found.fit.values[k]]
-        rounded.append(to_text(found.fit.terms[k].at(values)))
+    for k in candidate.new:
+        values = [float(f"{v:.4g}") for v in candidate.fit.values[k]]
+        rounded.append(to_text(candidate.fit.terms[k].at(values)))
     return tuple(rounded)
 
 
@@ -361,19 +363,20 @@ def _share(
     """Return the share of the first residual, beyond noise, that the second explains in these rows;
     None if the first is noise. A third residual, if any, sets the noise level. `count` is the
     number of independent rows."""
-    base, found, *resolved = (float(np.mean(residual[rows] ** 2)) for residual in residuals)
+    base, proposed, *resolved = (float(np.mean(residual[rows] ** 2)) for residual in residuals)
     noise = max([1.0, *resolved])
     if base <= noise * max_noise_ratio(count * float(rows.mean())):
         return None
-    return 1 - max(found - noise, 0.0) / (base - noise)
+    return 1 - max(proposed - noise, 0.0) / (base - noise)
 
 
-def _preferred(equation: DictionaryProblem, base: Candidate, found: Candidate) -> float:
+def _preferred(equation: DictionaryProblem, base: Candidate, proposed: Candidate) -> float:
     """Return the share of resamples of groups in which the candidate has the better score."""
     group = np.unique(equation.rows.group, return_inverse=True)[1]
     count = int(group.max()) + 1
     sums = [
-        np.bincount(group, residual(equation, candidate) ** 2, count) for candidate in (base, found)
+        np.bincount(group, residual(equation, candidate) ** 2, count)
+        for candidate in (base, proposed)
     ]
     rows = np.bincount(group, minlength=count)
     rng = np.random.default_rng(0)
@@ -381,17 +384,17 @@ def _preferred(equation: DictionaryProblem, base: Candidate, found: Candidate) -
     total = np.maximum(drawn @ rows, 1) / len(equation.target)
     scores = [
         equation.nats(drawn @ candidate / total) + price
-        for candidate, price in zip(sums, (base.price, found.price), strict=True)
+        for candidate, price in zip(sums, (base.price, proposed.price), strict=True)
     ]
     return float(np.mean(scores[1] < scores[0]))
 
 
-def _changes(before: Mapping[str, float], found: Candidate) -> dict[str, tuple[float, float]]:
+def _changes(before: Mapping[str, float], candidate: Candidate) -> dict[str, tuple[float, float]]:
     """Return the coefficients of library terms before and after."""
     after = {
         to_text(expression): float(w)
         for expression, w, term in zip(
-            found.expressions, found.fit.coefficients, found.fit.terms, strict=True
+            candidate.expressions, candidate.fit.coefficients, candidate.fit.terms, strict=True
         )
         if term.known and not parameters_of(expression)
     }

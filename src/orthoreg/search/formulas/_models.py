@@ -61,7 +61,7 @@ class ModelSearch:
         self.around = np.zeros((0, len(problem.data.variable_names)))
         self.ranking = ModelRanking(problem.data, problem.interpolation)
 
-    @np.errstate(all="ignore")  # formulas that overflow are tried, and are no candidates then
+    @np.errstate(all="ignore")  # formulas that overflow are rejected
     def run(self, tried: int) -> list[RankedModel]:
         """Return the ranked models, best first. Noisy data are searched again with the states of
         the best model, unless coupled equations explain the data better."""

@@ -96,7 +96,7 @@ class EquationResult:
     model: Candidate | None = None
 
 
-@np.errstate(all="ignore")  # formulas that overflow are tried, and are no candidates then
+@np.errstate(all="ignore")  # formulas that overflow are rejected
 def explain_rows(
     rows: Measurements,
     features: FeatureMap,

@@ -71,10 +71,10 @@ def best_combinations(lists: Sequence[Sequence[Any]], count: int) -> list[tuple[
     seen: set[tuple[int, ...]] = {start}
     combinations: list[tuple[Any, ...]] = []
     while heap and len(combinations) < count:
-        total, places = heapq.heappop(heap)
-        combinations.append(tuple(entries[i] for entries, i in zip(lists, places, strict=True)))
-        for c, i in enumerate(places):
-            successor = (*places[:c], i + 1, *places[c + 1 :])
+        total, indices = heapq.heappop(heap)
+        combinations.append(tuple(entries[i] for entries, i in zip(lists, indices, strict=True)))
+        for c, i in enumerate(indices):
+            successor = (*indices[:c], i + 1, *indices[c + 1 :])
             if i + 1 < len(lists[c]) and successor not in seen:
                 seen.add(successor)
                 change = lists[c][i + 1].score - lists[c][i].score

@@ -56,7 +56,7 @@ def window_rows(
     else:
         step = float(np.median(data.step_of_run()))
         widths = tuple(step * samples for samples in limits.CLEAN_HALF_WIDTHS)
-    # windows of different widths have different noise, and so are made apart
+    # separately, because windows of different widths have different noise
     parts = [Weak(widths=h).observe(data) for h in widths]
     if states is not None:
         points = states if data.inputs is None else np.hstack([states, data.inputs])

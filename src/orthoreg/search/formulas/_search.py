@@ -1,4 +1,4 @@
-"""The search for one equation: families of functions apart and together, best candidates first."""
+"""The search for one equation, in families of functions, separately and together."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -208,22 +208,22 @@ def _sharpened(equation: DictionaryProblem, supports: Sequence[Support]) -> int:
     before = len(equation)
     seen = {(int(s), v) for s, v in zip(equation.term_of_column, equation.values, strict=True)}
     for support in supports:
-        places = [int(equation.term_of_column[k]) for k in support.columns]
-        is_open = any(equation.terms[p].parameters for p in places)
+        terms = [int(equation.term_of_column[k]) for k in support.columns]
+        is_open = any(equation.terms[p].parameters for p in terms)
         if not is_open or frozenset(support.columns) in equation.sharpened:
             continue
         equation.sharpened.add(frozenset(support.columns))
         fit = project(
             equation,
-            [equation.terms[p] for p in places],
+            [equation.terms[p] for p in terms],
             [equation.values[k] for k in support.columns],
             errors=False,
         )
-        for place, values in zip(places, fit.values if fit else (), strict=False):
+        for term, values in zip(terms, fit.values if fit else (), strict=False):
             rounded = tuple(float(f"{v:.8g}") for v in values)
-            if values and (place, rounded) not in seen:
-                seen.add((place, rounded))
-                equation.add(place, rounded)
+            if values and (term, rounded) not in seen:
+                seen.add((term, rounded))
+                equation.add(term, rounded)
     return len(equation) - before
 
 

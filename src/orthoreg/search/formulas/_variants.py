@@ -36,11 +36,11 @@ class Step(NamedTuple):
     factor: Expression
 
 
-def with_steps(equation: DictionaryProblem, found: Candidate) -> Iterator[Candidate]:
+def with_steps(equation: DictionaryProblem, candidate: Candidate) -> Iterator[Candidate]:
     """Yield the candidate with a step sign(z - c) in place of a steep sigmoid, for each step that
     lowers the score. A search finds the middle of a sigmoid by its slope, which a step does not
     have."""
-    fit = found.fit
+    fit = candidate.fit
     for k, (term, values) in enumerate(zip(fit.terms, fit.values, strict=True)):
         step = step_for(equation, term, values)
         if step is None or not equation.allows(step.term).all():
@@ -52,7 +52,7 @@ def with_steps(equation: DictionaryProblem, found: Candidate) -> Iterator[Candid
         for constant in _flat_part(equation, terms, step.factor):
             terms, starts, fixed = [*terms, constant], [*starts, ()], [*fixed, ()]
         variant = scored_fit(equation, project(equation, terms, starts, fixed))
-        if variant is not None and (better := prune(equation, variant)).score < found.score:
+        if variant is not None and (better := prune(equation, variant)).score < candidate.score:
             yield better
 
 
@@ -97,7 +97,7 @@ def _flat_part(
 
 
 Renaming = dict[int, int]
-"""Which variable takes the place of which."""
+"""The variable that replaces each variable."""
 
 
 def in_other_roles(

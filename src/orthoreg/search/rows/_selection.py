@@ -46,7 +46,7 @@ class EquationPath:
         return int(np.argmin(self.outer))
 
     def among(self, terms: Int[np.ndarray, " k"], count: int) -> "EquationPath":
-        """Return the path for `count` terms, of which its own are the given ones."""
+        """Return the path with its terms as the given ones of `count` terms."""
 
         def placed(masks: Bool[np.ndarray, "M k"]) -> Bool[np.ndarray, "M K"]:
             mask = np.zeros((len(masks), count), dtype=bool)
@@ -148,13 +148,13 @@ def _chosen(rule: AbstractCellRule, cells: PartitionedMoments, task: Task) -> Se
     for group in groups:
         of_group = group_cells(cells, group)
         atoms = np.ones((1, of_group.n_features), dtype=bool)
-        (one,) = rule.choose(of_group, atoms).paths
-        choices.append((group, one))
-        for place, c in enumerate(group.equations):
+        (path,) = rule.choose(of_group, atoms).paths
+        choices.append((group, path))
+        for row, c in enumerate(group.equations):
             paths[c] = replace(
-                one,
-                supports=group.support(one.supports)[:, place],
-                contenders=group.support(one.contenders)[:, place],
+                path,
+                supports=group.support(path.supports)[:, row],
+                contenders=group.support(path.contenders)[:, row],
             )
     return replace(SelectionResult.of(paths), groups=tuple(choices))
 
