@@ -6,16 +6,21 @@ from typing import Any
 from benchmarks._jobs import run_jobs, selected, with_results
 from benchmarks.revision import source_revision
 
-from ._cases import cases, harder_case
+from ._cases import cases, hard_cases, harder_case
 from ._page import before, page, render
 
-__all__ = ["before", "cases", "harder_case", "measure", "page", "render"]
+__all__ = ["before", "cases", "hard_cases", "harder_case", "measure", "page", "render"]
 
+HARD_SEEDS = 4
 CPU_LIMIT = 300.0  # seconds for a fit with its summary
 STORE = Path(__file__).parents[1] / "records" / "partial" / "truth.jsonl"
 _KEPT = (
     "status", "error", "class", "structure", "field_error", "coefficient_error", "verdict", "text",
     "advice", "equations", "truth", "residual", "fit_seconds", "summary_seconds", "cpu_seconds",
+)  # fmt: skip
+_KEPT_HARD = (
+    "id", "system", "group", "noise", "half", "right", "status", "class", "verdict", "terms",
+    "coverage",
 )  # fmt: skip
 
 
@@ -30,21 +35,30 @@ def measure(
 ) -> dict[str, Any]:
     """Return what was said about each model, and its class; if `stored` is set, only of cases that
     have results already."""
-    chosen = selected(cases(seeds), only, limit)
-    if stored:
-        chosen = with_results(chosen, store)
-    done = run_jobs(
-        "benchmarks.truth._case:run_case", chosen, store, workers=workers, cpu_limit=cpu_limit
-    )
-    rows = [
-        {key: case[key] for key in ("id", "system", "group", "noise", "half", "right")}
-        | {"library": case["library"], "result": done[case["id"]]}
-        for case in chosen
+
+    def results(chosen: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        chosen = selected(chosen, only, limit)
+        if stored:
+            chosen = with_results(chosen, store)
+        done = run_jobs(
+            "benchmarks.truth._case:run_case", chosen, store, workers=workers, cpu_limit=cpu_limit
+        )
+        rows = [
+            {key: case[key] for key in ("id", "system", "group", "noise", "half", "right")}
+            | {"library": case["library"], "result": done[case["id"]]}
+            for case in chosen
+        ]
+        return [_row(row) for row in rows]
+
+    hard = [
+        {key: row[key] for key in _KEPT_HARD if key in row}
+        for row in results(hard_cases(HARD_SEEDS))
     ]
     return {
         "revision": source_revision(),
         "cpu_limit": cpu_limit,
-        "rows": [_row(row) for row in rows],
+        "rows": results(cases(seeds)),
+        "hard": hard,
     }
 
 

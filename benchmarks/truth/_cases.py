@@ -23,6 +23,9 @@ IN_VIEW = (
     "reactor with ignition", "Duffing", "hardening Duffing", "fed chemostat",
 )  # fmt: skip
 """Systems that were known to be misjudged when the benchmark was made: never held out."""
+HARD_NOISES = (0.05, 0.1, 0.2)
+HARD_GROUPS = ("plain", "steps", "positions")
+HARD_ROWS, MIN_HARD_ROWS, HARD_RUNS = 0.2, 30, 2  # share of the usual rows, rows, runs
 LARGE_ROWS = 10_000  # of five runs of Duffing, whose library lacks the cubic term
 
 
@@ -50,6 +53,27 @@ def harder_case(
 def cases(seeds: int = 1) -> list[dict[str, Any]]:
     """Return all cases, about 200 for each seed."""
     return [case for seed in range(seeds) for case in _cases(seed)]
+
+
+def hard_cases(seeds: int) -> list[dict[str, Any]]:
+    """Return cases with a complete library, much noise and few rows, 132 for each seed: the data
+    often do not determine the terms."""
+    return [
+        _hard(_case(system, group, noise, seed), system)
+        for seed in range(seeds)
+        for system in SYSTEMS.values()
+        for group in system.groups
+        if group in HARD_GROUPS
+        for noise in HARD_NOISES
+    ]
+
+
+def _hard(case: dict[str, Any], system: System) -> dict[str, Any]:
+    return case | {
+        "id": f"{case['id']}/few",
+        "rows": max(MIN_HARD_ROWS, int(HARD_ROWS * system.rows)),
+        "runs": min(HARD_RUNS, system.runs),
+    }
 
 
 def half(name: str) -> str:

@@ -48,6 +48,7 @@ def page(record: dict[str, Any]) -> str:
             _intervals(rows),
             "## Advice\n",
             _advice(rows),
+            *_hard(record.get("hard", ())),
             "## CPU seconds\n",
             _seconds(rows),
             "## Misjudged\n",
@@ -85,6 +86,24 @@ def _about(record: dict[str, Any]) -> str:
         "development half. Systems that were known to be misjudged when this benchmark was made "
         "belong to this half; all others are assigned by a hash of their name.\n"
     )
+
+
+def _hard(rows: Sequence[Row]) -> list[str]:
+    if not rows:
+        return []
+    return [
+        "## Few and noisy rows\n",
+        f"{len(rows)} more cases with complete libraries, in which the data often do not determine "
+        "the terms: at most two runs with a fifth of the rows (at least 30) and 5 to 20% noise, "
+        "four seeds. If other terms explain the data as well, so that the chosen ones are correct "
+        "with a probability below one half, the verdict is `noise-limited`.\n",
+        _verdicts(rows, _halves),
+        _verdicts(rows, lambda row: [f"{100 * row['noise']:g}%"], "noise"),
+        "Share of true terms by their probability:\n",
+        _calibration(rows),
+        "Share of 95% intervals that contain the true value, for models with the true terms:\n",
+        _intervals(rows),
+    ]
 
 
 def _halves(row: Row) -> list[str]:

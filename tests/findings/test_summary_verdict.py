@@ -1,5 +1,7 @@
 """The verdict: what is said follows from the numbers, and from nothing else."""
 
+from dataclasses import replace
+
 import pytest
 
 from orthoreg.findings import EquationScore, Scores, TermRow
@@ -147,3 +149,19 @@ def test_lists():
     assert [listed(list("abcdef")[:n], most=4) for n in (1, 2, 4, 6)] == [
         "a", "a and b", "a, b, c and d", "a, b, c and 3 more",
     ]  # fmt: skip
+
+
+def test_terms_that_are_probably_wrong_are_limited_by_noise():
+    score = EquationScore("y", "noise-limited", "", False, 0.3, trajectory_error=0.09,
+                          trajectory_noise=0.09, trajectory_rows=40, exceeds_noise=False,
+                          terms_probability=0.14)  # fmt: skip
+    known = replace(score, equation="x", status="explained", terms_probability=0.9)
+    result = verdict(known, score)
+    assert result.code == "noise-limited"
+    assert result.text.endswith(
+        "which is noise; but other terms explain y' as well: the chosen ones are correct with a "
+        "probability of 14%."
+    )
+    assert "x' and y'" in result.text
+    assert sentence_of(score, "").endswith("with a probability of 14%.")
+    assert "other terms" not in sentence_of(known, "")

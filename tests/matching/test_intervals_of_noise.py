@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import orthoreg as og
+from orthoreg.matching._limits import EVIDENCE_TEMPERATURE
 from orthoreg.model.baselines import STLSQ
 from orthoreg.search import choose_structure
 
@@ -86,7 +87,7 @@ def test_probabilities_are_those_of_noise():
             field = og.OrthoReg("poly(2)", og.Zero()).fit(data).field_
         match = choose_structure(field, data, np.ones((1, 3), dtype=bool))
         assert match is not None and match.inclusion is not None
-        found[noise] = match.inclusion[0]
+        found[noise] = match.inclusion.terms[0]
     assert found[1e-3][1] > 0.99 and found[1e-3][2] > 0.99 and found[1e-3][0] < 0.3
     assert found[0.1][1] > 0.9 and 0.001 < found[0.1][2] < 0.9
 
@@ -109,12 +110,14 @@ def test_matched_sets_count_with_their_own_score(monkeypatch):
     assert best.support.tolist() == [[False, False, True], [False, True, True]]
     with_constant, without_friction = best.support.copy(), best.support.copy()
     with_constant[0, 0], without_friction[1, 2] = True, False
-    for gap in (-2.0, 0.0, np.inf):
+    for gap in (0.0, 3.0, np.inf):
         search._scored = [
             _ScoredSet(with_constant, best.score + gap, best.field),
             _ScoredSet(without_friction, best.score + gap, best.field),
         ]
         found = weigh(search, best, *linearized)
-        weight = np.exp(-gap)
-        assert found[0, 0] == pytest.approx(weight / (1 + 2 * weight), abs=0.02)
-        assert found[1, 2] == pytest.approx(1 - weight / (1 + 2 * weight), abs=0.02)
+        weight = np.exp(-gap / EVIDENCE_TEMPERATURE)
+        # other sets than these three have a small share
+        assert found.terms[0, 0] == pytest.approx(weight / (1 + 2 * weight), abs=0.05)
+        assert found.terms[1, 2] == pytest.approx(1 - weight / (1 + 2 * weight), abs=0.05)
+        assert found.equations[0] == pytest.approx(1 - found.terms[0, [0, 1]].sum(), abs=0.02)

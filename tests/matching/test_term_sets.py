@@ -1,6 +1,6 @@
 """Sets of terms: the integral form, the search on it, and what trajectories say."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -9,8 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import solve_ivp
 
 import orthoreg as og
+from orthoreg.matching._limits import WINDOW
 from orthoreg.search import choose_structure
-from orthoreg.search._proposals import Quadratic, descend, integral_form, neighbours
+from orthoreg.search._proposals import Quadratic, descend, integral_form, neighbours, sets_within
 from orthoreg.smoothing import estimate_noise_growth
 from orthoreg.systems import Pendulum, Split, generate, true_derivatives
 
@@ -84,6 +85,43 @@ def test_search_finds_the_best_set(seed):
     best = min((c for k in range(1, 6) for c in combinations(range(9), k)), key=score)
     assert tuple(np.flatnonzero(support)) == best
     assert found == pytest.approx(score(best))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sets_within_a_window_have_the_scores_of_least_squares(seed):
+    """The sets near the best one that single changes reach are found, as by trying all 512."""
+    X, y, quadratic = _least_squares(seed)
+    price, every, none = np.full(9, 6.0), np.ones(9, bool), np.zeros(9, bool)
+    temperature = quadratic.temperature()
+    _, best, _ = descend(quadratic, none, every, none, price, temperature)
+    window = sets_within(quadratic, best, every, none, price, temperature, {})
+
+    def score(support):
+        return _rss(X, y, support) / (2 * temperature) + price[support].sum()
+
+    masks = [np.array(mask) for mask in product([False, True], repeat=9)]
+    exact = {mask.tobytes(): score(mask) - score(best) for mask in masks}
+    near = np.array([mask for mask in masks if exact[mask.tobytes()] < WINDOW])
+    reached, new = {best.tobytes()}, [best]
+    while new:
+        changed = near ^ new.pop()
+        n_added = (changed & near).sum(axis=1)
+        is_step = (n_added <= 1) & (changed.sum(axis=1) - n_added <= 1)
+        new += [mask for mask in near[is_step] if mask.tobytes() not in reached]
+        reached |= {mask.tobytes() for mask in near[is_step]}
+    assert len(reached) > 5
+    assert set(window) == reached
+    for key, value in window.items():
+        assert value == pytest.approx(exact[key], abs=1e-6)
+
+
+def test_matched_sets_of_a_window_have_their_own_score():
+    _, _, quadratic = _least_squares(0)
+    price, every, none = np.full(9, 3.0), np.ones(9, bool), np.zeros(9, bool)
+    _, best, _ = descend(quadratic, none, every, none, price, 1.0)
+    other = best ^ np.isin(np.arange(9), [0])
+    window = sets_within(quadratic, best, every, none, price, 1.0, {other.tobytes(): np.inf})
+    assert np.isinf(window[other.tobytes()])
 
 
 def test_search_respects_required_terms_and_candidates():

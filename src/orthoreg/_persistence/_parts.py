@@ -125,10 +125,13 @@ def evidence_parts(
         "confounded": pairs,
         "from_trajectories": evidence.from_trajectories,
     }
-    return entries, {
+    arrays = {
         "evidence.probability": evidence.probability,
         "evidence.interval": evidence.interval,
     }
+    if evidence.equation_probability is not None:
+        arrays["evidence.equation_probability"] = evidence.equation_probability
+    return entries, arrays
 
 
 def evidence_from_parts(
@@ -148,7 +151,10 @@ def evidence_from_parts(
                 and max(pair.term, pair.other) < shape[1]):  # fmt: skip
             raise ModelFileError("The model file is inconsistent: a confounded term is none.")
     matched = bool(entries.get("from_trajectories", False))
-    return TermEvidence(support, probability, interval, pairs, matched)
+    equations = arrays.get("evidence.equation_probability")
+    if equations is not None:
+        check_array("evidence.equation_probability", equations, shape[:1])
+    return TermEvidence(support, probability, interval, pairs, matched, equations)
 
 
 def _check_field(field: HybridField) -> None:

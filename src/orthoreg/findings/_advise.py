@@ -73,6 +73,9 @@ def advise(
         loud = _noise(data, motion, np.sqrt(np.maximum(seen.size, 1e-300)))
         if loud is not None:
             found.append(loud)
+    ambiguous = [score.equation for score in scores.equations if score.is_ambiguous]
+    if ambiguous:
+        found.append(ambiguous_advice(ambiguous))
     found += _limits(field, data, motion.noise_level, scores)
     left = {
         c: one.equation
@@ -93,6 +96,15 @@ def explain_advice(equations: Sequence[str]) -> Advice:
         "explain",
         f"The equations leave more of {rates(equations)} than noise. Search for the missing terms "
         f"with `orthoreg explain`, in Python model.explain(data).",
+    )
+
+
+def ambiguous_advice(equations: Sequence[str]) -> Advice:
+    """Return the advice on equations for which other terms explain the data as well."""
+    return Advice(
+        "few-rows",
+        f"These data do not distinguish the terms of {rates(equations)} from others. Measure runs "
+        f"from other initial states or with other inputs, more rows, or with less noise.",
     )
 
 

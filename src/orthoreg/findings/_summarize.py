@@ -260,7 +260,9 @@ def _scores(
     found = assess(subject.field, subject.certificate, subject.labels, seen)
     in_time = data is not None and data.derivatives is None
     if data is not None and in_time and subject.interpolation is not None:
-        found = judged(found, subject.field, data, subject.interpolation)
+        evidence = subject.evidence
+        probability = None if evidence is None else evidence.equation_probability
+        found = judged(found, subject.field, data, subject.interpolation, probability)
     equations = tuple(found[c] for c in learned)
     values: dict[str, Any] = {}
     if seen is not None:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, final
 
 from .._common.html import escape
+from . import _limits as limits
 from ._words import whole_percent
 
 CODES = (
@@ -108,8 +109,9 @@ class EquationScore:
     `trajectory_rows` rows leave of the measured state, and what noise alone would leave, in its
     standard deviation; `trajectory_alone` is the first without the residual. `exceeds_noise` says
     whether they leave more than noise. None where it was not measured. `errors_grow` says that
-    longer trajectories amplify small errors of the initial state. `status` is what follows, in
-    words `sentence`.
+    longer trajectories amplify small errors of the initial state. `terms_probability` is the
+    probability that the chosen terms are the true ones, where trajectories chose them. `status` is
+    what follows, in words `sentence`.
     """
 
     equation: str
@@ -127,6 +129,13 @@ class EquationScore:
     trajectory_rows: int | None = None
     exceeds_noise: bool | None = None
     errors_grow: bool = False
+    terms_probability: float | None = None
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether the data explain other terms as well: the chosen ones are probably wrong."""
+        p = self.terms_probability
+        return p is not None and p < limits.MIN_TERM_PROBABILITY
 
 
 @final

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from ..data import Dataset
 from ..matching import Judgement, Misfit, judge
@@ -18,9 +19,12 @@ def judged(
     field: Any,
     data: Dataset,
     interpolation: Mapping[str, str],
+    terms_probability: Float[np.ndarray, " c"] | None = None,
 ) -> list[EquationScore]:
-    """The scores with what trajectories of the field leave of each measured state, and the status
-    that follows. An equation whose state was not measured is judged by its position."""
+    """Return the scores with the misfit of trajectories in each measured state, and the status that
+    follows. An equation whose state was not measured is judged by its position. An equation whose
+    terms are more probably wrong than right, because others leave only noise as well, is limited by
+    noise."""
     whole = judge(field, data, interpolation)
     if whole is None:
         return list(scores)
@@ -35,6 +39,8 @@ def judged(
         if own is None or score.status == "constant":
             result.append(score)
             continue
+        if terms_probability is not None:
+            score = replace(score, terms_probability=float(terms_probability[c]))
         without = None if alone_misfits is None else alone_misfits[c]
         result.append(_with_misfit(score, own, without, whole, is_lost=alone is None))
     return result
@@ -54,7 +60,7 @@ def _with_misfit(
     )
     if not own.exceeds_noise:
         status = "explained"
-        if own.detectable > limits.MAX_DETECTABLE_MISFIT:
+        if own.detectable > limits.MAX_DETECTABLE_MISFIT or score.is_ambiguous:
             status = "noise-limited"
         elif score.has_residual and (
             is_lost or (without is not None and without.is_explained_by(own))

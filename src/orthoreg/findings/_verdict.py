@@ -54,15 +54,15 @@ def _trajectory_sentence(score: EquationScore) -> str:
     do, left = "do" if score.has_residual else "does", _left([score])
     plural = "" if score.has_residual else "s"
     match score.status:
-        case "noise-limited":
+        case "noise-limited" if not score.is_ambiguous:
             return f"{_hidden([score])}."
-        case "explained" | "needs-residual":
+        case "explained" | "needs-residual" | "noise-limited":
             text = f"{who} explain{plural} {score.equation}': {left}{_alone_left([score])}"
         case "roughly-explained":
             text = f"{who} explain{plural} {score.equation}' only roughly: {left}"
         case _:
             text = f"{who} {do} not explain {score.equation}': {left}"
-    return f"{text}."
+    return f"{text}{_ambiguous([score])}."
 
 
 def _left(found: Sequence[EquationScore]) -> str:
@@ -114,12 +114,28 @@ def _trajectory_verdict(scores: Scores, moving: Sequence[EquationScore]) -> tupl
             names = rates([one.equation for one in found])
             return code, f"{_who(found)} {verb} {names}{rough}: {_left(found)}"
     limited = _with(moving, "noise-limited")
-    if limited:
-        return "noise-limited", _hidden(limited)
+    hidden = [score for score in limited if not score.is_ambiguous]
+    if hidden:
+        return "noise-limited", _hidden(hidden)
     needed = bool(_with(moving, "needs-residual"))
     names = rates([one.equation for one in moving])
     text = f"{_who(moving)} explain {names}: {_left(moving)}{_alone_left(moving)}"
-    return "needs-residual" if needed else "explained", text
+    text += _ambiguous(limited)
+    return "noise-limited" if limited else "needs-residual" if needed else "explained", text
+
+
+def _ambiguous(scores: Sequence[EquationScore]) -> str:
+    """'; but other terms explain y' as well: ...', about equations whose terms are uncertain."""
+    scores = [score for score in scores if score.is_ambiguous and not score.exceeds_noise]
+    if not scores:
+        return ""
+    worst = min(scores, key=lambda score: score.terms_probability or 0.0)
+    names = rates([score.equation for score in scores])
+    chosen = f"those of {worst.equation}'" if len(scores) > 1 else "the chosen ones"
+    return (
+        f"; but other terms explain {names} as well: {chosen} are correct with a probability of "
+        f"{percent(worst.terms_probability or 0.0)}"
+    )
 
 
 def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where: str) -> Verdict:
@@ -191,7 +207,7 @@ def _ended(text: str, scores: Scores, terms: Sequence[TermRow], *, joint: str) -
     """The sentence with what forecasts and probabilities add to it."""
     text += _forecast_words(scores, joint)
     doubtful = uncertain_terms(terms)
-    if doubtful:
+    if doubtful and not any(score.is_ambiguous for score in scores.equations):
         least = min(doubtful, key=lambda one: one.probability or 0.0)
         others = f" (and {counted(len(doubtful) - 1, 'other')})" if len(doubtful) > 1 else ""
         text += (

@@ -17,7 +17,7 @@ from ..field import AbstractAugmentation
 from ..field.gate import Gate
 from ..field.hybrid import HybridField, switching_terms
 from ..losses import AbstractLoss
-from ..matching import Refinement, Uncertainty, refine
+from ..matching import Inclusion, Refinement, Uncertainty, refine
 from ..physics import Knowledge, Physics
 from ..search.rows import AbstractSelection, SelectionResult, TermEvidence, term_evidence
 from ..solving import AbstractSolver, Regularization, Training
@@ -116,9 +116,9 @@ class Fit:
     """Result of a fit. A model holds one; every change makes a new one.
 
     From rows: the field, its certificate, the selection of terms, the training, and the range of
-    each variable. From trajectories: the refinement of constants, the inclusion probability of each
-    term, and the interpolation of inputs. `uncertainty` is that of rows, used without a refinement.
-    From named data: the columns, the knowledge about coefficients and the bounds of inner
+    each variable. From trajectories: the refinement of constants, the probabilities of terms, and
+    the interpolation of inputs. `uncertainty` is that of rows, used without a refinement. From
+    named data: the columns, the knowledge about coefficients and the bounds of inner
     parameters, the noisy runs from which intervals are computed, and accepted proposals. From a
     model file: the stored evidence about the terms, since files have no moments.
     """
@@ -130,7 +130,7 @@ class Fit:
     range: Float[np.ndarray, "2 V"]
     refinement: Refinement | None = None
     uncertainty: Uncertainty | None = None
-    inclusion: Float[np.ndarray, "c K"] | None = None
+    inclusion: Inclusion | None = None
     interpolation: Mapping[str, str] | None = None
     columns: Columns | None = None
     knowledge: Knowledge | None = None
@@ -213,7 +213,7 @@ class Fit:
         if self.selection is None:
             return None
         evidence = term_evidence(
-            self.selection, self.field.features, self.support, probability=self.inclusion,
+            self.selection, self.field.features, self.support, matched=self.inclusion,
             resamples=resamples, seed=seed,
         )  # fmt: skip
         return None if evidence is None else self.with_intervals(evidence)
@@ -230,7 +230,7 @@ class Fit:
         if self.stored_evidence is not None or self.selection is None:
             return self.stored_evidence
         return term_evidence(
-            self.selection, self.field.features, self.support, probability=self.inclusion
+            self.selection, self.field.features, self.support, matched=self.inclusion
         )
 
     @property

@@ -86,9 +86,9 @@ def estimate_parameters(
     """
     known = knowledge or Knowledge.none((len(support), len(features.terms)))
     problem = VariableProjection(features, rows, known.with_support(support), known)
-    low, high = np.array([bounds.get(name, (0.0, np.inf)) for name in features.parameters]).T
+    low, high = _ranges(features, bounds)
     values = np.array(features.values or [np.nan] * len(features.parameters))
-    grids = [_grid(features, rows, i, low[i], high[i]) for i in range(len(values))]
+    grids = parameter_grids(features, rows, bounds)
     values = np.where(np.isfinite(values), values, [grid[len(grid) // 2] for grid in grids])
     free = np.array([name in problem.used for name in features.parameters])
     if not free.any():
@@ -178,6 +178,21 @@ def _single(equation: int, support: Bool[np.ndarray, " K"]) -> Group:
     atoms = np.eye(len(support))[:, terms][None]
     none, free = np.zeros(len(terms), dtype=bool), np.tile([[-np.inf], [np.inf]], len(terms))
     return Group((equation,), atoms, np.zeros((1, len(support))), none, free)
+
+
+def parameter_grids(
+    features: FeatureMap, rows: AnyRows, bounds: Mapping[str, tuple[float, float]]
+) -> list[Float[np.ndarray, " g"]]:
+    """Return initial values of each parameter. Without bounds, a parameter is positive."""
+    low, high = _ranges(features, bounds)
+    return [_grid(features, rows, i, low[i], high[i]) for i in range(len(features.parameters))]
+
+
+def _ranges(
+    features: FeatureMap, bounds: Mapping[str, tuple[float, float]]
+) -> Float[np.ndarray, "2 q"]:
+    ranges = [bounds.get(name, (0.0, np.inf)) for name in features.parameters]
+    return np.array(ranges, dtype=float).reshape(-1, 2).T
 
 
 def _grid(

@@ -19,6 +19,7 @@ from ..terms import parameter_bounds
 from . import _limits as limits
 from ._adapt import describe
 from ._fit import Fit, Recipe, TrainingRuns
+from ._parameters import parameter_grids
 from ._route import finish, fit, knowledge_of, prepare
 
 
@@ -43,7 +44,7 @@ def fit_runs(recipe: Recipe, rows: AnyRows, runs: TrainingRuns) -> Fit:
         # linearized trajectories ignore jumps: rows choose the terms
         has_jumps = bool(switching_terms(equations.field))
         if not has_jumps:
-            choice = _chosen_structure(recipe, equations, runs, known)
+            choice = _chosen_structure(recipe, equations, rows, runs, known)
         if choice is not None and choice.is_white_noise:
             result = equations
     if result is None:
@@ -108,7 +109,7 @@ def _with_field(recipe: Recipe, fit: Fit, field: HybridField, rows: AnyRows) -> 
 
 
 def _chosen_structure(
-    recipe: Recipe, fit: Fit, runs: TrainingRuns, known: Knowledge
+    recipe: Recipe, fit: Fit, rows: AnyRows, runs: TrainingRuns, known: Knowledge
 ) -> StructureChoice | None:
     """Return the equations whose trajectories follow the runs best.
 
@@ -118,13 +119,15 @@ def _chosen_structure(
     case.
     """
     equations = fit.field.without_residual()
+    bounds = parameter_bounds(recipe.library) | known.parameter_bounds
     choice = choose_structure(
         equations,
         runs.data,
         candidate_terms(fit),
         interpolation=runs.interpolation,
-        bounds=parameter_bounds(recipe.library) | known.parameter_bounds,
+        bounds=bounds,
         knowledge=known,
+        parameter_grids=parameter_grids(equations.features, rows, bounds),
     )
     if choice is None or choice.is_noise:
         return choice

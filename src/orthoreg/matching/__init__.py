@@ -16,6 +16,7 @@ from ._matcher import Matcher as Matcher
 from ._noise import min_misfit as min_misfit
 from ._refine import Refinement as Refinement
 from ._refine import refine as refine
+from ._score import Inclusion as Inclusion
 from ._score import StructureChoice as StructureChoice
 from ._score import max_noise_ratio as max_noise_ratio
 from ._score import trajectory_score as trajectory_score

@@ -1,7 +1,7 @@
 """The score of a set of terms: the likelihood of its trajectories, and the price of its terms."""
 
 from dataclasses import dataclass, replace
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -100,6 +100,14 @@ class Score:
 
 
 @final
+class Inclusion(NamedTuple):
+    """Probability of each term, and of all chosen terms of each equation together."""
+
+    terms: Float[np.ndarray, "c K"]
+    equations: Float[np.ndarray, " c"]
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class StructureChoice:
     """The best-scoring field of a search.
@@ -107,7 +115,7 @@ class StructureChoice:
     `states` are those of all rows on segments of `length` steps, `misfit` the largest misfit of a
     state in noise variances, and `max_noise_ratio` the value that noise alone rarely exceeds.
     `correlated_noise` is the noise used for the score if it is correlated, and `inclusion` the
-    probability of each term of each equation.
+    probability of terms.
     """
 
     field: HybridField
@@ -117,7 +125,7 @@ class StructureChoice:
     length: int
     max_noise_ratio: float
     correlated_noise: CorrelatedNoise | None = None
-    inclusion: Float[np.ndarray, "c K"] | None = None
+    inclusion: Inclusion | None = None
 
     @property
     def is_noise(self) -> bool:

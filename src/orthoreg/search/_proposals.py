@@ -2,6 +2,7 @@
 with the lowest score under it."""
 
 from collections.abc import Callable
+from heapq import heappop, heappush
 from typing import NamedTuple, final
 
 import numpy as np
@@ -278,6 +279,47 @@ def neighbour_scores(
         near.removed / (2 * temperature) + set_price - price,
         near.exchanged / (2 * temperature) + set_price - price[:, None] + price,
     )
+
+
+def sets_within(
+    quadratic: Quadratic,
+    support: TermMask,
+    candidates: TermMask,
+    required: TermMask,
+    price: Float[np.ndarray, " P"],
+    temperature: float,
+    matched: dict[bytes, float],
+) -> dict[bytes, float]:
+    """Return the scores, relative to `support`, of the sets within `WINDOW` of it that are reached
+    by adding, removing and exchanging single terms, each set as the bytes of its mask.
+
+    Sets that were `matched` have the score given there, not that of the linearization.
+    [Occam's window, Madigan and Raftery 1994]
+    """
+    size = len(support)
+    near = neighbours(quadratic, support, candidates, required)
+    origin = neighbour_scores(near, support, price, temperature)[0]
+    scores = {**matched, support.tobytes(): 0.0}
+    queue = sorted((score, key) for key, score in scores.items() if score < limits.WINDOW)
+    for _ in range(limits.MAX_WINDOW_SETS):
+        if not queue:
+            break
+        _, key = heappop(queue)
+        current = np.frombuffer(key, dtype=bool)
+        near = neighbours(quadratic, current, candidates, required)
+        _, added, removed, exchanged = neighbour_scores(near, current, price, temperature)
+        limit = origin + limits.WINDOW
+        close = [
+            *((added[k], [k]) for k in np.flatnonzero(added < limit)),
+            *((removed[k], [k]) for k in np.flatnonzero(removed < limit)),
+            *((exchanged[j, k], [j, k]) for j, k in np.argwhere(exchanged < limit)),
+        ]
+        for value, move in close:
+            other = (current ^ np.isin(np.arange(size), move)).tobytes()
+            if other not in scores:
+                scores[other] = float(value - origin)
+                heappush(queue, (scores[other], other))
+    return scores
 
 
 def _best_move(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple, final
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..matching._constants import Constants
 from ..matching._matching import Stage
 from ..matching._noise import CorrelatedNoise, estimate_correlated_noise
 from ..matching._problem import Problem
-from ..matching._score import Score, StructureChoice
+from ..matching._score import Inclusion, Score, StructureChoice
 from ..matching._segments import cut
 from ..matching._stages import (
     follows_data,
@@ -36,6 +37,7 @@ from ._proposals import (
     neighbour_scores,
     neighbours,
     screened,
+    sets_within,
 )
 
 
@@ -48,6 +50,7 @@ def choose_structure(
     interpolation: Mapping[str, str] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
     knowledge: Knowledge | None = None,
+    parameter_grids: Sequence[np.ndarray] = (),
 ) -> StructureChoice | None:
     """Return the best-scoring model among `field` and those with other `allowed` terms, or None if
     no candidate can be simulated.
@@ -57,7 +60,8 @@ def choose_structure(
     length, the sum of squares is linearized in the coefficients of all candidates; sets with one
     term added, removed or exchanged are compared, and the best ones are matched and scored.
     Equations that `knowledge` completes or couples keep their terms, given values are not
-    estimated, required terms are in every set, and no coefficient leaves its bounds.
+    estimated, required terms are in every set, and no coefficient leaves its bounds. Parameters in
+    terms start at their values in `field` and at those of `parameter_grids`, one grid each.
 
     If the best model leaves more than white noise, but its residuals do not grow along
     trajectories, the noise is correlated: it is estimated from the residuals of `field`, and the
@@ -65,7 +69,9 @@ def choose_structure(
     """
     known = knowledge or Knowledge.none(field.features.mask.shape)
     data = data.subsample_rows(limits.SEARCH_ROWS)
-    search = _Search(field, data, allowed, dict(interpolation or {}), dict(bounds or {}), known)
+    search = _Search(
+        field, data, allowed, dict(interpolation or {}), dict(bounds or {}), known, parameter_grids
+    )
     best = search.run()
     if best is None or not best.is_noise:
         noise = search.correlated_noise()
@@ -139,6 +145,16 @@ class _ScoredSet(NamedTuple):
 
 
 @final
+class _IntegralProposal(NamedTuple):
+    """A field with the terms preferred by the integral form (None if a coefficient is outside its
+    bounds), its candidates and its score."""
+
+    field: HybridField | None
+    candidates: Bool[np.ndarray, "c K"]
+    score: float
+
+
+@final
 class _Roles(NamedTuple):
     """Equation and term of each free number, and whether it is a coefficient, can be removed
     (`is_open`), or is in every set (`is_required`)."""
@@ -166,8 +182,10 @@ class _Search:
         interpolation: Mapping[str, str],
         bounds: Mapping[str, tuple[float, float]],
         known: Knowledge,
+        parameter_grids: Sequence[np.ndarray] = (),
     ):
         self.field, self.data, self._known = field, data, known
+        self._parameter_grids = parameter_grids
         self._interpolation = interpolation or dict.fromkeys(data.input_names, "cubic")
         self._bounds, self._fixed = bounds, list(data.given_rates)
         self._open = np.array(allowed) & ~known.given  # terms that may be added or removed
@@ -238,7 +256,11 @@ class _Search:
             if linearization is None or len(self._scored) >= limits.MAX_TRIALS:
                 return best, linearization
             better = None
-            for field in (*self._proposals(best, *linearization), *rivals):
+            fields = chain(
+                self._proposals(best, *linearization), rivals,
+                self._near_fields(best, *linearization),
+            )  # fmt: skip
+            for field in fields:
                 if self._was_tried(field):
                     continue
                 guess = updated_states(states, best.stage)
@@ -301,45 +323,68 @@ class _Search:
             scores.setdefault(support.tobytes(), (float(value), support))
         ordered = sorted(scores.values(), key=lambda item: item[0])[: limits.MAX_PROPOSALS]
         for _, support in ordered:
-            p = neighbours(quadratic, support, support & False, required).coefficients
-            inner = ~roles.is_coefficient
-            p[inner] = problem.initial_constants[inner]
-            field = self._within_bounds(problem.constants.write(problem.field, p))
+            field = self._linearized_field(problem, quadratic, roles, support)
             if field is not None:
                 yield field
 
-    def _inclusion(
+    def _linearized_field(
+        self, problem: Problem, quadratic: Quadratic, roles: _Roles, support: np.ndarray
+    ) -> HybridField | None:
+        """Return the field with these terms and the coefficients of the linearization."""
+        p = neighbours(quadratic, support, support & False, roles.is_required).coefficients
+        inner = ~roles.is_coefficient
+        p[inner] = problem.initial_constants[inner]
+        return self._within_bounds(problem.constants.write(problem.field, p))
+
+    def _near_fields(
         self, best: _Trial, problem: Problem, quadratic: Quadratic
-    ) -> Float[np.ndarray, "c K"]:
-        """Return the probability of each term, exp(-score) of the sets with the term relative to
-        all sets that differ from the best one by one term. Scores are those of the linearization,
+    ) -> Iterator[HybridField]:
+        """Yield the fields with the sets near the best one that seem to be better, but were not
+        matched."""
+        roles = self._roles(problem.constants)
+        scores = self._near_scores(best, problem, quadratic)
+        matched = {roles.members(scored.support).tobytes() for scored in self._scored}
+        better = [(score, key) for key, score in scores.items() if score < 0 and key not in matched]
+        supports = [np.frombuffer(key, dtype=bool) for _, key in sorted(better)]
+        for support in supports[: limits.MAX_PROPOSALS]:
+            field = self._linearized_field(problem, quadratic, roles, support)
+            if field is not None:
+                yield field
+
+    def _near_scores(
+        self, best: _Trial, problem: Problem, quadratic: Quadratic
+    ) -> dict[bytes, float]:
+        """Return the scores of sets near the best one, relative to it."""
+        roles = self._roles(problem.constants)
+        matched = {
+            roles.members(scored.support).tobytes(): scored.score - best.score
+            for scored in self._scored
+        }
+        return sets_within(
+            quadratic, roles.members(best.support), roles.is_open, roles.is_required,
+            self._prices(roles), quadratic.temperature(), matched,
+        )  # fmt: skip
+
+    def _inclusion(self, best: _Trial, problem: Problem, quadratic: Quadratic) -> Inclusion:
+        """Return the probability of each term: the share of exp(-score / temperature) that sets
+        with the term have among all sets near the best one. Scores are those of the linearization,
         or of trajectories for sets that were matched."""
         roles = self._roles(problem.constants)
         current = roles.members(best.support)
-        near = neighbours(quadratic, current, roles.is_open, roles.is_required)
-        score, added, removed, exchanged = neighbour_scores(
-            near, current, self._prices(roles), quadratic.temperature()
-        )
-        for scored in self._scored:
-            other = roles.members(scored.support)
-            new, gone = np.flatnonzero(other & ~current), np.flatnonzero(current & ~other)
-            value = score + scored.score - best.score
-            if len(new) == 1 and not len(gone):
-                added[new] = value
-            elif len(gone) == 1 and not len(new):
-                removed[gone] = value
-            elif len(gone) == len(new) == 1:
-                exchanged[gone, new] = value
-        added, removed, exchanged = (
-            np.exp(np.minimum(score - other, 50.0)) for other in (added, removed, exchanged)
-        )
-        total = 1 + added.sum() + removed.sum() + exchanged.sum()
-        without = (removed + exchanged.sum(axis=1)) / total
-        with_term = (added + exchanged.sum(axis=0)) / total
-        value = np.where(current, 1 - without, with_term)
+        scores = self._near_scores(best, problem, quadratic)
+        members = np.array([np.frombuffer(key, dtype=bool) for key in scores])
+        # a set that was not matched counts at most as much as the best one
+        values = np.maximum(np.array(list(scores.values())), 0.0)
+        weights = np.exp(-values / limits.EVIDENCE_TEMPERATURE)  # zero where a match failed
+        weights /= weights.sum()
+        value = weights @ members
         probability = best.support.astype(float)
         probability[roles.rows[roles.is_open], roles.columns[roles.is_open]] = value[roles.is_open]
-        return np.clip(probability, 0.0, 1.0)
+        is_same = members == current
+        equations = np.array([
+            weights @ is_same[:, roles.rows == c].all(axis=1) for c in range(len(probability))
+        ])  # fmt: skip
+        return Inclusion(np.clip(probability, 0.0, 1.0), np.clip(equations, 0.0, 1.0))
 
     def _prices(self, roles: _Roles) -> Float[np.ndarray, " P"]:
         """Return the price of each free number that can be removed."""
@@ -350,27 +395,39 @@ class _Search:
     def _initial_fields(self) -> list[HybridField]:
         """Return the field, and those with the terms preferred by the integral form of each
         equation on long and short stretches: errors of smoothing add up, noise averages out."""
-        fields = {_support(self.field).tobytes(): self.field}
+        fields = [self.field]
         kept = _support(self.field)
         for max_rows in limits.STRETCHES:
-            field, candidates = self._integral_proposal(max_rows)
-            kept = kept | candidates
-            if field is not None:
-                fields.setdefault(_support(field).tobytes(), field)
+            proposals = [
+                self._integral_proposal(start, max_rows) for start in self._parameter_starts()
+            ]
+            best = min(proposals, key=lambda proposal: proposal.score)
+            kept = kept | best.candidates
+            fields += [] if best.field is None else [best.field]
         self._open &= kept
-        return list(fields.values())
+        return list({_support(field).tobytes(): field for field in reversed(fields)}.values())
 
-    def _integral_proposal(
-        self, max_rows: int
-    ) -> tuple[HybridField | None, Bool[np.ndarray, "c K"]]:
+    def _parameter_starts(self) -> Iterator[HybridField]:
+        """Yield the field, and its variants with one parameter in a term changed: derivatives of
+        noisy data may lead to a wrong one."""
+        yield self.field
+        for i, grid in enumerate(self._parameter_grids):
+            for value in grid:
+                values = np.array(self.field.features.values, dtype=float)
+                values[i] = value
+                features = self.field.features.with_values(values)
+                yield replace(self.field, features=features, parameters=None)
+
+    def _integral_proposal(self, start: HybridField, max_rows: int) -> _IntegralProposal:
         """Return the field with the terms that the integral form prefers on such stretches, and the
         candidates that reduce its residual most."""
-        coefficients, candidates = np.array(self.field.coefficients), np.array(self._open)
+        coefficients, candidates = np.array(start.coefficients), np.array(self._open)
         max_candidates = limits.MAX_CANDIDATES // max(len(candidates), 1)
         max_candidates = max(max_candidates, limits.MIN_CANDIDATES)
         plan, known, price = self.data.plan, self._known, self._score.term_price
         variance = plan.relative_variance * self._score.noise
-        forms = integral_form(self.data, plan.smoothed, self.field.features, variance, max_rows)
+        forms = integral_form(self.data, plan.smoothed, start.features, variance, max_rows)
+        total = 0.0
         for c, form in forms.items():
             candidates[c] &= np.diag(form.H) > 0
             if not candidates[c].any():
@@ -378,14 +435,15 @@ class _Search:
             given = np.where(known.given[c], known.low[c], 0.0)
             quadratic = form.without_given(given)
             required = known.required[c] & ~known.given[c]
-            temperature = quadratic.temperature()
-            _, support, near = descend(
-                quadratic, required, candidates[c], required, price, temperature
+            score, support, near = descend(
+                quadratic, required, candidates[c], required, price, quadratic.temperature()
             )
+            total += score
             if support.any():
                 coefficients[c] = given + near.coefficients
             candidates[c] &= screened(near, support, max_candidates)
-        return self._within_bounds(replace(self.field, coefficients=coefficients)), candidates
+        field = self._within_bounds(replace(start, coefficients=coefficients))
+        return _IntegralProposal(field, candidates, total)
 
     # -- one set of terms ----------------------------------------------------------------
 

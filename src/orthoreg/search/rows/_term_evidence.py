@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from ..._common.progress import step
+from ...matching import Inclusion
 from ._bootstrap import inclusion
 from ._confounded import ConfoundedPair, confounded_pairs
 from ._selection import SelectionResult
@@ -18,13 +19,15 @@ class TermEvidence:
     """For each equation and term its probability, and the 95% interval of its coefficient, not a
     number where none is known; `support` are the terms in use, `pairs` those that these
     confound. Probabilities come from the scores of term sets on trajectories, or else are the
-    shares of resamples that choose the term."""
+    shares of resamples that choose the term. `equation_probability` is the probability of all terms
+    of an equation together, known from trajectories only."""
 
     support: Bool[np.ndarray, "c K"]
     probability: Float[np.ndarray, "c K"]
     interval: Float[np.ndarray, "c K 2"]
     pairs: tuple[ConfoundedPair, ...]
     from_trajectories: bool = False
+    equation_probability: Float[np.ndarray, " c"] | None = None
 
 
 @step("Bootstrapping the terms")
@@ -33,21 +36,25 @@ def term_evidence(
     features: Any,
     support: Bool[np.ndarray, "c K"],
     *,
-    probability: Float[np.ndarray, "c K"] | None = None,
+    matched: Inclusion | None = None,
     resamples: int = 300,
     seed: int = 0,
 ) -> TermEvidence | None:
     """The evidence for the terms in use (`support`), without intervals; None where the selection
-    did not keep what terms were chosen from. Resamples are drawn unless the probabilities are
-    known from trajectories, which may have changed the terms that the selection chose."""
+    did not keep what terms were chosen from. Resamples are drawn unless trajectories give the
+    probabilities (`matched`)."""
     if selected.evidence is None:
         return None
-    matched = probability is not None
-    if probability is None:
+    if matched is None:
         probability = inclusion(selected, selected.evidence, resamples=resamples, seed=seed)
+    else:
+        probability = matched.terms
     pairs = confounded_pairs(
         selected, selected.evidence, features, support=support,
-        probability=probability if matched else None,
+        probability=None if matched is None else probability,
     )  # fmt: skip
     unknown = np.where(support[:, :, None], np.nan, np.zeros(2))
-    return TermEvidence(support, probability, unknown, tuple(pairs), matched)
+    return TermEvidence(
+        support, probability, unknown, tuple(pairs), matched is not None,
+        None if matched is None else matched.equations,
+    )  # fmt: skip
