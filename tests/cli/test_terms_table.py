@@ -42,7 +42,7 @@ def test_json_has_interval_and_probability_of_each_term(small_swings, capsys):
             assert one["low"] - 1e-9 <= one["coefficient"] <= one["high"] + 1e-9
             assert 0 < one["stability"] <= 1 and one["probability"] == one["stability"]
     (sentence,) = values["lookalikes"]
-    assert sentence.startswith("omega': '") and "a run that gets there" in sentence
+    assert sentence.startswith("omega': '") and "a run that reaches" in sentence
     assert "selection.png" in values["plots"][-1]
 
 

@@ -174,8 +174,8 @@ def _evidence(model: AbstractModel, resamples: int, seed: int) -> TermEvidence:
         evidence = model.fit_.evidence if is_matched else None
         if evidence is None:
             raise InputError(
-                "bootstrap selects terms again on each resample. It needs a model whose fit used a "
-                "selection, as OrthoReg() does, or noisy runs whose trajectories it follows."
+                "bootstrap selects terms again on each resample and needs a model whose fit used "
+                "a selection, as OrthoReg() does, or noisy runs whose trajectories it follows."
             )
         return evidence
     if selected.evidence is None:

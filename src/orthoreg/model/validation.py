@@ -215,13 +215,13 @@ def warn_of_few_rows(rows: int, n_states: int, n_terms: int) -> None:
     sentence = None
     if rows < n_states:
         sentence = (
-            f"The data have {rows} rows of {n_states} states. Rows are times and columns are "
+            f"The data hold {rows} rows of {n_states} states. Rows are times and columns are "
             f"states: did you mean x.T, the transposed data?"
         )
     elif rows < (enough := max(limits.MIN_ROWS_PER_TERM * n_terms, limits.MIN_ROWS)):
         smaller = " or choose a smaller library" if enough > limits.MIN_ROWS else ""
         sentence = (
-            f"The data have {rows} rows, few for {n_terms} candidate terms in each equation: many "
+            f"The data hold {rows} rows, few for {n_terms} candidate terms in each equation: many "
             f"equations fit such data. Measure at least {enough} rows{smaller}."
         )
     if sentence:
