@@ -6,17 +6,14 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, final
+from typing import TYPE_CHECKING, Annotated, Any, final
 
-import numpy as np
 import typer
 
 from .. import __version__
 from .._common.errors import InputError
 from .._common.files import atomic_write
 from .._common.progress import working
-from ..data import Dataset
-from ..model.explanation import Addition, Explanation
 from ._app import (
     GroupColumn,
     Json,
@@ -40,6 +37,10 @@ from ._output import (
 )
 from ._reading import name_of, paths_of, reads_tables
 
+if TYPE_CHECKING:
+    from ..data import Dataset
+    from ..model.explanation import Addition, Explanation
+
 
 @final
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ class StoredExplanation:
 
     text: str
     entries: dict[str, Any]
-    additions: tuple[Addition, ...]
+    additions: "tuple[Addition, ...]"
 
-    def addition(self, number: int) -> Addition:
+    def addition(self, number: int) -> "Addition":
         """Return the addition of a proposal by its number."""
         if not 0 <= number < len(self.additions):
             raise InputError(
@@ -59,9 +60,11 @@ class StoredExplanation:
         return self.additions[number]
 
 
-def search_key(model: Path, data: Dataset, functions_of_time: bool) -> str:
+def search_key(model: Path, data: "Dataset", functions_of_time: bool) -> str:
     """Return a hash of everything that the proposals depend on: the model file, the data, the
     option and the version of the program."""
+    import numpy as np
+
     key = hashlib.sha256(model.read_bytes())
     names = [data.variable_names, data.state_names, sorted(data.velocity_of.items())]
     key.update(json.dumps([__version__, functions_of_time, names, data.estimated]).encode())
@@ -70,7 +73,7 @@ def search_key(model: Path, data: Dataset, functions_of_time: bool) -> str:
     return key.hexdigest()
 
 
-def write_stored(path: Path, key: str, explanation: Explanation) -> None:
+def write_stored(path: Path, key: str, explanation: "Explanation") -> None:
     """Write the proposals."""
     values = {
         "key": key,
@@ -86,6 +89,8 @@ def write_stored(path: Path, key: str, explanation: Explanation) -> None:
 
 def read_stored(path: Path, key: str) -> StoredExplanation | None:
     """Return the proposals for exactly this model and these data, or None."""
+    from ..model.explanation import Addition
+
     try:
         values = json.loads(path.read_text())
         if values["key"] != key:
