@@ -1,13 +1,17 @@
-"""The demonstration: the paper's pendulum, fitted and forecast."""
+"""The commands around the paper: `demo`, its benchmark systems (`generate`), `reproduce`."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from .._common.errors import InputError
 from .._common.progress import working
 from ._app import Json, OutFolder, Plots, Seed, app, command_line
-from ._arguments import check_folder
+from ._arguments import check_file, check_folder, one_of
 from ._output import (
     collected_warnings,
     print_files,
@@ -114,3 +118,94 @@ def demo(
     console.print(table("Relative errors", ("split", "derivative", "forecast", "diverged"), rows))
     console.print()
     print_files(console, files)
+
+
+@app.command()
+def generate(
+    system: Annotated[
+        str, typer.Argument(help="The system: pendulum, duffing, lotka-volterra or sir.")
+    ],
+    out: Annotated[Path, typer.Option(help="CSV file to write.")],
+    split: Annotated[
+        str,
+        typer.Option(
+            help="train, validation, id, ext (later times), t2 (other initial states) or t3."
+        ),
+    ] = "train",
+    runs: Annotated[int | None, typer.Option(min=1, help="Number of runs.")] = None,
+    difficulty: Annotated[
+        str | None, typer.Option(help="Difficulty of the pendulum: low, medium (default) or high.")
+    ] = None,
+    within_library: Annotated[
+        bool, typer.Option("--within-library", help="Omit the terms that the library lacks.")
+    ] = False,
+    sampling: Annotated[
+        str, typer.Option(help="regular, or irregular (random steps from 0.01 to 0.05).")
+    ] = "regular",
+    noise: Annotated[float, typer.Option(min=0, help="Standard deviation of added noise.")] = 0.0,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Simulate a benchmark system and write its runs as a table."""
+    from ..data import write_table
+    from ..findings import counted
+    from ..systems import DIFFICULTIES, SYSTEMS, Pendulum, Sampling, Split
+    from ..systems import generate as simulated
+
+    one_of(system, list(SYSTEMS), "SYSTEM")
+    one_of(split, [str(name) for name in Split], "--split")
+    one_of(sampling, [str(name) for name in Sampling], "--sampling")
+    chosen = SYSTEMS[system]()
+    if difficulty is not None:
+        one_of(difficulty, list(DIFFICULTIES), "--difficulty")
+        if system != "pendulum":
+            raise InputError(f"--difficulty is for the pendulum; leave it out for '{system}'.")
+        chosen = Pendulum.of_difficulty(difficulty)
+    check_file(out)
+    with working("Simulating"):
+        data = simulated(
+            chosen.within_library() if within_library else chosen,
+            split, runs=runs, seed=seed, noise=noise, sampling=sampling,
+        )  # fmt: skip
+        columns = {"run": data.run_of_row, "t": data.times}
+        write_table(out, columns | dict(zip(data.state_names, data.states.T, strict=True)))
+    values = {"out": str(out), "runs": data.n_runs, "samples": data.n_samples}
+    if as_json:
+        return print_json({**values, "columns": [*columns, *data.state_names]})
+    console = terminal()
+    console.print(f"{counted(data.n_runs, 'run')}, {counted(data.n_samples, 'row')}")
+    print_files(console, [out])
+
+
+_SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+
+
+@app.command(context_settings=_SETTINGS, options_metavar="[NAME ...] [OPTIONS]")
+def reproduce(context: typer.Context) -> int:
+    """Run the paper's experiments, from a clone of the repository.
+
+    The same as `python -m paper` in the clone, with the same arguments.
+    """
+    repository = _repository()
+    if repository is None and context.args == ["--help"]:
+        typer.echo(context.get_help())
+        return 0
+    if repository is None:
+        raise InputError(
+            "The reproduction of the paper is part of the repository, not of the installed "
+            "package: clone the repository and run 'orthoreg reproduce' in its folder."
+        )
+    paths = [str(repository / "src"), str(repository), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    # -P: another folder `paper` in the current directory is not imported
+    command = [sys.executable, "-P", "-m", "paper", *context.args]
+    code = subprocess.call(command, env=environment)
+    return code if code >= 0 else 1
+
+
+def _repository() -> Path | None:
+    """Return the clone that this package runs from, or the current directory if it is a clone."""
+    for folder in (Path(__file__).parents[3], Path.cwd()):
+        if (folder / "paper" / "__main__.py").is_file() and (folder / "src/orthoreg").is_dir():
+            return folder
+    return None
