@@ -142,7 +142,7 @@ def test_a_model_from_a_file_has_the_same_path(found, pendulum_model, pendulum_r
     pendulum_model.save(tmp_path / "m.orthoreg")
     loaded = og.load(tmp_path / "m.orthoreg")
     assert collect(loaded, pendulum_runs).paths == found.paths
-    with pytest.raises(InputError, match="a model file does not keep them"):
+    with pytest.raises(InputError, match="a model file do not have them"):
         og.bootstrap(loaded)
 
 

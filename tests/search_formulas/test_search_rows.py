@@ -70,7 +70,7 @@ def test_rows_are_the_integral_form():
     # the reference integrates splines through whole runs, the rows through stretches of them
     assert_allclose(problem.square, reference.square, rtol=1e-12)
     assert_allclose(problem.gram, reference.H / np.outer(scale, scale), atol=1e-5)
-    assert_allclose(problem.moments, reference.q / scale, rtol=1e-4, atol=1e-4)
+    assert_allclose(problem.moments, reference.g / scale, rtol=1e-4, atol=1e-4)
 
 
 def test_what_the_truth_leaves_is_noise():
