@@ -11,10 +11,10 @@ from ..data import Dataset
 from ..export import equation_names
 from ..terms import AbstractLibrary
 from . import _limits as limits
+from ._findings import Advice, EquationScore, Scores
 from ._held_out import beyond_noise
 from ._motion import Motion
 from ._observations import Observations
-from ._summary import Advice, EquationScore, Scores
 from ._verdict import judged_error
 from ._words import listed, rates
 from .diagnoses import (

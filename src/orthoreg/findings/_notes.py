@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from . import _limits as limits
-from ._summary import CertificateRow
+from ._findings import CertificateRow
 from ._words import interval, listed, percent
 
 

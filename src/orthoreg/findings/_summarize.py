@@ -17,7 +17,17 @@ from ..search.rows import EquationPath, TermEvidence
 from ..simulation import Interpolation, Rollout, input_interpolation
 from ..terms import AbstractLibrary
 from ._advise import advise
-from ._assess import assess
+from ._assess import assess, judged
+from ._findings import (
+    CertificateRow,
+    ConfoundedTerms,
+    CorrelatedEstimates,
+    EquationScore,
+    Findings,
+    PathRow,
+    Scores,
+    TermRow,
+)
 from ._motion import motion_of
 from ._notes import (
     CORRELATED_ESTIMATES,
@@ -40,17 +50,6 @@ from ._notes import (
 )
 from ._observations import Observations, of_motion, of_samples
 from ._scores import derivative_scores, forecast_sample, forecast_scores
-from ._summary import (
-    CertificateRow,
-    ConfoundedTerms,
-    CorrelatedEstimates,
-    EquationScore,
-    PathRow,
-    Scores,
-    Summary,
-    TermRow,
-)
-from ._trajectories import judged
 from ._verdict import verdict_of
 
 _EXPLAINED = ("explained", "noise-limited")
@@ -120,7 +119,7 @@ def summarize(
     data: Dataset | None = None,
     samples: Rows | None = None,
     forecasts: Sequence[Rollout] | None = None,
-) -> Summary:
+) -> Findings:
     """The summary of a model on runs, or on states and derivatives, or of its fit alone.
 
     `forecasts` are those of the runs in `forecast_sample(data)`.
@@ -171,7 +170,7 @@ def summarize(
     elif seen is not None and len(seen.samples.targets) < rows:
         notes.append(thinned(len(seen.samples.targets), rows))
     where = "on the rows of the fit" if seen is None else "on held-out rows"
-    return Summary(
+    return Findings(
         equations=subject.equations,
         verdict=verdict_of(scores, terms, rows, where),
         advice=advise(

@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from ...data import Dataset
 from .. import _limits as limits
-from .._summary import Advice
+from .._findings import Advice
 
 Field = Callable[[Float[np.ndarray, "N V"]], Float[np.ndarray, "N n"]]
 

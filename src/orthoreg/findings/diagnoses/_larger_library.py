@@ -11,9 +11,9 @@ from ...search.rows import CrossValidation
 from ...solving import gather_partitioned
 from ...terms import AbstractLibrary, Fourier, Joined, Polynomial, Products, Terms
 from .. import _limits as limits
+from .._findings import Advice
 from .._held_out import beyond_noise, held_out_errors
 from .._observations import Observations
-from .._summary import Advice
 from .._words import number, percent
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...data import Dataset
 from ...findings import Summary, counted, forecast_sample
-from ...findings._trust import trust_sentences
+from ...findings._verdict import trust_sentences
 from ...findings._words import listed
 from ...model.validation import in_states_of
 from ...simulation import Rollout

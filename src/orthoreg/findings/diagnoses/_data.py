@@ -1,4 +1,4 @@
-"""A velocity column that comes later, or earlier, than the position it belongs to."""
+"""What may be wrong with the data: too few rows, noise, a lag between position and velocity."""
 
 from itertools import permutations
 from typing import NamedTuple, final
@@ -10,7 +10,80 @@ from ...data import Dataset
 from ...losses import Weak
 from ...smoothing import bump_windows
 from .. import _limits as limits
-from .._summary import Advice
+from .._findings import Advice
+from .._words import counted, listed, percent
+
+
+def few_rows(
+    data: Dataset, n_terms: int, period: Float[np.ndarray, " n"] | None = None
+) -> Advice | None:
+    """Advice where rows are fewer than five for each of `n_terms` candidate terms, than eight a
+    `period` (in rows, of each state), or than six in most runs."""
+    reasons = []
+    are = "is" if data.n_samples == 1 else "are"
+    if data.n_samples < limits.MIN_ROWS_PER_TERM * n_terms:
+        reasons.append(
+            f"{counted(data.n_samples, 'row')} {are} few for {counted(n_terms, 'candidate term')}: "
+            f"measure at least {limits.MIN_ROWS_PER_TERM * n_terms}, or choose a smaller library"
+        )
+    coarse = [] if period is None else [
+        f"{name} (about {rows:.0f})"
+        for name, rows in zip(data.state_names, period, strict=True)
+        if rows < limits.MIN_SAMPLES_PER_PERIOD and name not in data.estimated
+    ]  # fmt: skip
+    if coarse:
+        reasons.append(
+            f"rows per period are few for derivatives to be seen: {listed(coarse)}; sample at "
+            f"least {limits.MIN_SAMPLES_PER_PERIOD} times a period, better 20 times"
+        )
+    if np.median(data.run_lengths) < limits.MIN_ROWS_PER_RUN:
+        reasons.append(
+            f"runs of {int(np.median(data.run_lengths))} rows show little of how the states "
+            f"change: longer runs, or measured derivatives, would"
+        )
+    if not reasons:
+        return None
+    text = "; ".join(reasons)
+    return Advice("few-rows", f"{text[0].upper()}{text[1:]}.")
+
+
+def noise(
+    names: tuple[str, ...],
+    level: Float[np.ndarray, " n"],
+    slope_noise: Float[np.ndarray, " n"],
+    rates: tuple[str, ...] | None = None,
+) -> Advice | None:
+    """Advice where some state's noise is large, or large in its derivative.
+
+    `level` is the noise of each state over its standard deviation, `slope_noise` what it leaves in
+    the estimated derivative over that derivative's size; `rates` name what it is the derivative
+    of, where that is not the state. A state with more noise than motion in its differences is not
+    called noisy: its consecutive values are unrelated at this step, as in a discrete map.
+    """
+    unrelated = np.flatnonzero(level > limits.UNRELATED_NOISE)
+    if unrelated.size:
+        states = listed([names[i] for i in unrelated])
+        return Advice(
+            "few-rows",
+            f"Consecutive values of {states} are hardly related: the samples are too far apart for "
+            f"a differential equation, or {'they come' if unrelated.size > 1 else 'it comes'} from "
+            f"a discrete map. Sample more often.",
+        )
+    loud = np.flatnonzero(
+        (level > limits.LARGE_NOISE)
+        | ((slope_noise > limits.LARGE_SLOPE_NOISE) & (level > limits.MIN_NOISE))
+    )
+    if not loud.size:
+        return None
+    loud = loud[np.argsort(-level[loud], kind="stable")]
+    states = listed([f"{names[i]} ({percent(float(level[i]))})" for i in loud])
+    worst = int(max(loud, key=lambda i: slope_noise[i]))
+    return Advice(
+        "noise",
+        f"The noise in {states}, relative to the standard deviation, leaves an uncertainty of "
+        f"{percent(float(slope_noise[worst]))} in the estimated {(rates or names)[worst]}'. "
+        f"Measure more runs, or repeat runs and average them.",
+    )
 
 
 @final

@@ -1,4 +1,4 @@
-"""A summary for people: what a terminal prints, piece by piece, and the same as plain text."""
+"""Findings for people: what a terminal prints, piece by piece, and the same as plain text."""
 
 import io
 import math
@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _limits as limits
-from ._summary import (
+from ._findings import (
     Advice,
     CertificateRow,
     CorrelatedEstimates,
+    Findings,
     PathRow,
     Scores,
-    Summary,
     TermRow,
     Verdict,
 )
-from ._tables import table
 from ._words import NOT_A_PROBABILITY, counted, interval, number, whole_percent
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -24,7 +23,7 @@ _WIDE = 200  # columns of plain text: no table wraps
 _LONGEST_NAMES = 28  # of an equation and a term that stand side by side in 80 columns
 
 
-def renderables(summary: Summary, truth: Sequence[str] | None = None) -> list[Any]:
+def renderables(summary: Findings, truth: Sequence[str] | None = None) -> list[Any]:
     """Equations, verdict and advice first, then what they rest on, for `rich` to print.
 
     `truth` are the true equations, which then stand below those that were found.
@@ -42,7 +41,7 @@ def renderables(summary: Summary, truth: Sequence[str] | None = None) -> list[An
     return [part for part in parts if part is not None]
 
 
-def as_text(summary: Summary) -> str:
+def as_text(summary: Findings) -> str:
     """The whole summary as plain text, with the scores at its end."""
     from rich.console import Console
 
@@ -60,7 +59,7 @@ def as_text(summary: Summary) -> str:
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 
-def score_title(summary: Summary) -> str:
+def score_title(summary: Findings) -> str:
     """'runs.csv: 3 runs, 600 samples'."""
     runs, samples = counted(summary.runs or 0, "run"), counted(summary.samples or 0, "sample")
     return f"Errors on {summary.source}: {runs}, {samples}"
@@ -108,7 +107,7 @@ def note_lines(notes: Sequence[str]) -> Any:
     return Text("\n").join([Text("Notes", "bold"), *(Text(f"- {note}") for note in notes)])
 
 
-def term_table(summary: Summary) -> Any:
+def term_table(summary: Findings) -> Any:
     """Each term's coefficient, interval and probability; then what the data cannot tell apart."""
     from rich.console import Group
     from rich.text import Text
@@ -247,3 +246,24 @@ def score_table(title: str, scores: Scores) -> Any:
     if not scores.first_failure:
         return found
     return Group(found, Text(f"  First failure: {scores.first_failure}"))
+
+
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1
+) -> Any:
+    """A table for `rich`; its first columns are words, which go on in the next line where the
+    terminal is narrow, the others are numbers, which stay whole."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    # Text, not str: names of columns may hold square brackets, which are rich's markup
+    result = Table(box=None, pad_edge=False)
+    for i, column in enumerate(columns):
+        if i < words:
+            result.add_column(Text(column), overflow="fold", header_style="dim")
+        else:
+            result.add_column(Text(column), justify="right", no_wrap=True, header_style="dim")
+    for row in rows:
+        result.add_row(*(Text(cell) for cell in row))
+    return Group(Text(title, "bold"), result)  # a title of the table wraps at the table's width

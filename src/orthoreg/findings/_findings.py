@@ -1,4 +1,4 @@
-"""`Summary`: what is said about a model, as plain frozen data."""
+"""`Findings`: what is known about a fitted model, as plain frozen data."""
 
 import json
 import math
@@ -198,8 +198,8 @@ class PathRow:
 
 @final
 @dataclass(frozen=True)
-class Summary:
-    """What is said about a model: print it, or take its parts.
+class Findings:
+    """What is known about a model: print it, or take its parts.
 
     `source` names the data, None where the summary is of the fit alone. `advice` is in order of
     promise; `scores` are the numbers that verdict and advice are decided from. `matched_terms` says
@@ -223,7 +223,7 @@ class Summary:
     matched_terms: bool = False
 
     def __str__(self) -> str:
-        from ._render import as_text
+        from ._text import as_text
 
         return as_text(self)
 
@@ -232,7 +232,7 @@ class Summary:
         return f"<pre>{escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Dictionaries, lists, numbers and text."""
+        """Dictionaries, lists, numbers and text, as `schema.json` describes them."""
         return _listed(asdict(self))
 
     def to_json(self, indent: int | None = None) -> str:
@@ -240,8 +240,8 @@ class Summary:
         return json.dumps(plain(self.to_dict()), allow_nan=False, indent=indent)
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Summary":
-        """The summary that `to_dict` described."""
+    def from_dict(cls, values: dict[str, Any]) -> "Findings":
+        """Return the findings that `to_dict` described."""
         scores = values["scores"]
         equations = tuple(EquationScore(**one) for one in scores["equations"])
         parts = {
@@ -259,6 +259,9 @@ class Summary:
             "notes": tuple(values["notes"]),
         }
         return cls(**{**values, **parts})
+
+
+Summary = Findings  # the name in 0.2
 
 
 def plain(value: Any) -> Any:
