@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import orthoreg as og
 from orthoreg._common.errors import InputError
-from orthoreg.rendering.figures import plot_selection
+from orthoreg.plotting import plot_selection
 
 
 def model(equations: int, **params) -> og.OrthoReg:

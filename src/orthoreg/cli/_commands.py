@@ -154,7 +154,7 @@ def fit(
         with working("Starting"):
             from ..findings import forecast_sample
             from ..presets import PRESETS
-            from ..rendering.html import report_page
+            from ..reporting import report_page
             from ..simulation import interpolation_words
             from ._work import (
                 coefficient_dict,

@@ -95,7 +95,7 @@ def draw(
     """Forecasts and phase portrait, the map of the residual where there is a network, and the path
     of the selection where there was one, as PNG by name. `words` is what the summary says of the
     fit."""
-    from ..rendering.figures import (
+    from ..plotting import (
         plot_forecast,
         plot_phase,
         plot_residual,

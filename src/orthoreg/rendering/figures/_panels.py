@@ -12,8 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ..._common.errors import InputError
-from ..views import INK, NOTE
-from ._style import LABEL, SMALL, TITLE, as_written
+from ._style import INK, LABEL, NOTE, SMALL, TITLE, as_written
 
 _DPI = 130
 _EDGE = 0.12  # inches between the outermost text and the edge of the figure

@@ -8,24 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from ..._common.html import escape
-from ._data import ReportData
+from ...findings.charts import ReportData
+from ._payload import payload
 from ._sections import sections
 
 _HERE = Path(__file__).parent
-_CHARTS = (
-    "forecasts", "phase", "residual", "paths", "coefficients", "diagnostics",
-)  # fmt: skip
 
 
 def render(data: ReportData) -> str:
-    """The whole document."""
-    charts = {name: getattr(data, name) for name in _CHARTS}
-    return document(
-        f"{data.title} – orthoreg",
-        sections(data),
-        scripts=(_plotly(), _text("page.js")),
-        data=charts,
-    )
+    """Return the report as one HTML document."""
+    scripts = (_plotly(), _text("page.js"))
+    return document(f"{data.title} – orthoreg", sections(data), scripts=scripts, data=payload(data))
 
 
 def document(
@@ -81,8 +74,7 @@ def _sha(script: str) -> str:
 
 def _json(value: Any) -> str:
     """JSON that may stand inside a script element."""
-    # what is no plain data is one of our records
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"), default=vars)
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

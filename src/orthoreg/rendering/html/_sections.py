@@ -7,21 +7,28 @@ from ...export import math as mathml
 from ...export import typeset_formula, typeset_sentence
 from ...findings import number
 from ...findings._words import NOT_A_PROBABILITY, interval, whole_percent
-from ._controls import chart, choice, copy_button, legend, select, slider, switches
-from ._data import Equation, ReportData
-from ._findings import (
-    earlier_section,
-    proposals_section,
-    quality_section,
-    ranking_section,
-    repeat_section,
+from ...findings.charts import Equation, ReportData
+from ._pieces import (
+    badge,
+    chart,
+    choice,
+    copy_button,
+    fact_list,
+    known_percent,
+    legend,
+    quiet,
+    select,
+    slider,
+    switches,
+    table,
 )
-from ._pieces import badge, known_percent, quiet, table
 
 _PAIRS = 4  # of terms that cannot be told apart; more are folded
 _LINES = 40  # of coefficients in one chart; more are shown equation by equation
 _SHOWN = 6  # equations; of many more, the others are folded
 _LONG = 22  # characters of a term from which on letters are smaller
+_NETWORK_SIZE = "size of the network's part"
+_EARLIER = ("", "accepted model", "earlier model")
 _PARTS = {"Model": "whole", "Equations": "equations", "Network": "network"}
 
 
@@ -175,7 +182,7 @@ def _forecasts(data: ReportData) -> str:
     if found is None:
         return ""
     names = [
-        f"{run.label} · error {known_percent(run.error)}" if run.error is not None
+        f"{run.label} · error {known_percent(run.error)}" if math.isfinite(run.error)
         else f"{run.label} · ends early"
         for run in found.runs
     ]  # fmt: skip
@@ -226,20 +233,20 @@ def _residual(data: ReportData) -> str:
     first = data.residual[0]
     pick = select("residual-equation", "Equation", [one.equation for one in data.residual])
     shows = {"Data": "points"}
-    if first.density:
+    if first.density.size:
         shows["Density"] = "density"
     if first.distance is not None:
         shows["Trust region"] = "region"
-    switch = switches("residual-show", "Show", shows) if first.y else ""
+    switch = switches("residual-show", "Show", shows) if first.y.size else ""
     keys = [("point", "dot", "measured states")]
-    if first.density:
+    if first.density.size:
         keys.append(("density", "line", "50% and 90% of them lie within"))
     if first.distance is not None:
         keys.append(("edge", "dash", "edge of the training data"))
     return (
-        f"<h2>Residual map</h2><p>Colour: {escape(first.what)}, over the two variables that matter "
+        f"<h2>Residual map</h2><p>Colour: {_NETWORK_SIZE}, over the two variables that matter "
         f'most.</p><div class="controls">{pick if len(data.residual) > 1 else ""}{switch}'
-        f"</div>{legend(keys) if first.y else ''}"
+        f"</div>{legend(keys) if first.y.size else ''}"
         f"{chart('chart-residual', 'Residual over state space')}{quiet(data.residual_note)}"
     )
 
@@ -249,7 +256,7 @@ def _paths(data: ReportData) -> str:
     if found is None:
         return ""
     pick = select("path-equation", "Equation", [one.equation for one in found.equations])
-    outer = found.equations[0].outer
+    outer = found.outer
     keys = [("terms", "line", "rows that were fitted"), ("network", "line", outer)]
     keys.append(("ring", "dot", "in use"))
     run = f"Forecast of run {found.run} with this equation; the other equations are unchanged"
@@ -337,4 +344,95 @@ def _diagnostics(data: ReportData) -> str:
         f"{legend(bars)}{chart('chart-correlation', 'Autocorrelation of the errors')}{legend(keys)}"
         f"{chart('chart-errors', 'Errors against each state and input')}"
         f"{quiet(data.diagnostics_note)}"
+    )
+
+
+def proposals_section(data: ReportData) -> str:
+    if data.proposals is None:
+        return ""
+    head = "What the library lacks" if data.earlier is None else "What the earlier library lacked"
+    if not data.proposals:
+        return (
+            f"<h2>{head}</h2><p>Nothing to add: no formula that was tried explains what the "
+            "library leaves.</p>"
+        )
+    verb = "lacks" if data.earlier is None else "lacked"
+    cards = []
+    for one in data.proposals:
+        facts = [
+            ("gain", f"{one.gain:.0f} nats"),
+            ("misfit beyond noise explained", known_percent(one.inside)),
+            ("on the outer shell", known_percent(one.outside)),
+            ("of resamples prefer it", known_percent(one.probability)),
+        ]
+        evidence = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in facts)
+        accepted = ' <span class="code">accepted</span>' if one.is_accepted else ""
+        # constants inside a formula are called "p in exp(-x*p)"
+        inner = [text.partition(" in ")[0] for text in one.constants]
+        names = (*data.names, *inner)
+        lists = "".join(
+            f"<p class='quiet'><b>{word}</b> {typeset_sentence('; '.join(items), names)}</p>"
+            for word, items in (
+                ("Constants:", one.constants),
+                ("What it would change:", one.changes),
+                ("Rivals:", one.alternatives),
+            )
+            if items
+        )
+        cards.append(
+            f'<div class="card proposal"><h3>{escape(one.equation)} {verb} '
+            f"{typeset_formula(one.formula, data.names)}{accepted}</h3>"
+            f"<div class='scroll'>{one.math}</div>"
+            f'<dl class="facts">{evidence}</dl>{lists}</div>'
+        )
+    return f"<h2>{head}</h2>{''.join(cards)}"
+
+
+def earlier_section(data: ReportData) -> str:
+    found = data.earlier
+    if found is None:
+        return ""
+    lines = "".join(f"<div class='scroll'>{line}</div>" for line in found.equations)
+    return (
+        "<h2>Before and after</h2><p>The proposals below were made for an earlier model; this "
+        f"report is about the model that accepted them.</p>{table(_EARLIER, found.rows)}"
+        f'<div class="card"><h3>The earlier model</h3>{lines}'
+        f"<p class='quiet'>{typeset_sentence(found.verdict.text, data.names)}</p></div>"
+    )
+
+
+def ranking_section(data: ReportData) -> str:
+    if not data.ranking:
+        return ""
+    cards = "".join(
+        f'<div class="card"><h3>{"Best" if not place else f"{one.gap:.1f} nats behind"}'
+        f"{' · base library' if one.is_base else ''}</h3>"
+        + "".join(f"<div class='scroll'>{line}</div>" for line in one.equations)
+        + f"{quiet(typeset_sentence(one.difference, data.names)) if one.difference else ''}</div>"
+        for place, one in enumerate(data.ranking)
+    )
+    words = "Whole models, ranked by how their trajectories follow the runs."
+    return f"<h2>Other models of these data</h2><p>{words}</p>{cards}"
+
+
+def quality_section(data: ReportData) -> str:
+    found = data.quality
+    if found is None:
+        return ""
+    lists = "".join(
+        f"<h3>{head}</h3><ul>{''.join(f'<li>{escape(note)}</li>' for note in notes)}</ul>"
+        for head, notes in (("Repairs", found.repairs), ("Notes on reading", found.notes))
+        if notes
+    )
+    none = "" if found.repairs else '<p class="quiet">No measurement was changed or left out.</p>'
+    values = table(found.columns, found.rows, words=1 + ("unit" in found.columns))
+    return f"<h2>Data</h2>{fact_list(found.facts)}{values}{none}{lists}"
+
+
+def repeat_section(data: ReportData) -> str:
+    found = data.repeat
+    command = f"<h3>Command</h3><pre>{escape(found.command)}</pre>" if found.command else ""
+    return (
+        f"<h2>How to repeat it</h2>{fact_list(found.facts)}{command}"
+        f"<h3>In Python</h3><pre>{escape(found.code)}</pre>"
     )
