@@ -6,7 +6,6 @@ with pyplot: it is the return value, which a notebook shows.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -26,6 +25,7 @@ from .findings.charts import (
 from .model.explanation import Proposal
 from .model.model import AbstractModel
 from .rendering import figures
+from .rendering.figures import GivenAxes
 from .rendering.figures import rendered as rendered
 from .simulation import Rollout
 
@@ -40,7 +40,7 @@ def plot_forecast(
     states: Sequence[str] | None = None,
     most_runs: int = PICTURE.runs,
     interpolation: Mapping[str, str] | None = None,
-    ax: Any = None,
+    ax: GivenAxes = None,
 ) -> Figure:
     """Plot forecasts beside the measured runs, with a row of panels for each state and a column for
     each run; inputs are in thin panels below.
@@ -59,7 +59,11 @@ def plot_forecast(
 
 
 def plot_phase(
-    model: AbstractModel, data: Dataset, *, states: Sequence[str] | None = None, ax: Any = None
+    model: AbstractModel,
+    data: Dataset,
+    *,
+    states: Sequence[str] | None = None,
+    ax: GivenAxes = None,
 ) -> Figure:
     """Plot the learned flow under the measured runs; of a single state, its rate of change over its
     value.
@@ -79,7 +83,7 @@ def plot_residual(
     *,
     words: str | None = None,
     states: Sequence[str] | None = None,
-    ax: Any = None,
+    ax: GivenAxes = None,
 ) -> Figure:
     """Plot the size of the residual network at the measured states, with a panel for each equation
     that has one; without a network, the error of the equations against the measured derivatives.
@@ -93,7 +97,7 @@ def plot_residual(
 
 
 def plot_selection(
-    model: AbstractModel, *, states: Sequence[str] | None = None, ax: Any = None
+    model: AbstractModel, *, states: Sequence[str] | None = None, ax: GivenAxes = None
 ) -> Figure:
     """Plot error against the number of terms, on the rows that were fitted and on others, with a
     panel for each equation and a ring around the terms in use. There is no ring if trajectories
@@ -113,7 +117,7 @@ def plot_selection(
     return figures.draw_paths(chart, ax)
 
 
-def plot_proposal(proposal: Proposal, *, ax: Any = None) -> Figure:
+def plot_proposal(proposal: Proposal, *, ax: GivenAxes = None) -> Figure:
     """Plot the partial residual, which is the derivative without the library's terms, against the
     proposed terms. Points on the line are explained."""
     if not isinstance(proposal, Proposal):

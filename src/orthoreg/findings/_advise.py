@@ -1,14 +1,14 @@
-"""Advice in order of promise, each item only where the data show it."""
+"""Advice in order of promise, each item only if the data show it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from ..data import Dataset
 from ..export import equation_names
+from ..field.hybrid import HybridField
 from ..terms import AbstractLibrary
 from . import _limits as limits
 from ._findings import Advice, EquationScore, Scores
@@ -32,7 +32,7 @@ _GOOD = ("explained", "needs-residual", "constant")
 
 
 def advise(
-    field: Any,
+    field: HybridField,
     library: AbstractLibrary,
     data: Dataset | None,
     seen: Observations | None,
@@ -41,11 +41,11 @@ def advise(
     complete: Sequence[int] = (),
     at_bounds: Sequence[str] = (),
 ) -> tuple[Advice, ...]:
-    """What to try next. Remedies that were tried on held-out rows come first, the one that leaves
-    least at the head; then what is missing but unknown, then what to measure.
+    """Return what to try next: remedies that were tried on held-out rows, the one with the smallest
+    error first, then what is missing but unknown, then what to measure.
 
-    `places` are those of the equations that the scores are about; by default all. To those that
-    are `complete` nothing can be added. `at_bounds` are the estimates that a bound holds.
+    `places` are the indices of the equations of the scores, by default all. Nothing can be added to
+    equations that are `complete`. `at_bounds` are the estimates at a bound.
     """
     period = None if seen is None or seen.motion is None else seen.motion.period
     few = None if data is None else few_rows(data, len(field.features.terms), period)
@@ -91,7 +91,7 @@ def advise(
 
 
 def explain_advice(equations: Sequence[str]) -> Advice:
-    """What to do about equations that leave more than noise."""
+    """Return the advice on equations that leave more than noise."""
     return Advice(
         "explain",
         f"The equations leave more of {rates(equations)} than noise. Search for the missing terms "
@@ -109,7 +109,7 @@ def ambiguous_advice(equations: Sequence[str]) -> Advice:
 
 
 def given_advice(equations: Sequence[str], at_bounds: Sequence[str] = ()) -> Advice:
-    """What to do about equations that were given completely and leave more than noise."""
+    """Return the advice on equations that were given completely and leave more than noise."""
     bounds = "the bound of" if len(at_bounds) == 1 else "a bound of one of"
     wrong = f"a given value or {bounds} {listed(at_bounds)}" if at_bounds else "a given value"
     are, it, leaves = ("was", "it", "leaves") if len(equations) == 1 else ("were", "them", "leave")
@@ -122,8 +122,8 @@ def given_advice(equations: Sequence[str], at_bounds: Sequence[str] = ()) -> Adv
 
 
 def _noise(data: Dataset, motion: Motion, size: Float[np.ndarray, " n"]) -> Advice | None:
-    """Advice on measured states, each with the derivative that is learned from it: for a position
-    whose velocity was not measured that is the second one."""
+    """Advice on measured states, each with the derivative that is learned from it: the second one
+    for a position whose velocity was not measured."""
     measured, rates = data.is_measured, data.given_rates
     states = [int(i) for i in np.flatnonzero(measured)]
     learned = [i if measured[rates.get(i, i)] else rates[i] for i in states]
@@ -137,7 +137,7 @@ def _noise(data: Dataset, motion: Motion, size: Float[np.ndarray, " n"]) -> Advi
 
 
 def _excess(score: EquationScore) -> float:
-    """What an equation's terms leave beyond noise."""
+    """The error of an equation's terms beyond noise."""
     if score.exceeds_noise is not None and score.status in ("explained", "noise-limited"):
         return 0.0
     error = max(score.equation_error or 0.0, judged_error(score))
@@ -146,9 +146,9 @@ def _excess(score: EquationScore) -> float:
 
 
 def _remedies(
-    field: Any, library: AbstractLibrary, seen: Observations, excess: dict[int, float]
+    field: HybridField, library: AbstractLibrary, seen: Observations, excess: dict[int, float]
 ) -> list[Advice]:
-    """`excess` is what the terms of each equation leave beyond noise."""
+    """Advice on terms and columns; `excess` is the error of each equation beyond noise."""
     improvable = [c for c, error in excess.items() if error > limits.IMPROVABLE_ERROR]
     failing = [c for c, error in excess.items() if error > limits.GOOD_ERROR]
     if not improvable:
@@ -180,8 +180,8 @@ def _remedies(
     return ordered + ([] if missing is None else [missing])
 
 
-def _limits(field: Any, data: Dataset, level: np.ndarray, scores: Scores) -> list[Advice]:
-    """That forecasts cannot last, where the derivatives are good and the forecasts are not."""
+def _limits(field: HybridField, data: Dataset, level: np.ndarray, scores: Scores) -> list[Advice]:
+    """Advice on chaos, if derivatives are good and forecasts are not."""
     if any(one.status in ("not-explained", "roughly-explained") for one in scores.equations):
         return []
     lasted = scores.forecasts and not scores.forecasts_failed

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from ..data import Dataset, folds
+from ..diagnostics import Certificate, EquationCertificate
+from ..field.hybrid import HybridField
 from ..matching import Judgement, Misfit, judge
 from . import _limits as limits
 from ._findings import EquationScore
@@ -18,10 +19,12 @@ from ._verdict import sentence_of, status_of
 
 
 def assess(
-    field: Any, certificate: Any, names: Sequence[str], seen: Observations | None
+    field: HybridField,
+    certificate: Certificate,
+    names: Sequence[str],
+    seen: Observations | None,
 ) -> list[EquationScore]:
-    """One score for each equation, which `names` name; without observations it is that of the fit
-    alone."""
+    """Return a score for each equation of `names`; without observations, the scores of the fit."""
     if seen is None or len(seen.samples.targets) < limits.MIN_ROWS:
         return [_worded(_of_fit(one, name), where="on the rows of the fit")
                 for name, one in zip(names, certificate.equations, strict=True)]  # fmt: skip
@@ -32,15 +35,15 @@ def assess(
     ]
 
 
-def _of_fit(certificate: Any, name: str) -> EquationScore:
-    """The errors of the fit; terms alone leave the residual as well, which is orthogonal."""
+def _of_fit(certificate: EquationCertificate, name: str) -> EquationScore:
+    """The errors of the fit. The error of the terms alone includes the orthogonal residual."""
     fit_error, residual = float(certificate.fit_error), float(certificate.residual_share)
     alone = math.hypot(fit_error, residual)
     return EquationScore(name, "", "", residual > 0, fit_error, equation_error=alone)
 
 
 def _measured(
-    field: Any, certificate: Any, names: Sequence[str], seen: Observations
+    field: HybridField, certificate: Certificate, names: Sequence[str], seen: Observations
 ) -> list[EquationScore]:
     samples = seen.samples
     fold = folds(samples, limits.FOLDS)
@@ -84,12 +87,12 @@ def _worded(score: EquationScore, *, where: str, still: bool = False) -> Equatio
 
 
 def _error(values: Float[np.ndarray, " N"], target: Float[np.ndarray, " N"], size: float) -> float:
-    """The root mean square error over that of the target."""
+    """The root mean square error relative to that of the target."""
     return float(np.sqrt(np.mean((target - values) ** 2)) / size)
 
 
 def _is_still(seen: Observations, equation: int) -> bool:
-    """Whether a state's rate is nothing but rounding of its size over the time it is seen."""
+    """Whether a state changes by no more than rounding over the time of the data."""
     if seen.motion is None:
         return False
     data = seen.motion.data
@@ -101,15 +104,16 @@ def _is_still(seen: Observations, equation: int) -> bool:
 
 def judged(
     scores: Sequence[EquationScore],
-    field: Any,
+    field: HybridField,
     data: Dataset,
     interpolation: Mapping[str, str],
     terms_probability: Float[np.ndarray, " c"] | None = None,
 ) -> list[EquationScore]:
-    """Return the scores with the misfit of trajectories in each measured state, and the status that
-    follows. An equation whose state was not measured is judged by its position. An equation whose
-    terms are more probably wrong than right, because others leave only noise as well, is limited by
-    noise."""
+    """Return the scores with the misfit of trajectories in each measured state, and their status.
+
+    An equation whose state was not measured is judged by its position. An equation is limited by
+    noise if its terms are probably wrong because others leave only noise as well.
+    """
     whole = judge(field, data, interpolation)
     if whole is None:
         return list(scores)

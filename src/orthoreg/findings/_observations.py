@@ -18,15 +18,16 @@ from ..export import equation_names
 from ..terms import AbstractLibrary, FeatureMap, bind
 from . import _limits as limits
 from ._motion import Motion
+from ._scores import spaced
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Determination:
-    """The share of each target's variance over all rows that no function of the columns explains.
+    """The share of each target's variance that no function of the columns explains.
 
-    `share` is measured on the rows `covered` by neighbours, what noise explains taken off;
-    `enough` says whether there are enough of them for a statement.
+    `share` is measured on the rows `covered` by neighbours, after subtracting noise; `enough` says
+    whether these are enough for a statement.
     """
 
     share: Float[np.ndarray, " c"]
@@ -43,13 +44,12 @@ class Determination:
 @final
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Variables and derivatives of some rows, whose errors are variances.
+    """Variables and derivatives of some rows, with noise as variances.
 
-    `noise` is what noise leaves in any prediction of a derivative from the variables. The last
-    three are there for runs in time: the motion they are from, its second derivatives with their
-    noise, and which rows are away from the ends of a run. `labels` name what each equation is the
-    derivative of, theta' where it is one of second order. `constants` are those inside the terms
-    of the library, as the model has them.
+    `noise` is the error from noise in any prediction of a derivative from the variables. Runs in
+    time also have the motion they come from, its second derivatives with their noise, and a mark of
+    the rows away from the ends of a run. `labels` say what each equation is the derivative of:
+    theta' for an equation of second order. `constants` are the model's constants inside terms.
     """
 
     samples: Rows
@@ -68,7 +68,7 @@ class Observations:
         outputs: Sequence[str],
         given: Mapping[int, int] | None = None,
     ) -> FeatureMap:
-        """The terms of a library for these columns, with the model's constants inside them."""
+        """Return the terms of a library for these columns, with the model's constants inside."""
         found = bind(library, names, outputs, given)
         return found.with_values(self.constants[name] for name in found.parameters)
 
@@ -78,7 +78,7 @@ class Observations:
         return np.mean(self.samples.targets**2, axis=0)
 
     def first_order(self) -> Determination | None:
-        """How far the variables determine the derivatives; None without runs in time."""
+        """Return how far the variables determine the derivatives; None without runs in time."""
         if self.motion is None or self.inner is None:
             return None
         samples = self.samples
@@ -86,7 +86,7 @@ class Observations:
         return self._determination(samples.variables, samples.targets, noise, self.noise)
 
     def second_order(self) -> Determination | None:
-        """How far variables and derivatives determine the second derivatives."""
+        """Return how far variables and derivatives determine the second derivatives."""
         if self.motion is None or self.inner is None or self.curvature is None:
             return None
         assert self.curvature_noise is not None
@@ -119,7 +119,7 @@ class Observations:
         return replace(found, covered=covered)
 
     def _apart(self) -> int:
-        """A quarter of the shortest period, in rows; of a run where nothing comes back."""
+        """A quarter of the shortest period in rows, at most a quarter of the longest run."""
         assert self.motion is not None
         longest = float(self.motion.data.run_lengths.max())
         period = min(float(np.min(self.motion.period)), longest)
@@ -128,9 +128,9 @@ class Observations:
 
 
 def of_motion(motion: Motion) -> Observations:
-    """The observations of runs in time."""
+    """Return the observations of runs in time."""
     data = motion.data
-    rows = _evenly(data.n_samples)
+    rows = spaced(data.n_samples, limits.MAX_ROWS_OBSERVED)
     samples = Rows(
         data.variables[rows],
         motion.slopes[rows],
@@ -150,15 +150,11 @@ def of_motion(motion: Motion) -> Observations:
 
 
 def of_samples(samples: Rows) -> Observations:
-    """The observations of states and derivatives without times, whose noise is not known."""
-    rows = _evenly(len(samples.targets))
+    """Return the observations of states and derivatives without times."""
+    rows = spaced(len(samples.targets), limits.MAX_ROWS_OBSERVED)
     if len(rows) < len(samples.targets):
         samples = replace(samples.at(rows), times=None)
     return Observations(samples, np.array(samples.target_mse), labels=samples.outputs)
-
-
-def _evenly(count: int) -> np.ndarray:
-    return np.unique(np.linspace(0, count - 1, limits.MAX_ROWS_OBSERVED).astype(int))
 
 
 def _point_noise(samples: Rows, motion: Motion) -> Float[np.ndarray, " V"]:
@@ -172,7 +168,7 @@ def _blur(
     targets: Float[np.ndarray, "N c"],
     noise: Float[np.ndarray, " V"],
 ) -> Float[np.ndarray, " c"]:
-    """The variance that noise in the variables leaves in a linear prediction of the targets."""
+    """The variance of a linear prediction of the targets from noise in the variables."""
     spread = points.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
     scaled = (points - points.mean(axis=0)) / spread
@@ -190,9 +186,11 @@ def determination(
     point_noise: Float[np.ndarray, " V"],
     noise: Float[np.ndarray, " c"],
 ) -> Determination:
-    """What neighbours leave unexplained. `apart` rows around a row of the same run are no
-    neighbours of it. `point_noise` is the standard deviation of the noise of each column, `noise`
-    the variance that all noise leaves in any prediction.
+    """Return the share of the targets that neighbours leave unexplained.
+
+    Rows of the same run within a distance of `apart` are not neighbours. `point_noise` is the
+    standard deviation of the noise of each column, `noise` the variance of any prediction from all
+    noise.
     """
     from scipy.spatial import KDTree
 
@@ -241,7 +239,7 @@ def _parts(run: Int[np.ndarray, " N"]) -> list[Bool[np.ndarray, " N"]]:
 
 
 def _widened(part: Bool[np.ndarray, " N"], by: int) -> Bool[np.ndarray, " N"]:
-    """The rows and so many before and after them."""
+    """The rows and `by` rows before and after them."""
     reach = np.cumsum(np.concatenate([[0], part.astype(int)]))
     index = np.arange(len(part))
     low, high = np.maximum(index - by, 0), np.minimum(index + by + 1, len(part))
@@ -256,7 +254,7 @@ def _planes(
 ) -> Float[np.ndarray, "B c"]:
     """The value at the origin of the weighted least-squares plane through neighbours.
 
-    It has no slope in directions in which they are spread by less than the variance `blur`.
+    It has no slope in directions in which the neighbours vary by less than the variance `blur`.
     """
     reach = 1.01 * distance[:, -1:] + 1e-12
     weights = 1 - (distance / reach) ** 2

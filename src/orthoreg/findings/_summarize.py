@@ -1,4 +1,4 @@
-"""From a model's plain parts and some data to its summary."""
+"""From the parts of a fitted model and some data to its findings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from jaxtyping import Bool
 from ..data import Dataset, Rows
 from ..diagnostics import Certificate
 from ..export import equation_names, learned_equations
+from ..field.hybrid import HybridField
 from ..losses import AbstractDifferentiator
 from ..matching import Correlation
 from ..physics import Implicit
@@ -61,18 +62,17 @@ _EXPLAINED = ("explained", "noise-limited")
 class Subject:
     """A fitted model as plain parts.
 
-    `field` is f with its terms and coefficients, `evidence` what resamples say about the terms,
-    where a selection chose them (`is_selected`); `left_out` are terms of the default library that
-    were no candidates. `velocity_of` and `given` are the equations that are given, `parameters`
-    the constants that were estimated, each with its interval, `estimated` the states that nobody
-    measured. `widths` are half-widths of the weak form, if that was fitted, and `refined` says
-    what matching trajectories gave; `is_stuck` that the match found no minimum, `knows_noise` that
-    the intervals are from there. `units` are those of the columns, where they are known.
-    `fixed` are the coefficients that are given, (equations x terms). `complete` are the equations
-    to which nothing is added, `systems` those that hold several derivatives, `paths` how the terms
-    of each were chosen.
-    `accepted` are terms that the library lacked at first, by equation. `correlations` are those of
-    estimates that depend on each other, `at_bounds` the estimates that a bound holds.
+    `field` is f with its terms and coefficients, `evidence` the evidence for the terms from
+    resamples or trajectories if a selection chose them (`is_selected`), `left_out` terms of the
+    default library that were not considered. `velocity_of` and `given` are the equations that were
+    given, `parameters` the constants that were estimated with their intervals, `estimated` the
+    states that were not measured. `widths` are half-widths of the weak form, if it was used.
+    `refined` is the result of matching trajectories in words; `is_stuck` says that the match found
+    no minimum, `knows_noise` that the intervals come from it. `units` are those of the columns.
+    `fixed` marks coefficients that were given, (equations x terms). `complete` are the equations to
+    which nothing is added, `systems` those with several derivatives, `paths` the selections of the
+    terms. `accepted` are terms that were added to the library, by equation. `correlations` are
+    those of estimates, `at_bounds` the estimates at a bound.
     """
 
     equations: tuple[str, ...]
@@ -81,7 +81,7 @@ class Subject:
     given: tuple[str, ...]
     parameters: tuple[tuple[str, float, tuple[float, float] | None], ...]
     estimated: tuple[str, ...]
-    field: Any
+    field: HybridField
     library: AbstractLibrary
     differentiation: AbstractDifferentiator
     certificate: Certificate
@@ -104,12 +104,12 @@ class Subject:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What each equation is the derivative of: theta' where it is one of second order."""
+        """What each equation is the derivative of: theta' for an equation of second order."""
         return equation_names(self.outputs, self.velocity_of)
 
     @property
     def learned(self) -> list[int]:
-        """The places of the equations that are not given; of those that are, if all are."""
+        """The indices of the equations that were not given; all of them if all were given."""
         learned = learned_equations(self.outputs, self.velocity_of)
         return [c for c in learned if self.outputs[c] not in self.given] or learned
 
@@ -120,7 +120,7 @@ def summarize(
     samples: Rows | None = None,
     forecasts: Sequence[Rollout] | None = None,
 ) -> Findings:
-    """The summary of a model on runs, or on states and derivatives, or of its fit alone.
+    """Return the findings on runs, on states and derivatives, or on the fit alone.
 
     `forecasts` are those of the runs in `forecast_sample(data)`.
     """
@@ -199,7 +199,7 @@ def summarize(
 
 
 def _held_inputs(subject: Subject, data: Dataset) -> list[str]:
-    """The inputs that are read as held although their values do not show it."""
+    """The inputs that are held between rows although their values do not show it."""
     kinds = subject.interpolation or {}
     visible = input_interpolation(data.input_names, data)
     return [
@@ -210,13 +210,13 @@ def _held_inputs(subject: Subject, data: Dataset) -> list[str]:
 
 
 def _dependences_of_candidates(subject: Subject) -> list[str]:
-    """Which terms others span on the data, but for those that were no candidates."""
+    """Linear dependences of terms on the data, without terms that were not considered."""
     left_out = tuple(f"{term} = " for term in subject.left_out)
     return [one for one in subject.certificate.dependences if not one.startswith(left_out)]
 
 
 def _bound_notes(subject: Subject) -> list[str]:
-    """The coefficients and constants that bounds hold, each of them once."""
+    """Notes on coefficients and constants at a bound, each once."""
     labels = dict(zip(subject.outputs, subject.labels, strict=True))
     notes, said = [], set()
     for one in subject.certificate.equations:
@@ -237,7 +237,7 @@ def _observations(
 
 
 def _outliers(data: Dataset) -> dict[str, int]:
-    """How many values of each measured state are outliers."""
+    """The number of outliers of each measured state."""
     counts = data.plan.outliers.is_outlier.sum(axis=0)
     names = np.array(data.state_names)[data.is_measured]
     return {str(name): int(n) for name, n in zip(names, counts, strict=True) if n}
@@ -276,7 +276,7 @@ def _scores(
 
 
 def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRow, ...]:
-    """The terms in use, and those that some resample chose."""
+    """Return the terms in use and those that some resample chose."""
     field, evidence = subject.field, subject.evidence
     coefficients = np.asarray(field.coefficients)
     rows = []
@@ -307,7 +307,7 @@ def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRo
 
 
 def certificate_rows(subject: Subject) -> tuple[CertificateRow, ...]:
-    """One plain row for each equation that was learned."""
+    """Return a row for each learned equation."""
     rows = zip(subject.labels, subject.certificate.equations, strict=True)
     return tuple(
         CertificateRow(

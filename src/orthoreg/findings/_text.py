@@ -24,9 +24,9 @@ _LONGEST_NAMES = 28  # of an equation and a term that stand side by side in 80 c
 
 
 def renderables(summary: Findings, truth: Sequence[str] | None = None) -> list[Any]:
-    """Equations, verdict and advice first, then what they rest on, for `rich` to print.
+    """Return parts for `rich` to print: equations, verdict and advice first, then the evidence.
 
-    `truth` are the true equations, which then stand below those that were found.
+    `truth` are the true equations, which are printed below the found ones.
     """
     parts = [
         equation_lines(summary.equations, truth),
@@ -42,7 +42,7 @@ def renderables(summary: Findings, truth: Sequence[str] | None = None) -> list[A
 
 
 def as_text(summary: Findings) -> str:
-    """The whole summary as plain text, with the scores at its end."""
+    """Return all findings as plain text, with the scores at the end."""
     from rich.console import Console
 
     stream = io.StringIO()
@@ -60,13 +60,13 @@ def as_text(summary: Findings) -> str:
 
 
 def score_title(summary: Findings) -> str:
-    """'runs.csv: 3 runs, 600 samples'."""
+    """Return a title such as 'Errors on runs.csv: 3 runs, 600 samples'."""
     runs, samples = counted(summary.runs or 0, "run"), counted(summary.samples or 0, "sample")
     return f"Errors on {summary.source}: {runs}, {samples}"
 
 
 def equation_lines(equations: Sequence[str], truth: Sequence[str] | None = None) -> Any:
-    """One equation per line; each above its truth where that is known."""
+    """Return one equation per line, each above its true form if this is known."""
     from rich.text import Text
 
     lines = [Text("Equations", "bold")]
@@ -80,14 +80,14 @@ def equation_lines(equations: Sequence[str], truth: Sequence[str] | None = None)
 
 
 def verdict_lines(verdict: Verdict) -> Any:
-    """The verdict under its heading."""
+    """Return the verdict under its heading."""
     from rich.text import Text
 
     return Text("\n").join([Text("Verdict", "bold"), Text(verdict.text)])
 
 
 def advice_lines(advice: Sequence[Advice]) -> Any:
-    """What to try next, numbered; None where there is nothing."""
+    """Return numbered advice; None if there is none."""
     from rich.text import Text
 
     if not advice:
@@ -99,7 +99,7 @@ def advice_lines(advice: Sequence[Advice]) -> Any:
 
 
 def note_lines(notes: Sequence[str]) -> Any:
-    """Notes, one per line; None where there are none."""
+    """Return notes, one per line; None if there are none."""
     from rich.text import Text
 
     if not notes:
@@ -108,14 +108,14 @@ def note_lines(notes: Sequence[str]) -> Any:
 
 
 def term_table(summary: Findings) -> Any:
-    """Each term's coefficient, interval and probability; then what the data cannot tell apart."""
+    """Return each term's coefficient, interval and probability, then terms that look alike."""
     from rich.console import Group
     from rich.text import Text
 
     shown = [one for one in summary.terms if one.stability is not None and _is_shown(one)]
     if not shown:
         return None
-    # names that are too long to stand side by side stand below each other
+    # names too long for one line are written below each other
     both = [max(len(name) for name in names) for names in zip(*map(_names, shown), strict=True)]
     apart = sum(both) > _LONGEST_NAMES
     rows, before = [], None
@@ -137,7 +137,7 @@ def term_table(summary: Findings) -> Any:
 
 
 def correlation_table(pairs: Sequence[CorrelatedEstimates]) -> Any:
-    """Estimates that depend on each other; None where there are none."""
+    """Return estimates that depend on each other; None if there are none."""
     if not pairs:
         return None
     rows = [(one.first, one.second, f"{one.correlation:.4f}") for one in pairs]
@@ -145,8 +145,8 @@ def correlation_table(pairs: Sequence[CorrelatedEstimates]) -> Any:
 
 
 def path_table(paths: Sequence[PathRow]) -> Any:
-    """A sparkline of each equation's error over its number of terms, on a logarithmic scale; None
-    where no selection chose the terms."""
+    """Return a sparkline of each equation's error over its number of terms, on a logarithmic scale;
+    None if no selection chose the terms."""
     rows = [
         (
             f"{one.equation}'",
@@ -166,7 +166,7 @@ def path_table(paths: Sequence[PathRow]) -> Any:
 
 
 def sparkline(errors: Sequence[float]) -> str:
-    """Errors as bars of eight heights, each a factor.
+    """Return errors as bars of eight heights on a logarithmic scale.
 
     >>> sparkline([1.0, 0.1, 0.01])
     '█▅▁'
@@ -200,7 +200,7 @@ def _is_shown(row: TermRow) -> bool:
 
 
 def certificate_table(certificate: Sequence[CertificateRow], orthogonality: float) -> Any:
-    """Size, overlap and bounds, one row per equation."""
+    """Return size, overlap and bounds, one row per equation."""
     rows = [
         (
             f"{one.equation}'",
@@ -223,7 +223,7 @@ def certificate_table(certificate: Sequence[CertificateRow], orthogonality: floa
 
 
 def _bound(row: CertificateRow, orthogonality: float) -> str:
-    """The bound on the penalty, with '?' where its assumption fails."""
+    """The bound on the penalty, with '?' if its assumption fails."""
     if math.isinf(orthogonality):
         return "exact"
     mark = "" if row.bound_holds or math.isnan(row.bound) else "?"
@@ -231,7 +231,7 @@ def _bound(row: CertificateRow, orthogonality: float) -> str:
 
 
 def score_table(title: str, scores: Scores) -> Any:
-    """Errors on a set of runs; the first failure of a forecast below them."""
+    """Return errors on a set of runs, and the first failure of a forecast below them."""
     from rich.console import Group
     from rich.text import Text
 
@@ -251,8 +251,8 @@ def score_table(title: str, scores: Scores) -> Any:
 def table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1
 ) -> Any:
-    """A table for `rich`; its first columns are words, which go on in the next line where the
-    terminal is narrow, the others are numbers, which stay whole."""
+    """Return a table for `rich`. Its first columns are words, which wrap in a narrow terminal; the
+    other columns are numbers, which do not."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text

@@ -10,7 +10,7 @@ from ._words import counted, listed, number, percent, rates
 
 
 def status_of(score: EquationScore) -> str:
-    """What one equation's error amounts to."""
+    """Return the verdict on one equation from its errors."""
     status = _status(judged_error(score), score.noise or 0.0)
     if status == "explained" and score.has_residual and score.equation_error is not None:
         alone = _status(score.equation_error, score.noise or 0.0)
@@ -26,7 +26,7 @@ def _status(error: float, noise: float) -> str:
 
 
 def sentence_of(score: EquationScore, where: str) -> str:
-    """One equation in words; `where` tells which rows its error is from."""
+    """Return the status of one equation in words; `where` names the rows of its error."""
     if score.trajectory_error is not None:
         return _trajectory_sentence(score)
     name, size = score.equation, percent(judged_error(score))
@@ -50,7 +50,7 @@ def sentence_of(score: EquationScore, where: str) -> str:
 
 
 def _trajectory_sentence(score: EquationScore) -> str:
-    """One equation in words, by what its trajectories leave."""
+    """The status of one equation in words, by the misfit of its trajectories."""
     who = "Equation and residual together" if score.has_residual else "The equation"
     do, left = "do" if score.has_residual else "does", _left([score])
     plural = "" if score.has_residual else "s"
@@ -82,7 +82,7 @@ def _left(found: Sequence[EquationScore]) -> str:
 
 
 def _alone_left(found: Sequence[EquationScore]) -> str:
-    """'; without the residual they leave 8%', of those that have one."""
+    """'; without the residual, 8% of the motion of x', for equations with a residual."""
     helped = [one for one in found if one.trajectory_alone is not None]
     if not helped:
         return ""
@@ -92,12 +92,12 @@ def _alone_left(found: Sequence[EquationScore]) -> str:
 
 
 def _measured(score: EquationScore) -> str:
-    """The state that an equation is judged by: of a second-order one the position."""
+    """The state by which an equation is judged: the position for second order."""
     return score.equation.rstrip("'")
 
 
 def _hidden(found: Sequence[EquationScore]) -> str:
-    """That a wrong model could not have been seen in these data."""
+    """The statement that these data could not show a wrong model."""
     worst = max(found, key=lambda one: one.trajectory_noise or 0.0)
     return (
         f"{percent(worst.trajectory_noise or 0.0)} of the motion of {_measured(worst)} varies at "
@@ -107,7 +107,7 @@ def _hidden(found: Sequence[EquationScore]) -> str:
 
 
 def _trajectory_verdict(scores: Scores, moving: Sequence[EquationScore]) -> tuple[str, str]:
-    """The code of the worst equation and the sentence, by what trajectories leave."""
+    """The code of the worst equation and the sentence, by the misfit of trajectories."""
     for code, verb in (("not-explained", "do not explain"), ("roughly-explained", "explain")):
         found = _with(moving, code)
         if found:
@@ -140,7 +140,7 @@ def _ambiguous(scores: Sequence[EquationScore]) -> str:
 
 
 def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where: str) -> Verdict:
-    """The sentence, and the code of the worst that it says."""
+    """Return the verdict: the code of the worst equation and a sentence."""
     if rows is not None and rows < limits.MIN_ROWS:
         return Verdict(
             "undecided", f"{counted(rows, 'row')} are too few to judge these equations by."
@@ -184,7 +184,7 @@ def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where
 
 
 def forecasts_fail(scores: Scores) -> bool:
-    """Whether too many forecasts end early, or those that do not are far off."""
+    """Return whether too many forecasts end early, or the others have large errors."""
     if not scores.forecasts:
         return False
     early = scores.forecasts_failed / scores.forecasts >= limits.FAILED_FORECAST_SHARE
@@ -194,7 +194,7 @@ def forecasts_fail(scores: Scores) -> bool:
 
 
 def uncertain_terms(terms: Sequence[TermRow]) -> list[TermRow]:
-    """Terms in use with a probability below one half."""
+    """Return terms in use with a probability below one half."""
     return [
         one
         for one in terms
@@ -205,7 +205,7 @@ def uncertain_terms(terms: Sequence[TermRow]) -> list[TermRow]:
 
 
 def _ended(text: str, scores: Scores, terms: Sequence[TermRow], *, joint: str) -> str:
-    """The sentence with what forecasts and probabilities add to it."""
+    """The sentence with forecasts and uncertain terms."""
     text += _forecast_words(scores, joint)
     doubtful = uncertain_terms(terms)
     if doubtful and not any(score.is_ambiguous for score in scores.equations):
@@ -247,7 +247,7 @@ def _who(found: Sequence[EquationScore]) -> str:
 
 
 def _alone(found: Sequence[EquationScore]) -> str:
-    """'; the equations alone leave 8%', of those that have a residual."""
+    """'; the equations alone leave 8% of x', for equations with a residual."""
     helped = [one for one in found if one.has_residual and one.equation_error is not None]
     if not helped:
         return ""
@@ -263,15 +263,15 @@ def _with(found: Sequence[EquationScore], status: str) -> list[EquationScore]:
 
 
 def judged_error(one: EquationScore) -> float:
-    """The error that an equation is judged by: that of the model on the data, or that of its
-    terms on held-out rows where it is larger; that of the fit where neither was measured."""
+    """Return the error by which an equation is judged: the larger one of the model's error on the
+    data and its terms' error on held-out rows; that of the fit if neither was measured."""
     measured = [e for e in (one.derivative_error, one.held_out_error) if e is not None]
     return max(measured, default=one.fit_error or 0.0)
 
 
 def trust_sentences(summary: Findings) -> tuple[tuple[str, str], ...]:
-    """(heading, sentence) for the equations, the network and the split between them, where there is
-    one, and forecasts."""
+    """Return (heading, sentence) for the equations, the network and the split between them if there
+    is a network, and the forecasts."""
     rows = [row for row in summary.certificate if row.residual_share > 0]
     if not rows:
         equations = f"{_equations(summary)} The model has no network."
@@ -285,7 +285,7 @@ def trust_sentences(summary: Findings) -> tuple[tuple[str, str], ...]:
 
 
 def _equations(summary: Findings) -> str:
-    """What the terms alone leave of each derivative."""
+    """The error of the terms alone in each derivative."""
     left = [
         (one.equation, one.equation_error)
         for one in summary.scores.equations
@@ -299,7 +299,7 @@ def _equations(summary: Findings) -> str:
 
 
 def _network(rows: list[CertificateRow]) -> str:
-    """How large the network is, and how much of it library terms could represent."""
+    """The size of the network, and the share that library terms could represent."""
     parts = [f"{percent(row.residual_share)} of the size of {row.equation}'" for row in rows]
     text = f"The network adds {listed(parts)}"
     shared = [row for row in rows if row.residual_share > limits.NOTABLE_RESIDUAL]
@@ -337,7 +337,7 @@ def _bound(rows: list[CertificateRow]) -> str:
 
 
 def _forecasts(summary: Findings) -> str:
-    """How far forecasts of whole runs were off."""
+    """The errors of forecasts of whole runs."""
     scores = summary.scores
     if not scores.forecasts:
         return "No forecasts were made: how far they can be trusted is not known."

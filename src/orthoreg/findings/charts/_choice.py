@@ -14,6 +14,7 @@ from ...field.hybrid import HybridField
 from ...fitting import Recipe
 from ...physics import Knowledge
 from ...search.rows import SelectionResult
+from ...simulation import Rollout, input_interpolation
 
 _STRETCH_ROWS = 500  # consecutive rows that are taken from a long run
 _LABEL_LENGTH = 26  # characters
@@ -57,10 +58,10 @@ class AbstractFittedModel(Protocol):
     def recipe(self) -> Recipe: ...
     def knowledge(self) -> Knowledge: ...
     def learned_equations(self) -> list[int]: ...
-    def predict(self, X: Any) -> np.ndarray: ...
-    def decompose(self, X: Any) -> tuple[np.ndarray, np.ndarray]: ...
+    def predict(self, X: Dataset) -> np.ndarray: ...
+    def decompose(self, X: Dataset) -> tuple[np.ndarray, np.ndarray]: ...
     def target_derivatives(self, data: Dataset) -> np.ndarray: ...
-    def simulate(self, x0: Any, t: Any) -> Any: ...
+    def simulate(self, x0: np.ndarray, t: np.ndarray) -> Rollout: ...
     def to_latex(self) -> list[str]: ...
 
 
@@ -79,17 +80,15 @@ class Detail:
     grid: int  # points along each side of a phase portrait
     margin: float  # share of the range of a state around a phase portrait
     rows: int  # at which derivatives are estimated
-    rate_points: int  # of a curve over one state
-    measured_points: int  # beside this curve
 
 
 PAGE = Detail(
     runs=8, equations=4, pairs=3, portrait_runs=(4, 12), points=None, line_points=300,
-    line_extremes=True, grid=32, margin=0.08, rows=8_000, rate_points=160, measured_points=1_500,
+    line_extremes=True, grid=32, margin=0.08, rows=8_000,
 )  # fmt: skip
 PICTURE = Detail(
     runs=3, equations=6, pairs=6, portrait_runs=(12, 200), points=1_600, line_points=2_000,
-    line_extremes=False, grid=40, margin=0.05, rows=20_000, rate_points=200, measured_points=2_000,
+    line_extremes=False, grid=40, margin=0.05, rows=20_000,
 )  # fmt: skip
 
 
@@ -303,6 +302,4 @@ def slopes_of(model: AbstractFittedModel, data: Dataset, max_rows: int) -> Slope
 
 def interpolation_of(data: Dataset, given: Mapping[str, str]) -> dict[str, str]:
     """Return how each input is read between rows: as `given`, else as the data show."""
-    from ...simulation import input_interpolation
-
     return input_interpolation(data.input_names, data) | dict(given)

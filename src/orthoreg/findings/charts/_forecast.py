@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float
@@ -36,6 +36,7 @@ _SHORT_RUN, _FINE_POINTS = 60, 8  # rows of a run whose forecast has so many poi
 _MAX_ERROR = 1e100  # larger errors count as this one, so that squares are finite
 
 Curves = tuple[Float[np.ndarray, " _"], ...]
+Rollouts = Rollout | Sequence[Rollout] | Sequence[np.ndarray]
 
 
 @final
@@ -87,7 +88,7 @@ class Forecasts:
 
 def forecast_chart(
     data: Dataset,
-    rollouts: Any,
+    rollouts: Rollouts,
     *,
     interpolation: Mapping[str, str],
     states: Sequence[str] | None = None,
@@ -110,12 +111,14 @@ def forecast_chart(
         points = int(np.clip(_PAGE_NUMBERS / (6 * len(runs) * len(shown)), 60, 500))
     kinds = interpolation_of(data, interpolation)
     held = tuple(kinds[name] == Interpolation.hold for name in data.input_names[:_MAX_INPUTS])
-    curves = [
-        _run(data, run, forecasts[run], float(run_errors[run]), shown, held, points)
-        for run in runs
-    ] if model is None else _with_bands(
-        model, data, runs, forecasts, run_errors, shown, held, points
-    )  # fmt: skip
+    squares = [_squared_errors(data, run, one) for run, one in enumerate(forecasts)]
+    curves = []
+    for run in runs:
+        forecast, width = forecasts[run], None
+        if model is not None:
+            forecast = _finer(model, forecast)
+            width = _band(data, run, forecast, squares)
+        curves.append(_run(data, run, forecast, float(run_errors[run]), shown, held, points, width))
     labels = variable_labels(data)
     notes = [
         share_shown(len(shown), data.n_states, "states", reason),
@@ -137,18 +140,18 @@ def forecast_chart(
     )
 
 
-def as_forecasts(data: Dataset, rollouts: Any) -> list[Forecast]:
+def as_forecasts(data: Dataset, rollouts: Rollouts) -> list[Forecast]:
     """Return one forecast for each run, from rollouts or arrays; refuse what does not fit."""
     if isinstance(rollouts, Rollout):
         rollouts = rollouts.runs() if np.ndim(rollouts.x) == 3 else [rollouts]
-    rollouts = list[Any](rollouts)
-    if len(rollouts) != data.n_runs:
+    given = list(rollouts)
+    if len(given) != data.n_runs:
         raise InputError(
             f"plot_forecast needs one forecast for each of the {data.n_runs} runs of the data; got "
-            f"{len(rollouts)}. Choose the runs that were forecast with data[[...]]."
+            f"{len(given)}. Choose the runs that were forecast with data[[...]]."
         )
     forecasts = []
-    for run, rollout in enumerate(rollouts):
+    for run, rollout in enumerate(given):
         measured = data.times[_rows(data, run)]
         is_rollout = isinstance(rollout, Rollout)
         times = np.asarray(rollout.times, dtype=np.float64) if is_rollout else measured
@@ -225,7 +228,7 @@ def _run(
     states: list[int],
     held: Sequence[bool],
     points: int,
-    width: Float[np.ndarray, "T n"] | None = None,
+    width: Float[np.ndarray, "T n"] | None,
 ) -> ForecastRun:
     rows = _rows(data, run)
     times, values = data.times[rows], data.states[rows]
@@ -265,29 +268,17 @@ def _thinned(values: Float[np.ndarray, "N k"], points: int) -> np.ndarray:
     return np.unique(np.concatenate([evenly(len(values), points // 2), *turns]))
 
 
-def _with_bands(
-    model: AbstractFittedModel,
+def _band(
     data: Dataset,
-    runs: list[int],
-    forecasts: list[Forecast],
-    run_errors: Float[np.ndarray, " R"],
-    states: list[int],
-    held: Sequence[bool],
-    points: int,
-) -> list[ForecastRun]:
-    """The runs with bands: errors of the other runs, or the noise if there are few runs."""
-    squares = [_squared_errors(data, run, forecast) for run, forecast in enumerate(forecasts)]
+    run: int,
+    forecast: Forecast,
+    squares: list[tuple[np.ndarray, np.ndarray]],
+) -> Float[np.ndarray, "T n"]:
+    """Half-width of the band: errors of the other runs, or the noise if there are few runs."""
+    if data.n_runs > _MIN_BAND_RUNS:
+        return _BAND_WIDTH * _error_of_others(run, forecast, squares)
     noise = _noise(data)
-    result = []
-    for run in runs:
-        fine = _finer(model, forecasts[run])
-        if data.n_runs > _MIN_BAND_RUNS:
-            width = _error_of_others(run, fine, squares)
-        else:
-            width = np.where(noise > 0, noise, np.nan) * np.ones_like(fine.x)
-        error = float(run_errors[run])
-        result.append(_run(data, run, fine, error, states, held, points, _BAND_WIDTH * width))
-    return result
+    return _BAND_WIDTH * np.where(noise > 0, noise, np.nan) * np.ones_like(forecast.x)
 
 
 def _noise(data: Dataset) -> Float[np.ndarray, " n"]:

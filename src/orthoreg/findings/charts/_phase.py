@@ -34,6 +34,8 @@ _MIN_DEPENDENCE = 0.1  # share of the variance of the values between the bins of
 _UNIT_TOLERANCE = 0.1  # of the coefficient in x' = v, which noise changes
 _SHOWN_ROWS = 3_000  # of all runs in a portrait
 _BROKEN_STEP = 0.03  # of a portrait: points further apart do not make a line
+_RATE_POINTS = 200  # of the curve over a single state
+_MEASURED_POINTS = 1_500  # beside it
 _MIN_NETWORK = 1e-9  # of the flow's size: a smaller network part is rounding
 
 
@@ -182,12 +184,12 @@ def _line(
 
 def _rate(model: AbstractFittedModel, data: Dataset, slopes: Slopes, detail: Detail) -> Rate:
     low, high = bounds_of(data.states, detail.margin)
-    grid = np.linspace(low, high, detail.rate_points)
+    grid = np.linspace(low, high, _RATE_POINTS)
     with np.errstate(all="ignore"):
         parts = model.decompose(at_states(data, grid))
         symbolic, neural = (np.asarray(part).reshape(-1) for part in parts)
     rows, values = slopes.rows, slopes.values
-    some = evenly(rows.n_samples, 0 if values is None else detail.measured_points)
+    some = evenly(rows.n_samples, 0 if values is None else _MEASURED_POINTS)
     return Rate(
         variable_labels(data)[0],
         f"d/dt of {shortened(data.state_names[0])}",

@@ -17,8 +17,8 @@ from .._words import counted, listed, percent
 def few_rows(
     data: Dataset, n_terms: int, period: Float[np.ndarray, " n"] | None = None
 ) -> Advice | None:
-    """Advice where rows are fewer than five for each of `n_terms` candidate terms, than eight a
-    `period` (in rows, of each state), or than six in most runs."""
+    """Return advice if there are fewer than five rows for each of `n_terms` candidate terms, fewer
+    than eight in a `period` (in rows, of each state), or fewer than six in most runs."""
     reasons = []
     are = "is" if data.n_samples == 1 else "are"
     if data.n_samples < limits.MIN_ROWS_PER_TERM * n_terms:
@@ -53,12 +53,12 @@ def noise(
     slope_noise: Float[np.ndarray, " n"],
     rates: tuple[str, ...] | None = None,
 ) -> Advice | None:
-    """Advice where some state's noise is large, or large in its derivative.
+    """Return advice if the noise of a state is large, or large in its derivative.
 
-    `level` is the noise of each state over its standard deviation, `slope_noise` what it leaves in
-    the estimated derivative over that derivative's size; `rates` name what it is the derivative
-    of, where that is not the state. A state with more noise than motion in its differences is not
-    called noisy: its consecutive values are unrelated at this step, as in a discrete map.
+    `level` is the noise of each state over its standard deviation, `slope_noise` the resulting
+    error of the estimated derivative over its size; `rates` are the labels of these derivatives. A
+    state with more noise than motion in its differences is not called noisy: its consecutive values
+    are unrelated at this step, as in a discrete map.
     """
     unrelated = np.flatnonzero(level > limits.UNRELATED_NOISE)
     if unrelated.size:
@@ -88,8 +88,8 @@ def noise(
 
 @final
 class Lag(NamedTuple):
-    """That `velocity` comes `lag` units of time after the derivative of `position`, and the
-    standard error of that."""
+    """`velocity` is the derivative of `position`, `lag` units of time late, with a standard
+    error."""
 
     position: str
     velocity: str
@@ -98,10 +98,10 @@ class Lag(NamedTuple):
 
 
 def lags(data: Dataset) -> list[Lag]:
-    """Pairs of measured states of which one is the derivative of the other, but at another time.
+    """Return pairs of measured states in which one is the derivative of the other at another time.
 
-    v(t) = q'(t - lag) is v = q' - lag q'' to first order; integrated against bumps no derivative
-    of the data is taken. The standard error comes from stretches of the runs.
+    v(t) = q'(t - lag) is v = q' - lag q'' to first order. Integrals against bumps need no
+    derivative of the data. The standard error comes from stretches of the runs.
     """
     steps = np.diff(data.times)[np.diff(data.run_of_row) == 0]
     if not len(steps) or data.n_states < 2 or data.derivatives is not None:
@@ -128,7 +128,7 @@ def lags(data: Dataset) -> list[Lag]:
 def _lag(
     slope: Float[np.ndarray, " R"], bend: Float[np.ndarray, " R"], velocity: Float[np.ndarray, " R"]
 ) -> tuple[float, float] | None:
-    """The lag and its standard error, where the velocity is the derivative at all."""
+    """The lag and its standard error, if the velocity is the derivative."""
     design = np.column_stack([slope, bend])
     (factor, minus), *_ = np.linalg.lstsq(design, velocity, rcond=None)
     left = velocity - design @ [factor, minus]
@@ -146,8 +146,8 @@ def _lag(
 def _is_equation(
     slope: Float[np.ndarray, " R"], bend: Float[np.ndarray, " R"], pair: Float[np.ndarray, "R 2"]
 ) -> bool:
-    """Whether q' = a v + b q, with the two columns of `pair`, says clearly more than a lag does. Of
-    a harmonic oscillation both say the same."""
+    """Whether q' = a v + b q, with the two columns of `pair`, fits clearly better than a lag. For a
+    harmonic oscillation both are equivalent."""
 
     def rest(design: Float[np.ndarray, "R 2"], target: Float[np.ndarray, " R"]) -> float:
         left = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
@@ -158,7 +158,7 @@ def _is_equation(
 
 
 def lag(data: Dataset) -> Advice | None:
-    """Advice where columns disagree about the time."""
+    """Return advice if columns disagree about the time."""
     found = lags(data)
     if not found:
         return None

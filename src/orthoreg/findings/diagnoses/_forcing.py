@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from jaxtyping import Float
 
 from ...data import folds
+from ...terms import FeatureMap
 from .. import _limits as limits
 from .._findings import Advice
 from .._held_out import beyond_noise, held_out_errors, held_out_values
@@ -16,11 +17,11 @@ from .._words import listed, percent, rates
 
 
 def missing_variable(
-    seen: Observations, features: Any, failing: Sequence[int], first: Determination | None
+    seen: Observations, features: FeatureMap, failing: Sequence[int], first: Determination | None
 ) -> Advice | None:
-    """Advice where no function of the columns explains the rate of a state among `failing`.
+    """Return advice if no function of the columns explains the rate of a state among `failing`.
 
-    Where coefficients of their own for each run explain it, it says that runs differ.
+    If separate coefficients for each run explain the rate, the advice says that runs differ.
     """
     if first is None or not first.enough:
         return None
@@ -48,8 +49,8 @@ def missing_variable(
     )
 
 
-def _differs_by_run(seen: Observations, features: Any, equation: int) -> bool:
-    """Whether the library fitted to each run alone does clearly better on held-out stretches."""
+def _differs_by_run(seen: Observations, features: FeatureMap, equation: int) -> bool:
+    """Whether separate fits of the library to each run are clearly better on held-out stretches."""
     samples = seen.samples
     run = samples.run_of_row
     length = np.bincount(run)
@@ -76,8 +77,8 @@ def _differs_by_run(seen: Observations, features: Any, equation: int) -> bool:
 @final
 @dataclass(frozen=True)
 class TimeDependence:
-    """The held-out errors of an equation without and with a forcing, and what is left of the
-    former beyond noise."""
+    """The held-out errors of an equation without and with a forcing, and the share of the former
+    that is left beyond noise."""
 
     equation: int
     before: float
@@ -88,16 +89,16 @@ class TimeDependence:
 
 def time_dependence(
     seen: Observations,
-    features: Any,
+    features: FeatureMap,
     failing: Sequence[int],
     first: Determination | None,
     rival: float = np.inf,
 ) -> TimeDependence | None:
-    """The forcing that explains an equation among `failing`, if one does so clearly.
+    """Return the forcing that explains an equation among `failing`, if one does so clearly.
 
-    It must leave clearly less than any function of the columns does (`first`); where that is not
-    known, next to nothing of several runs. And it must leave clearly less than a larger library,
-    which leaves the part `rival` of the error.
+    Its error must be clearly smaller than that of any function of the columns (`first`), or almost
+    zero for several runs if this is not known; and clearly smaller than that of a larger library,
+    which leaves the share `rival` of the error.
     """
     if seen.samples.times is None:
         return None
@@ -128,7 +129,7 @@ def time_dependence(
     return best
 
 
-def _waves(seen: Observations, features: Any, equation: int) -> TimeDependence | None:
+def _waves(seen: Observations, features: FeatureMap, equation: int) -> TimeDependence | None:
     """Sines and cosines of time, one frequency after the other."""
     samples = seen.samples
     assert samples.times is not None
@@ -167,7 +168,7 @@ def _waves(seen: Observations, features: Any, equation: int) -> TimeDependence |
     ))  # fmt: skip
 
 
-def _shared(seen: Observations, features: Any, equation: int) -> TimeDependence | None:
+def _shared(seen: Observations, features: FeatureMap, equation: int) -> TimeDependence | None:
     """A forcing of any form that is the same at the same time in every run."""
     samples = seen.samples
     assert samples.times is not None
@@ -204,7 +205,7 @@ def _shared(seen: Observations, features: Any, equation: int) -> TimeDependence 
 def _strongest(
     seen: Observations, design: Float[np.ndarray, "N K"], target: Float[np.ndarray, " N"]
 ) -> float | None:
-    """The frequency whose wave explains most of what the design leaves of the target."""
+    """The frequency whose wave explains most of the target beyond the design."""
     samples = seen.samples
     assert samples.times is not None and seen.motion is not None
     times, data = samples.times, seen.motion.data
@@ -232,10 +233,11 @@ def _explained(
     frequencies: Float[np.ndarray, " F"],
     times: Float[np.ndarray, " N"],
 ) -> Float[np.ndarray, " F"]:
-    """What the waves of each frequency explain of a square, beside an orthonormal basis.
+    """Return the sum of squares that the waves of each frequency explain beside an orthonormal
+    basis.
 
-    g' G^-1 g with g the moments of cosine and sine with what is left, and G those among them, once
-    the basis is taken out of both.
+    This is g' G^-1 g with g the moments of cosine and sine with the remainder `left`, and G their
+    Gram matrix, both without the basis.
     """
     phase = np.outer(times, frequencies)
     cosine, sine = np.cos(phase), np.sin(phase)
@@ -267,7 +269,7 @@ def _noise(seen: Observations, equation: int) -> float:
 
 
 def _left(seen: Observations, equation: int, before: float, after: float) -> float:
-    """The part of an error beyond noise that is left."""
+    """The share of an error beyond noise that is left."""
     noise = _noise(seen, equation)
     start = beyond_noise(before, noise, limits.NOISE_MARGIN)
     return beyond_noise(after, noise, limits.NOISE_MARGIN) / start if start > 0 else np.inf

@@ -1,4 +1,4 @@
-"""A larger library that lowers the held-out error clearly."""
+"""A larger library that clearly lowers the held-out error."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,8 +33,8 @@ class LargerLibrary:
 def larger_library(
     seen: Observations, library: AbstractLibrary, failing: Sequence[int]
 ) -> LargerLibrary | None:
-    """The candidate that lowers the error of some equation among `failing` most, if it does so
-    clearly: by least squares on all its terms first, then by a choice of terms."""
+    """Return the candidate with the largest reduction of an equation's error among `failing`, if it
+    is clear: by least squares on all terms first, then with selected terms."""
     samples = seen.samples
     fold = folds(samples, limits.FOLDS)
     noise = np.sqrt(seen.noise / np.maximum(seen.size, 1e-300))
@@ -78,7 +78,7 @@ def larger_library(
 
 
 def candidates(library: AbstractLibrary) -> list[tuple[str, AbstractLibrary]]:
-    """Larger libraries, as text and as such: one more degree, one or two more frequencies, both."""
+    """Return larger libraries with their text: higher degrees, more frequencies, or both."""
     parts = _parts(library)
     if any(library_text(part) is None for part in parts):
         return []
@@ -99,7 +99,7 @@ def candidates(library: AbstractLibrary) -> list[tuple[str, AbstractLibrary]]:
 
 
 def library_text(library: AbstractLibrary) -> str | None:
-    """The library as it is typed on the command line; None where it has no such form."""
+    """Return the library as on the command line; None if it has no such form."""
     match library:
         case Polynomial():
             return f"poly({library.degree})"
@@ -125,7 +125,7 @@ def _parts(library: AbstractLibrary) -> list[AbstractLibrary]:
 
 
 def _terms(library: AbstractLibrary, seen: Observations) -> np.ndarray | None:
-    """The values of the terms; None where they are too many or not finite."""
+    """The values of the terms; None if they are too many or not finite."""
     samples = seen.samples
     if len(library.terms(samples.names)) > limits.MAX_TERMS_TRIED:
         return None

@@ -12,6 +12,7 @@ from .._findings import Advice
 from .._held_out import held_out_errors
 from .._motion import Motion
 from .._observations import Determination, Observations
+from .._scores import spaced
 from .._words import listed, rates
 
 
@@ -21,13 +22,13 @@ def second_order(
     failing: Sequence[int],
     first: Determination | None,
 ) -> tuple[Advice | None, list[int]]:
-    """Advice, and the states it is about: those among `failing` whose rate the columns leave free
-    (`first`), while columns and rates together determine the second derivative.
+    """Return advice and the states it is about: those among `failing` whose rate the columns do not
+    determine (`first`), while columns and rates together determine the second derivative.
 
-    That a function exists is seen from neighbours, or from the library's terms on held-out rows.
-    Where the rows have no neighbours, as in many columns, the library alone decides both, and what
-    it explains of the second derivative must be more. The advice is tried before it is given: the
-    equations of second order must forecast segments of the runs better than those of first order.
+    Neighbours, or the library's terms on held-out rows, show that a function exists. If rows have
+    no neighbours, as with many columns, the library alone decides, and it must explain more of the
+    second derivative. The advice is verified: equations of second order must forecast segments of
+    the runs better than those of first order.
     """
     if seen.curvature is None or not failing:
         return None, []
@@ -66,7 +67,7 @@ def _rate_share(seen: Observations, library: AbstractLibrary) -> Float[np.ndarra
 
 
 def _curvature_share(seen: Observations, library: AbstractLibrary) -> Float[np.ndarray, " c"]:
-    """The same of each second derivative, for the library in columns and rates."""
+    """The same for each second derivative, with the library in columns and rates."""
     samples = seen.samples
     assert seen.curvature is not None and seen.curvature_noise is not None
     names = samples.names + _rate_names(seen)
@@ -90,7 +91,7 @@ def _share(
     targets: Float[np.ndarray, "N c"],
     noise: Float[np.ndarray, " c"],
 ) -> Float[np.ndarray, " c"]:
-    """NaN where there are too few rows for the library's terms, or these are not finite."""
+    """The unexplained share; NaN if rows are too few for the library or terms are not finite."""
     unknown = np.full(targets.shape[1], np.nan)
     if len(targets) < limits.MIN_ROWS_PER_TERM * len(library.terms(names)):
         return unknown
@@ -151,10 +152,8 @@ def _split(motion: Motion) -> tuple[np.ndarray, np.ndarray, int]:
     return _thin(fitted, limits.MAX_ROWS_ORDER_FIT), _thin(starts, limits.MAX_SEGMENTS), horizon
 
 
-def _thin(rows: np.ndarray, most: int) -> np.ndarray:
-    if len(rows) <= most:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, most).astype(int)]
+def _thin(rows: np.ndarray, max_rows: int) -> np.ndarray:
+    return rows if len(rows) <= max_rows else rows[spaced(len(rows), max_rows)]
 
 
 def _fit(

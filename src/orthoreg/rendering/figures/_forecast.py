@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from ...findings.charts import ForecastRun, Forecasts, shortened
-from ._panels import Panels, open_panels
+from ._panels import GivenAxes, Panels, open_panels
 from ._style import FORECAST, INK, INPUT, MEASURED, SHADE, number, panel_title, tidy
 
 _MEANING = "error of a run: root mean square, relative to how far the states vary"
@@ -18,7 +18,7 @@ _WIDTHS = {1: 5.4, 2: 3.6, 3: 2.75}  # inches of a panel, by the number of runs
 _LABEL_LENGTH = 16  # characters
 
 
-def draw_forecasts(chart: Forecasts, title: str, ax: Any = None) -> Figure:
+def draw_forecasts(chart: Forecasts, title: str, ax: GivenAxes = None) -> Figure:
     """Return measured runs as dots and forecasts as lines: a row of panels for each state, a column
     for each run, and inputs in thin panels below."""
     runs, n_states, n_inputs = chart.runs, len(chart.states), len(chart.inputs)

@@ -1,7 +1,5 @@
 """The learned flow under the measured runs."""
 
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
@@ -10,13 +8,13 @@ from matplotlib.lines import Line2D
 
 from ...findings.charts import Phase, Portrait, Rate
 from .._flow import arrowheads, streamlines
-from ._panels import open_panels
+from ._panels import GivenAxes, open_panels
 from ._style import FITTED, FLOW, INK, MEASURED, NOTE, tidy
 
 _COLUMNS = 3
 
 
-def draw_phase(chart: Phase, ax: Any = None) -> Figure:
+def draw_phase(chart: Phase, ax: GivenAxes = None) -> Figure:
     """Return the learned flow as thin lines with measured runs on top; of a single state, its rate
     over its value."""
     if chart.rate is not None:
@@ -83,7 +81,7 @@ def _draw_runs(axes: Axes, portrait: Portrait) -> None:
     )  # fmt: skip
 
 
-def _draw_rate(rate: Rate, note: str, ax: Any) -> Figure:
+def _draw_rate(rate: Rate, note: str, ax: GivenAxes) -> Figure:
     panels = open_panels(ax, 1, 1, who="plot_phase", what="one for the single state")
     axes, handles = panels.axes[0], []
     if len(rate.measured_x):

@@ -1,21 +1,20 @@
 """Where in the data the equations are not enough: the residual network, or else their error."""
 
 import textwrap
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ...findings.charts import StateMap, StateMaps, shortened
-from ._panels import open_panels
+from ._panels import GivenAxes, open_panels
 from ._style import MAP, NOTE, RESIDUAL, SMALL, as_written, number, panel_title, tick, tidy
 
 _COLUMNS = 3
 _VALUES = {"residual": "|residual|", "error": "|error| / size"}
 
 
-def draw_residual(chart: StateMaps, words: str | None = None, ax: Any = None) -> Figure:
+def draw_residual(chart: StateMaps, words: str | None = None, ax: GivenAxes = None) -> Figure:
     """Return a panel for each map, with `words` under the title."""
     if not chart.maps:
         return _draw_reason(chart.reason, words, ax)
@@ -73,7 +72,7 @@ def _draw_map(axes: Axes, chart: StateMap, label: str) -> None:
     axes.set_ylabel(str(chart.labels[1]))
 
 
-def _draw_reason(reason: str, words: str | None, ax: Any) -> Figure:
+def _draw_reason(reason: str, words: str | None, ax: GivenAxes) -> Figure:
     """Return the reason why there is nothing to draw: no network and no derivatives."""
     panels = open_panels(ax, 1, 1, who="plot_residual", what="one")
     axes = panels.axes[0]

@@ -1,7 +1,5 @@
 """Errors of equations by their number of terms, and what a proposal explains."""
 
-from typing import Any
-
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
@@ -10,7 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from ...findings.charts import ErrorPath, ErrorPaths, shortened
-from ._panels import open_panels
+from ._panels import GivenAxes, open_panels
 from ._style import FITTED, GRID, INK, MEASURED, NOTE, RESIDUAL, panel_title, tick, tidy
 
 _COLUMNS = 3
@@ -18,7 +16,7 @@ _MAX_TITLE = 40  # characters
 _MAX_TICKS = 6
 
 
-def draw_paths(chart: ErrorPaths, ax: Any = None) -> Figure:
+def draw_paths(chart: ErrorPaths, ax: GivenAxes = None) -> Figure:
     """Return a panel for each path, with a ring around the terms in use."""
     count = len(chart.paths)
     columns = min(count, _COLUMNS)
@@ -101,7 +99,7 @@ def _title(path: ErrorPath) -> str:
 
 
 def draw_proposal(
-    equation: str, formula: str, note: str, residual: Float[np.ndarray, "N 2"], ax: Any = None
+    equation: str, formula: str, note: str, residual: Float[np.ndarray, "N 2"], ax: GivenAxes = None
 ) -> Figure:
     """Return the partial residual of an equation over the proposed terms: columns of `residual` are
     the terms' values and the derivative without the other terms."""

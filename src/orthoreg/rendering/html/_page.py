@@ -24,7 +24,7 @@ def render(data: ReportData) -> str:
 def document(
     title: str, body: list[tuple[str, str, str]], *, scripts: tuple[str, ...] = (), data: Any = None
 ) -> str:
-    """A page of sections, each an id, a word for the navigation (empty for none) and HTML."""
+    """Return a page of sections: an id, a word for the navigation (may be empty) and HTML."""
     links = "".join(f'<a href="#{key}">{escape(word)}</a>' for key, word, _ in body if word)
     content = "\n".join(
         f'<section id="{key}" aria-label="{escape(word or title)}">{html}</section>'
@@ -59,7 +59,7 @@ def document(
 
 
 def _policy(scripts: tuple[str, ...]) -> str:
-    """What the page may do: run these scripts, and load nothing."""
+    """A policy that allows these scripts and loads nothing."""
     hashes = " ".join(f"'sha256-{_sha(script)}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)}; "
@@ -73,7 +73,7 @@ def _sha(script: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON that may stand inside a script element."""
+    """JSON that is valid inside a script element."""
     text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -85,6 +85,6 @@ def _text(name: str) -> str:
 
 @cache
 def _plotly() -> str:
-    """The charts' library: plotly.js with the Cartesian traces only, a third of the whole."""
-    # no text of the library may end the element that it stands in
+    """plotly.js with the Cartesian traces only, a third of its size."""
+    # the source must not end the script element
     return _text("plotly/plotly-cartesian.min.js").replace("</script", "<\\/script")

@@ -19,24 +19,24 @@ _VERDICTS = {
 
 
 def verdict_word(verdict: Verdict) -> str:
-    """A verdict in a word or two."""
+    """Return a verdict in a few words."""
     return _VERDICTS.get(verdict.code, ("fair", verdict.code))[1]
 
 
 def badge(verdict: Verdict) -> str:
-    """The same as a coloured badge."""
+    """Return the same as a coloured badge."""
     kind = _VERDICTS.get(verdict.code, ("fair", ""))[0]
     return f'<span class="badge {kind}">{escape(verdict_word(verdict))}</span>'
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, words: int = 1) -> str:
-    """A table that scrolls by itself where it is wide; its first columns are words."""
+    """Return a table that scrolls if it is wide; its first columns are words."""
     inside = plain_table(columns, rows, words=words)
     return f'<div class="scroll" tabindex="0" role="region" aria-label="Table">{inside}</div>'
 
 
 def fact_list(pairs: Sequence[tuple[str, str]]) -> str:
-    """Words and what they are, side by side where there is room."""
+    """Return pairs of a term and its value, side by side if there is room."""
 
     def kind(text: str) -> str:
         return ' class="digest"' if len(text) == _DIGEST and text.isalnum() else ""
@@ -49,29 +49,29 @@ def fact_list(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def quiet(text: str) -> str:
-    """A remark, if there is one."""
+    """Return a remark, or '' without text."""
     return f'<p class="quiet">{escape(text)}</p>' if text else ""
 
 
 def known_percent(share: float | None) -> str:
-    """A share, or a dash where it is not known."""
+    """Return a share, or a dash if it is not known."""
     return "–" if share is None else percent(share)
 
 
 def chart(key: str, label: str) -> str:
-    """The place of a chart."""
+    """Return the placeholder of a chart."""
     return f'<div class="chart" id="{key}" role="img" aria-label="{escape(label)}"></div>'
 
 
 def copy_button(text: str, label: str) -> str:
-    """A button that copies a text, empty without one."""
+    """Return a button that copies a text, or '' without text."""
     if not text:
         return ""
     return f'<button type="button" class="copy" data-copy="{escape(text)}">{escape(label)}</button>'
 
 
 def select(key: str, label: str, names: Sequence[str]) -> str:
-    """A list to choose one of."""
+    """Return a drop-down list."""
     options = "".join(
         f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(names)
     )
@@ -82,12 +82,12 @@ def select(key: str, label: str, names: Sequence[str]) -> str:
 
 
 def choice(key: str, label: str, values: Mapping[str, str]) -> str:
-    """Radio buttons; the first is chosen."""
+    """Return radio buttons; the first is selected."""
     return _group(key, label, values, "radio", first_only=True)
 
 
 def switches(key: str, label: str, values: Mapping[str, str]) -> str:
-    """Check boxes, all on."""
+    """Return check boxes, all selected."""
     return _group(key, label, values, "checkbox", first_only=False)
 
 
@@ -104,7 +104,7 @@ def _group(key: str, label: str, values: Mapping[str, str], kind: str, *, first_
 
 
 def slider(key: str, label: str) -> str:
-    """A slider with its value beside it."""
+    """Return a slider with its value beside it."""
     return (
         f'<label class="control wide">{escape(label)} <input type="range" id="{key}" min="0" '
         f'max="1" step="1" value="0" autocomplete="off"><output id="{key}-value"></output></label>'
@@ -112,7 +112,7 @@ def slider(key: str, label: str) -> str:
 
 
 def legend(keys: Sequence[tuple[str, str, str]]) -> str:
-    """(colour, mark, words) of what a chart shows."""
+    """Return a legend of (colour, mark, words)."""
     items = "".join(
         f'<li><span class="key {mark} {colour}" aria-hidden="true"></span>{escape(words)}</li>'
         for colour, mark, words in keys

@@ -33,7 +33,7 @@ _PARTS = {"Model": "whole", "Equations": "equations", "Network": "network"}
 
 
 def sections(data: ReportData) -> list[tuple[str, str, str]]:
-    """(id, word of the navigation, HTML) of each section that there is something for."""
+    """Return (id, word of the navigation, HTML) of each section that is not empty."""
     every = [
         ("summary", "", _head(data)),
         ("equations", "Equations", _equations(data)),
@@ -91,7 +91,7 @@ def _equations(data: ReportData) -> str:
 
 
 def _copy_all(data: ReportData) -> str:
-    """A button for the LaTeX of all equations, where there are several."""
+    """A button for the LaTeX of several equations."""
     lines = [one.latex for one in data.equations]
     return (
         copy_button(" \\\\\n".join(lines), "Copy all as LaTeX")
@@ -101,7 +101,7 @@ def _copy_all(data: ReportData) -> str:
 
 
 def _long(data: ReportData) -> str:
-    """The class of equations whose terms are long words."""
+    """The CSS class of equations with long terms."""
     names = [term.name for one in data.equations for term in one.terms]
     return " long" * any(len(name) > _LONG for name in names)
 
@@ -297,7 +297,7 @@ def _coefficients(data: ReportData) -> str:
 
 
 def _correlations(data: ReportData) -> str:
-    """Estimates that depend on each other."""
+    """A table of estimates that depend on each other."""
     pairs = data.summary.correlations
     if not pairs:
         return ""
