@@ -158,8 +158,8 @@ def _remedies(
     order, explained = second_order(seen, library, failing, first)
     if order is not None:
         tried.append((0.0, order))
-    rest = [c for c in improvable if c not in explained]
-    larger = larger_library(seen, library, rest) if rest else None
+    remaining = [c for c in improvable if c not in explained]
+    larger = larger_library(seen, library, remaining) if remaining else None
     if larger is not None:
         tried.append((larger.left, larger.advice))
         error = float(
@@ -168,29 +168,29 @@ def _remedies(
         if beyond_noise(larger.after, error, limits.NOISE_MARGIN) <= limits.GOOD_ERROR:
             explained.append(larger.equation)
     rows, terms = len(seen.samples.targets), len(field.features.terms)
-    if rest and rows >= limits.MIN_ROWS_PER_TERM * terms:
+    if remaining and rows >= limits.MIN_ROWS_PER_TERM * terms:
         rival = np.inf if larger is None else larger.left
-        timed = time_dependence(seen, field.features, rest, first, rival)
+        timed = time_dependence(seen, field.features, remaining, first, rival)
         if timed is not None:
             tried.append((timed.left, timed.advice))
             explained.append(timed.equation)
-    ordered = [advice for _, advice in sorted(tried, key=lambda one: one[0])]
-    rest = [c for c in failing if c not in explained]
-    missing = missing_variable(seen, field.features, rest, first) if rest else None
+    ordered = [advice for _, advice in sorted(tried, key=lambda pair: pair[0])]
+    remaining = [c for c in failing if c not in explained]
+    missing = missing_variable(seen, field.features, remaining, first) if remaining else None
     return ordered + ([] if missing is None else [missing])
 
 
 def _limits(field: HybridField, data: Dataset, level: np.ndarray, scores: Scores) -> list[Advice]:
     """Advice on chaos, if derivatives are good and forecasts are not."""
-    if any(one.status in ("not-explained", "roughly-explained") for one in scores.equations):
+    if any(score.status in ("not-explained", "roughly-explained") for score in scores.equations):
         return []
     lasted = scores.forecasts and not scores.forecasts_failed
     if lasted and (scores.forecast_error or 0.0) <= limits.GOOD_FORECAST_ERROR:
         return []
     errors = [
-        beyond_noise(judged_error(one), one.noise or 0.0, limits.NOISE_MARGIN)
-        for one in scores.equations
-        if one.status != "constant"
+        beyond_noise(judged_error(score), score.noise or 0.0, limits.NOISE_MARGIN)
+        for score in scores.equations
+        if score.status != "constant"
     ]
     limit = chaotic(field.values, data, max([*errors, float(level.max(initial=0.0))]))
     return [] if limit is None else [limit]

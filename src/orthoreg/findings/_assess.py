@@ -26,12 +26,12 @@ def assess(
 ) -> list[EquationScore]:
     """Return a score for each equation of `names`; without observations, the scores of the fit."""
     if seen is None or len(seen.samples.targets) < limits.MIN_ROWS:
-        return [_worded(_of_fit(one, name), where="on the rows of the fit")
-                for name, one in zip(names, certificate.equations, strict=True)]  # fmt: skip
-    found = _measured(field, certificate, names, seen)
+        return [_worded(_of_fit(score, name), where="on the rows of the fit")
+                for name, score in zip(names, certificate.equations, strict=True)]  # fmt: skip
+    scores = _measured(field, certificate, names, seen)
     return [
-        _worded(one, still=_is_still(seen, c), where="on held-out rows")
-        for c, one in enumerate(found)
+        _worded(score, still=_is_still(seen, c), where="on held-out rows")
+        for c, score in enumerate(scores)
     ]
 
 
@@ -53,20 +53,20 @@ def _measured(
     residual = np.any(np.asarray(field.weights), axis=0)
     basis = field.basis(samples.variables) if residual.any() else np.zeros((len(fold), 0))
     size = np.sqrt(np.maximum(seen.size, 1e-300))
-    found = []
+    scores = []
     for c, name in enumerate(names):
         target = samples.targets[:, c]
-        own = terms[:, coefficients[c] != 0]
-        alone = _error(held_out_values(own, target[:, None], fold)[:, 0], target, size[c])
+        used = terms[:, coefficients[c] != 0]
+        alone = _error(held_out_values(used, target[:, None], fold)[:, 0], target, size[c])
         together = None
         if residual[c]:
             ridge = float(
                 np.clip(certificate.equations[c].ridge, limits.MIN_RIDGE, limits.MAX_RIDGE)
             )
-            design = np.hstack([own, basis])
-            weights = np.concatenate([np.zeros(own.shape[1]), np.full(basis.shape[1], ridge)])
+            design = np.hstack([used, basis])
+            weights = np.concatenate([np.zeros(used.shape[1]), np.full(basis.shape[1], ridge)])
             together = _error(held_out_ridge(design, target, fold, weights), target, size[c])
-        found.append(EquationScore(
+        scores.append(EquationScore(
             equation=name,
             status="",
             sentence="",
@@ -77,7 +77,7 @@ def _measured(
             equation_error=alone,
             noise=float(np.sqrt(seen.noise[c]) / size[c]),
         ))  # fmt: skip
-    return found
+    return scores
 
 
 def _worded(score: EquationScore, *, where: str, still: bool = False) -> EquationScore:
@@ -114,49 +114,54 @@ def judged(
     An equation whose state was not measured is judged by its position. An equation is limited by
     noise if its terms are probably wrong because others leave only noise as well.
     """
-    whole = judge(field, data, interpolation)
-    if whole is None:
+    judgement = judge(field, data, interpolation)
+    if judgement is None:
         return list(scores)
     alone = None
     if np.any(np.asarray(field.weights)):
         alone = judge(field.without_residual(), data, interpolation)
-    misfits = whole.of_equations(data)
+    misfits = judgement.of_equations(data)
     alone_misfits = None if alone is None else alone.of_equations(data)
     result = []
     for c, score in enumerate(scores):
-        own = misfits[c]
-        if own is None or score.status == "constant":
+        misfit = misfits[c]
+        if misfit is None or score.status == "constant":
             result.append(score)
             continue
         if terms_probability is not None:
             score = replace(score, terms_probability=float(terms_probability[c]))
         without = None if alone_misfits is None else alone_misfits[c]
-        result.append(_with_misfit(score, own, without, whole, is_lost=alone is None))
+        result.append(_with_misfit(score, misfit, without, judgement, is_lost=alone is None))
     return result
 
 
 def _with_misfit(
-    score: EquationScore, own: Misfit, without: Misfit | None, whole: Judgement, *, is_lost: bool
+    score: EquationScore,
+    misfit: Misfit,
+    without: Misfit | None,
+    judgement: Judgement,
+    *,
+    is_lost: bool,
 ) -> EquationScore:
     score = replace(
         score,
-        trajectory_error=own.error,
-        trajectory_noise=min(own.noise, own.error),
+        trajectory_error=misfit.error,
+        trajectory_noise=min(misfit.noise, misfit.error),
         trajectory_alone=None if without is None else without.error,
-        trajectory_rows=whole.rows,
-        exceeds_noise=own.exceeds_noise,
-        errors_grow=whole.errors_grow,
+        trajectory_rows=judgement.rows,
+        exceeds_noise=misfit.exceeds_noise,
+        errors_grow=judgement.errors_grow,
     )
-    if not own.exceeds_noise:
+    if not misfit.exceeds_noise:
         status = "explained"
-        if own.detectable > limits.MAX_DETECTABLE_MISFIT or score.is_ambiguous:
+        if misfit.detectable > limits.MAX_DETECTABLE_MISFIT or score.is_ambiguous:
             status = "noise-limited"
         elif score.has_residual and (
-            is_lost or (without is not None and without.is_explained_by(own))
+            is_lost or (without is not None and without.is_explained_by(misfit))
         ):
             status = "needs-residual"
     else:
-        is_rough = own.share_of_motion <= limits.FAIR_ERROR
+        is_rough = misfit.share_of_motion <= limits.FAIR_ERROR
         status = "roughly-explained" if is_rough else "not-explained"
     score = replace(score, status=status)
     return replace(score, sentence=sentence_of(score, ""))

@@ -24,10 +24,12 @@ def held_out_values(
     basis = basis[:, extent > limits.RANK_TOLERANCE * max(float(extent.max(initial=0.0)), 1e-300)]
     moments = basis.T @ targets
     for part in np.unique(fold):
-        own = basis[fold == part]
-        gram = np.eye(basis.shape[1]) - own.T @ own
-        right = moments - own.T @ targets[fold == part]
-        values[fold == part] = own @ np.linalg.lstsq(gram, right, rcond=limits.UNSEEN_DIRECTION)[0]
+        inside = basis[fold == part]
+        gram = np.eye(basis.shape[1]) - inside.T @ inside
+        right = moments - inside.T @ targets[fold == part]
+        values[fold == part] = (
+            inside @ np.linalg.lstsq(gram, right, rcond=limits.UNSEEN_DIRECTION)[0]
+        )
     return values
 
 
@@ -47,8 +49,8 @@ def held_out_ridge(
     for part, gram in grams.items():
         out = fold == part
         rows = len(target) - int(out.sum())
-        left = total - gram + rows * np.diag(ridge + limits.RANK_TOLERANCE)
-        w = cho_solve(cho_factor(left), moments - scaled[out].T @ target[out])
+        gram_outside = total - gram + rows * np.diag(ridge + limits.RANK_TOLERANCE)
+        w = cho_solve(cho_factor(gram_outside), moments - scaled[out].T @ target[out])
         values[out] = scaled[out] @ w
     return values
 

@@ -46,9 +46,9 @@ def motion_of(data: Dataset, differentiation: AbstractDifferentiator) -> Motion 
     long = data.run_lengths >= max(limits.MIN_ROWS_DERIVATIVES, differentiation.min_points)
     if not long.any():
         return None
-    whole = data
+    every_run = data
     data, run = stretches(data[long], limits.MAX_ROWS_MOTION)
-    data = data.with_plan_of(whole)
+    data = data.with_plan_of(every_run)
     rule = differentiation.rule(data)
     if data.derivatives is None:
         noise, is_white = np.array(data.plan.noise), np.array(data.plan.is_noise)
@@ -105,9 +105,9 @@ def stretches(data: Dataset, max_rows: int) -> tuple[Dataset, Int[np.ndarray, " 
             pieces = [np.arange(start, start + length) for start in starts]
         rows += pieces
         origin += [run] * len(pieces)
-    kept = np.concatenate(rows)
+    selected = np.concatenate(rows)
     offsets = np.cumsum([0, *(len(piece) for piece in rows)])
-    return data.at(kept, offsets, np.array(origin)), np.unique(origin, return_inverse=True)[1]
+    return data.at(selected, offsets, np.array(origin)), np.unique(origin, return_inverse=True)[1]
 
 
 def rows_per_period(data: Dataset) -> Float[np.ndarray, " n"]:
@@ -168,5 +168,5 @@ def _inner(data: Dataset, window: int) -> Bool[np.ndarray, " N"]:
     """Rows at least half a window, or a sixth of the run if shorter, from the ends of their run."""
     run = data.run_of_row
     margin = np.minimum(window // 2 + 1, data.run_lengths // 6)[run]
-    place = np.arange(data.n_samples) - data.offsets[run]
-    return (place >= margin) & (place < data.run_lengths[run] - margin)
+    row = np.arange(data.n_samples) - data.offsets[run]
+    return (row >= margin) & (row < data.run_lengths[run] - margin)

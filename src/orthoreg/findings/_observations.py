@@ -69,8 +69,8 @@ class Observations:
         given: Mapping[int, int] | None = None,
     ) -> FeatureMap:
         """Return the terms of a library for these columns, with the model's constants inside."""
-        found = bind(library, names, outputs, given)
-        return found.with_values(self.constants[name] for name in found.parameters)
+        features = bind(library, names, outputs, given)
+        return features.with_values(self.constants[name] for name in features.parameters)
 
     @property
     def size(self) -> Float[np.ndarray, " c"]:
@@ -106,7 +106,7 @@ class Observations:
         noise: Float[np.ndarray, " c"],
     ) -> Determination:
         rows = self.inner
-        found = determination(
+        result = determination(
             points[rows],
             targets[rows],
             np.unique(self.samples.run_of_row[rows], return_inverse=True)[1],
@@ -115,8 +115,8 @@ class Observations:
             noise=noise,
         )
         covered = np.zeros(len(points), dtype=bool)
-        covered[rows] = found.covered
-        return replace(found, covered=covered)
+        covered[rows] = result.covered
+        return replace(result, covered=covered)
 
     def _apart(self) -> int:
         """A quarter of the shortest period in rows, at most a quarter of the longest run."""

@@ -71,10 +71,10 @@ def forecast_scores(
     error = None
     if done:
         columns = slice(None) if measured is None else measured
-        found = np.concatenate([forecasts[i].x[-len(true_states[i]) :, columns] for i in done])
+        predicted = np.concatenate([forecasts[i].x[-len(true_states[i]) :, columns] for i in done])
         true = np.concatenate([true_states[i][:, columns] for i in done])
         mean = true.mean(axis=0) * np.any(true != true[0])  # of what never varies, its size counts
-        error = relative_error(found - mean, true - mean)
+        error = relative_error(predicted - mean, true - mean)
     return {
         "forecast_error": error,
         "forecasts": len(forecasts),

@@ -212,19 +212,26 @@ def _held_inputs(subject: Subject, data: Dataset) -> list[str]:
 def _dependences_of_candidates(subject: Subject) -> list[str]:
     """Linear dependences of terms on the data, without terms that were not considered."""
     left_out = tuple(f"{term} = " for term in subject.left_out)
-    return [one for one in subject.certificate.dependences if not one.startswith(left_out)]
+    return [
+        relation
+        for relation in subject.certificate.dependences
+        if not relation.startswith(left_out)
+    ]
 
 
 def _bound_notes(subject: Subject) -> list[str]:
     """Notes on coefficients and constants at a bound, each once."""
     labels = dict(zip(subject.outputs, subject.labels, strict=True))
-    notes, said = [], set()
-    for one in subject.certificate.equations:
-        if one.active_bounds:
-            notes.append(held_by_a_bound(one.equation, one.active_bounds))
-            said |= {f"{labels.get(one.equation, one.equation)}': {t}" for t in one.active_bounds}
-    rest = [name for name in subject.at_bounds if name not in said]
-    return [*notes, constants_at_bounds(rest)] if rest else notes
+    notes, mentioned = [], set()
+    for equation in subject.certificate.equations:
+        if equation.active_bounds:
+            notes.append(held_by_a_bound(equation.equation, equation.active_bounds))
+            mentioned |= {
+                f"{labels.get(equation.equation, equation.equation)}': {t}"
+                for t in equation.active_bounds
+            }
+    remaining = [name for name in subject.at_bounds if name not in mentioned]
+    return [*notes, constants_at_bounds(remaining)] if remaining else notes
 
 
 def _observations(
@@ -256,13 +263,13 @@ def _scores(
     forecasts: Sequence[Rollout] | None,
 ) -> Scores:
     learned = subject.learned
-    found = assess(subject.field, subject.certificate, subject.labels, seen)
+    scores = assess(subject.field, subject.certificate, subject.labels, seen)
     in_time = data is not None and data.derivatives is None
     if data is not None and in_time and subject.interpolation is not None:
         evidence = subject.evidence
         probability = None if evidence is None else evidence.equation_probability
-        found = judged(found, subject.field, data, subject.interpolation, probability)
-    equations = tuple(found[c] for c in learned)
+        scores = judged(scores, subject.field, data, subject.interpolation, probability)
+    equations = tuple(scores[c] for c in learned)
     values: dict[str, Any] = {}
     if seen is not None:
         predicted = subject.field.values(seen.samples.variables)[:, learned]
@@ -280,7 +287,7 @@ def term_rows(subject: Subject, scores: Sequence[EquationScore]) -> tuple[TermRo
     field, evidence = subject.field, subject.evidence
     coefficients = np.asarray(field.coefficients)
     rows = []
-    explained = {one.equation for one in scores if one.status in _EXPLAINED}
+    explained = {score.equation for score in scores if score.status in _EXPLAINED}
     solved = {rate for system in subject.systems for rate in system.rates}
     for c in subject.learned:
         if c in solved:  # its one term is the whole right-hand side
@@ -312,17 +319,17 @@ def certificate_rows(subject: Subject) -> tuple[CertificateRow, ...]:
     return tuple(
         CertificateRow(
             equation=label,
-            n_terms=one.n_terms,
-            fit_error=one.fit_error,
-            residual_share=one.residual_share,
-            library_share=one.library_r2,
-            overlap=one.overlap,
-            penalty=one.penalty_bound.observed,
-            bound=one.penalty_bound.bound,
-            bound_holds=one.penalty_bound.assumption_holds,
-            duality_gap=one.duality_gap,
+            n_terms=certificate.n_terms,
+            fit_error=certificate.fit_error,
+            residual_share=certificate.residual_share,
+            library_share=certificate.library_r2,
+            overlap=certificate.overlap,
+            penalty=certificate.penalty_bound.observed,
+            bound=certificate.penalty_bound.bound,
+            bound_holds=certificate.penalty_bound.assumption_holds,
+            duality_gap=certificate.duality_gap,
         )
-        for c, (label, one) in enumerate(rows)
+        for c, (label, certificate) in enumerate(rows)
         if c in subject.learned
     )
 
@@ -352,14 +359,16 @@ def _paths(subject: Subject) -> tuple[PathRow, ...]:
     rows = []
     for c in subject.learned:
         path = subject.paths[c]
-        own = [i for i, one in enumerate(path.supports) if np.array_equal(one, used[c])]
+        matching = [
+            i for i, support in enumerate(path.supports) if np.array_equal(support, used[c])
+        ]
         rows.append(
             PathRow(
                 subject.labels[c],
                 tuple(int(count) for count in path.n_terms),
                 tuple(float(np.sqrt(max(error, 0.0))) for error in path.inner),
                 tuple(float(np.sqrt(max(error, 0.0))) for error in path.outer),
-                own[0] if own else None,
+                matching[0] if matching else None,
             )
         )
     return tuple(rows)

@@ -93,8 +93,8 @@ def advice_lines(advice: Sequence[Advice]) -> Any:
     if not advice:
         return None
     lines = [Text("What to try next", "bold")]
-    for i, one in enumerate(advice, start=1):
-        lines.append(Text.assemble(f"{i}. {one.text} ", (f"[{one.code}]", "dim")))
+    for i, item in enumerate(advice, start=1):
+        lines.append(Text.assemble(f"{i}. {item.text} ", (f"[{item.code}]", "dim")))
     return Text("\n").join(lines)
 
 
@@ -112,35 +112,35 @@ def term_table(summary: Findings) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    shown = [one for one in summary.terms if one.stability is not None and _is_shown(one)]
+    shown = [row for row in summary.terms if row.stability is not None and _is_shown(row)]
     if not shown:
         return None
     # names too long for one line are written below each other
     both = [max(len(name) for name in names) for names in zip(*map(_names, shown), strict=True)]
-    apart = sum(both) > _LONGEST_NAMES
+    is_split = sum(both) > _LONGEST_NAMES
     rows, before = [], None
-    for one in shown:
-        equation, term = _names(one)
-        is_new, before = one.equation != before, one.equation
-        if apart and is_new:
+    for row in shown:
+        equation, term = _names(row)
+        is_new, before = row.equation != before, row.equation
+        if is_split and is_new:
             rows.append((equation, "", "", ""))
-        names = (f"  {term}",) if apart else (equation if is_new else "", term)
-        rows.append((*names, *_numbers(one)))
+        names = (f"  {term}",) if is_split else (equation if is_new else "", term)
+        rows.append((*names, *_numbers(row)))
     columns = ("coefficient", "95% interval", "probability")
-    words = ("equation and term",) if apart else ("equation", "term")
+    words = ("equation and term",) if is_split else ("equation", "term")
     source = "score on trajectories" if summary.matched_terms else "bootstrap over runs"
-    found = table(f"Terms (probability: {source})", (*words, *columns), rows, words=len(words))
+    terms = table(f"Terms (probability: {source})", (*words, *columns), rows, words=len(words))
     below = [pair.text for pair in summary.confounded]
-    if any(one.probability is None for one in shown):
+    if any(row.probability is None for row in shown):
         below.append(NOT_A_PROBABILITY)
-    return Group(found, *(Text(f"  {line}") for line in below))
+    return Group(terms, *(Text(f"  {line}") for line in below))
 
 
 def correlation_table(pairs: Sequence[CorrelatedEstimates]) -> Any:
     """Return estimates that depend on each other; None if there are none."""
     if not pairs:
         return None
-    rows = [(one.first, one.second, f"{one.correlation:.4f}") for one in pairs]
+    rows = [(pair.first, pair.second, f"{pair.correlation:.4f}") for pair in pairs]
     return table("Correlated estimates", ("estimate", "estimate", "correlation"), rows, words=2)
 
 
@@ -149,19 +149,19 @@ def path_table(paths: Sequence[PathRow]) -> Any:
     None if no selection chose the terms."""
     rows = [
         (
-            f"{one.equation}'",
-            sparkline(one.outer),
-            "-" if one.used is None else str(one.n_terms[one.used]),
-            "-" if one.used is None else number(one.outer[one.used]),
-            number(min(one.outer)),
+            f"{path.equation}'",
+            sparkline(path.outer),
+            "-" if path.used is None else str(path.n_terms[path.used]),
+            "-" if path.used is None else number(path.outer[path.used]),
+            number(min(path.outer)),
         )
-        for one in paths
-        if len(one.outer) > 1
+        for path in paths
+        if len(path.outer) > 1
     ]
     if not rows:
         return None
-    fewest, most = (f(n for one in paths for n in one.n_terms) for f in (min, max))
-    columns = ("equation", f"{fewest} to {most} terms", "in use", "error", "least")
+    smallest, largest = (f(n for path in paths for n in path.n_terms) for f in (min, max))
+    columns = ("equation", f"{smallest} to {largest} terms", "in use", "error", "least")
     return table("Error on rows that were not fitted, by number of terms", columns, rows, words=2)
 
 
@@ -203,17 +203,17 @@ def certificate_table(certificate: Sequence[CertificateRow], orthogonality: floa
     """Return size, overlap and bounds, one row per equation."""
     rows = [
         (
-            f"{one.equation}'",
-            str(one.n_terms),
-            "<1e-8" if one.fit_error < limits.ROUNDING_ERROR else number(one.fit_error),
-            number(one.residual_share),
-            whole_percent(one.library_share),
-            number(one.overlap),
-            number(one.penalty),
-            _bound(one, orthogonality),
-            number(one.duality_gap),
+            f"{row.equation}'",
+            str(row.n_terms),
+            "<1e-8" if row.fit_error < limits.ROUNDING_ERROR else number(row.fit_error),
+            number(row.residual_share),
+            whole_percent(row.library_share),
+            number(row.overlap),
+            number(row.penalty),
+            _bound(row, orthogonality),
+            number(row.duality_gap),
         )
-        for one in certificate
+        for row in certificate
     ]
     columns = (
         "equation", "terms", "error", "residual", "library", "overlap", "penalty", "bound",
@@ -242,10 +242,10 @@ def score_table(title: str, scores: Scores) -> Any:
     if scores.forecasts:
         rows.append(("forecast", number(scores.forecast_error)))
         rows.append(("diverged", f"{scores.forecasts_failed} of {scores.forecasts}"))
-    found = table(title, ("relative error", ""), rows)
+    errors = table(title, ("relative error", ""), rows)
     if not scores.first_failure:
-        return found
-    return Group(found, Text(f"  First failure: {scores.first_failure}"))
+        return errors
+    return Group(errors, Text(f"  First failure: {scores.first_failure}"))
 
 
 def table(

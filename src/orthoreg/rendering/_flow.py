@@ -37,11 +37,11 @@ def streamlines(
         for i, j in zip(range(len(seeds)), range(len(seeds), 2 * len(seeds)), strict=True):
             if cells[i][0] in taken:
                 continue
-            own = {cells[i][0]}
-            onwards = _walk(cells[i][: lengths[i]], taken, own)
-            backwards = _walk(cells[j][: lengths[j]], taken, own)
+            visited = {cells[i][0]}
+            onwards = _walk(cells[i][: lengths[i]], taken, visited)
+            backwards = _walk(cells[j][: lengths[j]], taken, visited)
             if onwards + backwards > _SHORTEST:
-                taken |= own
+                taken |= visited
                 line = np.concatenate([paths[backwards - 1 : 0 : -1, j], paths[:onwards, i]])
                 lines.append(np.column_stack([np.real(line), np.imag(line)]))
     return lines
@@ -73,7 +73,7 @@ def _grid(side: int) -> Complex[np.ndarray, " seeds"]:
 def _cells(points: Complex[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
     """The index of the cell of each point."""
     x, y = np.real(points), np.imag(points)
-    x, y = (np.clip(one * _CELLS, 0, _CELLS - 1).astype(np.int64) for one in (x, y))
+    x, y = (np.clip(axis * _CELLS, 0, _CELLS - 1).astype(np.int64) for axis in (x, y))
     return x * _CELLS + y
 
 
@@ -111,9 +111,9 @@ def _value(
     column = np.clip(np.nan_to_num(x), 0, columns - 2).astype(np.int64)
     row = np.clip(np.nan_to_num(y), 0, rows - 2).astype(np.int64)
     a, b = x - column, y - row
-    flat, place = field.ravel(), row * columns + column
-    lower = flat[place] * (1 - a) + flat[place + 1] * a
-    upper = flat[place + columns] * (1 - a) + flat[place + columns + 1] * a
+    flat, index = field.ravel(), row * columns + column
+    lower = flat[index] * (1 - a) + flat[index + 1] * a
+    upper = flat[index + columns] * (1 - a) + flat[index + columns + 1] * a
     return lower * (1 - b) + upper * b
 
 

@@ -147,7 +147,9 @@ def _error_path(model: AbstractFittedModel, path: EquationPath, c: int) -> Error
 
 
 def _used_index(path: EquationPath, used: Bool[np.ndarray, " K"]) -> int | None:
-    return next((i for i, one in enumerate(path.supports) if np.array_equal(one, used)), None)
+    return next(
+        (i for i, support in enumerate(path.supports) if np.array_equal(support, used)), None
+    )
 
 
 def _root(squares: Float[np.ndarray, " M"]) -> Float[np.ndarray, " M"]:

@@ -79,10 +79,10 @@ def _facts(data: Dataset) -> tuple[tuple[str, str], ...]:
 
 def digest(data: Dataset) -> str:
     """Return the SHA-256 of names and numbers: the same for the same measurements."""
-    found = hashlib.sha256()
-    found.update(repr((data.state_names, data.input_names, data.n_runs)).encode())
+    result = hashlib.sha256()
+    result.update(repr((data.state_names, data.input_names, data.n_runs)).encode())
     for array in (data.offsets, data.times, data.states, data.inputs, data.derivatives):
         if array is not None:
             kind = np.int64 if array.dtype.kind in "iu" else np.float64
-            found.update(np.ascontiguousarray(array, dtype=kind).data)
-    return found.hexdigest()
+            result.update(np.ascontiguousarray(array, dtype=kind).data)
+    return result.hexdigest()

@@ -141,8 +141,8 @@ def state_maps(
         size = _root_mean_square(total)
         if slopes.values is not None:
             time = float(np.ptp(rows.times)) or 1.0
-            rest = _REST * np.abs(rows.states).max(axis=0) / time
-            size = np.maximum(_root_mean_square(slopes.values), rest)
+            floor = _REST * np.abs(rows.states).max(axis=0) / time
+            size = np.maximum(_root_mean_square(slopes.values), floor)
             error = relative_error(total[:, learned], slopes.values[:, learned])
             error = error if math.isfinite(error) else math.inf
         size = np.where(size > 0, size, 1.0)
@@ -280,10 +280,10 @@ def _density(
     edges = [
         np.concatenate([[-np.inf], (at[1:] + at[:-1]) / 2, [np.inf]]) for at in (columns, lines)
     ]
-    place = [np.clip(np.searchsorted(edge, v) - 1, 0, len(edge) - 2)
+    cell = [np.clip(np.searchsorted(edge, v) - 1, 0, len(edge) - 2)
              for edge, v in zip(edges, (x, y), strict=True)]  # fmt: skip
     count = np.zeros((len(lines), len(columns)))
-    np.add.at(count, (place[1], place[0]), 1.0)
+    np.add.at(count, (cell[1], cell[0]), 1.0)
     count = _blurred(count)
     return count / max(float(count.max()), 1e-300)
 

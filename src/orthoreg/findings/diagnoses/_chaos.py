@@ -57,11 +57,11 @@ def lyapunov_exponent(field: Field, data: Dataset) -> float | None:
     spread = np.where(spread > 0, spread, 1.0)
     longest = np.argsort(-data.run_lengths, kind="stable")[: limits.MAX_RUNS_CHAOS]
     for run in longest:
-        one = data[int(run)]
-        if one.n_samples < 20:
+        trajectory = data[int(run)]
+        if trajectory.n_samples < 20:
             continue
         rows = slice(0, limits.MAX_ROWS_CHAOS)
-        times, variables = one.times[rows], one.variables[rows]
+        times, variables = trajectory.times[rows], trajectory.variables[rows]
         jacobians = _jacobians(field, variables, spread)
         if jacobians is None:
             return None

@@ -115,14 +115,14 @@ def lags(data: Dataset) -> list[Lag]:
         return []
     slope, bend = windows.slope @ data.states, windows.curvature @ data.states
     mean = windows.mean @ data.states
-    found = []
+    result = []
     for q, v in permutations(measured, 2):
-        one = _lag(slope[:, q], bend[:, q], mean[:, v])
-        if one is None or _is_equation(slope[:, q], bend[:, q], mean[:, [q, v]]):
+        estimate = _lag(slope[:, q], bend[:, q], mean[:, v])
+        if estimate is None or _is_equation(slope[:, q], bend[:, q], mean[:, [q, v]]):
             continue
-        if abs(one[0]) > max(limits.LAG_STANDARD_ERRORS * one[1], limits.MIN_LAG * step):
-            found.append(Lag(data.state_names[q], data.state_names[v], *one))
-    return found
+        if abs(estimate[0]) > max(limits.LAG_STANDARD_ERRORS * estimate[1], limits.MIN_LAG * step):
+            result.append(Lag(data.state_names[q], data.state_names[v], *estimate))
+    return result
 
 
 def _lag(
@@ -131,16 +131,19 @@ def _lag(
     """The lag and its standard error, if the velocity is the derivative."""
     design = np.column_stack([slope, bend])
     (factor, minus), *_ = np.linalg.lstsq(design, velocity, rcond=None)
-    left = velocity - design @ [factor, minus]
+    residual = velocity - design @ [factor, minus]
     variance = float(np.var(velocity))
-    if variance == 0 or left @ left / len(left) > (1 - limits.LAG_EXPLAINED_SHARE) * variance:
+    if (
+        variance == 0
+        or residual @ residual / len(residual) > (1 - limits.LAG_EXPLAINED_SHARE) * variance
+    ):
         return None
     if abs(factor - 1) > limits.LAG_FACTOR_TOLERANCE:
         return None
     parts = np.array_split(np.arange(len(slope)), min(limits.LAG_GROUPS, len(slope) // 4))
     each = [np.linalg.lstsq(design[rows], velocity[rows], rcond=None)[0] for rows in parts]
-    own = np.array([-b / a for a, b in each if a != 0])
-    return float(-minus / factor), float(own.std(ddof=1) / np.sqrt(len(own)))
+    estimates = np.array([-b / a for a, b in each if a != 0])
+    return float(-minus / factor), float(estimates.std(ddof=1) / np.sqrt(len(estimates)))
 
 
 def _is_equation(
@@ -149,29 +152,31 @@ def _is_equation(
     """Whether q' = a v + b q, with the two columns of `pair`, fits clearly better than a lag. For a
     harmonic oscillation both are equivalent."""
 
-    def rest(design: Float[np.ndarray, "R 2"], target: Float[np.ndarray, " R"]) -> float:
-        left = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
-        return float(left @ left)
+    def squares(design: Float[np.ndarray, "R 2"], target: Float[np.ndarray, " R"]) -> float:
+        residual = target - design @ np.linalg.lstsq(design, target, rcond=None)[0]
+        return float(residual @ residual)
 
-    late = rest(np.column_stack([slope, bend]), pair[:, 1])
-    return rest(np.column_stack([slope, pair[:, 0]]), pair[:, 1]) < limits.CLEARLY_BETTER * late
+    lagged = squares(np.column_stack([slope, bend]), pair[:, 1])
+    return (
+        squares(np.column_stack([slope, pair[:, 0]]), pair[:, 1]) < limits.CLEARLY_BETTER * lagged
+    )
 
 
 def lag(data: Dataset) -> Advice | None:
     """Return advice if columns disagree about the time."""
-    found = lags(data)
-    if not found:
+    pairs = lags(data)
+    if not pairs:
         return None
-    said = "; ".join(
-        f"{one.velocity} comes {abs(one.lag):.2g} {'after' if one.lag > 0 else 'before'} the "
-        f"derivative of {one.position} (standard error {one.error:.1g}, in units of "
+    sentences = "; ".join(
+        f"{pair.velocity} comes {abs(pair.lag):.2g} {'after' if pair.lag > 0 else 'before'} the "
+        f"derivative of {pair.position} (standard error {pair.error:.1g}, in units of "
         f"{data.time_name})"
-        for one in found
+        for pair in pairs
     )
-    names = list(dict.fromkeys(one.position for one in found))
+    names = list(dict.fromkeys(pair.position for pair in pairs))
     return Advice(
         "lag",
-        f"Two columns disagree about the time: {said}. Such a lag turns into damping that is not "
-        f"there. Fit the positions alone: --positions {','.join(names)} on the command line, "
+        f"Two columns disagree about the time: {sentences}. Such a lag turns into damping that is "
+        f"not there. Fit the positions alone: --positions {','.join(names)} on the command line, "
         f"Dataset.from_positions or read_table(positions={names!r}) in Python.",
     )

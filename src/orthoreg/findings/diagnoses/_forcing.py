@@ -26,26 +26,26 @@ def missing_variable(
     if first is None or not first.enough:
         return None
     level = 0.0 if seen.motion is None else float(seen.motion.noise_level.max(initial=0.0))
-    least = max(limits.UNDETERMINED_SHARE, limits.MISSING_VARIABLE_NOISE_FACTOR * level)
-    found = [c for c in failing if first.share[c] > least]
-    if not found:
+    threshold = max(limits.UNDETERMINED_SHARE, limits.MISSING_VARIABLE_NOISE_FACTOR * level)
+    undetermined = [c for c in failing if first.share[c] > threshold]
+    if not undetermined:
         return None
     names = seen.labels
-    worst = max(found, key=lambda c: first.share[c])
+    states = rates([names[c] for c in undetermined])
+    worst = max(undetermined, key=lambda c: first.share[c])
     share = percent(min(float(first.share[worst]), 1.0))
     columns = listed(seen.samples.names, most=6)
-    if all(_differs_by_run(seen, features, c) for c in found):
+    if all(_differs_by_run(seen, features, c) for c in undetermined):
         return Advice(
             "missing-variable",
-            f"{rates([names[c] for c in found])} follows different laws in different runs: a "
-            f"quantity that differs between runs is missing. Give it as an input, a column that "
-            f"is constant in each run.",
+            f"{states} follows different laws in different runs: a quantity that differs between "
+            f"runs is missing. Give it as an input, a column that is constant in each run.",
         )
     return Advice(
         "missing-variable",
-        f"No function of {columns} explains {rates([names[c] for c in found])}: equal values go "
-        f"with different rates ({share} of the variance of {names[worst]}' is left). An input, "
-        f"or a state such as a velocity, is missing from the table: add its column.",
+        f"No function of {columns} explains {states}: equal values go with different rates "
+        f"({share} of the variance of {names[worst]}' is left). An input, or a state such "
+        f"as a velocity, is missing from the table: add its column.",
     )
 
 
@@ -104,15 +104,15 @@ def time_dependence(
         return None
     best: TimeDependence | None = None
     for c in failing:
-        found = _waves(seen, features, c) or _shared(seen, features, c)
-        if found is None or found.left > min(
+        forcing = _waves(seen, features, c) or _shared(seen, features, c)
+        if forcing is None or forcing.left > min(
             limits.MAX_REMAINING_ERROR, limits.MAX_REMAINING_ERROR * rival
         ):
             continue
         if first is None or not first.enough:
             # the motion of one run is a function of time as well as of its own states
             if (
-                found.left > limits.FORCING_REMAINING_ERROR
+                forcing.left > limits.FORCING_REMAINING_ERROR
                 or int(seen.samples.run_of_row.max()) + 1 < limits.MIN_FORCED_RUNS
             ):
                 continue
@@ -121,11 +121,11 @@ def time_dependence(
             if first.share[c] < limits.FORCING_NOISE_FACTOR * float(seen.motion.noise_level.max()):
                 continue
             unexplained = float(first.share[c]) * float(seen.samples.targets[:, c].var())
-            error = beyond_noise(found.after, _noise(seen, c), limits.NOISE_MARGIN)
+            error = beyond_noise(forcing.after, _noise(seen, c), limits.NOISE_MARGIN)
             if error**2 * float(seen.size[c]) >= limits.MAX_REMAINING_VARIANCE * unexplained:
                 continue
-        if best is None or found.left < best.left:
-            best = found
+        if best is None or forcing.left < best.left:
+            best = forcing
     return best
 
 
@@ -137,30 +137,32 @@ def _waves(seen: Observations, features: FeatureMap, equation: int) -> TimeDepen
     design = features(samples.variables)
     fold = folds(samples, limits.FOLDS)
     before = float(held_out_errors(design, target[:, None], fold)[0])
-    after, found = before, []
+    after, frequencies = before, []
     for _ in range(limits.MAX_WAVES):
         frequency = _strongest(seen, design, target)
         # waves side by side are the envelope of a motion of its own that dies out
-        if frequency is None or any(abs(frequency - w) < 2 * _resolution(seen) for w in found):
+        if frequency is None or any(
+            abs(frequency - w) < 2 * _resolution(seen) for w in frequencies
+        ):
             break
         larger = np.column_stack([design, *_wave(frequency, times)])
         error = float(held_out_errors(larger, target[:, None], fold)[0])
         if error > limits.MAX_WAVE_ERROR_RATIO * after:
             break
         design, after = larger, error
-        found.append(frequency)
+        frequencies.append(frequency)
         if _left(seen, equation, before, after) < limits.FORCING_REMAINING_ERROR:
             break
-    left = _left(seen, equation, before, after)
-    if not found or left > limits.MAX_REMAINING_ERROR:
+    remaining = _left(seen, equation, before, after)
+    if not frequencies or remaining > limits.MAX_REMAINING_ERROR:
         return None
     name, time = seen.labels[equation], _time_name(seen)
     columns = listed(
-        [f"{wave}({w:.4g}*{time})" for w in found for wave in ("cos", "sin")],
+        [f"{wave}({w:.4g}*{time})" for w in frequencies for wave in ("cos", "sin")],
         most=2 * limits.MAX_WAVES,
     )
-    periods = listed([f"{2 * np.pi / w:.3g}" for w in found])
-    return TimeDependence(equation, before, after, left, Advice(
+    periods = listed([f"{2 * np.pi / w:.3g}" for w in frequencies])
+    return TimeDependence(equation, before, after, remaining, Advice(
         "time-dependent",
         f"{name}' depends on time itself, with the period {periods}: a forcing is missing. Add "
         f"the columns {columns} as inputs; they lower the held-out error of {name}' from "
@@ -184,18 +186,18 @@ def _shared(seen: Observations, features: FeatureMap, equation: int) -> TimeDepe
     total, count = np.bincount(bins, error), np.bincount(bins)
     guess = np.zeros_like(error)
     for r in np.unique(run):
-        own = run == r
-        others = count - np.bincount(bins[own], minlength=len(count))
-        sums = total - np.bincount(bins[own], error[own], minlength=len(count))
-        guess[own] = (sums / np.maximum(others, 1))[bins[own]]
+        rows = run == r
+        others = count - np.bincount(bins[rows], minlength=len(count))
+        sums = total - np.bincount(bins[rows], error[rows], minlength=len(count))
+        guess[rows] = (sums / np.maximum(others, 1))[bins[rows]]
     size = np.sqrt(max(float(np.mean(target**2)), 1e-300))
     before = float(np.sqrt(np.mean(error**2)) / size)
     after = float(np.sqrt(np.mean((error - guess) ** 2)) / size)
-    left = _left(seen, equation, before, after)
-    if left > limits.MAX_REMAINING_ERROR:
+    remaining = _left(seen, equation, before, after)
+    if remaining > limits.MAX_REMAINING_ERROR:
         return None
     name = seen.labels[equation]
-    return TimeDependence(equation, before, after, left, Advice(
+    return TimeDependence(equation, before, after, remaining, Advice(
         "time-dependent",
         f"What the equation leaves of {name}' is the same at the same time in different runs: a "
         f"forcing that depends on {_time_name(seen)} is missing. Add its column as an input.",
@@ -218,11 +220,11 @@ def _strongest(
     spacing = max(2 * np.pi / (4 * span), (fastest - slowest) / limits.MAX_FREQUENCIES)
     grid = np.arange(slowest, fastest, spacing)
     basis = np.linalg.qr(design)[0]
-    left = target - basis @ (basis.T @ target)
-    frequency = float(grid[np.argmax(_explained(basis, left, grid, times))])
+    residual = target - basis @ (basis.T @ target)
+    frequency = float(grid[np.argmax(_explained(basis, residual, grid, times))])
     for _ in range(limits.FREQUENCY_REFINEMENTS):
         near = np.maximum(frequency + spacing * limits.FREQUENCY_OFFSETS, slowest / 2)
-        frequency = float(near[np.argmax(_explained(basis, left, near, times))])
+        frequency = float(near[np.argmax(_explained(basis, residual, near, times))])
         spacing /= 4
     return frequency
 

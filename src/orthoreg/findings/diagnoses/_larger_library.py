@@ -51,15 +51,17 @@ def larger_library(
         after = held_out_errors(terms, targets, fold)
         for c, old, new in zip(failing, before, after, strict=True):
             start = beyond_noise(old, noise[c], limits.NOISE_MARGIN)
-            left = beyond_noise(new, noise[c], limits.NOISE_MARGIN) / start if start > 0 else np.inf
+            remaining = (
+                beyond_noise(new, noise[c], limits.NOISE_MARGIN) / start if start > 0 else np.inf
+            )
             # a later candidate, which is larger, must be clearly better than an earlier one
-            if left <= limits.MAX_REMAINING_ERROR and (
-                best is None or left < limits.MAX_REMAINING_ERROR * best[0]
+            if remaining <= limits.MAX_REMAINING_ERROR and (
+                best is None or remaining < limits.MAX_REMAINING_ERROR * best[0]
             ):
-                best = (left, text, candidate, c)
+                best = (remaining, text, candidate, c)
     if best is None:
         return None
-    left, text, candidate, c = best
+    remaining, text, candidate, c = best
     old, new = _chosen_errors(seen, library, candidate, c)
     lowered = beyond_noise(new, noise[c], limits.NOISE_MARGIN)
     clear = lowered <= limits.MAX_REMAINING_ERROR * beyond_noise(old, noise[c], limits.NOISE_MARGIN)
@@ -74,7 +76,7 @@ def larger_library(
         f"Try the library {text}: with the best of its terms the held-out error of {name}' is "
         f"{errors[0]}, with the best of the present library {errors[1]}.",
     )
-    return LargerLibrary(text, c, old, new, left, advice)
+    return LargerLibrary(text, c, old, new, remaining, advice)
 
 
 def candidates(library: AbstractLibrary) -> list[tuple[str, AbstractLibrary]]:
@@ -84,18 +86,18 @@ def candidates(library: AbstractLibrary) -> list[tuple[str, AbstractLibrary]]:
         return []
     degree = max((p.degree for p in parts if isinstance(p, Polynomial)), default=0)
     frequencies = max((p.n_frequencies for p in parts if isinstance(p, Fourier)), default=0)
-    rest = [part for part in parts if not isinstance(part, Polynomial | Fourier)]
+    remainder = [part for part in parts if not isinstance(part, Polynomial | Fourier)]
     sizes = [(degree + 1, frequencies), (degree, frequencies + 1), (degree + 1, frequencies + 1),
              (degree, frequencies + 2), (degree + 2, frequencies)]  # fmt: skip
-    found = []
+    result = []
     for powers, waves in sizes:
         families: list[AbstractLibrary] = [Polynomial(powers)] if powers else []
         families += [Fourier(waves)] if waves else []
-        joined, *others = families + rest
+        joined, *others = families + remainder
         for other in others:
             joined = joined + other
-        found.append((str(library_text(joined)), joined))
-    return found
+        result.append((str(library_text(joined)), joined))
+    return result
 
 
 def library_text(library: AbstractLibrary) -> str | None:

@@ -42,22 +42,22 @@ def second_order(
     second = seen.second_order()
     if second is not None and second.enough:
         share = np.fmin(share, second.share)
-    most = limits.DETERMINED_SHARE if known else limits.DETERMINED_SHARE_LIBRARY
-    found = [c for c in free if share[c] < most]
-    if not found or not forecasts_better(seen, library, found, _rate_names(seen)):
+    threshold = limits.DETERMINED_SHARE if known else limits.DETERMINED_SHARE_LIBRARY
+    determined = [c for c in free if share[c] < threshold]
+    if not determined or not forecasts_better(seen, library, determined, _rate_names(seen)):
         return None, []
-    states = [seen.labels[c] for c in found]
-    one = len(found) == 1
-    explained = 100 * (1 - float(np.max(share[found])))
+    states = [seen.labels[c] for c in determined]
+    single = len(determined) == 1
+    explained = 100 * (1 - float(np.max(share[determined])))
     return Advice(
         "second-order",
-        f"{rates(states)} {'is' if one else 'are'} no function of the columns given, "
+        f"{rates(states)} {'is' if single else 'are'} no function of the columns given, "
         f"but columns and rates together explain {explained:.0f}% of the second derivative of "
         f"{listed(states)}: in these columns the system is of second order. Give {listed(states)} "
-        f"as {'a position, whose velocity' if one else 'positions, whose velocities'} need not be "
-        f"measured: --positions {','.join(states)} on the command line, Dataset.from_positions or "
-        f"read_table(positions={states}) in Python.",
-    ), found
+        f"as {'a position, whose velocity' if single else 'positions, whose velocities'} need not "
+        f"be measured: --positions {','.join(states)} on the command line, Dataset.from_positions "
+        f"or read_table(positions={states}) in Python.",
+    ), determined
 
 
 def _rate_share(seen: Observations, library: AbstractLibrary) -> Float[np.ndarray, " c"]:
@@ -131,9 +131,11 @@ def forecasts_better(
     def second_order(points: Float[np.ndarray, "S V"]) -> Float[np.ndarray, "S k"]:
         return np.hstack([points[:, rates], second(points) @ fast])
 
-    one = _errors(first_order, both, motion, starts, horizon, places, places)
-    two = _errors(second_order, both, motion, starts, horizon, np.r_[places, rates], places)
-    return bool((two < limits.MAX_REMAINING_ERROR * one).all())
+    first_errors = _errors(first_order, both, motion, starts, horizon, places, places)
+    second_errors = _errors(
+        second_order, both, motion, starts, horizon, np.r_[places, rates], places
+    )
+    return bool((second_errors < limits.MAX_REMAINING_ERROR * first_errors).all())
 
 
 def _split(motion: Motion) -> tuple[np.ndarray, np.ndarray, int]:

@@ -41,8 +41,8 @@ class Panels:
         assert isinstance(figure, Figure)
         return figure
 
-    def __getitem__(self, place: tuple[int, int]) -> Axes:
-        return self.axes[place[0] * self.columns + place[1]]
+    def __getitem__(self, position: tuple[int, int]) -> Axes:
+        return self.axes[position[0] * self.columns + position[1]]
 
     def finish(
         self,
@@ -95,18 +95,18 @@ def open_panels(
             axes.append(figure.add_axes((0.0, 0.0, 1.0, 1.0 / (i + 1)), **shared))
         return Panels(tuple(axes), columns, True)
     given = [ax] if isinstance(ax, Axes) else list(np.ravel(np.asarray(ax, dtype=object)))
-    strange = [one for one in given if not isinstance(one, Axes)]
+    strange = [axes_given for axes_given in given if not isinstance(axes_given, Axes)]
     if strange:
         raise InputError(
             f"{who}(ax=...) must be Matplotlib Axes, one or several; got {strange[0]!r}."
         )
-    if len(given) != count or len({id(one) for one in given}) != count:
+    if len(given) != count or len({id(axes_given) for axes_given in given}) != count:
         raise InputError(
             f"{who}(ax=...) needs {count} Axes here, {what}, row by row; got {len(given)}"
             f"{'' if len(given) != count else ', some of them twice'}. Make them with "
             f"pyplot.subplots({-(-count // columns)}, {columns}), or choose what is shown."
         )
-    if len({id(one.get_figure(root=True)) for one in given}) > 1:
+    if len({id(axes_given.get_figure(root=True)) for axes_given in given}) > 1:
         raise InputError(f"{who}(ax=...) must be Axes of one figure; they belong to several.")
     return Panels(tuple(given), columns, False)
 
@@ -133,7 +133,7 @@ def _lay_out(
     header = _EDGE + sum(height for _, _, height in lines) + legend
     above = [max(_above(axes) for axes in row) for row in rows]
     below = [max(_below(axes) for axes in row) for row in rows]
-    below[:-1] = [0.06 if one < 0.1 else one for one in below[:-1]]
+    below[:-1] = [0.06 if height_below < 0.1 else height_below for height_below in below[:-1]]
     height = header + sum(above) + sum(below) + sum(size[1] for size in sizes) + _EDGE
     figure = panels.figure
     figure.set_size_inches(width, height)
@@ -184,7 +184,7 @@ def _left(axes: Axes) -> float:
         return 0.06
     axis = axes.yaxis
     low, high = sorted(axes.get_ylim())
-    places = [place for place in axis.get_majorticklocs() if low <= place <= high]
+    places = [tick for tick in axis.get_majorticklocs() if low <= tick <= high]
     texts = axis.get_major_formatter().format_ticks(places)
     widest = max((len(text.replace(".", "")) + 0.5 * text.count(".") for text in texts), default=1)
     return widest * SMALL * 0.6 / 72 + 0.1 + (_NAME if axes.get_ylabel() else 0.0)

@@ -22,11 +22,11 @@ def draw_residual(chart: StateMaps, words: str | None = None, ax: GivenAxes = No
     columns = min(len(maps), _COLUMNS)
     what = f"one for each of {len(maps)} equations"
     panels = open_panels(ax, len(maps), columns, who="plot_residual", what=what)
-    for axes, one in zip(panels.axes, maps, strict=True):
-        unit = one.rate_unit if chart.kind == "residual" else ""
-        name = shortened(one.equation, 20)
-        panel_title(axes, f"{name}'{unit}: {chart.kind} {number(one.share)}")
-        _draw_map(axes, one, label)
+    for axes, state_map in zip(panels.axes, maps, strict=True):
+        unit = state_map.rate_unit if chart.kind == "residual" else ""
+        name = shortened(state_map.equation, 20)
+        panel_title(axes, f"{name}'{unit}: {chart.kind} {number(state_map.share)}")
+        _draw_map(axes, state_map, label)
         tidy(axes)
     has_colours = len(maps[0].labels) > 1
     meaning = [

@@ -50,7 +50,7 @@ def sections(data: ReportData) -> list[tuple[str, str, str]]:
         ("data", "Data", quality_section(data)),
         ("repeat", "Repeat", repeat_section(data)),
     ]
-    return [one for one in every if one[2]]
+    return [section for section in every if section[2]]
 
 
 def _head(data: ReportData) -> str:
@@ -62,14 +62,19 @@ def _head(data: ReportData) -> str:
 
 
 def _equations(data: ReportData) -> str:
-    rows = [_equation(one) for one in data.equations]
+    rows = [_equation(equation) for equation in data.equations]
     shown = "".join(rows[:_SHOWN]) if len(rows) > _SHOWN + 2 else "".join(rows)
     if len(rows) > _SHOWN + 2:
         hidden = "".join(rows[_SHOWN:])
         shown += (
             f"<details><summary>{len(rows) - _SHOWN} more equations</summary>{hidden}</details>"
         )
-    shares = [term.probability for one in data.equations for term in one.terms if term.probability]
+    shares = [
+        term.probability
+        for equation in data.equations
+        for term in equation.terms
+        if term.probability
+    ]
     key = (
         "Below each term: the 95% interval of its coefficient, and the probability of the term."
         + f" {NOT_A_PROBABILITY}" * any("(" in share for share in shares)
@@ -77,10 +82,10 @@ def _equations(data: ReportData) -> str:
         else "No intervals are known for these terms."
     )
     constants = "".join(
-        f"<li>{one.math} = {escape(one.value)}"
-        + (f" <small>({escape(one.interval)})</small>" if one.interval else "")
+        f"<li>{equation.math} = {escape(equation.value)}"
+        + (f" <small>({escape(equation.interval)})</small>" if equation.interval else "")
         + "</li>"
-        for one in data.constants
+        for equation in data.constants
     )
     if constants:
         constants = f'<p class="quiet">Constants that were estimated:</p><ul>{constants}</ul>'
@@ -92,7 +97,7 @@ def _equations(data: ReportData) -> str:
 
 def _copy_all(data: ReportData) -> str:
     """A button for the LaTeX of several equations."""
-    lines = [one.latex for one in data.equations]
+    lines = [equation.latex for equation in data.equations]
     return (
         copy_button(" \\\\\n".join(lines), "Copy all as LaTeX")
         if len(lines) > 1 and all(lines)
@@ -102,15 +107,15 @@ def _copy_all(data: ReportData) -> str:
 
 def _long(data: ReportData) -> str:
     """The CSS class of equations with long terms."""
-    names = [term.name for one in data.equations for term in one.terms]
+    names = [term.name for equation in data.equations for term in equation.terms]
     return " long" * any(len(name) > _LONG for name in names)
 
 
-def _equation(one: Equation) -> str:
-    unit = f'<small class="unit">{escape(one.unit)}</small>' if one.unit else ""
-    left = f'<span class="left">{mathml(one.left + "<mo>=</mo>")}{unit}</span>'
+def _equation(equation: Equation) -> str:
+    unit = f'<small class="unit">{escape(equation.unit)}</small>' if equation.unit else ""
+    left = f'<span class="left">{mathml(equation.left + "<mo>=</mo>")}{unit}</span>'
     terms = []
-    for term in one.terms:
+    for term in equation.terms:
         notes = [term.interval, term.probability]
         if term.kind == "given":
             notes = ["given"]
@@ -120,8 +125,8 @@ def _equation(one: Equation) -> str:
         terms.append(f'<span class="term {term.kind}">{mathml(term.math)}{small}</span>')
     right = "".join(terms) or f'<span class="term">{mathml("<mn>0</mn>")}</span>'
     return (
-        f'<div class="equation" role="group" aria-label="Equation of {escape(one.label)}">'
-        f'{left}<span class="right">{right}</span>{copy_button(one.latex, "Copy LaTeX")}</div>'
+        f'<div class="equation" role="group" aria-label="Equation of {escape(equation.label)}">'
+        f'{left}<span class="right">{right}</span>{copy_button(equation.latex, "Copy LaTeX")}</div>'
     )
 
 
@@ -132,12 +137,12 @@ def _verdict(data: ReportData) -> str:
         for head, text in data.sentences
     )
     advice = "".join(
-        f'<li>{_typeset(one.text, data)} <span class="code">{escape(one.code)}</span></li>'
-        for one in summary.advice
+        f'<li>{_typeset(item.text, data)} <span class="code">{escape(item.code)}</span></li>'
+        for item in summary.advice
     )
     if advice:
         advice = f"<h3>What to try next</h3><ol>{advice}</ol>"
-    items = [f"<li>{_typeset(one.text, data)}</li>" for one in summary.confounded]
+    items = [f"<li>{_typeset(item.text, data)}</li>" for item in summary.confounded]
     pairs = f"<ul>{''.join(items[:_PAIRS])}</ul>"
     if len(items) > _PAIRS:
         more = f"<summary>{len(items) - _PAIRS} more</summary><ul>{''.join(items[_PAIRS:])}</ul>"
@@ -178,38 +183,38 @@ def _certificate(data: ReportData) -> str:
 
 
 def _forecasts(data: ReportData) -> str:
-    found = data.forecasts
-    if found is None:
+    forecasts = data.forecasts
+    if forecasts is None:
         return ""
     names = [
         f"{run.label} · error {known_percent(run.error)}" if math.isfinite(run.error)
         else f"{run.label} · ends early"
-        for run in found.runs
+        for run in forecasts.runs
     ]  # fmt: skip
     pick = select("forecast-run", "Run", names) if len(names) > 1 else ""
     keys = [("measured", "dot", "measured"), ("forecast", "line", "forecast")]
-    if found.band:
-        keys.append(("band", "area", found.band))
-    if any(run.left is not None for run in found.runs):
+    if forecasts.band:
+        keys.append(("band", "area", forecasts.band))
+    if any(run.left is not None for run in forecasts.runs):
         keys.append(("edge", "dash", "leaves the training data"))
     return (
         "<h2>Forecasts against data</h2><p>Each run, simulated from its first row.</p>"
         f'<div class="controls">{pick}</div>{legend(keys)}'
         f"{chart('chart-forecast', 'Forecast and measured values of each state over time')}"
-        f"{quiet(found.note)}"
+        f"{quiet(forecasts.note)}"
     )
 
 
 def _phase(data: ReportData) -> str:
-    found = data.phase
-    if found is None:
+    phase = data.phase
+    if phase is None:
         return ""
-    pairs = [f"{one.x_label}, {one.y_label}" for one in found.portraits]
+    pairs = [f"{portrait.x_label}, {portrait.y_label}" for portrait in phase.portraits]
     pick = select("phase-pair", "States", pairs) if len(pairs) > 1 else ""
-    network = found.rate.network if found.rate is not None else found.portraits[0].network
+    network = phase.rate.network if phase.rate is not None else phase.portraits[0].network
     parts = dict(_PARTS) if network is not None else {}
     switch = choice("phase-part", "Flow of", parts) if parts else ""
-    if found.rate is not None:
+    if phase.rate is not None:
         head, keys = (
             "Rate of change",
             [("measured", "dot", "measured"), ("forecast", "line", "model")],
@@ -223,7 +228,7 @@ def _phase(data: ReportData) -> str:
         words = "Where the model moves from each state, under the runs that were measured."
     return (
         f'<h2>{head}</h2><p>{words}</p><div class="controls">{pick}{switch}</div>{legend(keys)}'
-        f"{chart('chart-phase', head)}{quiet(found.note)}"
+        f"{chart('chart-phase', head)}{quiet(phase.note)}"
     )
 
 
@@ -231,7 +236,9 @@ def _residual(data: ReportData) -> str:
     if not data.residual:
         return ""
     first = data.residual[0]
-    pick = select("residual-equation", "Equation", [one.equation for one in data.residual])
+    pick = select(
+        "residual-equation", "Equation", [residual.equation for residual in data.residual]
+    )
     shows = {"Data": "points"}
     if first.density.size:
         shows["Density"] = "density"
@@ -252,19 +259,19 @@ def _residual(data: ReportData) -> str:
 
 
 def _paths(data: ReportData) -> str:
-    found = data.paths
-    if found is None:
+    paths = data.paths
+    if paths is None:
         return ""
-    pick = select("path-equation", "Equation", [one.equation for one in found.equations])
-    outer = found.outer
+    pick = select("path-equation", "Equation", [path.equation for path in paths.equations])
+    outer = paths.outer
     keys = [("terms", "line", "rows that were fitted"), ("network", "line", outer)]
     keys.append(("ring", "dot", "in use"))
-    run = f"Forecast of run {found.run} with this equation; the other equations are unchanged"
-    alone = f", {found.note}" if found.note else ""
+    run = f"Forecast of run {paths.run} with this equation; the other equations are unchanged"
+    alone = f", {paths.note}" if paths.note else ""
     return (
         "<h2>How many terms</h2><p>Move the slider to see the error, and what the equation would "
         'forecast, with fewer or more terms.</p><div class="controls">'
-        f"{pick if len(found.equations) > 1 else ''}{slider('path-step', 'Terms')}</div>"
+        f"{pick if len(paths.equations) > 1 else ''}{slider('path-step', 'Terms')}</div>"
         f'<div class="card equations{_long(data)}"><div class="equation" id="path-formula" '
         f'aria-live="polite"></div></div>{legend(keys)}'
         f"{chart('chart-path', 'Error of the equation by its number of terms')}"
@@ -279,13 +286,13 @@ def _coefficients(data: ReportData) -> str:
         return f"<h2>Coefficients</h2>{pairs}" if pairs else ""
     if not data.has_network:  # the intervals stand below the terms of the equations
         return f"<h2>Coefficients</h2>{_term_table(data)}{_correlations(data)}"
-    known = any(low is not None for one in data.coefficients for low in one.low)
+    known = any(low is not None for equation in data.coefficients for low in equation.low)
     words = "with their 95% intervals" if known else "without intervals, which are not known"
     hollow = "; a hollow dot is a less probable term that the model does not use"
-    left_out = any(not used for one in data.coefficients for used in one.used)
+    left_out = any(not used for equation in data.coefficients for used in equation.used)
     pick = ""
-    if sum(len(one.names) for one in data.coefficients) > _LINES:
-        names = [one.equation for one in data.coefficients]
+    if sum(len(equation.names) for equation in data.coefficients) > _LINES:
+        names = [equation.equation for equation in data.coefficients]
         pick = select("coefficients-equation", "Equation", names)
     return (
         f"<h2>Coefficients</h2><p>Coefficients {words}{hollow if left_out else ''}.</p>"
@@ -301,7 +308,7 @@ def _correlations(data: ReportData) -> str:
     pairs = data.summary.correlations
     if not pairs:
         return ""
-    rows = [(one.first, one.second, f"{one.correlation:.4f}") for one in pairs]
+    rows = [(pair.first, pair.second, f"{pair.correlation:.4f}") for pair in pairs]
     return (
         "<h3>Correlated estimates</h3><p>The data determine a combination of these constants "
         "better than each alone. Intervals are joint, with all constants free.</p>"
@@ -312,15 +319,21 @@ def _correlations(data: ReportData) -> str:
 def _term_table(data: ReportData) -> str:
     rows = [
         (
-            one.equation,
+            equation.equation,
             typeset_formula(name, data.names),
             f"{value:#.4g}" if used else "left out",
             interval(low, high) if used and low is not None and high is not None else "",
             share,
         )
-        for one in data.coefficients
+        for equation in data.coefficients
         for name, value, low, high, share, used in zip(
-            one.names, one.values, one.low, one.high, one.share, one.used, strict=True
+            equation.names,
+            equation.values,
+            equation.low,
+            equation.high,
+            equation.share,
+            equation.used,
+            strict=True,
         )
     ]
     columns = ("equation", "term", "coefficient", "95% interval", "probability")
@@ -331,7 +344,7 @@ def _diagnostics(data: ReportData) -> str:
     if not data.diagnostics:
         note = data.diagnostics_note
         return f"<h2>Residual diagnostics</h2>{quiet(note)}" if note else ""
-    names = [one.equation for one in data.diagnostics]
+    names = [equation.equation for equation in data.diagnostics]
     pick = select("errors-equation", "Equation", names) if len(names) > 1 else ""
     bars = [
         ("forecast", "line", "autocorrelation"),
@@ -358,46 +371,46 @@ def proposals_section(data: ReportData) -> str:
         )
     verb = "lacks" if data.earlier is None else "lacked"
     cards = []
-    for one in data.proposals:
+    for proposal in data.proposals:
         facts = [
-            ("gain", f"{one.gain:.0f} nats"),
-            ("misfit beyond noise explained", known_percent(one.inside)),
-            ("on the outer shell", known_percent(one.outside)),
-            ("of resamples prefer it", known_percent(one.probability)),
+            ("gain", f"{proposal.gain:.0f} nats"),
+            ("misfit beyond noise explained", known_percent(proposal.inside)),
+            ("on the outer shell", known_percent(proposal.outside)),
+            ("of resamples prefer it", known_percent(proposal.probability)),
         ]
         evidence = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in facts)
-        accepted = ' <span class="code">accepted</span>' if one.is_accepted else ""
+        accepted = ' <span class="code">accepted</span>' if proposal.is_accepted else ""
         # constants inside a formula are called "p in exp(-x*p)"
-        inner = [text.partition(" in ")[0] for text in one.constants]
+        inner = [text.partition(" in ")[0] for text in proposal.constants]
         names = (*data.names, *inner)
         lists = "".join(
             f"<p class='quiet'><b>{word}</b> {typeset_sentence('; '.join(items), names)}</p>"
             for word, items in (
-                ("Constants:", one.constants),
-                ("What it would change:", one.changes),
-                ("Rivals:", one.alternatives),
+                ("Constants:", proposal.constants),
+                ("What it would change:", proposal.changes),
+                ("Rivals:", proposal.alternatives),
             )
             if items
         )
         cards.append(
-            f'<div class="card proposal"><h3>{escape(one.equation)} {verb} '
-            f"{typeset_formula(one.formula, data.names)}{accepted}</h3>"
-            f"<div class='scroll'>{one.math}</div>"
+            f'<div class="card proposal"><h3>{escape(proposal.equation)} {verb} '
+            f"{typeset_formula(proposal.formula, data.names)}{accepted}</h3>"
+            f"<div class='scroll'>{proposal.math}</div>"
             f'<dl class="facts">{evidence}</dl>{lists}</div>'
         )
     return f"<h2>{head}</h2>{''.join(cards)}"
 
 
 def earlier_section(data: ReportData) -> str:
-    found = data.earlier
-    if found is None:
+    earlier = data.earlier
+    if earlier is None:
         return ""
-    lines = "".join(f"<div class='scroll'>{line}</div>" for line in found.equations)
+    lines = "".join(f"<div class='scroll'>{line}</div>" for line in earlier.equations)
     return (
         "<h2>Before and after</h2><p>The proposals below were made for an earlier model; this "
-        f"report is about the model that accepted them.</p>{table(_EARLIER, found.rows)}"
+        f"report is about the model that accepted them.</p>{table(_EARLIER, earlier.rows)}"
         f'<div class="card"><h3>The earlier model</h3>{lines}'
-        f"<p class='quiet'>{typeset_sentence(found.verdict.text, data.names)}</p></div>"
+        f"<p class='quiet'>{typeset_sentence(earlier.verdict.text, data.names)}</p></div>"
     )
 
 
@@ -405,34 +418,35 @@ def ranking_section(data: ReportData) -> str:
     if not data.ranking:
         return ""
     cards = "".join(
-        f'<div class="card"><h3>{"Best" if not place else f"{one.gap:.1f} nats behind"}'
-        f"{' · base library' if one.is_base else ''}</h3>"
-        + "".join(f"<div class='scroll'>{line}</div>" for line in one.equations)
-        + f"{quiet(typeset_sentence(one.difference, data.names)) if one.difference else ''}</div>"
-        for place, one in enumerate(data.ranking)
+        f'<div class="card"><h3>{"Best" if not rank else f"{model.gap:.1f} nats behind"}'
+        f"{' · base library' if model.is_base else ''}</h3>"
+        + "".join(f"<div class='scroll'>{line}</div>" for line in model.equations)
+        + quiet(typeset_sentence(model.difference, data.names))
+        + "</div>"
+        for rank, model in enumerate(data.ranking)
     )
     words = "Whole models, ranked by how their trajectories follow the runs."
     return f"<h2>Other models of these data</h2><p>{words}</p>{cards}"
 
 
 def quality_section(data: ReportData) -> str:
-    found = data.quality
-    if found is None:
+    quality = data.quality
+    if quality is None:
         return ""
     lists = "".join(
         f"<h3>{head}</h3><ul>{''.join(f'<li>{escape(note)}</li>' for note in notes)}</ul>"
-        for head, notes in (("Repairs", found.repairs), ("Notes on reading", found.notes))
+        for head, notes in (("Repairs", quality.repairs), ("Notes on reading", quality.notes))
         if notes
     )
-    none = "" if found.repairs else '<p class="quiet">No measurement was changed or left out.</p>'
-    values = table(found.columns, found.rows, words=1 + ("unit" in found.columns))
-    return f"<h2>Data</h2>{fact_list(found.facts)}{values}{none}{lists}"
+    none = "" if quality.repairs else '<p class="quiet">No measurement was changed or left out.</p>'
+    values = table(quality.columns, quality.rows, words=1 + ("unit" in quality.columns))
+    return f"<h2>Data</h2>{fact_list(quality.facts)}{values}{none}{lists}"
 
 
 def repeat_section(data: ReportData) -> str:
-    found = data.repeat
-    command = f"<h3>Command</h3><pre>{escape(found.command)}</pre>" if found.command else ""
+    repeat = data.repeat
+    command = f"<h3>Command</h3><pre>{escape(repeat.command)}</pre>" if repeat.command else ""
     return (
-        f"<h2>How to repeat it</h2>{fact_list(found.facts)}{command}"
-        f"<h3>In Python</h3><pre>{escape(found.code)}</pre>"
+        f"<h2>How to repeat it</h2>{fact_list(repeat.facts)}{command}"
+        f"<h3>In Python</h3><pre>{escape(repeat.code)}</pre>"
     )
