@@ -1,12 +1,12 @@
-# Everything runs in .venv, which is made on first use; nothing else is needed but Python and make.
+# Everything runs in .venv, which is created on first use. Only Python and make are required.
 PYTHON ?= python3
 BIN := .venv/bin
-# one thread per test process: the processes share the cores. Compiled Python is kept between runs
+# One thread per test process, since the processes share the cores. Compiled Python is kept between runs.
 TEST_ENV := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0"
 
 .PHONY: demo test slow lint format bench guard reproduction readme pictures docs pages notebooks dist clean
 
-# what users have, and what developers have
+# dependencies of users, then those of developers
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --editable .
@@ -35,15 +35,15 @@ format: .venv/ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# the speed of all parts beside peers and the limits of the machine, and the page: ten minutes
+# the speed of all parts, compared with peers and the limits of the machine: ten minutes
 bench: .venv/ready
 	$(BIN)/python -m benchmarks suite
 
-# nothing may have become twice as slow as the record says, relative to those limits
+# fails if a part is twice as slow as its record, relative to those limits
 guard: .venv/ready
 	$(BIN)/python -m benchmarks guard
 
-# an hour or two on two cores; a run that was stopped goes on where it was
+# one to two hours on two cores; an interrupted run resumes
 reproduction: .venv/ready
 	$(BIN)/python -m paper --out reproduction
 	$(BIN)/python -m paper.update_pages reproduction
@@ -53,7 +53,7 @@ reproduction: .venv/ready
 readme: .venv/ready
 	$(BIN)/python docs/update_readme.py
 
-# the pictures of reports in README and docs; needs Chromium
+# screenshots of reports for README and docs; needs Chromium
 pictures: demo
 	$(BIN)/python docs/update_pictures.py demo
 
@@ -61,14 +61,14 @@ pictures: demo
 docs: .venv/ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-# what the code of pages prints, written into them
+# write the output of code blocks into the pages
 pages: .venv/ready
 	$(BIN)/python docs/run_blocks.py --write $$(grep -lE '^```(python|bash)$$' docs/*.md docs/recipes/*.md)
 
 # the examples as notebooks, in notebooks/
 notebooks: .venv/ready
 	mkdir -p notebooks
-	for one in examples/*.py; do $(BIN)/jupytext --quiet --to ipynb --output notebooks/$$(basename $$one .py).ipynb $$one; done
+	for file in examples/*.py; do $(BIN)/jupytext --quiet --to ipynb --output notebooks/$$(basename $$file .py).ipynb $$file; done
 
 # source and wheel, in dist/
 dist: .venv/ready

@@ -1,9 +1,9 @@
-"""Runs the benchmarks, writes their records and the page made from them.
+"""Run benchmarks, write their records, and write the pages from the records.
 
-`python -m benchmarks` runs all, `python -m benchmarks suite` the speed of all parts (under ten
-minutes), `python -m benchmarks guard` compares that with its record, `python -m benchmarks pages`
-writes the pages from the records as they are. `--before CHECKOUT` lets `speed` measure an earlier
-revision by turns.
+`python -m benchmarks` runs all benchmarks. `python -m benchmarks suite` measures the speed of all
+parts in less than ten minutes, and `python -m benchmarks guard` compares it with the record.
+`python -m benchmarks pages` rewrites the pages without measuring anything. With
+`--before CHECKOUT`, `speed` alternates between this revision and an earlier one.
 """
 
 import json
@@ -62,9 +62,9 @@ def main(names: list[str]) -> None:
         return write_pages()
     before: Path | None = None
     if "--before" in names:
-        place = names.index("--before")
-        before = Path(names[place + 1])
-        names = names[:place] + names[place + 2 :]
+        index = names.index("--before")
+        before = Path(names[index + 1])
+        names = names[:index] + names[index + 2 :]
     unknown = set(names) - set(BENCHMARKS)
     if unknown:
         sys.exit(f"error: unknown benchmark {sorted(unknown)}; known are {sorted(BENCHMARKS)}.")
@@ -79,9 +79,9 @@ def main(names: list[str]) -> None:
 
 
 def write_pages() -> None:
-    """What is made of the records."""
+    """Write all pages from the records."""
     page = "# Benchmarks\n\nWritten by `python -m benchmarks` from `benchmarks/records/`. "
-    page += "Ratios were measured side by side in one run; seconds are from a shared machine.\n"
+    page += "Ratios compare measurements of the same run. Seconds are those of a shared machine.\n"
     for name, benchmark in BENCHMARKS.items():
         file = RECORDS / f"{name}.json"
         if file.exists():
@@ -105,7 +105,7 @@ def write_pages() -> None:
 
 
 def write_tables(name: str, tables: Callable[[list[dict[str, Any]]], str]) -> None:
-    """Puts what `tables` makes of a record between its markers in `docs/choosing.md`."""
+    """Write the tables of a record between their markers in `docs/choosing.md`."""
     record = RECORDS / f"{name}.json"
     if not record.exists():
         return

@@ -1,4 +1,4 @@
-"""What constraints cost: in `Exact`, in the bare quadratic problem, and in a whole fit."""
+"""Cost of constraints: in `Exact`, in the quadratic problem alone, and in a whole fit."""
 
 import time
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def _solver_lines() -> list[Line]:
                 folds = fold_moments(task, task.linear_rows("Exact()"))
                 tasks[label] = replace(task, folds=folds, library=sum(folds[1:], folds[0]))
             times = dict.fromkeys(tasks, np.inf)
-            for _ in range(9):  # in turns, so that what else the machine does meets all of them
+            for _ in range(9):  # by turns, so that other processes disturb all tasks alike
                 for label, task in tasks.items():
                     start = time.process_time()
                     solver.solve_all([task])
@@ -50,15 +50,16 @@ def _solver_lines() -> list[Line]:
             free = times.pop("nothing")
             what = f"{residual}{'L1, ' if l1 else ''}"
             lines += [
-                Line(f"Exact, {what}{label}", [one / free], f"times {1e3 * free:.0f} ms", 2)
-                for label, one in times.items()
+                Line(f"Exact, {what}{label}", [seconds / free], f"times {1e3 * free:.0f} ms", 2)
+                for label, seconds in times.items()
             ]
     return lines
 
 
 def solves() -> list[Line]:
-    """`Exact` from moments with knowledge over without, then the bare quadratic problem, whose
-    free form is a single call of LAPACK; best of many in one process."""
+    """Ratios of times with constraints to times without: first `Exact` from moments, then the
+    quadratic problem alone. Without constraints, the latter is a single LAPACK call. Each time is
+    the minimum of several repetitions in one process."""
     lines = _solver_lines()
     for l1 in (0.0, 0.1):
         for size in (10, 30, 100):
@@ -67,16 +68,18 @@ def solves() -> list[Line]:
                 ("3 equalities, 5 bounds", 3, 5, 0.0),
             ):  # fmt: skip
                 free, held = _problems(size, l1, ties, bounds, at)
-                one, other = _fastest(free.solve), _fastest(held.solve)
+                free_time, held_time = _fastest(free.solve), _fastest(held.solve)
                 what = f"{size} terms, {'L1, ' if l1 else ''}{label}"
-                lines.append(Line(what, text=f"{other / one:.1f} times {1e6 * one:.0f} us"))
+                lines.append(
+                    Line(what, text=f"{held_time / free_time:.1f} times {1e6 * free_time:.0f} us")
+                )
     times = []
     for physics in (None, KNOWN_OF_PENDULUM):
         model, data = og.OrthoReg(physics=physics), swings(0.0, 0)
         start = time.process_time()
         model.fit(data)
         times.append(time.process_time() - start)
-    return [*lines, Line("whole fit of a pendulum, told g and theta' over told nothing",
+    return [*lines, Line("whole fit of a pendulum: g and theta' given, relative to nothing given",
                          [times[1] / times[0]], "", 2)]  # fmt: skip
 
 

@@ -25,8 +25,8 @@ print(json.dumps([seconds, peak, data.n_samples, data.n_runs]))
 
 
 def reading() -> list[Line]:
-    """CSV files of runs of 1,000 rows (run, t, theta, omega), each read in a process of its own
-    after a small one of the same kind; CPU seconds, all threads, and the peak of the process."""
+    """CSV files of runs of 1,000 rows with the columns run, t, theta and omega. Each is read in a
+    separate process, after a small file. CPU seconds of all threads, and the peak memory."""
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         small = _table(Path(folder) / "small.csv", 10_000)
@@ -40,24 +40,24 @@ def reading() -> list[Line]:
             if (samples, runs) != (rows, rows // 1000):
                 sys.exit(f"error: {samples} rows in {runs} runs were read of {rows}.")
             what = f"{rows:.0e} rows, {file.stat().st_size / 1e6:.0f} MB"
-            lines.append(Line(f"{what}: time a row", [1e6 * seconds / rows], "us"))
+            lines.append(Line(f"{what}: time per row", [1e6 * seconds / rows], "us"))
             lines.append(
-                Line(f"{what}: peak of the process, its numbers are {24e-6 * rows:.0f} MB",
+                Line(f"{what}: peak memory of the process (the numbers take {24e-6 * rows:.0f} MB)",
                      [peak / 1e6], "MB")
             )  # fmt: skip
     return lines
 
 
 def _table(file: Path, rows: int) -> Path:
-    """A table of so many rows, written in parts."""
+    """Write a table in parts."""
     import pyarrow as pa
     from pyarrow import csv
 
     with file.open("wb") as out:
         out.write(b"run,t,theta,omega\n")
         for first in range(0, rows, 1_000_000):
-            place = np.arange(first, min(first + 1_000_000, rows))
-            run, t = place // 1000, place % 1000 * 0.01
+            index = np.arange(first, min(first + 1_000_000, rows))
+            run, t = index // 1000, index % 1000 * 0.01
             phase = t + 0.1 * run
             part = pa.table(
                 {"run": run, "t": t, "theta": np.round(np.sin(phase), 9),

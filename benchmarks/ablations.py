@@ -1,6 +1,6 @@
-"""What each mechanism of a default fit is worth: the same cases with one of them switched off.
+"""Ablations: the same cases with one mechanism of a default fit switched off at a time.
 
-Cases are harder than those of `truth` and `dysts`, of development systems only. A mechanism is
+The cases are development systems, and harder than those of `truth` and `dysts`. A mechanism is
 switched off by replacing a limit or a function in a copy of the process of the case.
 """
 
@@ -90,9 +90,9 @@ HARD: tuple[tuple[Any, ...], ...] = (
     ("chaos", "conservative flow", 0.1, 60, 1, "white", "poly(3)"),
     ("chaos", "Thomas", 0.1, 120, 1),
 )  # fmt: skip
-"""Group, system, noise, rows of a run, runs, kind of errors, and the library if another one."""
-DIFFERS = 0.01  # relative change of an error that counts as one
-LEAST_ERROR, LARGEST_ERROR = 1e-4, 10.0  # of derivatives, relative: beyond, it does not matter
+"""Group, system, noise, rows per run, runs, kind of noise, and a library unless the usual one."""
+DIFFERS = 0.01  # relative. Smaller changes of an error do not count
+MIN_ERROR, MAX_ERROR = 1e-4, 10.0  # relative errors of derivatives are clipped to this range
 HARD_FLOWS = (("Arneodo", 0.1), ("SprottO", 0.1))
 
 Patch = Callable[[], None]
@@ -177,56 +177,58 @@ def _no_term_price() -> None:
 
 
 MECHANISMS: dict[str, tuple[str, Patch]] = {
-    "none": ("everything as it is", lambda: None),
-    "search": ("terms of the first proposals are final", _no_search),
+    "none": ("all mechanisms are on", lambda: None),
+    "search": ("the terms of the first proposals are final", _no_search),
     "exchange": ("terms are added and removed, but not exchanged", _no_exchange),
-    "integral form": ("the search starts from the fit of the rows alone", _no_integral_form),
+    "integral form": ("the search starts from the fit to rows", _no_integral_form),
     "growing segments": ("the search uses the longest segments only", _one_length),
-    "price of choice": ("a term costs half a log N, whatever the number of terms", _no_term_price),
+    "price of choice": ("a term costs log(N)/2, without the number of candidates", _no_term_price),
     "price of symbols": ("long terms cost as much as short ones", _limit("SYMBOL", 0.0)),
     "cancellation": ("terms may cancel each other", _limit("CANCELS", np.inf)),
     "prior": ("constants have a flat prior", _limit("PRIOR_WIDTH", 1e6)),
-    "outliers": ("outliers count", _no_outliers),
+    "outliers": ("outliers are kept", _no_outliers),
     "noise growth": (
-        "noise is the same for all values of a state",
+        "the noise does not depend on the state",
         lambda: set_name(
             "smoothing._noise", "estimate_noise_growth", lambda x, y: np.zeros(np.shape(x)[1])
         ),
     ),
-    "tempering": ("a misfit beyond noise counts in every row", _limit("TEMPERED", np.inf)),
+    "tempering": ("all rows count if the misfit exceeds the noise", _limit("TEMPERED", np.inf)),
     "limit of growth": (
-        "segments may be longer than errors grow a thousandfold", _limit("MATCH_GROWTH", 1e30)
+        "segments along which errors grow a thousandfold are allowed", _limit("MATCH_GROWTH", 1e30)
     ),
     "derivative errors": (
-        "intervals ignore errors that all derivatives share", _no_systematic_error
+        "intervals ignore the systematic error of derivatives", _no_systematic_error
     ),
-    "correlated noise": ("noise that is alike in neighbouring rows is a misfit", _white_noise),
+    "correlated noise": ("correlated noise counts as a misfit", _white_noise),
     "rivals": (
-        "sets of terms that lost on short segments are not tried again", _limit("MAX_RIVALS", 0)
+        "sets of terms that lose on short segments are not compared on longer ones",
+        _limit("MAX_RIVALS", 0),
     ),
     "sandwich": ("intervals assume white noise", _plain_covariance),
-    "profiles": ("intervals are quadratic", _limit("CURVED_REACH", np.inf)),
+    "profiles": ("intervals are those of a quadratic likelihood", _limit("CURVED_REACH", np.inf)),
     "horizon": ("models are judged on segments of up to 300 rows", _limit("HORIZON_GROWTH", 1e9)),
     "constant margin": (
-        "the judgement keeps constants where they are", _limit("CONSTANT_MARGIN", 0.0)
+        "the judgement does not adjust constants", _limit("CONSTANT_MARGIN", 0.0)
     ),
 }  # fmt: skip
 
 
-REMOVED = {"hot proposals": "no smaller sets are proposed (removed since)"}
-"""Mechanisms of earlier records that showed no effect and were deleted."""
+REMOVED = {"hot proposals": "no smaller sets are proposed (since removed)"}
+"""Mechanisms of earlier records that had no effect and were deleted."""
 
 KEPT = {
-    "derivative errors": "without them, intervals of clean runs hold the truth in 88 instead of "
-    "99% of the easier cases below",
-    "tempering": "the score is also that of `discover`, whose formulas miss more than those of a "
-    "library; this table says nothing about it",
-    "profiles": "ends of wide intervals move, as the likelihood says, though those of these cases "
-    "hold the truth as often",
-    "horizon": "it decides whether a summary may say that forecasts fail because small errors of "
-    "the initial state grow: without it, those of Lorenz and Chen with 1% noise do not",
+    "derivative errors": "without this mechanism, the intervals of clean runs contain the truth in "
+    "88% instead of 99% of the easier cases below",
+    "tempering": "`discover` uses the same score, and its candidates have larger misfits than "
+    "those of a library. This table does not cover `discover`",
+    "profiles": "the ends of wide intervals move to those of the likelihood, although the coverage "
+    "of these cases does not change",
+    "horizon": "it decides whether a summary may attribute failed forecasts to the growth of small "
+    "errors of the initial state. Without it, the summaries of Lorenz and Chen with 1% noise do "
+    "not",
 }
-"""Why mechanisms without an effect on these cases are there."""
+"""Reasons for mechanisms that have no effect on these cases."""
 
 
 def measure(workers: int = 1, store: Path = STORE) -> dict[str, Any]:
@@ -242,8 +244,8 @@ def measure(workers: int = 1, store: Path = STORE) -> dict[str, Any]:
 
 
 def hard_cases() -> list[dict[str, Any]]:
-    """Development systems with few rows, much noise, incomplete libraries, positions only,
-    outliers, and noise that is not white; and some chaotic flows."""
+    """Return development systems with few rows, much noise, incomplete libraries, positions only,
+    outliers or coloured noise, and some chaotic flows."""
     from benchmarks.dysts._flows import names
 
     cases = [{"kind": "truth"} | truth.harder_case(*described) for described in HARD]
@@ -255,20 +257,20 @@ def hard_cases() -> list[dict[str, Any]]:
 
 
 def run_case(case: dict[str, Any]) -> dict[str, Any]:
-    """Fit one case without each mechanism, each in a process of its own."""
+    """Fit one case without each mechanism, each in a separate process."""
     fit_case(case, lambda: None)  # imports all modules, simulates the system
-    rows = {name: _apart(case, name) for name in MECHANISMS}
+    rows = {name: _in_copy(case, name) for name in MECHANISMS}
     return {"rows": rows}
 
 
-def _apart(case: dict[str, Any], mechanism: str) -> dict[str, Any]:
-    """Fit a case without a mechanism in a copy of this process, which has its own CPU limit."""
+def _in_copy(case: dict[str, Any], mechanism: str) -> dict[str, Any]:
+    """Fit a case without a mechanism in a copy of this process with its own CPU limit."""
     with ProcessPoolExecutor(1, get_context("fork")) as pool:
         try:
-            found = pool.submit(_without, case, mechanism).result()
+            result = pool.submit(_without, case, mechanism).result()
         except Exception as error:  # recorded as a failed case
-            found = {"status": "failed", "error": str(error)}
-    return in_short(found | {"status": found.get("status", "done")})
+            result = {"status": "failed", "error": str(error)}
+    return in_short(result | {"status": result.get("status", "done")})
 
 
 def _without(case: dict[str, Any], mechanism: str) -> dict[str, Any]:
@@ -307,57 +309,59 @@ def in_short(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def render(record: dict[str, Any]) -> str:
-    """The section of the page of benchmarks."""
+    """Return the section of the benchmarks page."""
     return (
         "## Ablations\n\nA default fit with one mechanism switched off at a time "
-        f"([page](ablations.md)). Revision {record['revision']}.\n\n" + _table(record["rows"])
+        f"([details](ablations.md)). Revision {record['revision']}.\n\n" + _table(record["rows"])
     )
 
 
 def page(record: dict[str, Any]) -> str:
-    """The page: every mechanism, and the cases that change without it."""
+    """Return the page: every mechanism, and the cases that change without it."""
     rows = record["rows"]
     cases = len({row["case"] for row in rows})
     return (
         "# Ablations\n\nWritten by `python -m benchmarks ablations`; revision "
-        f"{record['revision']} of the source. {cases} hard cases of development systems, those of "
-        "[truth](truth.md) and [chaotic flows](dysts.md), fitted with defaults while one mechanism "
-        "is switched off: few rows (mostly 60 to 240), mostly 5 to 20% noise, libraries with many "
-        "more terms than the truth or without one of them, positions only, outliers, noise that "
-        "grows with the state or is alike in neighbouring rows. A case is named by its group, "
-        "system, noise, runs x rows, library (if not the usual one) and errors (if not "
-        "white).\n\n"
-        "- **right**: models with the true terms and constants, or equivalent ones;\n"
-        "- **called right**: how many of these have the verdict `explained`;\n"
-        "- **wrong called right**: wrong models whose verdict is `explained`;\n"
-        "- **coverage**: share of 95% intervals that contain the true value;\n"
-        "- **error**: that of derivatives at states of other runs, relative to that with "
-        "everything on: geometric mean over the cases;\n"
-        "- **differ**: cases in which the class, the verdict, the intervals that hold the truth, "
-        f"or the error (by more than {DIFFERS:.0%}) differ;\n"
-        "- **CPU**: median over the cases of the time relative to that with everything on.\n\n"
-        "The cases were chosen with everything on, but for two kinds, chosen because a mechanism "
-        "matters there: one large outlier in a run (with two smaller ones in a run of 60 rows, the "
-        "search for outliers changed nothing), and the coarse clean Genesio-Tesi (one of eight "
-        "such cases in which the margin of constants changes the verdict).\n\n"
-        "Mechanisms marked as removed were measured with the others, and deleted because they had "
-        "no effect.\n\n" + _table(rows) + _changed(rows) + _kept(rows)
+        f"{record['revision']} of the source. {cases} hard cases of the development systems of "
+        "[Are verdicts true?](truth.md) and [Chaotic flows](dysts.md), fitted with defaults while "
+        "one mechanism is switched off. Most cases have 60 to 240 rows and 5 to 20% noise. Some "
+        "have libraries with many additional terms or without a true term, positions only, "
+        "outliers, noise that grows with the state, or correlated noise. The name of a case "
+        "contains group, system, noise, runs x rows, the library unless it is the usual one, and "
+        "the kind of noise unless it is white.\n\n"
+        "- **right**: models with the true terms and constants, and equivalent models.\n"
+        "- **called right**: the number of right models with the verdict `explained`.\n"
+        "- **wrong called right**: the number of wrong models with the verdict `explained`.\n"
+        "- **coverage**: the share of 95% intervals that contain the true value.\n"
+        "- **error**: the error of derivatives at states of other runs, relative to that with all "
+        "mechanisms on; the geometric mean over the cases.\n"
+        "- **differ**: the number of cases in which the class, the verdict or the coverage "
+        f"changes, or the error changes by more than {DIFFERS:.0%}.\n"
+        "- **CPU**: the time relative to that with all mechanisms on; the median over the "
+        "cases.\n\n"
+        "The cases were chosen with all mechanisms on, with two exceptions that were chosen "
+        "because a mechanism matters for them. The first are runs with one large outlier: in a run "
+        "of 60 rows with two smaller outliers, the search for outliers had no effect. The second "
+        "is the coarse clean Genesio-Tesi, one of eight such cases, in which the margin of "
+        "constants changes the verdict.\n\n"
+        "Mechanisms marked as removed were measured with the others. They were deleted because "
+        "they had no effect.\n\n" + _table(rows) + _changed(rows) + _kept(rows)
     )
 
 
 def before(record: dict[str, Any]) -> str:
-    """The section on an earlier revision, and easier cases."""
+    """Return the section on easier cases, measured at an earlier revision."""
     rows = record["rows"]
     cases = len({row["case"] for row in rows})
     return (
-        f"## Easier cases\n\nRevision {record['revision']}; {cases} cases, most of which have 200 "
-        "or more rows in each of five runs. Few mechanisms matter for these: the hard cases "
-        "replace them, and they are not run again.\n\n" + _table(rows) + _changed(rows) + "\n"
+        f"## Easier cases\n\nRevision {record['revision']}; {cases} cases. Most have five runs of "
+        "at least 200 rows. Few mechanisms matter for these cases, so they were replaced by the "
+        "hard cases and are no longer measured.\n\n" + _table(rows) + _changed(rows) + "\n"
     )
 
 
 def _changed(rows: list[dict[str, Any]]) -> str:
-    """In words, the cases that change without each mechanism."""
+    """Return a list of the cases that change without each mechanism."""
     text = "\n### Cases that change\n\n"
     described = {name: words for name, (words, _) in MECHANISMS.items()} | REMOVED
     for name, words in described.items():
@@ -368,18 +372,22 @@ def _changed(rows: list[dict[str, Any]]) -> str:
 
 
 def _kept(rows: list[dict[str, Any]]) -> str:
-    """Why mechanisms are kept that change no case."""
+    """Return the reasons for keeping mechanisms that change no case."""
     usual = {row["case"]: row for row in _of(rows, "none")}
     reasons = [
         f"- **{name}**: {reason}.\n"
         for name, reason in KEPT.items()
         if not any(_differ(row, usual[row["case"]]) for row in _of(rows, name))
     ]
-    return "\n### No effect on these cases, kept\n\n" + "".join(reasons) if reasons else ""
+    return (
+        "\n### Mechanisms without an effect on these cases\n\n" + "".join(reasons)
+        if reasons
+        else ""
+    )
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
-    text = "| without | that is | right | called right | wrong called right | coverage | error "
+    text = "| without | meaning | right | called right | wrong called right | coverage | error "
     text += "| differ | CPU |\n|---|---|---|---|---|---|---|---|---|\n"
     usual = {row["case"]: row for row in _of(rows, "none")}
     described = {name: words for name, (words, _) in MECHANISMS.items()} | REMOVED
@@ -404,7 +412,7 @@ def _table(rows: list[dict[str, Any]]) -> str:
 
 
 def _error(row: dict[str, Any]) -> float:
-    return min(max(row["error"], LEAST_ERROR), LARGEST_ERROR)
+    return min(max(row["error"], MIN_ERROR), MAX_ERROR)
 
 
 def _differ(row: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -421,7 +429,7 @@ def _changes(rows: list[dict[str, Any]], name: str) -> list[str]:
 
 
 def changes(rows: list[dict[str, Any]], without: list[dict[str, Any]]) -> list[str]:
-    """In words, the cases whose model or verdict differs from that of the other rows."""
+    """Describe the cases whose model or verdict differs from that of the other rows."""
     usual = {row["case"]: row for row in without}
     return [
         f"{row['case']} {_state(usual[row['case']])} → {_state(row)}"

@@ -45,7 +45,7 @@ def measure() -> dict[str, Any]:
 
 
 def _field(system: Pendulum, split: Split, data: og.Dataset, seed: int) -> np.ndarray:
-    """The field with the parameters of that split, at the states of these runs."""
+    """Return the field with the parameters of a split, at the states of its runs."""
     return true_derivatives(system, split, data, seed=seed)
 
 
@@ -66,10 +66,10 @@ def render(record: dict[str, Any]) -> str:
             )
     return (
         "## What adapting can do\n\n"
-        "A model with the exact field of the training pendulum is applied to the pendulum of "
-        "split T3, whose parameters are all 1.2 times as large. Derivative errors on "
-        f"{_RUNS} runs before and after its coefficients are refitted on {_ADAPTING} others, "
-        f"means over {_SEEDS} seeds. The residual does not change, so its part of the error "
+        "A model with the exact field of the training pendulum, applied to the pendulum of split "
+        "T3. All parameters of T3 are 1.2 times as large. Derivative errors on "
+        f"{_RUNS} runs before and after the coefficients are refitted to {_ADAPTING} other runs: "
+        f"means over {_SEEDS} seeds. The residual does not change, so its share of the error "
         "remains.\n\n"
         "| difficulty | terms | zero-shot | adapted | ratio |\n|---|---|---|---|---|\n"
         + "".join(lines)

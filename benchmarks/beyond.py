@@ -60,7 +60,7 @@ def _errors(field: HybridField, system: Development, runs: Runs) -> dict[str, fl
 
 
 def _forecast(field: HybridField, states: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """(starts, times, states), by Runge-Kutta steps in NumPy; what runs away stays far away."""
+    """Return states (starts, times, n) by Runge-Kutta steps. Diverged states are clipped."""
     path = [states]
     for step in np.repeat(np.diff(times) / _STEPS, _STEPS):
         with np.errstate(all="ignore"):
@@ -78,12 +78,13 @@ def render(record: dict[str, Any]) -> str:
     return (
         "## Beyond the data\n\n"
         f"{len(BEYOND)} systems whose library lacks a term, {len(_SEEDS)} seeds. "
-        "`docs/choosing.md` explains this table.\n\n" + beyond_table(record["rows"])
+        "[Background](choosing.md#beyond-the-data) explains this table.\n\n"
+        + beyond_table(record["rows"])
     )
 
 
 def beyond_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Geometric means over systems and seeds, and ratios to the residual that is held."""
+    """Return geometric means over systems and seeds, and ratios to the held residual."""
     gates = list(dict.fromkeys(row["gate"] for row in rows))
     logs = {
         gate: np.log(
@@ -102,7 +103,7 @@ def beyond_table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _interval(logs: np.ndarray) -> str:
-    """The geometric mean, and one standard error over systems to each side."""
+    """Return the geometric mean, and one standard error over systems on each side."""
     means = logs.reshape(-1, len(_SEEDS)).mean(axis=1)
     middle, error = means.mean(), means.std(ddof=1) / np.sqrt(len(means))
     low, high = np.exp(middle - error), np.exp(middle + error)

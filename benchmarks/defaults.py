@@ -1,4 +1,4 @@
-"""What the defaults of `OrthoReg()` are worth on systems that no result is reported on."""
+"""Accuracy of other defaults of `OrthoReg()` on development systems."""
 
 import functools
 import itertools
@@ -43,7 +43,7 @@ _NETWORK_ON = ("dry friction", "spring with a bump", "growth that saturates")
 @final
 @dataclass(frozen=True)
 class Choice:
-    """One way to set the defaults. Where `model` is given, it is fitted as it stands."""
+    """A choice of settings. With `model`, that estimator is fitted unchanged."""
 
     selection: AbstractSelection = og.Extrapolation()
     floor: float | None = None
@@ -72,7 +72,7 @@ def _features(**settings: Any) -> Choice:
 
 
 def _stable_terms(library: Any, seed: int) -> og.OrthoReg:
-    """By a selection that is deprecated, and warns where it is built."""
+    """Return an estimator with the deprecated selection, which warns when it is created."""
     return og.OrthoReg(library, selection=og.StabilitySelection(), seed=seed)
 
 
@@ -87,8 +87,8 @@ TERMS = {
     "`inner=0.75, caution=0`": _extrapolation(inner=0.75, caution=0.0),
     "`inner=0.75, caution=1`": _extrapolation(inner=0.75, caution=1.0),
     "`caution=1, reach=3`": _extrapolation(caution=1.0, reach=3.0),
-    "errors below 1e-7 are alike": Choice(floor=1e-7),
-    "errors below 1e-6 are alike": Choice(floor=1e-6),
+    "errors below 1e-7 count as equal": Choice(floor=1e-7),
+    "errors below 1e-6 count as equal": Choice(floor=1e-6),
     "compared with the best alone": Choice(compare_with_best=True),
     "terms may cancel": Choice(most_cancellation=np.inf),
     "terms 5 times their sum are refused": Choice(most_cancellation=5.0),
@@ -141,7 +141,7 @@ CHOICES = TERMS | RESIDUAL | SELECTIONS
 @final
 @dataclass(frozen=True, eq=False)
 class Case:
-    """The runs of one system, and what was computed from them already."""
+    """The runs of a system, with cached results."""
 
     system: Development
     runs: Runs
@@ -168,7 +168,7 @@ class Case:
         return replace(model.recipe(), library_is_default=is_default)
 
     def field(self, choice: Choice) -> HybridField:
-        """The fitted field; the route of `OrthoReg.fit`, without doing anything twice."""
+        """Return the fitted field by the steps of `OrthoReg.fit`, with cached results."""
         if choice.model is not None:
             model = choice.model(self.system.library, seed=self.seed)
             return model.fit(list(self.runs.train), t=self.runs.times).field_
@@ -191,7 +191,7 @@ class Case:
         return finish(recipe, task, solution, selection).field
 
     def scores(self, found: HybridField) -> dict[str, float]:
-        """Relative errors of derivatives near and far; F1 where the library is complete."""
+        """Return relative derivative errors near and far, and F1 if the library is complete."""
         width = self.runs.near.shape[-1]
         scores = {}
         for name, states in (("near", self.runs.near), ("far", self.runs.far)):
@@ -207,13 +207,13 @@ class Case:
 
 
 def _mixed(task: Task, rows: Rows) -> tuple[Moments, ...]:
-    """Moments of folds that hold near and far runs alike."""
+    """Return moments of folds that contain near and far runs alike."""
     parts = gather(task.features, task.basis, rows, folds=_FOLDS, fold_of_row=folds(rows, _FOLDS))
     return tuple(parts)
 
 
 def _chosen(choice: Choice, recipe: Recipe, rows: Rows) -> tuple[Task, SelectionResult | None]:
-    """The task with the terms of this choice."""
+    """Return the task with the terms of this choice."""
     task = prepare(recipe, rows)
     if choice.least_period is not None and recipe.library_is_default:
         left_out = short_sines(task.features, rows.extent.range, choice.least_period)
@@ -233,7 +233,7 @@ def _chosen(choice: Choice, recipe: Recipe, rows: Rows) -> tuple[Task, Selection
 
 
 def _as_good_as_the_best(logs: np.ndarray) -> tuple[np.intp, np.ndarray]:
-    """The first support within a standard error of the best one, and the standard errors."""
+    """Return the first support within a standard error of the best one, and the standard errors."""
     best = logs[int(np.argmin(logs.mean(axis=-1)))]
     excess = logs - best
     standard_error = excess.std(axis=-1, ddof=1) / np.sqrt(logs.shape[-1])
@@ -242,7 +242,7 @@ def _as_good_as_the_best(logs: np.ndarray) -> tuple[np.intp, np.ndarray]:
 
 
 def measure() -> dict[str, Any]:
-    """Every choice on every case that it is meant for."""
+    """Measure all choices on their systems."""
     rows = []
     for (name, system), seed in itertools.product(SYSTEMS.items(), _SEEDS):
         rows += rows_of(name, system, seed, 0.0)
@@ -252,7 +252,7 @@ def measure() -> dict[str, Any]:
 
 
 def rows_of(name: str, system: Development, seed: int, noise: float) -> list[dict[str, Any]]:
-    """Every choice on one case."""
+    """Return the scores of all choices on one case."""
     case = Case(system, generate(system, seed, noise), seed)
     rows = []
     for label, choice in CHOICES.items():
@@ -266,17 +266,18 @@ def rows_of(name: str, system: Development, seed: int, noise: float) -> list[dic
 def render(record: dict[str, Any]) -> str:
     return (
         "## The defaults\n\n"
-        f"{len(SYSTEMS)} development systems, {len(_SEEDS)} seeds. `docs/choosing.md` explains "
-        "these tables.\n\n" + defaults_tables(record["rows"])
+        f"{len(SYSTEMS)} development systems, {len(_SEEDS)} seeds. "
+        "[Background](choosing.md#how-the-defaults-were-chosen) explains these tables.\n\n"
+        + defaults_tables(record["rows"])
     )
 
 
 def defaults_tables(rows: Sequence[dict[str, Any]]) -> str:
-    """The tables in Markdown."""
+    """Return the tables as Markdown."""
     return "\n".join(
         f"{title}\n\n{_table(rows, [_DEFAULTS, *choices])}"
         for title, choices in (
-            ("Other ways to choose the terms:", SELECTIONS),
+            ("Other selections of terms:", SELECTIONS),
             ("Other settings of `Extrapolation`:", list(TERMS)[1:]),
             (
                 "Other residuals and gates, on the systems whose library lacks a term:",
@@ -320,7 +321,7 @@ def _line(rows: Sequence[dict[str, Any]], label: str) -> dict[str, str]:
 
 
 def _interval(keys: Sequence[tuple[str, int, float]], logs: np.ndarray) -> str:
-    """The geometric mean, and one standard error over systems to each side."""
+    """Return the geometric mean, and one standard error over systems on each side."""
     names = np.array([key[0] for key in keys])
     means = np.array([logs[names == name].mean() for name in np.unique(names)])
     middle, spread = means.mean(), means.std(ddof=1) / np.sqrt(len(means))

@@ -37,7 +37,7 @@ class Development:
     terms: tuple[tuple[str, ...], ...] | None = None
 
     def slopes(self, states: np.ndarray) -> np.ndarray:
-        """The true derivatives at states (... n)."""
+        """Return the true derivatives at states (... n)."""
         return np.stack(np.broadcast_arrays(*self.field(*np.moveaxis(states, -1, 0))), axis=-1)
 
 
@@ -53,7 +53,8 @@ class Runs:
 
 
 def generate(system: Development, seed: int, noise: float = 0.0) -> Runs:
-    """Runs of a system; `noise` is relative to each state's standard deviation, in training."""
+    """Return runs of a system. `noise` is relative to the standard deviation of each training
+    state."""
     rng = np.random.default_rng(seed)
     low, high = np.array(system.low), np.array(system.high)
     wide = rng.uniform(system.far_low, system.far_high, (50 * _FRESH, len(low)))

@@ -1,4 +1,4 @@
-"""The systems whose runs are measured."""
+"""Systems of the suite and their runs."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -18,7 +18,7 @@ def runs(
     dimension: int = 2,
     seed: int = 0,
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Runs from random starts by classical Runge-Kutta steps, five to a sample; their times."""
+    """Return runs from random initial states and their times, five Runge-Kutta steps per row."""
     x = np.random.default_rng(seed).uniform(-2, 2, (count, dimension))
     states, h = [x], STEP / 5
     for _ in range(rows - 1):
@@ -33,7 +33,8 @@ def runs(
 
 
 def pendulum(x: np.ndarray, missing: float = 0.0) -> np.ndarray:
-    """Damped; `missing` is the weight of a term that the default library does not have."""
+    """Return derivatives of a damped pendulum. `missing` weights a term outside the default
+    library."""
     force = -np.sin(x[:, 0]) - 0.2 * x[:, 1] + missing * np.tanh(4 * x[:, 0])
     return np.stack([x[:, 1], force], axis=1)
 
@@ -43,7 +44,8 @@ def incomplete(x: np.ndarray) -> np.ndarray:
 
 
 def chain(x: np.ndarray) -> np.ndarray:
-    """Damped oscillators, each coupled to its neighbours: positions, then velocities."""
+    """Return derivatives of damped oscillators coupled to their neighbours: positions, then
+    velocities."""
     n = x.shape[1] // 2
     q, v = x[:, :n], x[:, n:]
     a = -1.2 * q - 0.15 * v
@@ -53,7 +55,7 @@ def chain(x: np.ndarray) -> np.ndarray:
 
 
 def chain_support(n: int) -> np.ndarray:
-    """Which of the variables each equation of the chain has."""
+    """Return the mask of variables in each equation of the chain."""
     near = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= 1
     own = np.eye(n, dtype=bool)
     return np.block([[np.zeros_like(own), own], [near, own]])
@@ -75,7 +77,7 @@ def dataset(
 
 
 def write_table(file: Path, count: int, rows: int) -> None:
-    """Runs of the pendulum as CSV: run, t, theta, omega."""
+    """Write runs of the pendulum as CSV with the columns run, t, theta and omega."""
     states, times = runs(count, rows, pendulum)
     number = np.repeat(np.arange(count), rows)
     columns = np.column_stack([number, np.tile(times, count), np.concatenate(states)])

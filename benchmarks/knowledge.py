@@ -1,4 +1,4 @@
-"""What is stated as known: held exactly, what was left open found, and what it costs."""
+"""Known physics: whether it holds exactly, whether the unknown part is found, and its cost."""
 
 import json
 import os
@@ -35,7 +35,7 @@ _MASS_MATRIX = og.Physics(
 
 
 def length_of_a_pendulum() -> list[Line]:
-    """L where g is given, clean and with 2% noise; whether the damping is among the terms."""
+    """Estimate L from a given g, without noise and with 2% noise. The damping must be selected."""
     clean = og.OrthoReg(physics=KNOWN_OF_PENDULUM).fit(swings(0.0, 0))
     covered, named = 0, 0
     for seed in range(_SEEDS):
@@ -45,13 +45,17 @@ def length_of_a_pendulum() -> list[Line]:
         named += "omega" in np.array(model.feature_names_)[model.support_[1]]
     return [
         Line("L, clean: error", [100 * abs(clean.parameters_["L"] / LENGTH - 1)], "%", 0.1),
-        Line(f"L, 2% noise: intervals that cover, of {_SEEDS}", [covered], at_least=_SEEDS - 1),
-        Line(f"2% noise: damping named, of {_SEEDS}", [named], at_least=_SEEDS),
+        Line(
+            f"L, 2% noise: intervals that contain the truth, of {_SEEDS}",
+            [covered],
+            at_least=_SEEDS - 1,
+        ),
+        Line(f"2% noise: damping selected, of {_SEEDS}", [named], at_least=_SEEDS),
     ]
 
 
 def signs_and_sums() -> list[Line]:
-    """A bound that noise would cross, a conserved sum, a relation."""
+    """A bound that noise would violate, a conserved sum, and a relation."""
     x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
     y = np.column_stack([x[:, 1], -x[:, 0] + 0.05 * x[:, 1]])  # noise that seems to drive
     bounded = og.Physics(required={"x1": ["x1"]}, bounds={("x1", "x1"): (None, 0)})
@@ -70,15 +74,15 @@ def signs_and_sums() -> list[Line]:
     return [
         Line("bounded coefficient", [float(model.coefficients_[1, 2])], at_most=0.0),
         Line("the certificate says that the bound is active", text="yes" if active else "no"),
-        Line("SIR: sum of the equations over the largest, with and without residual", sums,
+        Line("SIR: sum of the derivatives relative to the largest, with and without residual", sums,
              at_most=1e-12),
-        Line("Lotka-Volterra: sum of the related coefficients over one of them",
+        Line("Lotka-Volterra: sum of the related coefficients, relative to one of them",
              [abs(float(both.sum() / both[0]))], at_most=1e-12),
     ]  # fmt: skip
 
 
 def symmetries() -> list[Line]:
-    """Derivative errors beyond the data (T2), with the symmetry stated and without."""
+    """Derivative errors beyond the data (T2), with and without the symmetry."""
     lines = []
     cases: list[tuple[str, Any, Any, float | None]] = [
         ("Duffing from one well", Duffing(), og.Odd(), 0.05),
@@ -88,7 +92,7 @@ def symmetries() -> list[Line]:
     for label, system, symmetry, most in cases:
         train, beyond = (generate(system, split, runs=30, seed=0) for split in ("train", "t2"))
         truth = np.asarray(system(0.0, beyond.states))
-        for name, physics in (("nothing stated", None), (repr(symmetry), symmetry)):
+        for name, physics in (("no symmetry given", None), (repr(symmetry), symmetry)):
             known = None if physics is None else og.Physics(symmetry=physics)
             model = og.OrthoReg(physics=known).fit(train)
             error = normalized_mse(model.predict(beyond.states), truth)
@@ -98,7 +102,7 @@ def symmetries() -> list[Line]:
 
 
 def double_pendulum() -> list[Line] | None:
-    """Its mass matrix written down, all constants free, from angles alone."""
+    """The mass matrix is given, all constants are estimated, and only angles are measured."""
     file = data_file("double_pendulum.csv")
     if file is None:
         return None
@@ -114,7 +118,12 @@ def double_pendulum() -> list[Line] | None:
     }
     found = model.parameters_
     lines = [
-        Line(f"{name}/J1: off the authors'", [100 * abs(found[name] / value - 1)], "%", 1)
+        Line(
+            f"{name}/J1: difference from the authors' value",
+            [100 * abs(found[name] / value - 1)],
+            "%",
+            1,
+        )
         for name, value in published.items()
     ]
     for name, value in (("k1", 2.371e-4), ("k2", 1.0e-5)):
@@ -127,12 +136,12 @@ def double_pendulum() -> list[Line] | None:
     for number, (forecast, run, authors) in enumerate(pieces, start=1):
         error = forecast.x[:_SECOND, :2] - run.states[:_SECOND, :2]
         rms = float(np.sqrt(np.mean(error**2)))
-        lines.append(Line(f"forecast of a second, piece {number}", [rms], "rad", 1.5 * authors))
+        lines.append(Line(f"forecast over one second, piece {number}", [rms], "rad", 1.5 * authors))
     return lines
 
 
 def circuit() -> list[Line] | None:
-    """v_c' = i_l/C of the RLC circuit, C free."""
+    """The equation of the capacitor is given, and C is estimated."""
     file = data_file("rlc_saturating.csv")
     if file is None:
         return None
@@ -157,7 +166,7 @@ def circuit() -> list[Line] | None:
 
 
 def boarding_school() -> list[Line] | None:
-    """SIR with S unobserved, S(0) known: S = S(0) exp(-beta J/N), where J' = I."""
+    """SIR without measurements of S. S(0) is known: S = S(0) exp(-beta J/N) with J' = I."""
     file = data_file("boarding_school_flu_1978.csv")
     if file is None:
         return None
@@ -182,14 +191,14 @@ CASES: dict[str, tuple[str, Callable[[], list[Line] | None]]] = {
     "symmetries": ("Symmetries.", symmetries),
     "double_pendulum": ("A real double pendulum with its mass matrix.", double_pendulum),
     "circuit": ("RLC circuit with v_c' = i_l/C.", circuit),
-    "boarding_school": ("An epidemic whose susceptibles nobody counted.", boarding_school),
+    "boarding_school": ("An epidemic with unmeasured susceptibles.", boarding_school),
     "solves": ("What constraints cost.", solves),
     "reading": ("Large tables.", reading),
 }
 
 
 def measure() -> dict[str, Any]:
-    """All cases, or those that ORTHOREG_KNOWLEDGE names, beside what is recorded of others."""
+    """Measure all cases, or those named in ORTHOREG_KNOWLEDGE; keep the records of the others."""
     wanted = [name for name in os.environ.get("ORTHOREG_KNOWLEDGE", "").split(",") if name]
     if unknown := set(wanted) - set(CASES):
         sys.exit(f"error: ORTHOREG_KNOWLEDGE names {sorted(unknown)}; known are {list(CASES)}.")
@@ -201,7 +210,7 @@ def measure() -> dict[str, Any]:
             warnings.simplefilter("ignore")
             lines = CASES[name][1]()
         if lines is None:
-            print(f"  {name}: its data are not here; left out", file=sys.stderr)
+            print(f"  {name}: skipped, because its data are missing", file=sys.stderr)
             continue
         known[name] = {
             "cpu_seconds": rounded(time.process_time() - start),
@@ -213,7 +222,7 @@ def measure() -> dict[str, Any]:
 def render(record: dict[str, Any]) -> str:
     page = (
         "## Known physics\n\nEquations, constants, signs, relations and symmetries are given "
-        "(`Physics`). The fits must satisfy them and find what they leave open. One thread.\n"
+        "(`Physics`). A fit must satisfy them and find the unknown part. One thread.\n"
     )
     for name, case in record["cases"].items():
         page += (

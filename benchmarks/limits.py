@@ -1,4 +1,4 @@
-"""What this machine can do at best, in the units that the work of a case is counted in."""
+"""Maximum rates of this machine, in the units that count the work of a case."""
 
 import os
 import subprocess
@@ -47,21 +47,21 @@ def _start() -> tuple[Callable[[], Any], float]:
 
 LIMITS: dict[str, tuple[str, Callable[[], tuple[Callable[[], Any], float]]]] = {
     "gemm": ("floating-point operations of a matrix product", _gemm),
-    "sine": ("sines, in the cache", _sine),
-    "copy": ("bytes read and written, in memory", _copy),
-    "call": ("calls of NumPy with ten numbers", _call),
-    "start": ("processes that load Python and NumPy", _start),
+    "sine": ("sines of values in the cache", _sine),
+    "copy": ("bytes read and written in memory", _copy),
+    "call": ("NumPy calls with ten numbers", _call),
+    "start": ("starts of a process that imports NumPy", _start),
 }
 
 
-def measure_limit(name: str, repeats: int = 5, least: float = 0.02) -> float:
-    """How much of it in a CPU second, from windows of at least so many seconds."""
+def measure_limit(name: str, repeats: int = 5, min_seconds: float = 0.02) -> float:
+    """Return the amount per CPU second, from windows of at least `min_seconds`."""
     run, amount = LIMITS[name][1]()
-    return amount / best(run, repeats=repeats, least=least if name != "start" else 0.0)
+    return amount / best(run, repeats=repeats, min_seconds=min_seconds if name != "start" else 0.0)
 
 
 def disk() -> dict[str, float]:
-    """Bytes written, and on the disk, in a second; the clock's, since a disk costs no CPU."""
+    """Return the bytes written to and read from the disk per second of wall time."""
     content = np.random.default_rng(0).bytes(_BYTES)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bytes"
@@ -77,7 +77,10 @@ def disk() -> dict[str, float]:
 
 
 def seconds_at_limit(work: dict[str, float], seconds: float, repeats: int = 5) -> float:
-    """The CPU seconds that so much work takes at best, measured now. For work that took so many
-    seconds in windows as long: on a busy machine short ones see less of the others."""
-    least = min(max(seconds, 0.02), 0.5)
-    return sum(amount / measure_limit(name, repeats, least) for name, amount in work.items())
+    """Return the minimum CPU seconds of an amount of work, measured now.
+
+    The windows are about as long as the `seconds` that the work took: on a busy machine, short
+    windows are disturbed less.
+    """
+    window = min(max(seconds, 0.02), 0.5)
+    return sum(amount / measure_limit(name, repeats, window) for name, amount in work.items())

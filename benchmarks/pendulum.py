@@ -1,4 +1,4 @@
-"""The samples that several benchmarks share."""
+"""The samples of the pendulum that several benchmarks use."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ SUBSET = 4096
 
 
 def samples(split: Split = Split.train, runs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """States and the paper's derivative targets of all runs."""
+    """Return states and the paper's derivative targets of all runs."""
     loss = og.VectorField(og.SmoothedFiniteDifference())
     found = loss.observe(generate(Pendulum(), split, runs=runs))
     return found.variables, found.targets
 
 
 def subset(rows: int = SUBSET, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """The same few thousand training rows every time."""
+    """Return a fixed subset of a few thousand training rows."""
     x, y = samples()
     chosen = np.sort(np.random.default_rng(seed).choice(len(x), rows, replace=False))
     return x[chosen], y[chosen]
 
 
 def objective(model: Any) -> float:
-    """J in double precision, summed over equations."""
+    """Return J in double precision, summed over equations."""
     return float(sum(equation.objective for equation in model.certificate_.equations))

@@ -1,4 +1,4 @@
-"""The residual's units, by the error on validation runs of the systems that results are for."""
+"""Units of the residual: errors on validation runs of the systems of the result pages."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,7 +32,7 @@ _SEEDS = (0, 1)
 
 
 def measure() -> dict[str, Any]:
-    """Derivative errors on validation runs, which are like the training runs and not among them."""
+    """Measure derivative errors on validation runs, which are not among the training runs."""
     rows = []
     for name, system in _SYSTEMS.items():
         for seed in _SEEDS:
@@ -56,14 +56,14 @@ def measure() -> dict[str, Any]:
 def render(record: dict[str, Any]) -> str:
     return (
         "## The residual's units\n\n"
-        "Derivative errors (squared, relative) on validation runs, means over "
-        f"{len(_SEEDS)} seeds. `docs/choosing.md` says what follows.\n\n"
+        "Squared relative derivative errors on validation runs, means over "
+        f"{len(_SEEDS)} seeds. [Background](choosing.md#the-residual) explains this table.\n\n"
         + residuals_table(record["rows"])
     )
 
 
 def residuals_table(rows: Sequence[dict[str, Any]]) -> str:
-    """The table in Markdown."""
+    """Return the table as Markdown."""
     table = [["", *_SYSTEMS], ["---"] * (len(_SYSTEMS) + 1)]
     for label in _RESIDUALS:
         errors = [

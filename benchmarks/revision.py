@@ -1,4 +1,4 @@
-"""Which code a record was made by."""
+"""The revision of the code that made a record."""
 
 import hashlib
 import subprocess
@@ -8,12 +8,12 @@ _ROOT = Path(__file__).parents[1]
 
 
 def revision() -> str:
-    """The commit that is measured, with a plus where files differ from it."""
+    """Return the current commit, with a plus if files differ from it."""
     return _git("describe", "--always", "--dirty=+", "--exclude=*").strip()
 
 
 def source_revision() -> str:
-    """The last commit that changed `src`; with a plus and a digest where `src` differs from it."""
+    """Return the last commit that changed `src`, with a plus and a digest if `src` differs."""
     commit = _git("log", "-1", "--format=%h", "--", "src").strip()
     changes = _git("diff", "HEAD", "--", "src")
     return commit + (f"+{hashlib.sha1(changes.encode()).hexdigest()[:7]}" if changes else "")

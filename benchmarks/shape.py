@@ -1,7 +1,7 @@
-"""The shape of the code: lines, files, layers, constants, and how far `fit` is from coefficients.
+"""The shape of the code: lines, files, layers, constants, and the path from `fit` to coefficients.
 
-Everything is counted from the source by `ast` and `tokenize`, of an earlier revision and of this
-one. Nothing is timed, so the numbers are the same on every machine.
+`ast` and `tokenize` count the source of an earlier revision and of this one. Nothing is timed, so
+the numbers do not depend on the machine.
 """
 
 import ast
@@ -30,7 +30,7 @@ LONG_FILE, LONG_FUNCTION = 500, 60
 
 
 def measure() -> dict[str, Any]:
-    """The counts of the earlier revision, if Git has it, and of the files as they are."""
+    """Count the current files, and those of the earlier revision if Git has it."""
     record: dict[str, Any] = {"before_revision": BEFORE, "revision": revision()}
     archive = subprocess.run(
         ["git", "archive", BEFORE], cwd=ROOT, capture_output=True, check=False
@@ -53,7 +53,7 @@ def _counted(root: Path) -> dict[str, Any]:
 
 
 def counts(root: Path) -> dict[str, Any]:
-    """What the source of a checkout shows."""
+    """Return the counts of the source of a checkout."""
     package = root / "src" / "orthoreg"
     texts = {path.relative_to(package): path.read_text() for path in sorted(package.rglob("*.py"))}
     trees = {path: ast.parse(text) for path, text in texts.items()}
@@ -88,8 +88,10 @@ def counts(root: Path) -> dict[str, Any]:
 
 
 def numeric_constants(tree: ast.Module) -> list[str]:
-    """The names of a module in capitals that are bound to numbers: a literal, or arithmetic,
-    NumPy or math functions, tuples and lists of such."""
+    """Return the names in capitals that a module binds to numbers.
+
+    Numbers are literals, and arithmetic, NumPy or math functions, tuples and lists of them.
+    """
     names = []
     for node in tree.body:
         if isinstance(node, ast.Assign):
@@ -99,8 +101,8 @@ def numeric_constants(tree: ast.Module) -> list[str]:
         else:
             continue
         for target in targets:
-            found = _bound_numbers(target, value)
-            names += [name for name in found if name.strip("_").isupper()]
+            bound = _bound_numbers(target, value)
+            names += [name for name in bound if name.strip("_").isupper()]
     return names
 
 
@@ -133,7 +135,7 @@ def _is_number(node: ast.expr) -> bool:
 
 
 def _code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """The lines of a function without its docstring."""
+    """Return the number of lines of a function without its docstring."""
     lines = (node.end_lineno or node.lineno) - node.lineno + 1
     first = node.body[0]
     if ast.get_docstring(node, clean=False) is not None:
@@ -142,10 +144,10 @@ def _code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def _layers(root: Path) -> list[str]:
-    """The layers of the package, from the contract of import-linter."""
+    """Return the layers of the package from the contract of import-linter."""
     project = tomllib.loads((root / "pyproject.toml").read_text())
     contracts = project["tool"]["importlinter"]["contracts"]
-    (layers,) = (one["layers"] for one in contracts if one.get("containers") == ["orthoreg"])
+    (layers,) = (c["layers"] for c in contracts if c.get("containers") == ["orthoreg"])
     return layers
 
 
@@ -156,7 +158,7 @@ def _python_texts(root: Path) -> Iterator[str]:
 
 
 def uses(texts: Iterable[str], name: str) -> int:
-    """How often a name stands in the code of these files; text and comments do not count."""
+    """Count the uses of a name in the code of these files, without text and comments."""
     count = 0
     for text in texts:
         if name in text:
@@ -168,7 +170,7 @@ def uses(texts: Iterable[str], name: str) -> int:
 def _packages(
     package: Path, lines: dict[Path, int], trees: dict[Path, ast.Module]
 ) -> dict[str, list[Any]]:
-    """For each package its files, its lines and the first sentence of its docstring."""
+    """Return the number of files and lines and the first sentence of the docstring per package."""
     rows: dict[str, list[Any]] = {}
     for path in sorted(lines):
         if path.name == "__init__.py" and len(path.parts) == 2:
@@ -241,11 +243,11 @@ model.fit(data)
 sys.setprofile(None)
 print(json.dumps({"solved": solved, "fitted": counted(), "equations": model.equations(2)}))
 """
-"""Fits runs of a damped oscillator with all defaults, and counts which code is entered."""
+"""Script that fits a damped oscillator with all defaults and counts the code that runs."""
 
 
 def traced_fits(root: Path) -> dict[str, Any]:
-    """What a default fit of clean and of noisy runs enters, in a process of its own."""
+    """Trace default fits of clean and noisy runs, each in a separate process."""
     results = {}
     environment = os.environ | {"PYTHONPATH": str(root / "src")}
     for name, noise in (("clean", 0.0), ("noisy", 0.02)):
@@ -265,18 +267,17 @@ def render(record: dict[str, Any]) -> str:
     return (
         "## Shape of the code\n\n"
         f"{now['lines']:,} lines in {now['files']} files and {now['layers']} layers; "
-        "[Shape of the code](shape.md) compares them with an earlier revision.\n"
+        "[Details](shape.md) with a comparison with an earlier revision.\n"
     )
 
 
 def page(record: dict[str, Any]) -> str:
-    """`docs/shape.md`."""
+    """Return `docs/shape.md`."""
     before, now = record.get("before"), record["now"]
     earlier = before or {}
     text = (
         "# Shape of the code\n\n"
-        "Written by `python -m benchmarks shape` from the source of `src/orthoreg`. Nothing is "
-        "timed. "
+        "Written by `python -m benchmarks shape` from the source of `src/orthoreg`. "
     )
     if before:
         text += f"*Before* is revision {record['before_revision']}, "
@@ -287,25 +288,25 @@ def page(record: dict[str, Any]) -> str:
         text += f"| uses of the name `{name}` | {_of_name(earlier, name)} | "
         text += f"{_of_name(now, name)} |\n"
     text += (
-        "\n- **Lines** include comments, docstrings and blank lines; functions are measured "
-        "without their docstrings.\n"
+        "\n- **Lines** include comments, docstrings and blank lines. The lengths of functions do "
+        "not include docstrings.\n"
         "- **Layers** are those of the import contract in `pyproject.toml`: a module imports only "
         "from the layers below its own.\n"
-        "- **Numeric constants** are names in capitals that a module binds to numbers. The "
-        "decisive ones, which can change a result, belong in the `_limits.py` of their package. "
-        "Default values of parameters and numbers inside functions are not counted.\n"
-        "- **Uses of a name** are counted in the code, not in text or comments: in `src/orthoreg` "
+        "- **Numeric constants** are names in capitals that a module binds to numbers. Constants "
+        "that can change a result belong in the `_limits.py` of their package. Default values of "
+        "parameters and numbers inside functions are not counted.\n"
+        "- **Uses of a name** are counted in code, not in text or comments: in `src/orthoreg` "
         "and, in brackets, in all Python files of the repository.\n\n"
         "## From `fit` to coefficients\n\n"
         "`OrthoReg().fit(data)` on three runs of a damped oscillator, 201 rows each, without "
-        "noise and with noise of standard deviation 0.02. Every call of a function of the package "
-        "is followed. A *hop* is a call from one module into another. *Hops to the solved "
+        "noise and with noise of standard deviation 0.02. All calls of functions of the package "
+        "are traced. A *hop* is a call from one module into another. *Hops to the solved "
         "equations* is the number of hops on the call stack from `fit` to the deepest function "
-        "of the solver; *deepest stack* is the largest number of hops at any time, for example "
-        "while the noise is estimated. *Modules*, *packages* and *functions* count the different "
-        "ones that are entered. The first two columns end when the solver returns "
-        "coefficients for the first time, the last two when `fit` returns. With noisy runs, "
-        "terms and constants are then matched to trajectories, which takes further modules.\n\n"
+        "of the solver. *Deepest stack* is the maximum number of hops at any time, for example "
+        "while the noise is estimated. *Modules*, *packages* and *functions* count distinct ones "
+        "that run. The first two columns end when the solver first returns coefficients, the last "
+        "two when `fit` returns. For noisy runs, the fit then matches terms and constants to "
+        "trajectories, which uses further modules.\n\n"
         "| fit | | first coefficients, before | now | all of `fit`, before | now |\n"
         "|---|---|---|---|---|---|\n"
     )
@@ -327,7 +328,7 @@ def page(record: dict[str, Any]) -> str:
         shown = f"`{name}`" if " " not in name else name
         text += f"| {shown} | {files} | {_count(past.get(name, (0, None))[1])} | "
         text += f"{_count(lines)} | {_escaped(role)} |\n"
-    return text + "\nPackages without lines under *now* are gone or have moved.\n"
+    return text + "\nPackages without lines under *now* were removed or renamed.\n"
 
 
 TRACED = {

@@ -1,4 +1,4 @@
-"""What the objective does at the paper's strengths, and at larger ones."""
+"""The minimum of the objective at the strengths of the paper, and at larger ones."""
 
 import math
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ _MU = 0.003
 
 
 def measure() -> dict[str, Any]:
-    """The paper's network by Adam, and random features exactly, on the same samples.
+    """Fit the network of the paper by Adam, and random features exactly, to the same samples.
 
-    Errors are against the true field on validation runs.
+    Errors are relative to the true field on validation runs.
     """
     x, y = subset()
     fresh = generate(Pendulum(), Split.validation)
@@ -46,7 +46,7 @@ def _row(model: og.OrthoReg, fresh: og.Dataset, truth: np.ndarray) -> dict[str, 
     return {
         "orthogonality": lam if math.isfinite(lam) else "inf",
         "threshold": effective_threshold(_MU, lam),
-        "overlap": max(one.overlap for one in model.certificate_.equations),
+        "overlap": max(equation.overlap for equation in model.certificate_.equations),
         "symbolic_share": energy[0] / (energy[0] + energy[1]),
         "symbolic_error": relative_error(symbolic, truth),
         "error": relative_error(symbolic + neural, truth),
@@ -57,13 +57,14 @@ def _row(model: og.OrthoReg, fresh: og.Dataset, truth: np.ndarray) -> dict[str, 
 def render(record: dict[str, Any]) -> str:
     return (
         "## What the strengths do\n\n"
-        f"The pendulum, {record['samples']} samples, mu = {record['sparsity']}. `docs/choosing.md` "
-        "explains this table.\n\n" + strengths_table(record["rows"])
+        f"The pendulum, {record['samples']} samples, mu = {record['sparsity']}. "
+        "[Background](choosing.md#the-two-strengths) explains this table.\n\n"
+        + strengths_table(record["rows"])
     )
 
 
 def strengths_table(rows: Sequence[dict[str, Any]]) -> str:
-    """The table in Markdown."""
+    """Return the table as Markdown."""
     names = {"exact": "random features, exact", "adam": "128 x 3 network, Adam"}
     lines = [
         f"| {names[row['solver']]} | {row['orthogonality']} | {row['threshold']:.2g} | "

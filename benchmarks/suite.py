@@ -1,4 +1,4 @@
-"""The suite: every part of a fit, peers and the machine's limits, in one run."""
+"""The suite: every part of a fit beside peers and the limits of the machine, in one run."""
 
 import sys
 from typing import Any
@@ -9,7 +9,7 @@ from .timing import best, hot_spots
 
 
 def measure() -> dict[str, Any]:
-    """A row for each case. Everything runs in turn in this process, with one thread."""
+    """Measure all cases, one after the other, in this process with one thread."""
     limits = {name: measure_limit(name) for name in LIMITS} | disk()
     rows = []
     for case in CASES:
@@ -42,16 +42,19 @@ def measure_case(case: Case) -> dict[str, Any]:
 
 
 def times_limit(case: Case, work: Any, repeats: int) -> tuple[float | None, float]:
-    """CPU seconds over those of the work at the machine's limit, or over those of the yardstick
-    (for 1e9 operations, 1e6 values, ...), both measured now; and the seconds."""
+    """Return the CPU seconds relative to the limit of the machine, and the seconds.
+
+    Without a known limit, the yardstick of the case replaces it, for example 1e9 operations of a
+    matrix product. The limit or yardstick is measured now.
+    """
     seconds = best(work.run, repeats=repeats)
-    least = dict(work.limit)
-    if not least and case.yardstick is not None:
-        least = {case.yardstick: _YARDS[case.yardstick]}
-    return (seconds / seconds_at_limit(least, seconds) if least else None), seconds
+    limit = dict(work.limit)
+    if not limit and case.yardstick is not None:
+        limit = {case.yardstick: _YARDS[case.yardstick]}
+    return (seconds / seconds_at_limit(limit, seconds) if limit else None), seconds
 
 
-_PROFILED = 20.0  # seconds of the longest call that is made once more for its profile
+_PROFILED = 20.0  # seconds. Longer calls are not profiled
 _YARDS = {"gemm": 1e9, "sine": 1e6, "copy": 1e8, "call": 1e4, "start": 1.0}
 
 
@@ -59,18 +62,18 @@ def render(record: dict[str, Any]) -> str:
     limits = record["limits"]
     lines = [
         "## The suite\n",
-        "CPU seconds (user and system, without waiting) on one thread, the minimum of several "
-        "calls. Peers do the same work in the same process. The limit is the time of the "
-        "unavoidable work at the rates of this machine, which are measured beside each case. At a "
-        "share of 100%, the code could not be faster.\n",
-        "| limit of this machine | in a second |\n|---|---|",
+        "User and system CPU seconds on one thread, the minimum of several calls. Peers do the "
+        "same work in the same process. The limit is the time that the unavoidable work takes at "
+        "the rates of this machine, which are measured beside each case. At 100% of the limit the "
+        "code cannot be faster.\n",
+        "| limit of this machine | per second |\n|---|---|",
         *(f"| {words} | {_amount(limits[name])} |" for name, (words, _) in LIMITS.items()),
-        f"| bytes written to the disk (by the clock) | {_amount(limits['disk_write'])} |",
-        f"| bytes read back (by the clock) | {_amount(limits['disk_read'])} |",
+        f"| bytes written to the disk (wall time) | {_amount(limits['disk_write'])} |",
+        f"| bytes read from the disk (wall time) | {_amount(limits['disk_read'])} |",
     ]
     for part in dict.fromkeys(row["part"] for row in record["rows"]):
         lines.append(f"\n### {part.capitalize()}\n")
-        lines.append("| case | CPU time | each | share of limit | peer | peer / orthoreg |")
+        lines.append("| case | CPU time | per unit | share of limit | peer | peer / orthoreg |")
         lines.append("|---|---|---|---|---|---|")
         lines += [_line(row) for row in record["rows"] if row["part"] == part]
     lines.append("\n### Agreement with peers and with the truth\n")
@@ -78,7 +81,9 @@ def render(record: dict[str, Any]) -> str:
         for what, value in row["checked"].items():
             lines.append(f"- {row['case']}: {what} {value:.2g}")
     lines.append("\n### Where the time goes\n")
-    lines.append("The functions that use the largest shares of the time (a profile of one call).\n")
+    lines.append(
+        "The three functions with the largest share of the time in a profile of one call.\n"
+    )
     for row in record["rows"]:
         if row["hot_spots"]:
             spots = ", ".join(f"`{spot}`" for spot in row["hot_spots"])
@@ -89,8 +94,8 @@ def render(record: dict[str, Any]) -> str:
 def _line(row: dict[str, Any]) -> str:
     each = f"{_time(row['seconds'] / row['count'])} / {row['unit']}" if row["unit"] else ""
     share = f"{100 / row['times_limit']:.0f}%" if row["is_limit"] else ""
-    peers = "<br>".join(f"{name}: {_time(one['seconds'])}" for name, one in row["peers"].items())
-    ratios = "<br>".join(f"{one['ratio']:.2g}" for one in row["peers"].values())
+    peers = "<br>".join(f"{name}: {_time(peer['seconds'])}" for name, peer in row["peers"].items())
+    ratios = "<br>".join(f"{peer['ratio']:.2g}" for peer in row["peers"].values())
     return f"| {row['case']} | {_time(row['seconds'])} | {each} | {share} | {peers} | {ratios} |"
 
 

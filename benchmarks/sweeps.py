@@ -1,4 +1,4 @@
-"""What the limits of a default fit decide: the same cases with each of them halved and doubled."""
+"""Sweeps: the same cases with each limit of a default fit halved and doubled."""
 
 import importlib
 from functools import partial
@@ -24,14 +24,14 @@ SWEPT = {
     "smoothing": ("FALSE_OUTLIERS", "OUTLIER_CONTRAST"),
     "fitting": ("PREFERRED", "EXPLAINED_NOISE"),
 }  # fmt: skip
-"""The limits that decide what is chosen and said."""
+"""The limits that decide about terms and verdicts."""
 
 
 def measure(workers: int = 1, store: Path = STORE) -> dict[str, Any]:
-    """Run all cases with each limit changed."""
+    """Run all cases with each limit halved and doubled."""
     cases = development_cases()
     limits = [(package, name) for package, names in SWEPT.items() for name in names]
-    keys = [("", AS_IT_IS, 1.0), *((*one, factor) for one in limits for factor in FACTORS)]
+    keys = [("", AS_IT_IS, 1.0), *((*limit, factor) for limit in limits for factor in FACTORS)]
     jobs = [
         {"id": f"{package} {name} {factor}|{case['id']}", "limit": (package, name), "case": case}
         | {"factor": factor}
@@ -49,7 +49,7 @@ def measure(workers: int = 1, store: Path = STORE) -> dict[str, Any]:
 
 
 def development_cases() -> list[dict[str, Any]]:
-    """Development systems: some of those with known truth, and a flow."""
+    """Return some development systems with known truth, and a chaotic flow."""
     from benchmarks.dysts._flows import names
 
     known = [case for case in truth.cases() if case["half"] == "development"]
@@ -84,25 +84,25 @@ def _scale(package: str, name: str, factor: float) -> None:
 
 
 def render(record: dict[str, Any]) -> str:
-    """The section of the page of benchmarks."""
+    """Return the section of the benchmarks page."""
     changed = len({row[0] for row in _table_rows(record) if row[2] != "-"})
     return (
-        "## Sweeps\n\nThe limits of a default fit, each halved and doubled "
-        f"([table](ablations.md#sweeps)): {changed} of {len(record['values'])} change a model, a "
-        f"verdict or the coverage of any case. Revision {record['revision']}.\n"
+        f"## Sweeps\n\nEach limit of a default fit is halved and doubled. {changed} of "
+        f"{len(record['values'])} limits change a model, a verdict or the coverage "
+        f"([table](ablations.md#sweeps)). Revision {record['revision']}.\n"
     )
 
 
 def page(record: dict[str, Any]) -> str:
-    """The section of the page of ablations."""
+    """Return the section of the page on ablations."""
     cases = len({row["case"] for row in record["rows"]})
     text = (
         f"## Sweeps\n\nWritten by `python -m benchmarks sweeps`; revision {record['revision']} of "
         f"the source. {cases} development cases, fitted with one limit of "
-        "`src/orthoreg/*/_limits.py` halved or doubled at a time. A limit without an entry can be "
-        "halved and doubled without any change of a model, a verdict or the share of intervals "
-        "that hold the truth. So few cases show which limits matter most; they do not show that "
-        "the others never do.\n\n| limit | value | halved | doubled |\n|---|---|---|---|\n"
+        "`src/orthoreg/*/_limits.py` halved or doubled at a time. A dash means that no model, no "
+        "verdict and no coverage changes. So few cases show which limits matter most, but not "
+        "that the other limits never matter.\n\n"
+        "| limit | value | halved | doubled |\n|---|---|---|---|\n"
     )
     for name, value, halved, doubled in _grouped(record):
         text += f"| {name} | {value:g} | {halved} | {doubled} |\n"
@@ -110,27 +110,27 @@ def page(record: dict[str, Any]) -> str:
 
 
 def _grouped(record: dict[str, Any]) -> list[tuple[str, float, str, str]]:
-    found = {(name, factor): words for name, factor, words in _table_rows(record)}
+    effects = {(name, factor): words for name, factor, words in _table_rows(record)}
     return [
-        (f"`{name.replace(' ', '.')}`", value, found[name, FACTORS[0]], found[name, FACTORS[1]])
+        (f"`{name.replace(' ', '.')}`", value, effects[name, FACTORS[0]], effects[name, FACTORS[1]])
         for name, value in record["values"].items()
     ]
 
 
 def _table_rows(record: dict[str, Any]) -> list[tuple[str, float, str]]:
-    """For each limit and factor what changes, in words."""
+    """Return for each limit and factor a description of the changes."""
     rows = record["rows"]
     usual = [row for row in rows if row["limit"] == AS_IT_IS]
     result = []
     for name in record["values"]:
         for factor in FACTORS:
-            own = [
+            changed = [
                 row
                 for row in rows
                 if f"{row['package']} {row['limit']}" == name and row["factor"] == factor
             ]
-            words = changes(own, usual)
-            held, before = _coverage(own), _coverage(usual)
+            words = changes(changed, usual)
+            held, before = _coverage(changed), _coverage(usual)
             if held != before:
                 words.append(f"coverage {before:.0f} → {held:.0f}%")
             result.append((name, factor, "; ".join(words) or "-"))

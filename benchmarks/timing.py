@@ -1,4 +1,4 @@
-"""CPU seconds of this process and its children: waiting for a shared machine does not count."""
+"""CPU seconds of this process and its children. Waiting for a shared machine does not count."""
 
 import cProfile
 import pstats
@@ -9,10 +9,10 @@ from typing import Any
 
 
 def cpu_seconds() -> float:
-    """User and system seconds so far, of this process and of the children that it waited for."""
+    """Return the user and system seconds of this process and of its finished children."""
     total = 0.0
-    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
-        usage = resource.getrusage(who)
+    for processes in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        usage = resource.getrusage(processes)
         total += usage.ru_utime + usage.ru_stime
     return total
 
@@ -24,37 +24,40 @@ def once(run: Callable[[], Any]) -> float:
 
 
 def best(
-    run: Callable[[], Any], *, repeats: int = 5, least: float = 0.05, longest: float = 8.0
+    run: Callable[[], Any], *, repeats: int = 5, min_seconds: float = 0.05, max_total: float = 8.0
 ) -> float:
-    """The least seconds of a call, each measured over as many calls as take `least` seconds. It is
-    not called again after `longest` seconds in all."""
+    """Return the minimum seconds per call.
+
+    Each of `repeats` measurements takes at least `min_seconds`. Measurements stop after `max_total`
+    seconds.
+    """
     first = once(run)
-    calls = max(1, int(least / max(first, 1e-6)))
-    if first > longest / 2:
+    calls = max(1, int(min_seconds / max(first, 1e-6)))
+    if first > max_total / 2:
         return first
-    found, spent = [], first
-    while len(found) < repeats and spent < longest:
-        taken = once(lambda: [run() for _ in range(calls)])
-        found.append(taken / calls)
-        spent += taken
-    return min(found)
+    results, spent = [], first
+    while len(results) < repeats and spent < max_total:
+        seconds = once(lambda: [run() for _ in range(calls)])
+        results.append(seconds / calls)
+        spent += seconds
+    return min(results)
 
 
 def hot_spots(run: Callable[[], Any], count: int = 3) -> list[str]:
-    """The functions that take most of a call by themselves, and their share of it."""
+    """Return the functions with the largest share of the time of a call, without their callees."""
     profile = cProfile.Profile()
     profile.runcall(run)
-    found: Any = pstats.Stats(profile)
-    total = max(found.total_tt, 1e-9)
-    by_own = sorted(found.stats.items(), key=lambda item: item[1][2], reverse=True)
+    statistics: Any = pstats.Stats(profile)
+    total = max(statistics.total_tt, 1e-9)
+    by_time = sorted(statistics.stats.items(), key=lambda item: item[1][2], reverse=True)
     return [
-        f"{_place(file, name)} {100 * times[2] / total:.0f}%"
-        for (file, _, name), times in by_own[:count]
+        f"{_label(file, name)} {100 * times[2] / total:.0f}%"
+        for (file, _, name), times in by_time[:count]
     ]
 
 
-def _place(file: str, name: str) -> str:
-    """`module.function`, short enough for a table."""
+def _label(file: str, name: str) -> str:
+    """Return `module.function`."""
     name = name.strip("<>").removeprefix("built-in method ").removeprefix("method ")
     name = name.split(" of ")[0].strip("'")
     if file in ("~", ""):

@@ -1,5 +1,5 @@
-"""What is made when the site is built: formulas as MathML, which browsers show without a script,
-and a page for each example."""
+"""Hooks of the site: formulas as MathML, which browsers render without scripts, and a page for each
+example."""
 
 import re
 from pathlib import Path
@@ -15,18 +15,18 @@ _INLINE = re.compile(r"\$([^$\n]+)\$")
 
 
 def on_files(files: Files, config: Any, **_: Any) -> Files:
-    """The examples as pages."""
+    """Add a page for each example."""
     for path in sorted(Path(config.config_file_path).parent.glob("examples/*.py")):
         if path.stem != "quickstart":  # README shows it
             text = jupytext.writes(jupytext.read(path), fmt="md")
             text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
-            text += f"\nThe script is `examples/{path.name}`; `make notebooks` makes notebooks.\n"
+            text += f"\nThe script is `examples/{path.name}`. `make notebooks` writes notebooks.\n"
             files.append(File.generated(config, f"examples/{path.stem}.md", content=text))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """$...$ and $$...$$ as MathML, on pages whose head says `math: true`."""
+    """Convert $...$ and $$...$$ to MathML on pages with `math: true` in their front matter."""
     if not page.meta.get("math"):
         return markdown
     parts = _CODE.split(markdown)
@@ -34,6 +34,6 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def _set(text: str) -> str:
-    text = _DISPLAYED.sub(lambda found: f"\n{convert(found[1].strip(), display='block')}\n", text)
-    # in a span, or a line that begins with one would become a paragraph of its own
-    return _INLINE.sub(lambda found: f"<span>{convert(found[1])}</span>", text)
+    text = _DISPLAYED.sub(lambda match: f"\n{convert(match[1].strip(), display='block')}\n", text)
+    # without the span, a line that begins with a formula would become a separate paragraph
+    return _INLINE.sub(lambda match: f"<span>{convert(match[1])}</span>", text)

@@ -1,10 +1,10 @@
-"""Runs the code of pages as a reader would, from top to bottom, each page in an empty folder.
+"""Run the code blocks of pages from top to bottom, each page in an empty folder.
 
-    python docs/run_blocks.py docs/start.md ...           # fails where a page is wrong
-    python docs/run_blocks.py --write docs/start.md ...   # writes what is printed
+    python docs/run_blocks.py docs/start.md ...           # fails if the output of a page differs
+    python docs/run_blocks.py --write docs/start.md ...   # writes the output into the page
 
-Blocks of Python of one page share their names. In blocks of bash the commands of `orthoreg` run,
-and all others are left out. A block ```text after one of these is what it prints.
+The Python blocks of a page share their names. In bash blocks, only `orthoreg` commands run. A
+```text block after a code block is its output.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-_CLOSE = 0.05  # numbers may differ by this share between machines
+_CLOSE = 0.05  # relative difference of numbers between machines
 
 
 def main(arguments: list[str]) -> int:
@@ -29,31 +29,31 @@ def main(arguments: list[str]) -> int:
     failures = 0
     for path in map(Path, arguments[write:]):
         page = path.read_text()
-        found = run_page(page, path.name)
+        new = run_page(page, path.name)
         if write:
-            path.write_text(found)
-        elif not alike(page, found):
-            print(f"{path}: the code prints something else than the page says", file=sys.stderr)
-            sys.stderr.writelines(_differences(page, found))
+            path.write_text(new)
+        elif not alike(page, new):
+            print(f"{path}: the output of the code differs from the page", file=sys.stderr)
+            sys.stderr.writelines(_differences(page, new))
             failures += 1
     return min(failures, 1)
 
 
 def run_page(page: str, name: str) -> str:
-    """The page with what its blocks print now."""
+    """Return the page with the current output of its blocks."""
     names: dict[str, object] = {"__name__": "__page__"}
     before = Path.cwd()
 
-    def run(found: re.Match[str]) -> str:
+    def run(block: re.Match[str]) -> str:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            if found["kind"] == "python":
-                exec(compile(found["code"], f"{name} (page)", "exec"), names)
+            if block["kind"] == "python":
+                exec(compile(block["code"], f"{name} (page)", "exec"), names)
             else:
-                _commands(found["code"])
-        if found["printed"] is None:
-            return found[0]
-        head = found[0].split("\n\n```text\n")[0]
+                _commands(block["code"])
+        if block["printed"] is None:
+            return block[0]
+        head = block[0].split("\n\n```text\n")[0]
         lines = "\n".join(line.rstrip() for line in printed.getvalue().rstrip().splitlines())
         return f"{head}\n\n```text\n{lines}\n```"
 
@@ -75,12 +75,12 @@ def _commands(code: str) -> None:
 
 
 def alike(page: str, other: str) -> bool:
-    """Whether two pages are the same, up to the last digits of numbers."""
+    """Return whether two pages are equal, up to the last digits of numbers."""
     if _NUMBER.sub("#", page).split() != _NUMBER.sub("#", other).split():
         return False
     pairs = zip(_NUMBER.findall(page), _NUMBER.findall(other), strict=True)
-    numbers = ((float(one), float(two)) for one, two in pairs)
-    return all(abs(one - two) <= _CLOSE * max(abs(one), abs(two)) + 1e-9 for one, two in numbers)
+    numbers = ((float(a), float(b)) for a, b in pairs)
+    return all(abs(a - b) <= _CLOSE * max(abs(a), abs(b)) + 1e-9 for a, b in numbers)
 
 
 def _differences(page: str, other: str) -> list[str]:

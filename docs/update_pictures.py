@@ -1,7 +1,7 @@
-"""Photographs reports in Chromium for README and docs: the demo's, the pelts' on a phone, and the
-double pendulum's where its table is (ORTHOREG_DATA).
+"""Write screenshots of reports for README and docs, with Chromium: of the demo, of the pelts on a
+phone, and of the double pendulum if its table exists (`ORTHOREG_DATA`).
 
-python docs/update_pictures.py [FOLDER]     # of a demo that was run, such as demo/
+python docs/update_pictures.py [FOLDER]     # output folder of `orthoreg demo`, such as demo/
 """
 
 import io
@@ -39,7 +39,7 @@ def main(demo: Path) -> None:
         page = opened(browser, phone, PHONE, "light")
         if os.environ.get("ORTHOREG_DATA"):
             swings = runpy.run_path(str(ROOT / "examples" / "double_pendulum.py"))
-            best, data = swings["found"].best, swings["train"]
+            best, data = swings["discovery"].best, swings["train"]
             path = Path(folder) / "swings.html"
             og.report(best, path, data=data, title="A double pendulum from its angles alone")
             opened(browser, path, (WIDTH, HEIGHT), "light").screenshot(
@@ -48,15 +48,15 @@ def main(demo: Path) -> None:
         screens = [screen(page, section) for section in ("summary", "forecasts", "flow")]
         browser.close()
     strip = Image.new("RGB", (len(screens) * (PHONE[0] + GAP) - GAP, PHONE[1]), "white")
-    for place, one in enumerate(screens):
-        strip.paste(one, (place * (PHONE[0] + GAP), 0))
+    for index, image in enumerate(screens):
+        strip.paste(image, (index * (PHONE[0] + GAP), 0))
     strip.save(PICTURES / "report-phone.webp", quality=85)
 
 
 def opened(
     browser: Browser, path: Path, size: tuple[int, int], colours: Literal["light", "dark"]
 ) -> Page:
-    """The report with all its charts drawn."""
+    """Open a report and wait until all charts are drawn."""
     page = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme=colours)
     page.goto(path.resolve().as_uri())
     page.wait_for_selector("html[data-drawn]")
@@ -65,7 +65,7 @@ def opened(
 
 
 def screen(page: Page, section: str) -> Image.Image:
-    """What a reader sees who goes to a section."""
+    """Return a screenshot of a section."""
     page.evaluate(f"document.getElementById('{section}').scrollIntoView({{behavior: 'instant'}})")
     page.wait_for_timeout(300)
     return Image.open(io.BytesIO(page.screenshot())).convert("RGB")

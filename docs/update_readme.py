@@ -1,4 +1,4 @@
-"""Puts the output of the demo and the text of the example into README.md."""
+"""Write the output of the demo and the text and output of the quickstart into README.md."""
 
 import re
 import subprocess

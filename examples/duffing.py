@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Duffing across wells
 #
-# x'' = x - x^3 - 0.15 x' has two wells. The runs stay in the right-hand one. Does the model hold
-# in the other, which was never measured? Correct terms do. The physics is odd under
-# (x, v) -> (-x, -v); if this is given, it applies to the residual too.
+# x'' = x - x^3 - 0.15 x' has two wells, and all runs stay in the right one. A model with the
+# correct terms also holds in the left well, which was never measured. The system is odd under (x,
+# v) -> (-x, -v). If this symmetry is given, it applies to the residual too.
 
 # %%
 import numpy as np
@@ -35,7 +35,7 @@ far = runs_from([[-1.2, 0.1], [-0.7, 0.0], [1.8, 0.5]], t)
 for name, model in {
     "library with x^3": og.OrthoReg(og.Polynomial(3)),
     "library without x^3": og.OrthoReg(og.Polynomial(1)),
-    "without x^3, told to be odd": og.OrthoReg(
+    "without x^3, odd symmetry given": og.OrthoReg(
         og.Polynomial(1), physics=og.Physics(symmetry=og.Odd())
     ),
 }.items():
@@ -46,4 +46,4 @@ for name, model in {
         errors.append(np.sqrt(np.mean((forecast - truth) ** 2) / np.var(truth)))
     print(f"{name}: {'; '.join(model.equations())}")
     shown = ", ".join(f"{error:.1e}" for error in errors)
-    print(f"  relative error in the other well and across: {shown}")
+    print(f"  relative errors in the left well and across both: {shown}")

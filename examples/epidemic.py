@@ -1,10 +1,10 @@
 # %% [markdown]
 # # An epidemic with an unmeasured state
 #
-# Influenza in a boarding school of 763 boys in 1978 (*British Medical Journal*, 4 March 1978, page
-# 587): how many were in bed on each of 14 days. The susceptible were not counted. They can be
-# eliminated: S' = -beta S I / N means S = S(0) exp(-beta J / N) with J' = I, and J is the sum of
-# the days in bed.
+# The data are the numbers of boys in bed with influenza on each of 14 days, in a boarding school
+# of 763 boys in 1978 (*British Medical Journal*, 4 March 1978, page 587). The susceptible boys
+# were not counted, but can be eliminated: S' = -beta S I / N implies S = S(0) exp(-beta J / N)
+# with J' = I. J is the sum of the days in bed.
 
 # %%
 import numpy as np
@@ -28,10 +28,10 @@ for name, value in model.parameters_.items():
     low, high = model.parameter_intervals_.get(name, (np.nan, np.nan))
     print(f"{name} = {value:.3f}, 95% interval {low:.3f} to {high:.3f}")
 beta, gamma = model.parameters_["beta"], model.parameters_["gamma"]
-print(f"one boy infects {beta / gamma:.1f} others at the start")
+print(f"basic reproduction number: {beta / gamma:.1f}")
 
 # %%
 forecast = model.simulate([3.0, 0.0], np.linspace(0, 20, 201))
 ill = forecast.x[:, 0]
-print(f"the peak: {ill.max():.0f} in bed, on day {forecast.times[ill.argmax()]:.1f}")
-print(f"spared at the end: {760 * np.exp(-beta * forecast.x[-1, 1] / 763):.0f}")
+print(f"peak: {ill.max():.0f} in bed on day {forecast.times[ill.argmax()]:.1f}")
+print(f"not infected at the end: {760 * np.exp(-beta * forecast.x[-1, 1] / 763):.0f}")

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Dry friction
 #
-# A mass on a spring with dry friction: v' = -4 x - 0.1 v - 0.8 sign(v). The sign is a library term.
-# Simulations cross v = 0 by events, and end exactly at rest if the spring cannot overcome the
-# friction.
+# A mass on a spring has dry friction: v' = -4 x - 0.1 v - 0.8 sign(v). The sign is a library
+# term. Simulations cross v = 0 by events, and end exactly at rest if the spring cannot overcome
+# the friction.
 
 # %%
 import numpy as np
@@ -14,7 +14,7 @@ STIFFNESS, VISCOUS, DRY = 4.0, 0.1, 0.8
 
 
 def record(x, v, seconds, step=1e-4, every=200):
-    """A run by small steps in which the friction is implicit, so that the mass can stick."""
+    """Simulate a run by small steps with implicit friction, so that the mass can stick."""
     rows = []
     for k in range(int(seconds / step) + 1):
         if k % every == 0:
@@ -37,5 +37,7 @@ print("\n".join(model.equations(3)))
 # %%
 forecast = model.simulate([2.0, 0.0], np.linspace(0, 12, 601))
 print(forecast.status, "at rest:", forecast.x[-1].round(4).tolist())
-print(f"the spring pulls with {STIFFNESS * abs(forecast.x[-1, 0]):.2f}, friction holds up to {DRY}")
+print(
+    f"the spring force is {STIFFNESS * abs(forecast.x[-1, 0]):.2f}, and friction holds up to {DRY}"
+)
 assert forecast.x[-1, 1] == 0.0

@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Predator and prey, from real pelts
 #
-# Lynx and hare pelts that the Hudson's Bay Company collected in 1900 to 1920, in thousands. The
-# numbers are those of Howard, *Modeling Basics* (2009), as used in Carpenter's case study
-# *Predator-Prey Population Dynamics* of the Stan project (2018). 21 rows, one a year, with a lot
-# of noise: very hard data for such a method.
+# The data are thousands of lynx and hare pelts that the Hudson's Bay Company collected per year
+# from 1900 to 1920. The numbers are those of Howard, *Modeling Basics* (2009), as used in
+# Carpenter's case study *Predator-Prey Population Dynamics* of the Stan project (2018). With 21
+# rows and much noise, they are difficult data for learning equations.
 
 # %%
 import numpy as np
@@ -19,9 +19,9 @@ lynx = [4, 6.1, 9.8, 35.2, 59.4, 41.7, 19, 13, 8.3, 9.1, 7.4, 8, 12.3, 19.5, 45.
 data = og.Dataset.from_arrays(np.column_stack([hare, lynx]), years, names=["hare", "lynx"])
 
 # %% [markdown]
-# ## The structure is known
+# ## Known terms
 #
-# Lotka and Volterra's terms are given, their rates are estimated.
+# The terms of Lotka and Volterra are given, and their coefficients are estimated.
 
 # %%
 library = og.PerState(
@@ -32,9 +32,9 @@ print("\n".join(model.equations(3)))
 print("Stan's posterior means: 0.55 hare - 0.028 hare*lynx, -0.80 lynx + 0.024 hare*lynx")
 
 # %% [markdown]
-# ## And if it is not
+# ## Unknown terms
 #
-# All terms up to degree two compete, and the summary says what 21 rows can show.
+# All terms up to degree two are candidates. The summary says what can be concluded from 21 rows.
 
 # %%
 free = og.OrthoReg(og.Polynomial(2)).fit(data)

@@ -1,9 +1,9 @@
 # %% [markdown]
-# # A pendulum whose library lacks two terms
+# # A pendulum whose library lacks a term
 #
-# A pendulum with friction and a force that depends on the angle, 0.3 cos(3 theta). The library has
-# polynomials and sines of the angle itself. The residual represents the missing force, and
-# `explain` names it.
+# A pendulum has friction and a force that depends on the angle, 0.3 cos(3 theta). The default
+# library has polynomials, and the sine and cosine of the angle. The residual represents the
+# missing force, and `explain` finds its formula.
 
 # %%
 import numpy as np
@@ -32,36 +32,36 @@ print("\n".join(model.equations()))
 print(model.summary(data).verdict.text)
 
 # %% [markdown]
-# ## What is missing
+# ## The missing term
 #
-# Each proposal has its evidence. The first one is accepted: its term joins the library, and all
-# coefficients are fitted again.
+# Each proposal has its evidence. Accepting the first proposal adds its term to the library and
+# fits all coefficients again.
 
 # %%
-found = model.explain(data)
-for proposal in found.proposals[:3]:
+explanation = model.explain(data)
+for proposal in explanation.proposals[:3]:
     print(f"{proposal.equation}': {proposal.formula}")
-better = found.accept(0)
+better = explanation.accept(0)
 print("\n".join(better.equations()))
 
 # %% [markdown]
 # ## Beyond the data
 #
-# Both models forecast from a start that is farther out than all runs.
+# Both models forecast from an initial state outside the data.
 
 # %%
 later = np.linspace(0, 20, 401)
 truth = solve_ivp(pendulum, (0, 20), [2.6, 0.5], t_eval=later, rtol=1e-9, atol=1e-9).y.T
-for name, one in (("with a residual", model), ("with the term", better)):
-    forecast = one.simulate([2.6, 0.5], later)
+for name, candidate in (("with a residual", model), ("with the term", better)):
+    forecast = candidate.simulate([2.6, 0.5], later)
     error = np.sqrt(np.mean((forecast.x - truth) ** 2) / np.var(truth))
-    print(f"{name}: {forecast.status}, relative error {error:.1e}, left at {forecast.left_at}")
+    print(f"{name}: {forecast.status}, relative error {error:.1e}")
 assert error < 1e-3
 
 # %% [markdown]
 # ## A report
 #
-# One file that opens in any browser, without a network.
+# The report is one file that opens in any browser without a network.
 
 # %%
-og.report(better, "pendulum.html", data=data, explanation=found)
+og.report(better, "pendulum.html", data=data, explanation=explanation)

@@ -1,4 +1,4 @@
-"""A fit from arrays: a damped oscillator with a push that the library cannot say."""
+"""A fit to arrays: a damped oscillator with a force that the library lacks."""
 
 import numpy as np
 from scipy.integrate import solve_ivp

@@ -89,14 +89,14 @@ def _cores() -> int:
 
 
 def as_dict(result: Reproduction, files: Sequence[Path]) -> dict[str, Any]:
-    """metric -> method -> values for one table; everything by name for several."""
-    tables = {name: to_json(one) for name, one in result.tables.items()}
+    """Return metric -> method -> values for one table, or tables by name for several."""
+    tables = {name: to_json(built) for name, built in result.tables.items()}
     if len(tables) == 1 and not result.targets:
         return next(iter(tables.values()))
     return {
         "tables": tables,
         "verdicts": [verdict.as_dict() for verdict in result.verdicts],
-        "targets": [{"target": one.text, "reached": one.holds} for one in result.targets],
+        "targets": [{"target": part.text, "reached": part.holds} for part in result.targets],
         "full_size": result.scale.is_full,
         "files": [str(path) for path in files],
     }
@@ -104,8 +104,8 @@ def as_dict(result: Reproduction, files: Sequence[Path]) -> dict[str, Any]:
 
 def _print(result: Reproduction, quick: bool) -> None:
     console = terminal()
-    for one in result.tables.values():
-        console.print(to_terminal(one))
+    for built in result.tables.values():
+        console.print(to_terminal(built))
         console.print()
     if result.verdicts:
         rows = [
@@ -116,7 +116,7 @@ def _print(result: Reproduction, quick: bool) -> None:
         console.print(table("Claims of the paper", ("claim", "reading", "verdict"), rows))
         console.print()
     if result.targets:
-        rows = [(one.text, "yes" if one.holds else "no") for one in result.targets]
+        rows = [(part.text, "yes" if part.holds else "no") for part in result.targets]
         console.print(table("Targets of the recommended default", ("target", "reached"), rows))
         console.print()
     if quick:

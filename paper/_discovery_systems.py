@@ -1,4 +1,4 @@
-"""Systems of which one term is withheld from the library, or none."""
+"""Systems with a withheld library term, for the discovery experiment."""
 
 from dataclasses import dataclass
 from typing import final
@@ -29,7 +29,7 @@ class Benchmark:
         return tuple(self.equations)
 
     def library(self, *, complete: bool) -> Terms:
-        """Polynomials of degree two and all terms of the truth, with or without the withheld."""
+        """Return degree-two polynomials and all true terms, the withheld one only if `complete`."""
         texts = [*feature_names(Polynomial(2), self.names)]
         texts += [term for terms in self.equations.values() for term in terms]
         kept = {parse(text, self.names): text for text in texts}
@@ -38,7 +38,7 @@ class Benchmark:
         return Terms(list(kept.values()))
 
     def slope(self, states: np.ndarray) -> np.ndarray:
-        """The truth at states (N, n)."""
+        """Return the true derivatives at states (N, n)."""
         columns = list(states.T)
         return np.column_stack([
             sum(
@@ -49,7 +49,7 @@ class Benchmark:
         ])  # fmt: skip
 
     def generate(self, noise: float, seed: int) -> Dataset:
-        """A few runs with noise relative to the standard deviation of each state."""
+        """Return a few runs with noise relative to the standard deviation of each state."""
         from scipy.integrate import solve_ivp
 
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""A fitted model's scores on the test splits."""
+"""Scores of a fitted model on the test splits."""
 
 import math
 from typing import Any
@@ -22,7 +22,7 @@ Scores = dict[str, float | None]
 
 
 def evaluated(model: Any, problem: Problem) -> Scores:
-    """Every metric of one model, by name; None where it is not defined."""
+    """Return every metric of a model by name, None if it is not defined."""
     scores: Scores = {}
     for split, test in problem.tests.items():
         predicted = model.predict(test.data.states)
@@ -35,23 +35,24 @@ def evaluated(model: Any, problem: Problem) -> Scores:
 
 
 def _rollouts(model: Any, split: Split, test: Test) -> Scores:
-    """Forecasts from the true starts; those that do not complete are counted, not averaged."""
+    """Return errors of completed forecasts from the true initial states, and the number of diverged
+    ones."""
     rollouts = model.simulate(test.starts, test.times, rtol=_TOLERANCE).runs()
-    found = rollout_scores(rollouts, [run.states for run in test.data])
+    scores = rollout_scores(rollouts, [run.states for run in test.data])
     return {
-        f"rollout.{split}": found.normalized_mse,
-        f"diverged.{split}": len(rollouts) - found.n_completed,
+        f"rollout.{split}": scores.normalized_mse,
+        f"diverged.{split}": len(rollouts) - scores.n_completed,
         f"rollouts.{split}": len(rollouts),
     }
 
 
 def _adapted(model: Any, rows: Rows) -> Any:
-    """The model with its coefficients refitted to these rows; the same if it has none."""
+    """Return the model with coefficients refitted to these rows, or unchanged if it has none."""
     return model.adapt(rows.dataset) if model.coefficients_.any() else model
 
 
 def _support(model: Any, system: AbstractSystem) -> Scores:
-    """F1, precision, recall and number of terms at both thresholds."""
+    """Return F1, precision, recall and number of terms at both thresholds."""
     truth = np.array(
         [
             [term in system.true_support[state] for term in model.feature_names_]
@@ -62,8 +63,8 @@ def _support(model: Any, system: AbstractSystem) -> Scores:
     for threshold in THRESHOLDS:
         values: tuple[float | None, ...] = (None,) * 4
         if truth.size:
-            found = support_scores(np.asarray(model.coefficients_), truth, threshold)
-            values = (found.f1, found.precision, found.recall, found.n_terms)
+            support = support_scores(np.asarray(model.coefficients_), truth, threshold)
+            values = (support.f1, support.precision, support.recall, support.n_terms)
         names = ("f1", "precision", "recall", "terms")
         scores |= {
             f"{name}@{threshold:g}": value for name, value in zip(names, values, strict=True)
@@ -72,12 +73,12 @@ def _support(model: Any, system: AbstractSystem) -> Scores:
 
 
 def _parts(model: Any, rows: Rows) -> Scores:
-    """How the two parts share the work on the training rows, and the strengths in use."""
+    """Return the shares of both parts on the training rows, and the strengths."""
     symbolic, neural = model.decompose(rows.states)
     cosine = residual_cosine(symbolic, neural)
     certificate = model.certificate_
     return {
-        "overlap": max(one.overlap for one in certificate.equations),
+        "overlap": max(equation.overlap for equation in certificate.equations),
         "cosine": cosine if math.isfinite(cosine) else None,
         "symbolic_share": symbolic_share(symbolic, neural),
         "lambda": certificate.orthogonality,

@@ -1,4 +1,4 @@
-"""Means and spreads over seeds from record rows, and what a verdict on a claim is made of."""
+"""Means and standard deviations over seeds from records, and the parts of a verdict."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ Row = Mapping[str, Any]
 
 
 class MissingRecordsError(Exception):
-    """A claim needs records that are not there; the message names them."""
+    """A claim needs missing records, which the message names."""
 
 
 @final
@@ -49,7 +49,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float | None]) -> "Spread":
-        """Of the values that are numbers."""
+        """Return the mean and standard deviation of the values that are numbers."""
         known = np.array([value for value in values if value is not None and not math.isnan(value)])
         if not len(known):
             return cls(math.nan, 0.0, 0)
@@ -72,7 +72,7 @@ class Evidence:
 
     @classmethod
     def from_records(cls, records: Iterable[Row]) -> "Evidence":
-        """Rows with setting, method, seed, metric and value."""
+        """Build from rows with setting, method, seed, metric and value."""
         values: dict[tuple[str, str, str], dict[int, float | None]] = {}
         for row in records:
             key = (row["setting"], row["method"], row["metric"])
@@ -80,17 +80,17 @@ class Evidence:
         return cls(values)
 
     def get(self, setting: str, method: str, metric: str) -> Spread | None:
-        """None where there is no record."""
-        found = self.values.get((setting, method, metric))
-        return None if found is None else Spread.of(found.values())
+        """Return the values, or None without records."""
+        by_seed = self.values.get((setting, method, metric))
+        return None if by_seed is None else Spread.of(by_seed.values())
 
     def seeds(self, setting: str, method: str, metric: str) -> dict[int, float]:
-        """The numbers by seed."""
-        found = self.values.get((setting, method, metric), {})
-        return {seed: value for seed, value in sorted(found.items()) if value is not None}
+        """Return the numbers by seed."""
+        by_seed = self.values.get((setting, method, metric), {})
+        return {seed: value for seed, value in sorted(by_seed.items()) if value is not None}
 
     def require(self, settings: Sequence[str], methods: Sequence[str], *metrics: str) -> None:
-        """Raises a `MissingRecordsError` unless every combination has records."""
+        """Raise `MissingRecordsError` unless every combination has records."""
         lacking = []
         for setting in settings:
             absent = {
@@ -104,15 +104,15 @@ class Evidence:
             raise MissingRecordsError("missing records: " + "; ".join(lacking))
 
     def of(self, setting: str, method: str, metric: str) -> Spread:
-        """What `require` has made sure of."""
+        """Return values that `require` has checked to exist."""
         return Spread.of(self.values[setting, method, metric].values())
 
 
 def is_ahead(ours: Spread, other: Spread, *, lower: bool, share: float = 0.0) -> bool:
-    """Whether the means differ, the right way, by more than the larger of the two deviations.
+    """Return whether `ours` is better by more than the larger standard deviation.
 
-    `share` asks in addition for a difference of more than this share of the other mean. A method
-    without any value is behind every other.
+    With `share`, the difference must also exceed this share of the other mean. A method without
+    values is never ahead.
     """
     if not ours.count or not other.count:
         return ours.count > 0
@@ -121,7 +121,7 @@ def is_ahead(ours: Spread, other: Spread, *, lower: bool, share: float = 0.0) ->
 
 
 def best(spreads: Mapping[str, Spread], *, lower: bool) -> str:
-    """The name with the best mean; one without values only if none has any."""
+    """Return the name with the best mean. Names without values are last."""
     worst = math.inf if lower else -math.inf
 
     def mean(name: str) -> float:
@@ -133,7 +133,7 @@ def best(spreads: Mapping[str, Spread], *, lower: bool) -> str:
 @final
 @dataclass(frozen=True)
 class Part:
-    """One of the statements that a claim consists of."""
+    """One of the statements of a claim."""
 
     text: str
     holds: bool
@@ -145,7 +145,7 @@ class Part:
 @final
 @dataclass(frozen=True)
 class Reading:
-    """The outcome under one choice that the claim leaves open."""
+    """The outcome for one interpretation of a claim."""
 
     name: str
     verdict: str
@@ -153,7 +153,7 @@ class Reading:
 
     @classmethod
     def from_parts(cls, name: str, parts: Sequence[Part], extra: str = "") -> "Reading":
-        """Holds if every part does."""
+        """Build a reading that holds if every part holds."""
         verdict = HOLDS if all(part.holds for part in parts) else FAILS
         return cls(name, verdict, "; ".join([*map(str, parts), *([extra] if extra else [])]))
 
@@ -161,11 +161,10 @@ class Reading:
 @final
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim.
+    """The verdict on a claim.
 
-    `verdict` and `numbers` are those of the first reading, which follows the paper most closely.
-    `readings` holds all of them, `why` says in two sentences why they differ where they do, and
-    `paper` has the paper's own numbers.
+    `verdict` and `numbers` are those of the first reading, which is closest to the paper. `why`
+    explains differences between readings. `paper` has the numbers of the paper.
     """
 
     number: int
@@ -185,5 +184,5 @@ class Verdict:
         return self.readings[0].numbers
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return asdict(self) | {"verdict": self.verdict, "numbers": self.numbers}

@@ -12,12 +12,12 @@ from ._render import FOOTNOTE
 from ._tables import Table
 from .figures import CAPTIONS
 
-_MOST_BYTES = 4_000_000  # of pictures in a page that fits into a mail
+_MAX_BYTES = 4_000_000  # of figures in a page that fits into an email
 
 
 def html_page(result: Any, pictures: Sequence[Path]) -> str:
-    """Verdicts and targets, tables with the paper's values below ours, and figures."""
-    size = "at full size" if result.scale.is_full else "a quick look at reduced sizes"
+    """Return a page with verdicts, targets, tables with the paper's values, and figures."""
+    size = "full size" if result.scale.is_full else "a quick run at reduced sizes"
     names = ", ".join(result.names)
     head = (
         '<p class="eyebrow">Reproduction report</p><h1>Experiments of the paper</h1>'
@@ -27,7 +27,7 @@ def html_page(result: Any, pictures: Sequence[Path]) -> str:
     if result.verdicts:
         parts.append(("claims", "Claims", _claims(result)))
     if result.targets:
-        rows = [(one.text, "yes" if one.holds else "no") for one in result.targets]
+        rows = [(target.text, "yes" if target.holds else "no") for target in result.targets]
         body = f"<h2>Targets of the recommended default</h2>{_table(('target', 'reached'), rows)}"
         parts.append(("targets", "Targets", body))
     for name, table in result.tables.items():
@@ -69,12 +69,12 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1
 
 
 def _figures(pictures: Sequence[Path]) -> str:
-    """The pictures themselves, as many as the page may hold."""
+    """Embed figures up to the maximum size of a page."""
     text, total = "", 0
     for path in pictures:
         content = path.read_bytes()
         total += len(content)
-        if total > _MOST_BYTES:
+        if total > _MAX_BYTES:
             text += f'<p class="quiet">{escape(path.name)} is in the folder beside this page.</p>'
             continue
         words = CAPTIONS.get(path.stem, path.stem)

@@ -1,4 +1,4 @@
-"""What readers see in place of the names of methods and metrics."""
+"""Names of methods and metrics in texts."""
 
 from ._evidence import LABELS
 

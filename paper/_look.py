@@ -1,4 +1,4 @@
-"""How figures look: one style for each method, fonts, and an empty figure."""
+"""Style of figures: one style per method, fonts, and an empty figure."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Line = Literal["-", "--", ":"]
 @final
 @dataclass(frozen=True)
 class Style:
-    """How a method looks in every figure."""
+    """The style of a method in all figures."""
 
     colour: str
     marker: str

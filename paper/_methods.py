@@ -1,4 +1,4 @@
-"""The methods that are compared, by name, with the paper's settings where it has them."""
+"""The compared methods by name, with the settings of the paper where it states them."""
 
 import math
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ def fitted(names: Sequence[str], problem: Problem, scale: Scale, seed: int) -> d
 
 
 def _exact(seed: int) -> OrthoReg:
-    """The paper's objective at its minimum, for a network of random features."""
+    """Return the exact minimum of the paper's objective for random features."""
     return presets.paper_orthoreg(_ORTHOGONALITY, _SPARSITY, seed).set_params(
         augmentation=RandomFeatures(_WIDTH, _RIDGE, weight_scale=1.0, univariate_fraction=0.0),
         solver=Exact(),

@@ -1,4 +1,4 @@
-"""ODEBench's systems: a training run and one from another start each."""
+"""ODEBench systems: a training run and a run from another initial state each."""
 
 import csv
 import json
@@ -32,7 +32,7 @@ def odebench_runs(folder: Path) -> dict[int, tuple[np.ndarray, np.ndarray]]:
 
 
 def odebench_truth(folder: Path, number: int) -> Callable[[np.ndarray], np.ndarray]:
-    """The right-hand side of a system as it was published."""
+    """Return the published right-hand side of a system."""
     known: list[dict[str, Any]] = json.loads((folder / "odebench_odd.json").read_text())
     texts: list[str] = next(one["substituted"] for one in known if int(one["id"]) == number)
     names = tuple(f"x_{c}" for c in range(len(texts)))
@@ -43,7 +43,7 @@ def odebench_truth(folder: Path, number: int) -> Callable[[np.ndarray], np.ndarr
 def forecast(
     slope: Callable[[np.ndarray], np.ndarray], start: np.ndarray, times: np.ndarray
 ) -> np.ndarray:
-    """The states at these times, not finite from where the solver fails or gives up."""
+    """Return the states at these times, not finite after the solver fails."""
     from scipy.integrate import solve_ivp
 
     nothing, used = np.full((len(times), len(start)), np.nan), 0
@@ -66,7 +66,7 @@ def forecast(
 
 
 def forecast_r2(x: np.ndarray, truth: np.ndarray) -> float:
-    """R^2 over all states of a forecast; minus infinity where it is not finite."""
+    """Return R^2 over all states of a forecast, minus infinity if it is not finite."""
     if not np.isfinite(x).all():
         return -np.inf
     return float(1 - ((x - truth) ** 2).sum() / ((truth - truth.mean(axis=0)) ** 2).sum())

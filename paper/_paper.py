@@ -1,4 +1,4 @@
-"""The numbers the paper prints, by table, setting, metric and column."""
+"""The numbers of the paper, by table, setting, metric and column."""
 
 from dataclasses import dataclass
 from typing import Any, TypeAlias, final
@@ -220,7 +220,7 @@ def paper_value(label: str, setting: str, metric: str, method: str) -> PaperValu
 
 
 def is_dagger(label: str, setting: str, metric: str, method: str) -> bool:
-    """Whether the table has a dagger there: rollouts that diverged or met a clamp."""
+    """Return whether a cell of the table has a dagger: rollouts diverged or were clamped."""
     return _cells(label, setting, metric).get(_column(method), "nothing") is DAGGER
 
 

@@ -1,4 +1,4 @@
-"""Other programs on the same derivatives: PySINDy and Operon, each a right-hand side."""
+"""Other programs on the same derivatives: PySINDy and Operon."""
 
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""What a phase portrait needs of a fitted model, as small plain data."""
+"""Data of phase portraits of a fitted model."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -67,7 +67,7 @@ def portrait_record(
 
 
 def _contained(data: Dataset, size: float, count: int) -> Dataset:
-    """The first runs whose states never exceed a size; the first of all if none stays."""
+    """Return the first runs whose states never exceed a size, or the first run if all do."""
     kept = [i for i, run in enumerate(data) if np.abs(run.states).max() <= size] or [0]
     return data[np.array(kept[:count])]
 
@@ -80,7 +80,7 @@ def _ends(system: AbstractSystem, starts: Float[np.ndarray, "B 2"], grid: int) -
 
 
 def _thinned(states: np.ndarray, points: int) -> np.ndarray:
-    """At most so many rows, the first and the last among them."""
+    """Return at most `points` rows, including the first and the last."""
     rows = np.unique(np.linspace(0, len(states) - 1, min(points, len(states))).astype(int))
     return states[rows]
 
@@ -92,7 +92,7 @@ def _span(values: np.ndarray, points: int) -> np.ndarray:
 
 
 def _plain(values: np.ndarray) -> list[Any]:
-    """Nested lists of short numbers."""
+    """Return nested lists of rounded numbers."""
     size = np.where(values == 0, 1.0, np.abs(values))
     scale = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(size)))
     return (np.round(values * scale) / scale).tolist()

@@ -1,4 +1,4 @@
-"""Every experiment by the name that the command line uses."""
+"""All experiments by their name on the command line."""
 
 from collections.abc import Iterable
 
@@ -67,7 +67,7 @@ _GROUPS = (
 
 
 def tables_of(names: Iterable[str]) -> list[str]:
-    """The tables that these names of the command line stand for."""
+    """Return the tables of these names of the command line."""
     asked = {*names, *(BEYOND if extrapolation.NAME in names else ())}
     return [name for name in EXPERIMENTS if name in asked]
 

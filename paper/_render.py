@@ -12,13 +12,13 @@ from rich.text import Text
 from ._tables import Cell, Table
 
 FOOTNOTE = (
-    "Mean ± standard deviation over seeds; below it the paper's. "
-    "†k/n: k of n rollouts, over all seeds, diverged; the error is that of the others."
+    "Mean ± standard deviation over seeds, with the paper's value below. "
+    "†k/n: k of n rollouts of all seeds diverged; the error is that of the other rollouts."
 )
 
 
 def to_terminal(table: Table) -> Group:
-    """The table for a terminal, the paper's values dim below ours."""
+    """Return the table for a terminal, with the paper's values dim below ours."""
     result = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     result.add_column(no_wrap=True)
     for heading in table.headings[1:]:
@@ -35,7 +35,7 @@ def to_terminal(table: Table) -> Group:
 
 
 def to_markdown(table: Table) -> str:
-    """A pipe table; each cell has ours and, on a second line, the paper's value."""
+    """Return a pipe table. Each cell has our value and, on a second line, the paper's value."""
     lines = [table.headings, ["---", *("---:" for _ in table.methods)]]
     for block in table.blocks:
         if len(table.blocks) > 1:
@@ -52,12 +52,12 @@ def _markdown(cell: Cell) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Text that Markdown shows as it is, also in a cell of a table."""
+    """Escape text for Markdown, including cells of tables."""
     return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text).replace("\n", " ")
 
 
 def to_csv(table: Table) -> str:
-    """One line for each cell, with all digits; empty where there is no value."""
+    """Return CSV with a line for each cell. Values have all digits; missing values are empty."""
     stream = io.StringIO()
     columns = (
         "experiment", "setting", "metric", "method", "mean", "std", "seeds", "undefined",
@@ -66,35 +66,37 @@ def to_csv(table: Table) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(columns)
     for row in table.rows:
-        for one in row.cells:
-            paper = (one.paper.mean, one.paper.std) if one.paper else (None, None)
-            numbers = (one.mean, one.std, one.seeds, one.undefined, one.diverged, one.rollouts)
-            place = (table.name, row.setting, row.metric, one.method)
-            writer.writerow([*place, *numbers, *paper, int(one.paper_diverged)])
+        for cell in row.cells:
+            paper = (cell.paper.mean, cell.paper.std) if cell.paper else (None, None)
+            numbers = (
+                cell.mean, cell.std, cell.seeds, cell.undefined, cell.diverged, cell.rollouts
+            )  # fmt: skip
+            key = (table.name, row.setting, row.metric, cell.method)
+            writer.writerow([*key, *numbers, *paper, int(cell.paper_diverged)])
     return stream.getvalue()
 
 
 def to_json(table: Table) -> dict[str, Any]:
-    """metric -> method -> {mean, std, paper, ...}; below each setting if there are several."""
+    """Return metric -> method -> {mean, std, paper, ...}, for each setting if there are several."""
     settings: dict[str, dict[str, Any]] = {}
     for row in table.rows:
         settings.setdefault(row.setting, {})[row.metric] = {
-            one.method: {
-                "mean": one.mean,
-                "std": one.std,
-                "paper": one.paper.mean if one.paper else None,
-                "paper_std": one.paper.std if one.paper else None,
-                "seeds": one.seeds,
-                "diverged": one.diverged,
-                "rollouts": one.rollouts,
+            cell.method: {
+                "mean": cell.mean,
+                "std": cell.std,
+                "paper": cell.paper.mean if cell.paper else None,
+                "paper_std": cell.paper.std if cell.paper else None,
+                "seeds": cell.seeds,
+                "diverged": cell.diverged,
+                "rollouts": cell.rollouts,
             }
-            for one in row.cells
+            for cell in row.cells
         }
     return next(iter(settings.values())) if len(settings) == 1 else dict(settings)
 
 
 def to_latex(table: Table) -> str:
-    """A floating table in the style of booktabs, the paper's values in rows below ours."""
+    """Return a floating booktabs table, with the paper's values in rows below ours."""
     width = len(table.methods) + 1
     lines = [
         r"\begin{table}[h]",
@@ -133,12 +135,12 @@ _LATEX = {
 
 
 def escape_latex(text: str) -> str:
-    """Text that LaTeX prints as it is."""
+    """Escape text for LaTeX."""
     return "".join(_LATEX.get(sign, sign) for sign in text)
 
 
 def _latex_math(text: str) -> str:
-    """'$1.2 \\times 10^{-5} \\pm 0.1$' for the text of a cell."""
+    """Return '$1.2 \\times 10^{-5} \\pm 0.1$' for the text of a cell."""
     text = escape_latex(text)
     text = re.sub(r"([\d.]+)e(-?\d+)", r"$\1 \\times 10^{\2}$", text)
     return re.sub(r"\binf\b", r"$\\infty$", text)

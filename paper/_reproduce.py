@@ -1,4 +1,4 @@
-"""`reproduce`: run what is asked for, and write its records, tables, figures and page."""
+"""`reproduce`: run experiments, and write their records, tables, figures and pages."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ BEYOND_PAGE, DISCOVERY_PAGE, REPORT = "extrapolation.md", "discovery.md", "repor
 @final
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """The records of some experiments, at one scale, and what follows from them."""
+    """The records of experiments at one scale, with their tables, verdicts and targets."""
 
     names: tuple[str, ...]
     scale: Scale
@@ -44,7 +44,7 @@ class Reproduction:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every experiment of the paper is there, so that its claims can be judged."""
+        """Whether all experiments of the paper are included, so that its claims can be judged."""
         return set(PAPERS) <= set(self.names)
 
     @cached_property
@@ -55,27 +55,27 @@ class Reproduction:
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """On all claims; only if it is complete."""
+        """Verdicts on all claims; empty unless all experiments are included."""
         return verdicts(self.records) if self.is_complete else ()
 
     @cached_property
     def targets(self) -> tuple[Part, ...]:
-        """What the recommended default reaches; only with the extrapolation."""
+        """Targets of the recommended default; empty without the extrapolation experiment."""
         return targets(self.records) if extrapolation.NAME in self.names else ()
 
     def page(self, pictures: str = "figures") -> str:
-        """The page in Markdown, with the figures in that folder."""
+        """Return the reproduction page as Markdown, with figures in the folder `pictures`."""
         captions = {f"{pictures}/{name}.png": text for name, text in figures.CAPTIONS.items()}
         return reproduction_page(
             self.records, verdicts=self.verdicts, figures=captions, scale=self.scale
         )
 
     def discovery_page(self) -> str:
-        """What the search for missing terms finds, as Markdown."""
+        """Return the discovery page as Markdown."""
         return discovery_page(self.records, discovery.n_cases(self.scale))
 
     def beyond_page(self, picture: str = "figures/extrapolation.png") -> str:
-        """What the recommended default reaches, in Markdown, with that picture."""
+        """Return the extrapolation page as Markdown, with the figure `picture`."""
         return extrapolation_page(self.records, self.targets, picture, self.scale)
 
 
@@ -87,31 +87,33 @@ def reproduce(
     scale: Scale | None = None,
     workers: int = 1,
 ) -> Reproduction:
-    """Runs what these experiments need and has not yet been run; the paper's if none is named.
+    """Run the missing jobs of these experiments, or of all experiments of the paper by default.
 
-    Results of jobs stay in the folder, so that a run that was killed goes on where it was.
+    Results of jobs are stored in the folder, so that an interrupted run can be resumed.
     """
     names = _checked(names)
     if seeds < 1:
         raise InputError(f"seeds must be at least 1; got {seeds}.")
     scale = scale or Scale()
-    place = Path(folder) / "jobs"
+    job_folder = Path(folder) / "jobs"
     scored = jobs(wanted(names), scale, seeds)
     portrayed = portrait_jobs(scale) if "figures" in names else []
-    found = run([*scored, *portrayed], place, workers=workers)
-    records = [record for rows in found[: len(scored)] for record in rows]
+    results = run([*scored, *portrayed], job_folder, workers=workers)
+    records = [record for rows in results[: len(scored)] for record in rows]
     if discovery.NAME in names:
-        told = run(discovery.jobs(scale, seeds), place, workers=workers)
-        records += [record for rows in told for record in rows]
-    if timing.NAME in names:  # alone on the machine, as far as that is up to us
-        timed = run(timing.jobs(scale, seeds), place, workers=1)
+        discovered = run(discovery.jobs(scale, seeds), job_folder, workers=workers)
+        records += [record for rows in discovered for record in rows]
+    if timing.NAME in names:  # no other jobs at the same time
+        timed = run(timing.jobs(scale, seeds), job_folder, workers=1)
         records += [record for rows in timed for record in rows]
-    portraits = [json.loads(str(row["portrait"])) for rows in found[len(scored) :] for row in rows]
+    portraits = [
+        json.loads(str(row["portrait"])) for rows in results[len(scored) :] for row in rows
+    ]
     return Reproduction(names, scale, tuple(rounded(records)), tuple(portraits))
 
 
 def write(result: Reproduction, folder: str | Path) -> list[Path]:
-    """Writes records, tables, figures, report and, if all is there, the page; returns the files."""
+    """Write records, tables, figures, report and complete pages, and return the files."""
     folder = Path(folder)
     files = _write_records(result, folder)
     for name, table in result.tables.items():
@@ -139,8 +141,8 @@ def write(result: Reproduction, folder: str | Path) -> list[Path]:
 
 
 def read(folder: str | Path, names: Sequence[str] = ()) -> Reproduction:
-    """The results of a full run of these experiments, the paper's if none is named, that `write`
-    has left in a folder."""
+    """Return the results that `write` stored in a folder, of a full run of these experiments, or of
+    all experiments of the paper by default."""
     folder, names = Path(folder), _checked(names)
     records = from_table((folder / RECORDS).read_text())
     portraits = json.loads((folder / PORTRAITS).read_text()) if "figures" in names else ()

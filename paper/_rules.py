@@ -1,4 +1,4 @@
-"""How records are compared to decide a claim."""
+"""Rules that compare records to decide a claim."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ from ._labels import metric_label
 
 F1 = "f1@0.001"
 HIGHER = (F1, "f1@0.045")
-"""Metrics of which more is better."""
+"""Metrics for which larger is better."""
 
 
 def verdict(
@@ -33,7 +33,7 @@ def verdict(
     readings: tuple[Reading, ...],
     why: str = "",
 ) -> Verdict:
-    """`why` only where the readings come out differently."""
+    """Return a verdict. `why` is included only if readings have different outcomes."""
     differ = {HOLDS, FAILS} <= {reading.verdict for reading in readings}
     return Verdict(number, claim, labels, rule, paper, readings, why if differ else "")
 
@@ -41,26 +41,27 @@ def verdict(
 def readings(
     cases: Mapping[str, str], reading: Callable[[str, str], Reading]
 ) -> tuple[Reading, ...]:
-    """One for each case; what lacks records is said."""
-    found = []
+    """Return a reading for each case. Readings without records say so."""
+    results = []
     for name, case in cases.items():
         try:
-            found.append(reading(name, case))
+            results.append(reading(name, case))
         except MissingRecordsError as error:
-            found.append(Reading(name, UNTESTED, str(error)))
-    return tuple(found)
+            results.append(Reading(name, UNTESTED, str(error)))
+    return tuple(results)
 
 
 def best_other(
     evidence: Evidence, setting: str, rivals: Sequence[str], metric: str
 ) -> tuple[str, Spread]:
-    found = {method: evidence.of(setting, method, metric) for method in rivals}
-    name = best(found, lower=metric not in HIGHER)
-    return name, found[name]
+    """Return the best rival and its values."""
+    spreads = {method: evidence.of(setting, method, metric) for method in rivals}
+    name = best(spreads, lower=metric not in HIGHER)
+    return name, spreads[name]
 
 
 def lead(evidence: Evidence, setting: str, ours: str, rivals: Sequence[str], metric: str) -> Part:
-    """Whether ours is ahead of every rival; the text has the best of them."""
+    """Return whether `ours` is ahead of every rival, with a text on the best rival."""
     lower = metric not in HIGHER
     own = evidence.of(setting, ours, metric)
     name, other = best_other(evidence, setting, rivals, metric)
@@ -76,7 +77,7 @@ def cost(evidence: Evidence, setting: str, ours: str, rivals: Sequence[str]) -> 
 
 
 def gain(evidence: Evidence, setting: str, ours: str, rivals: Sequence[str]) -> Spread:
-    """log10 of the best rival's T3 error over ours, over the seeds that both have."""
+    """Return log10 of the ratio of the best rival's T3 error to ours, over common seeds."""
     rival, _ = best_other(evidence, setting, rivals, "derivative.t3")
     own, other = (evidence.seeds(setting, m, "derivative.t3") for m in (ours, rival))
     pairs = [(other[seed], own[seed]) for seed in own if seed in other]
@@ -89,11 +90,11 @@ def f1_gain(evidence: Evidence, setting: str, ours: str, rivals: Sequence[str]) 
 
 
 def shown(evidence: Evidence, setting: str, methods: Sequence[str], *metrics: str) -> str:
-    """Numbers that decide nothing, for the metrics and methods that have them."""
+    """Return further numbers of the metrics and methods that have records."""
     texts = []
     for metric in metrics:
-        found = {method: evidence.get(setting, method, metric) for method in methods}
-        values = [f"{LABELS[m]} {spread}" for m, spread in found.items() if spread is not None]
+        spreads = {method: evidence.get(setting, method, metric) for method in methods}
+        values = [f"{LABELS[m]} {spread}" for m, spread in spreads.items() if spread is not None]
         if values:
             texts.append(f"{metric_label(metric)}: {', '.join(values)}")
     return f"for information: {'; '.join(texts)}" if texts else ""

@@ -70,7 +70,7 @@ class Setting:
 
     @classmethod
     def named(cls, name: str) -> "Setting":
-        """The setting of that name."""
+        """Return the setting with this name."""
         system, *parts = name.split("/")
         if system not in SYSTEMS:
             raise InputError(f"'{name}' is no setting: there is no system '{system}'.")
@@ -97,7 +97,7 @@ class Setting:
         return setting
 
     def build(self) -> AbstractSystem:
-        """The system itself."""
+        """Return the system of the setting."""
         if self.complete:
             return SYSTEMS[self.system]().within_library()
         if self.system == "pendulum":
@@ -125,7 +125,7 @@ class Rows:
 
     @property
     def dataset(self) -> Dataset:
-        """The rows as runs with given derivatives, at whole-numbered times."""
+        """Return the rows as runs with given derivatives at integer times."""
         ends = np.flatnonzero(np.diff(self.run_of_row)) + 1
         states, slopes = np.split(self.states, ends), np.split(self.targets, ends)
         times = [np.arange(len(run), dtype=float) for run in states]
@@ -162,7 +162,7 @@ class Problem:
 
 
 def problem(setting: Setting, scale: Scale, seed: int) -> Problem:
-    """Simulates and measures everything that a setting needs."""
+    """Simulate and measure the data of a setting."""
     system = setting.build()
     train = generate(
         system, Split.train, runs=scale.train_runs, seed=seed, noise=setting.noise,
@@ -187,7 +187,7 @@ def problem(setting: Setting, scale: Scale, seed: int) -> Problem:
 
 
 def _noisier(data: Dataset, share: float, seed: int) -> Dataset:
-    """The runs with noise of that share of the standard deviation of each state."""
+    """Return the runs with noise relative to the standard deviation of each state."""
     rng = np.random.default_rng([seed, 78])
     size = share * data.states.std(axis=0)
     runs = [run.states + size * rng.standard_normal(run.states.shape) for run in data]
@@ -214,7 +214,7 @@ def _measured(
 
 
 def _chosen(count: int, wanted: int, seed: int) -> np.ndarray:
-    """Some of the rows, in their order; all of them if there are not more."""
+    """Return a random subset of the rows in their order, or all rows if there are not more."""
     if wanted >= count:
         return np.arange(count)
     return np.sort(np.random.default_rng([seed, 77]).choice(count, wanted, replace=False))

@@ -1,4 +1,4 @@
-"""Claims 1 to 6: the paper's theorems, checked on problems that are drawn and solved here."""
+"""Claims 1 to 6: the paper's theorems, tested on random problems."""
 
 import itertools
 import math
@@ -28,12 +28,12 @@ _ROUNDING = 1e-9
 
 
 def _small(value: float) -> str:
-    """A deviation; one that is rounding has no digits of its own, which differ between machines."""
+    """Format a deviation. Rounding errors are not shown, since they depend on the machine."""
     return f"{value:.1e}" if value > _ROUNDED_AWAY else f"below {_ROUNDED_AWAY:.0e}"
 
 
 def statements(instances: int = 20) -> tuple[Verdict, ...]:
-    """Verdicts on the theoretical claims, on this many random problems each."""
+    """Return verdicts on the theoretical claims, from `instances` random problems each."""
     seeds = range(instances)
     return (_l2(seeds), _bound(seeds), _split(seeds), _batches(seeds), _stages(seeds),
             _composed(seeds))  # fmt: skip
@@ -48,16 +48,16 @@ def _l2(seeds: range) -> Verdict:
         mu = float(rng.uniform(0.1, 0.9)) * 2 * lam2 / (1 + lam2)
         toy = l2_hybrid(mu, lam2)
         fit = _solve(phi, _any_function(), phi.sum(axis=1, keepdims=True), mu=mu, lam2=lam2)
-        found = overlaps(phi, fit.f_aug)[:, 0]
-        deviations += [np.abs(found / toy.overlap - 1).max(), np.abs(fit.w / toy.w - 1).max()]
-        sizes.append(np.abs(found).min())
+        overlap = overlaps(phi, fit.f_aug)[:, 0]
+        deviations += [np.abs(overlap / toy.overlap - 1).max(), np.abs(fit.w / toy.w - 1).max()]
+        sizes.append(np.abs(overlap).min())
     return Verdict(
         1,
-        "A penalty on the size of the residual leaves it overlapping with the library as soon as "
-        "the coefficients are under L1, even when the library contains the truth.",
+        "With an L1 penalty on the coefficients, a penalty on the size of the residual does not "
+        "prevent overlap with the library, even if the library contains the truth.",
         ("thm:l2_failure", "ex:intro_sparsity_overlap"),
-        "Holds if the exact minimiser of random toy problems has the closed form's coefficient and "
-        f"overlap to a relative {_EXACT:g}, and the overlap is never zero.",
+        "Holds if the exact minimiser of random toy problems has the coefficient and overlap of "
+        f"the closed form to a relative {_EXACT:g}, and the overlap is never zero.",
         "overlap mu / (2 lam2) and coefficient 1 - mu (1 + lam2) / (2 lam2)",
         (_reading(seeds, [
             Part(f"largest relative deviation {_small(max(deviations))}", max(deviations) < _EXACT),
@@ -68,27 +68,27 @@ def _l2(seeds: range) -> Verdict:
 
 def _bound(seeds: range) -> Verdict:
     """[thm:penalty_bound_main]"""
-    found = []
+    bounds = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
         features, basis, y = (rng.standard_normal((_N, count)) for count in (4, 6, 2))
         mu, lam = float(rng.uniform(0.01, 1.0)), float(10 ** rng.uniform(-3, 3))
         fit = _solve(features, basis, y, mu=mu, lam=lam)
-        found.append(penalty_bound(features, y, fit.w, fit.f_aug, mu=mu, lam=lam))
-    shares = [one.observed / one.bound for one in found]
+        bounds.append(penalty_bound(features, y, fit.w, fit.f_aug, mu=mu, lam=lam))
+    shares = [bound.observed / bound.bound for bound in bounds]
     return Verdict(
         2,
-        "At a minimiser the sum of squared overlaps is at most the objective of the best purely "
-        "symbolic model divided by lam.",
+        "At a minimiser, the sum of squared overlaps is at most the objective of the best purely "
+        "symbolic model, divided by lam.",
         ("thm:penalty_bound_main", "thm:ortho_stationary"),
-        "Holds if the exact minimiser of every random problem is no worse than the symbolic model "
-        "and its squared overlaps stay below the bound, for lam from 0.001 to 1000.",
+        "Holds if the exact minimiser of every random problem is no worse than the symbolic model, "
+        "and its squared overlaps are below the bound, for lam from 0.001 to 1000.",
         "sum of squared overlaps at most (symbolic objective) / lam",
         (_reading(seeds, [
-            Part("objective no worse than the symbolic model's in every problem",
-                 all(one.assumption_holds for one in found)),
+            Part("objective no worse than that of the symbolic model in every problem",
+                 all(bound.assumption_holds for bound in bounds)),
             Part(f"observed / bound at most {max(shares):.3g}, median {np.median(shares):.2g}",
-                 all(one.holds for one in found)),
+                 all(bound.holds for bound in bounds)),
         ]),),
     )  # fmt: skip
 
@@ -104,23 +104,24 @@ def _split(seeds: range) -> Verdict:
             crosses.append(abs(error_split(features, y, fit.w, fit.f_aug).cross))
     return Verdict(
         3,
-        "With a residual that is orthogonal to the library, the squared error is the sum of an "
-        "error inside the library's span and one outside.",
+        "If the residual is orthogonal to the library, the squared error is the sum of an error "
+        "inside the span of the library and an error outside.",
         ("thm:error_decomp",),
-        f"Holds if the two parts miss the total by less than {_ROUNDING:g} of the target's square "
-        "for exact fits with an orthogonal residual, and by more than that for free ones.",
-        "an identity; without orthogonality it lacks a cross term",
+        "Holds if the sum of the two parts differs from the total by less than "
+        f"{_ROUNDING:g} of the squared target for exact fits with an orthogonal residual, and by "
+        "more for a residual without constraints.",
+        "an identity; without orthogonality there is also a cross term",
         (_reading(seeds, [
-            Part(f"missing with an orthogonal residual {_small(max(orthogonal))}",
+            Part(f"difference with an orthogonal residual {_small(max(orthogonal))}",
                  max(orthogonal) < _ROUNDING),
-            Part(f"missing with a free residual at least {min(free):.1e}, "
+            Part(f"difference without constraints at least {min(free):.1e}, "
                  f"median {np.median(free):.2g}", min(free) > _ROUNDING),
         ]),),
     )  # fmt: skip
 
 
 def _batches(seeds: range) -> Verdict:
-    """[lem:minibatch_deviation] Sums over every batch that can be drawn."""
+    """[lem:minibatch_deviation] Sums over all possible batches."""
     tails, biases, two = [], [], []
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -135,12 +136,12 @@ def _batches(seeds: range) -> Verdict:
             two.append(abs(np.mean(np.outer(drawn, drawn)) - products.mean() ** 2))
     return Verdict(
         4,
-        "A minibatch overlap deviates from the whole as Hoeffding's bound says; its square is too "
-        "large by the variance over B, and the product of two batches is not.",
+        "The deviation of a minibatch overlap satisfies Hoeffding's bound. The square of the "
+        "overlap has the bias variance / B, and the product of two batches has no bias.",
         ("lem:minibatch_deviation", "app:complexity"),
         "Holds if no exact probability of a deviation exceeds the bound, the exact bias of the "
-        f"squared estimate equals Var / B to a relative {_ROUNDING:g} for B = 1, 2, 4, and the "
-        "two-batch estimate has none.",
+        f"squared estimate is Var / B to a relative {_ROUNDING:g} for B = 1, 2, 4, and the "
+        "two-batch estimate has no bias.",
         "tail 2 exp(-B eps^2 / (2 R^2)); bias of order 1/B, exactly the variance",
         (_reading(seeds, [
             Part(f"largest probability minus bound {max(tails):.2g}", max(tails) <= 1e-12),
@@ -162,26 +163,26 @@ def _stages(seeds: range) -> Verdict:
         for strength, deviations in ((0.0, free), (lam, penalised)):
             toy = two_stage(mu, strength)
             g = np.linalg.solve(np.eye(_N) + strength * phi @ phi.T / _N, leftover)
-            found = overlaps(phi, g)[:, 0]
-            deviations.append(np.abs(found / toy.overlap - 1).max())
+            overlap = overlaps(phi, g)[:, 0]
+            deviations.append(np.abs(overlap / toy.overlap - 1).max())
             deviations.append(np.abs(first.w - toy.w).max())
     return Verdict(
         5,
-        "A residual fitted freely after a lasso keeps the overlap mu/2; one whose overlap is "
-        "penalised keeps (mu/2) / (1 + lam).",
+        "A residual that is fitted without a penalty after a lasso has the overlap mu/2. If its "
+        "overlap is penalised, it has the overlap (mu/2) / (1 + lam).",
         ("prop:seq_two_stage_failure", "app:sequential_extension"),
         "Holds if the overlaps of both pipelines on random toy problems have these values to a "
         f"relative {_EXACT:g}.",
         "mu/2 and (mu/2) / (1 + lam)",
         (_reading(seeds, [
-            Part(f"free stage: largest deviation {_small(max(free))}", max(free) < _EXACT),
-            Part(f"penalised stage: {_small(max(penalised))}", max(penalised) < _EXACT),
+            Part(f"without a penalty: largest deviation {_small(max(free))}", max(free) < _EXACT),
+            Part(f"with a penalty: {_small(max(penalised))}", max(penalised) < _EXACT),
         ]),),
     )  # fmt: skip
 
 
 def _composed(seeds: range) -> Verdict:
-    """[prop:seq_two_stage_failure] A table of values stands for an expressive network."""
+    """[prop:seq_two_stage_failure] A table of values represents an expressive network."""
     penalties, errors, deviations = [], [], []
     for seed in seeds:
         phi, rng = _orthonormal(seed)
@@ -194,12 +195,12 @@ def _composed(seeds: range) -> Verdict:
         effective = np.array([[network[x]] for x in symbolic])
         penalties.append(float(np.sum(overlaps(phi, at_inputs) ** 2)))
         errors.append(squared_norm((f - symbolic)[:, None] - effective))
-        found = overlaps(phi, effective)[:, 0]
-        deviations.append(np.abs(found / two_stage(mu).overlap - 1).max())
+        overlap = overlaps(phi, effective)[:, 0]
+        deviations.append(np.abs(overlap / two_stage(mu).overlap - 1).max())
     return Verdict(
         6,
-        "A network composed with the symbolic part can fit everything with a penalty of zero at "
-        "the measured states while its effective residual overlaps by mu/2.",
+        "A network composed with the symbolic part can fit any function with a penalty of zero at "
+        "the measured states, while its effective residual has the overlap mu/2.",
         ("prop:seq_two_stage_failure", "app:limitations"),
         "Holds if the constructed network has zero penalty and zero error on random toy problems "
         f"and its effective overlap is mu/2 to a relative {_EXACT:g}.",
@@ -218,12 +219,12 @@ def _reading(seeds: range, parts: list[Part]) -> Reading:
 
 
 def _tail_excess(products: np.ndarray, batch: int) -> float:
-    """How far the exact probability of a deviation exceeds its bound, at most."""
+    """Return the largest excess of the exact probability of a deviation over its bound."""
     largest = int(np.abs(products).max())
-    one = np.bincount(products + largest, minlength=2 * largest + 1) / len(products)
+    single = np.bincount(products + largest, minlength=2 * largest + 1) / len(products)
     chance = np.ones(1)
     for _ in range(batch):
-        chance = np.convolve(chance, one)
+        chance = np.convolve(chance, single)
     deviations = np.abs(np.arange(len(chance)) / batch - largest - products.mean())
     return max(
         float(chance[deviations >= deviation - 1e-9].sum())
@@ -260,11 +261,11 @@ def _solve(
 
 
 def _orthonormal(seed: int) -> tuple[Float[np.ndarray, "N 2"], np.random.Generator]:
-    """Two functions with <phi_i, phi_j>_D = 1 if i = j and 0 otherwise."""
+    """Return two functions with <phi_i, phi_j>_D = 1 if i = j and 0 otherwise."""
     rng = np.random.default_rng(seed)
     return np.linalg.qr(rng.standard_normal((_N, 2)))[0] * math.sqrt(_N), rng
 
 
 def _any_function() -> Float[np.ndarray, "N N"]:
-    """A basis that can say everything on the samples."""
+    """Return a basis that represents any function on the samples."""
     return np.eye(_N) * math.sqrt(_N)

@@ -1,4 +1,4 @@
-"""Records as one small table: a line for each setting, method and metric, seeds as columns."""
+"""Records as a small table: a line for each setting, method and metric, seeds as columns."""
 
 import csv
 import io
@@ -11,11 +11,11 @@ from orthoreg import InputError
 from .sweeps import Record
 
 _DIGITS = 7
-_PLACE = ("setting", "method", "metric")
+_KEY = ("setting", "method", "metric")
 
 
 def rounded(records: Iterable[Mapping[str, Any]]) -> list[Record]:
-    """The records with the digits that the table keeps."""
+    """Return the records with the digits of the table."""
     return [
         {
             **record,
@@ -26,17 +26,17 @@ def rounded(records: Iterable[Mapping[str, Any]]) -> list[Record]:
 
 
 def to_table(records: Iterable[Mapping[str, Any]]) -> str:
-    """CSV text; a value that is not defined is empty."""
+    """Return CSV text. Undefined values are empty."""
     lines: dict[tuple[str, ...], dict[int, Any]] = {}
     for record in records:
-        place = tuple(record[name] for name in _PLACE)
-        lines.setdefault(place, {})[record["seed"]] = record["value"]
+        key = tuple(record[name] for name in _KEY)
+        lines.setdefault(key, {})[record["seed"]] = record["value"]
     seeds = sorted({seed for line in lines.values() for seed in line})
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*_PLACE, *seeds])
-    for place, line in lines.items():
-        writer.writerow([*place, *(_text(line, seed) for seed in seeds)])
+    writer.writerow([*_KEY, *seeds])
+    for key, line in lines.items():
+        writer.writerow([*key, *(_text(line, seed) for seed in seeds)])
     return stream.getvalue()
 
 
@@ -50,14 +50,14 @@ def _text(line: Mapping[int, Any], seed: int) -> str:
 
 
 def from_table(text: str) -> list[Record]:
-    """The records that `to_table` was given, to its digits."""
+    """Return the records of a table that `to_table` wrote."""
     lines = list(csv.reader(io.StringIO(text)))
-    if not lines or tuple(lines[0][:3]) != _PLACE or not all(map(str.isdecimal, lines[0][3:])):
-        raise InputError(f"A table of records begins with {', '.join(_PLACE)} and seeds.")
+    if not lines or tuple(lines[0][:3]) != _KEY or not all(map(str.isdecimal, lines[0][3:])):
+        raise InputError(f"A table of records begins with {', '.join(_KEY)} and seeds.")
     seeds = [int(seed) for seed in lines[0][3:]]
     return [
         {
-            **dict(zip(_PLACE, line[:3], strict=True)),
+            **dict(zip(_KEY, line[:3], strict=True)),
             "seed": seed,
             "value": None if value == "" else float(value),
         }

@@ -16,7 +16,7 @@ Values: TypeAlias = dict[tuple[str, str, str], dict[int, float | None]]
 
 
 class AbstractExperiment(Protocol):
-    """What the module of an experiment holds."""
+    """Attributes of the module of an experiment."""
 
     @property
     def NAME(self) -> str: ...
@@ -42,7 +42,7 @@ class AbstractExperiment(Protocol):
     def METRICS(self) -> tuple[str, ...]: ...
     @property
     def BLOCKS(self) -> Literal["setting", "metric"]:
-        """What the rows of a block share."""
+        """The common property of the rows of a block."""
         ...
 
 
@@ -67,7 +67,7 @@ class Cell:
 
     @property
     def ours_text(self) -> str:
-        """'0.013 ± 0.001 †2/1000'; a dash where there is nothing."""
+        """Our value as '0.013 ± 0.001 †2/1000', or a dash without a value."""
         parts = [] if self.mean is None else [number(self.mean)]
         if self.std is not None:
             parts.append(f"± {number(self.std, 2)}")
@@ -79,7 +79,7 @@ class Cell:
 
     @property
     def paper_text(self) -> str:
-        """The paper's value in the same form; empty where it has none."""
+        """The paper's value in the same form, or an empty text."""
         if self.paper is None:
             return "†" if self.paper_diverged else ""
         if self.paper.std is None:
@@ -91,7 +91,7 @@ class Cell:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One metric in one setting."""
+    """A metric in a setting."""
 
     setting: str
     metric: str
@@ -134,7 +134,7 @@ class Table:
 
 
 def build_table(experiment: AbstractExperiment, records: Iterable[Mapping[str, Any]]) -> Table:
-    """The table of an experiment. Cells without records are empty."""
+    """Return the table of an experiment. Cells without records are empty."""
     methods, labels = experiment.METHODS, experiment.LABELS
     settings, metrics = experiment.SETTINGS, experiment.METRICS
     values = _by_seed(experiment, records)

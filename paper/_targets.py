@@ -1,4 +1,4 @@
-"""What the recommended default is meant to reach, and whether it does, from records."""
+"""Targets of the recommended default, and whether the records meet them."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ _OTHERS = tuple(name for name in extrapolation.METHODS if name != OURS)
 
 
 def targets(records: Iterable[Row]) -> tuple[Part, ...]:
-    """One statement for each target, with the numbers; those without records are left out."""
+    """Return a statement with numbers for each target that has records."""
     evidence = Evidence.from_records(records)
     settings = [name for name in extrapolation.SETTINGS if evidence.get(name, OURS, "overlap")]
     complete = [name for name in complete_library.SETTINGS if evidence.get(name, OURS, "overlap")]
@@ -23,7 +23,7 @@ def targets(records: Iterable[Row]) -> tuple[Part, ...]:
 
 
 def _pendulum(evidence: Evidence, setting: str) -> list[Part]:
-    """Limits for each difficulty, at regular times."""
+    """Return the targets of a difficulty of the pendulum, at regular times."""
     error = _error(evidence, setting, OURS, "t2")
     name, other = _best_other(evidence, setting, "t2")
     text = f"{extrapolation.LABELS[setting]}: T2 derivative error {error}"
@@ -64,11 +64,13 @@ def _never_far(evidence: Evidence, settings: list[str]) -> Part:
     }
     worst = max(ratios, key=lambda setting: ratios[setting])
     above = [
-        f"{extrapolation.LABELS[one]} {ratios[one]:.2f}" for one in ratios if ratios[one] > 1.1
+        f"{extrapolation.LABELS[setting]} {ratio:.2f}"
+        for setting, ratio in ratios.items()
+        if ratio > 1.1
     ]
     text = (
-        "T2 derivative error everywhere at most 1.1 times that of the best other method; at most "
-        f"{ratios[worst]:.2f}"
+        "T2 derivative error of all systems at most 1.1 times that of the best other method; "
+        f"maximum {ratios[worst]:.2f}"
     )
     return Part(text + (f" ({'; '.join(above)})" if above else ""), not above)
 
@@ -82,8 +84,8 @@ def _mostly_best(evidence: Evidence, settings: list[str]) -> Part:
         > 1.05 * _best_other(evidence, setting, split)[1].mean
     ]
     text = (
-        f"best or within 5% in {len(cells) - len(behind)} of {len(cells)} cells of system and "
-        "split, at least three quarters"
+        f"best or within 5% of the best in {len(cells) - len(behind)} of {len(cells)} cells of "
+        "system and split, at least three quarters"
     )
     names = "; ".join(f"{extrapolation.LABELS[setting]} {split}" for setting, split in behind)
     return Part(text + (f" (behind: {names})" if behind else ""), len(behind) <= 0.25 * len(cells))
@@ -95,12 +97,12 @@ def _no_divergence(evidence: Evidence, settings: list[str]) -> Part:
         for setting in settings
         for split in ("id", "ext", "t2")
     }
-    found = "; ".join(
+    diverged = "; ".join(
         f"{extrapolation.LABELS[setting]} {split}: {count:.0f}"
         for (setting, split), count in lost.items()
         if count
     )
-    return Part(f"no diverged rollout on ID, ID,ext and T2 ({found or 'none'})", not found)
+    return Part(f"no diverged rollout on ID, ID,ext and T2 ({diverged or 'none'})", not diverged)
 
 
 def _all_terms(evidence: Evidence, setting: str) -> Part:
@@ -117,6 +119,6 @@ def _error(evidence: Evidence, setting: str, method: str, split: str) -> Spread:
 
 
 def _best_other(evidence: Evidence, setting: str, split: str) -> tuple[str, Spread]:
-    found = {name: _error(evidence, setting, name, split) for name in _OTHERS}
-    name = best(found, lower=True)
-    return name, found[name]
+    errors = {name: _error(evidence, setting, name, split) for name in _OTHERS}
+    name = best(errors, lower=True)
+    return name, errors[name]

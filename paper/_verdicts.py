@@ -1,4 +1,4 @@
-"""Verdicts on the paper's fifteen claims, each by a rule that is stated beside it."""
+"""Verdicts on the fifteen claims of the paper, each by a stated rule."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -27,16 +27,16 @@ LAMBDAS = ("0.0005", "0.005", "0.05", "0.5", "5", "50")
 NOISES = ("0.1", "0.2", "0.5")
 TERMS = "terms@0.001"
 _MARGIN = 0.1
-_AHEAD = "better than that of every other method by more than the larger of the two deviations"
+_AHEAD = "better than that of every other method by more than the larger standard deviation"
 
 
 def verdicts(
     records: Iterable[Row], extras: Mapping[str, Any] | None = None
 ) -> tuple[Verdict, ...]:
-    """One verdict for each claim, in the order of their numbers.
+    """Return a verdict for each claim, in the order of their numbers.
 
-    `records` are rows with setting, method, seed, metric and value. Claims on theory are computed
-    here, on `extras["instances"]` random problems each (20 if it is not given).
+    `records` are rows with setting, method, seed, metric and value. Theoretical claims are tested
+    on `extras["instances"]` random problems each (20 by default).
     """
     evidence = Evidence.from_records(records)
     measured = (_pendulum, _difficulty, _strength, _noise, _duffing, _lotka_volterra, _sir,
@@ -66,20 +66,19 @@ def _pendulum(evidence: Evidence) -> Verdict:
     threshold = effective_threshold(0.003, 0.005)
     return verdict(
         7,
-        "On the pendulum OrthoReg has the best F1, the fewest terms and the lowest T3 error, at a "
-        "cost in ID error.",
+        "On the pendulum, OrthoReg has the best F1, the fewest terms and the lowest T3 error, but "
+        "a larger ID error.",
         ("tab:sweet_spot_results", "tab:baseline", "tab:stlsq_comparison"),
-        f"Holds if its mean F1 and number of terms (threshold 0.001) are {_AHEAD} (Pure at both "
-        "mu, L2, STLSQ), its zero-shot T3 derivative error likewise (Pure, L2), and its ID "
-        "derivative error is larger than the lowest of these by more than that deviation.",
+        f"Holds if its mean F1 and number of terms (threshold 0.001) are {_AHEAD} (Pure with both "
+        "mu, L2, STLSQ), its zero-shot T3 derivative error is as well (Pure, L2), and its ID "
+        "derivative error is larger than the lowest error of these by more than that deviation.",
         "F1 0.43 / 0.61 / 0.93, terms 11.4 / 6.8 / 3.6, T3 34.00e2 / 7.90e2 / 0.02e2, "
         "ID 1.27e-2 / 1.41e-2 / 1.89e-2 (Pure / L2 / OrthoReg)",
         readings(OURS, reading),
-        "With lam = 0.005 and mu = 0.003 a unit-size coefficient survives only above "
-        f"mu (1 + lam) / (2 lam) = {threshold:.2f}, if the network can express the term, while the "
-        "damping to be found is 0.2. Strengths chosen on held-out runs, as the text describes, "
-        "are free to leave that region, and that fit is made at the exact minimum instead of by "
-        "2000 epochs.",
+        "With lam = 0.005 and mu = 0.003, a coefficient of a term of unit norm is kept only above "
+        f"mu (1 + lam) / (2 lam) = {threshold:.2f} if the network can represent the term. The true "
+        "damping is 0.2. Strengths chosen on held-out runs, as the text describes, can be outside "
+        "this region, and their fit is the exact minimum instead of 2000 epochs.",
     )
 
 
@@ -99,7 +98,7 @@ def _difficulty(evidence: Evidence) -> Verdict:
             )
             for level in ("low", "high")
         ]
-        parts.append(Part(f"T3 error 10^{medium.mean:.2g} times lower at medium", medium.mean > 0))
+        parts.append(Part(f"T3 error lower by 10^{medium.mean:.2g} at medium", medium.mean > 0))
         f1 = ", ".join(
             f"{f1_gain(evidence, f'pendulum/{level}', ours, rivals):+.2f} at {level}"
             for level in levels
@@ -110,15 +109,15 @@ def _difficulty(evidence: Evidence) -> Verdict:
         8,
         "OrthoReg's advantage in T3 error is largest at medium difficulty.",
         ("fig:ablations", "tab:difficulty_ablation_streamlined"),
-        "The gain is the decimal logarithm of the T3 derivative error of the best of Pure (both "
-        "mu) and L2 over OrthoReg's, seed by seed. Holds if its mean at medium difficulty is "
-        "positive and exceeds those at low and high by more than the larger of the two deviations.",
-        "L2 over OrthoReg: 10 at low (rollouts), 89 at medium (derivatives), 1.5 at high "
-        "(rollouts)",
+        "The gain is the decimal logarithm of the ratio of T3 derivative errors: the best of Pure "
+        "(both mu) and L2 relative to OrthoReg, for each seed. Holds if its mean at medium "
+        "difficulty is positive, and exceeds those at low and high difficulty by more than the "
+        "larger standard deviation.",
+        "L2 relative to OrthoReg: 10 at low (rollouts), 89 at medium (derivatives), 1.5 at high "
+        "difficulty (rollouts)",
         readings(OURS, reading),
-        "The paper's strengths fix one threshold for coefficients whatever the size of the missing "
-        "terms. Validated strengths follow each difficulty, so that the gains need not peak at "
-        "the same one.",
+        "The paper's strengths imply the same threshold for coefficients at every difficulty. "
+        "Validated strengths depend on the difficulty, so the gains may be largest at another one.",
     )
 
 
@@ -128,13 +127,13 @@ def _strength(evidence: Evidence) -> Verdict:
     def reading(name: str, _: str) -> Reading:
         methods = {lam: f"orthoreg@lam={lam}" for lam in LAMBDAS}
         evidence.require([setting], list(methods.values()), *metrics)
-        found = {
+        spreads = {
             lam: [evidence.of(setting, method, metric) for metric in metrics]
             for lam, method in methods.items()
         }
 
         def beats(inner: str, end: str) -> bool:
-            pairs = list(zip(found[inner], found[end], (False, True), strict=True))
+            pairs = list(zip(spreads[inner], spreads[end], (False, True), strict=True))
             wins = any(is_ahead(a, b, lower=lower) for a, b, lower in pairs)
             return wins and not any(is_ahead(b, a, lower=lower) for a, b, lower in pairs)
 
@@ -143,16 +142,18 @@ def _strength(evidence: Evidence) -> Verdict:
         part = Part(
             f"better than both ends: lam = {', '.join(better) or 'none between them'}", bool(better)
         )
-        table = "; ".join(f"lam = {lam}: F1 {f1}, T3 {error}" for lam, (f1, error) in found.items())
+        table = "; ".join(
+            f"lam = {lam}: F1 {f1}, T3 {error}" for lam, (f1, error) in spreads.items()
+        )
         return Reading.from_parts(name, [part], table)
 
     return verdict(
         9,
         "An intermediate lam gives the best trade-off between F1 and out-of-distribution error.",
         ("fig:ablations", "subsec:ablations"),
-        "Over lam from 0.0005 to 50 on the pendulum, holds if some lam between the ends is better "
-        "than each end in F1 or in T3 derivative error by more than the larger of the two "
-        "deviations, and in neither of them worse by more than that.",
+        "On the pendulum, for lam from 0.0005 to 50: holds if a lam between the ends is better "
+        "than each end in F1 or in T3 derivative error by more than the larger standard deviation, "
+        "and not worse in either of them by more than that.",
         "a figure without numbers",
         readings({"paper's sparsity": "orthoreg"}, reading),
     )
@@ -184,19 +185,19 @@ def _noise(evidence: Evidence) -> Verdict:
 
     return verdict(
         10,
-        "OrthoReg has no special robustness to noise: from a standard deviation of 0.1 on it is "
-        "no better than the other methods.",
+        "OrthoReg is not especially robust to noise: from a standard deviation of 0.1 on, it is no "
+        "better than the other methods.",
         ("fig:noise_robustness", "app:noise_robustness"),
-        "Holds if at noise 0.1, 0.2 and 0.5 it leads the best of Pure (both mu) and L2 in none of "
-        "T2 error, T3 error and F1; a lead is more than the larger of the two deviations and more "
-        "than 10%.",
-        "at high noise T2 error about 0.6 and F1 0.2 to 0.4 for all methods; targets by smoothed "
-        "differences only",
+        "Holds if, at noise 0.1, 0.2 and 0.5, it does not lead the best of Pure (both mu) and L2 "
+        "in T2 error, T3 error or F1. A lead is a difference of more than the larger standard "
+        "deviation and more than 10%.",
+        "at high noise, T2 error about 0.6 and F1 0.2 to 0.4 for all methods; targets only by "
+        "smoothed differences",
         readings(cases, reading),
-        "Smoothed differences amplify the noise, and the validated fit, which is solved from all "
-        "rows, averages it over many more of them than training by gradients sees: hence its lead "
-        "in T3 error. With analytic derivatives that common cause is gone, the methods are closer "
-        "to each other, and a small lead in T2 error at one noise level decides.",
+        "Smoothed differences amplify the noise. The validated fit averages the noise over all "
+        "rows, whereas gradient training uses a small part of them; this explains its lead in T3 "
+        "error. With analytic derivatives the methods are closer to each other, and a small lead "
+        "in T2 error at one noise level determines the verdict.",
     )
 
 
@@ -209,7 +210,7 @@ def _duffing(evidence: Evidence) -> Verdict:
         fewest = min(lost[m] for m in rivals)
         parts = [
             lead(evidence, setting, ours, rivals, "rollout.t2"),
-            Part(f"diverged rollouts {lost[ours]:.3g} a seed, others at least {fewest:.3g}",
+            Part(f"diverged rollouts {lost[ours]:.3g} per seed, others at least {fewest:.3g}",
                  lost[ours] <= fewest),
         ]  # fmt: skip
         numbers = shown(evidence, setting, (ours, *rivals), "derivative.t2", F1)
@@ -218,16 +219,16 @@ def _duffing(evidence: Evidence) -> Verdict:
     return verdict(
         11,
         "On the Duffing oscillator, trained in one well, OrthoReg has the lowest rollout error in "
-        "the other (T2).",
+        "the other well (T2).",
         ("tab:duffing_results_streamlined", "fig:duffing"),
-        f"Holds if its mean error over completed rollouts is {_AHEAD} (Pure at both mu, L2), and "
-        "no more of its rollouts diverge than of any of these.",
-        "11.03 +- 6.09 / 7.46 +- 6.20 / 4.93 +- 0.35 (Pure / L2 / OrthoReg): by this rule the "
-        "paper's own lead is within the spread",
+        f"Holds if its mean error over completed rollouts is {_AHEAD} (Pure with both mu, L2), and "
+        "its number of diverged rollouts is not larger than that of any of them.",
+        "11.03 +- 6.09 / 7.46 +- 6.20 / 4.93 +- 0.35 (Pure / L2 / OrthoReg); by this rule the "
+        "lead in the paper is not significant",
         readings(OURS, reading),
-        "The other well lies outside the training states, so that there the symbolic part alone "
-        "carries the model and the network adds an arbitrary value. Which terms are kept depends "
-        "on the strengths, and validation on the first well does not see the second.",
+        "The other well is outside the training states. There the symbolic part determines the "
+        "model, and the network adds an arbitrary value. The selected terms depend on the "
+        "strengths, and validation in the first well has no data from the second.",
     )
 
 
@@ -239,27 +240,28 @@ def _lotka_volterra(evidence: Evidence) -> Verdict:
         evidence.require([setting], methods, *metrics)
         parts = []
         for metric in metrics:
-            found = {method: evidence.of(setting, method, metric) for method in methods}
-            first, last = best(found, lower=True), best(found, lower=False)
-            differs = is_ahead(found[first], found[last], lower=True, share=_MARGIN)
+            spreads = {method: evidence.of(setting, method, metric) for method in methods}
+            first, last = best(spreads, lower=True), best(spreads, lower=False)
+            differs = is_ahead(spreads[first], spreads[last], lower=True, share=_MARGIN)
             parts.append(Part(
-                f"{metric_label(metric)} from {found[first]} ({LABELS[first]}) to {found[last]} "
-                f"({LABELS[last]})", not differs,
+                f"{metric_label(metric)} from {spreads[first]} ({LABELS[first]}) to "
+                f"{spreads[last]} ({LABELS[last]})", not differs,
             ))  # fmt: skip
         return Reading.from_parts(name, parts, shown(evidence, setting, methods, F1, TERMS))
 
     return verdict(
         12,
-        "On Lotka-Volterra the methods do not differ in their errors.",
+        "On Lotka-Volterra, the errors of the methods do not differ.",
         ("tab:lv_results_streamlined",),
-        "Holds if for each of the ID, T2 and T3 derivative errors the best and the worst of Pure "
-        "(both mu), L2 and OrthoReg differ by at most 10% or by at most the larger of their "
-        "deviations.",
+        "Holds if, for each of the ID, T2 and T3 derivative errors, the best and the worst of Pure "
+        "(both mu), L2 and OrthoReg differ by at most 10%, or by at most the larger standard "
+        "deviation.",
         "ID 1.64e-2 for all, T2 1.21e-2 / 1.22e-2 / 1.22e-2, T3 1.74e-1 / 1.73e-1 / 1.71e-1",
         readings(OURS, reading),
-        "The missing terms oscillate in time, which no model of the states can say, so that what "
-        "remains to be fitted depends on how hard each method tries. The paper's strengths are "
-        "fixed and trained by gradients; validated ones belong to an exact minimum over all rows.",
+        "The missing terms oscillate in time, and no function of the state can represent them. The "
+        "result then depends on how closely each method fits its training rows. The fit with the "
+        "paper's strengths is trained by gradients; that with validated strengths is the exact "
+        "minimum over all rows.",
     )
 
 
@@ -274,15 +276,15 @@ def _sir(evidence: Evidence) -> Verdict:
 
     return verdict(
         13,
-        "On SIR OrthoReg has the lowest T3 error and the fewest terms.",
+        "On SIR, OrthoReg has the lowest T3 error and the fewest terms.",
         ("tab:sir_results_streamlined",),
         f"Holds if its mean T3 derivative error and its mean number of terms (threshold 0.001) are "
-        f"{_AHEAD} (Pure at both mu, L2).",
+        f"{_AHEAD} (Pure with both mu, L2).",
         "T3 72.68e-4 / 15.33e-4 / 8.76e-4, terms 40.2 / 20.4 / 6.8 (Pure / L2 / OrthoReg)",
         readings(OURS, reading),
-        "The paper's mu of 0.003 for OrthoReg is three times that of its L2 hybrid and removes "
-        "more terms by itself. Validated strengths look for the best prediction of held-out runs, "
-        "which need not be the shortest equations.",
+        "The paper's mu of 0.003 for OrthoReg is three times that of its L2 hybrid, which alone "
+        "removes more terms. Validated strengths give the best prediction of held-out runs, not "
+        "the shortest equations.",
     )
 
 
@@ -299,11 +301,11 @@ def _overhead(evidence: Evidence) -> Verdict:
 
     return verdict(
         14,
-        "The penalty makes an epoch 5 to 15% slower than that of the L2 hybrid.",
+        "With the penalty, an epoch is 5 to 15% slower than with the L2 hybrid.",
         ("app:complexity",),
-        "Holds if the mean over seeds of the relative increase of the median time per epoch lies "
-        "between 5 and 15%, give or take its standard deviation. A smaller overhead is better "
-        "than claimed and still not what is claimed.",
+        "Holds if the relative increase of the median time per epoch, averaged over seeds, is "
+        "between 5 and 15%, within its standard deviation. A smaller overhead is better than "
+        "claimed, but does not confirm the claim.",
         "5 to 15%",
         readings({"paper's strengths": "orthoreg"}, reading),
     )
@@ -317,8 +319,8 @@ def _stlsq(evidence: Evidence) -> Verdict:
         evidence.require(systems, ("stlsq", *PURE), metric)
         parts = []
         for setting in systems:
-            found = lead(evidence, setting, "stlsq", PURE, metric)
-            parts.append(Part(f"{setting}: {found.text}", found.holds))
+            part = lead(evidence, setting, "stlsq", PURE, metric)
+            parts.append(Part(f"{setting}: {part.text}", part.holds))
         for setting, split in rollouts:
             evidence.require([setting], ["stlsq"], f"diverged.{split}", f"rollouts.{split}")
             lost = evidence.of(setting, "stlsq", f"diverged.{split}").mean
@@ -329,14 +331,14 @@ def _stlsq(evidence: Evidence) -> Verdict:
 
     return verdict(
         15,
-        "STLSQ finds the terms better than Adam with L1, and its rollouts are unstable.",
+        "STLSQ selects terms better than Adam with L1, but its rollouts are unstable.",
         ("tab:stlsq_comparison", "app:stlsq_baseline"),
-        f"Holds if its mean F1 on the pendulum and on Duffing is {_AHEAD} (Pure at both mu), and "
-        "some of its rollouts diverge in each place where the paper marks them: pendulum T2, "
-        "Duffing ID and T2.",
-        "F1 0.70 against 0.43 on the pendulum, 0.62 against 0.40 on Duffing; all three marked as "
-        "divergent or clamped",
+        f"Holds if its mean F1 on the pendulum and on Duffing is {_AHEAD} (Pure with both mu), and "
+        "some of its rollouts diverge in each cell that the paper marks: pendulum T2, Duffing ID "
+        "and T2.",
+        "F1 0.70 against 0.43 on the pendulum, 0.62 against 0.40 on Duffing; all three cells are "
+        "marked as divergent or clamped",
         readings({"threshold 0.001": F1, "threshold 0.045": "f1@0.045"}, reading),
-        "Adam with L1 does not set coefficients to zero, so that at 0.001 its dust counts as "
-        "terms. At 0.045, the threshold that STLSQ works with, both are judged alike.",
+        "Adam with L1 does not set coefficients exactly to zero, so at 0.001 its small "
+        "coefficients count as terms. At 0.045, the threshold of STLSQ, the comparison is fair.",
     )

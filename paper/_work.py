@@ -1,4 +1,4 @@
-"""The jobs: one for each setting and seed, which fits and scores every method it is asked for."""
+"""The jobs: each fits and scores the methods of a group in a setting, for one seed."""
 
 import json
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _VERSION = 2  # of what a job computes: a new number discards old results
 @final
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a job depends on."""
+    """The specification of a job."""
 
     setting: Setting
     methods: tuple[str, ...]
@@ -29,7 +29,7 @@ class Run:
 
 
 def score(run: Run) -> list[Record]:
-    """All metrics of all methods: rows of setting, method, seed, metric and value."""
+    """Return all metrics of all methods: rows of setting, method, seed, metric and value."""
     data = problem(run.setting, run.scale, run.seed)
     rows: list[Record] = []
     for name, model in fitted(run.methods, data, run.scale, run.seed).items():
@@ -47,7 +47,7 @@ def score(run: Run) -> list[Record]:
 
 
 def jobs(wanted: Iterable[tuple[str, tuple[str, ...]]], scale: Scale, seeds: int) -> list[Job]:
-    """One job for each setting, group of methods, and seed."""
+    """Return a job for each setting, group of methods, and seed."""
     return [
         Job(
             function=score,
@@ -66,7 +66,7 @@ def _cost(setting: str, methods: tuple[str, ...]) -> float:
 
 
 def portrait_jobs(scale: Scale) -> list[Job]:
-    """The jobs for the phase portraits, of the first seed."""
+    """Return the jobs for the phase portraits of the first seed."""
     return [
         Job(
             function=portray,
@@ -79,7 +79,7 @@ def portrait_jobs(scale: Scale) -> list[Job]:
 
 
 def portray(run: Run) -> list[Record]:
-    """A row for each method, with the portrait as JSON text."""
+    """Return a row for each method, with the portrait as JSON text."""
     data = problem(run.setting, run.scale, run.seed)
     name = run.setting.system
     return [

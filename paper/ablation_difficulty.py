@@ -1,4 +1,4 @@
-"""How much of the pendulum the library cannot represent. [tab:difficulty_ablation_streamlined]"""
+"""Size of the pendulum's forcing outside the library. [tab:difficulty_ablation_streamlined]"""
 
 from typing import Literal
 
@@ -7,8 +7,8 @@ from ._labels import COMPARED
 NAME = "ablation_difficulty"
 TITLE = "Difficulty of the pendulum"
 CAPTION = (
-    "The forcing outside the library grows from low to high. The paper's T3 is a rollout error at "
-    "low and high difficulty and a derivative error at medium."
+    "The forcing outside the library increases from low to high. The paper's T3 is a rollout error "
+    "at low and high difficulty, and a derivative error at medium difficulty."
 )
 PAPER = "tab:difficulty_ablation_streamlined"
 LABELS = {

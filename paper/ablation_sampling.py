@@ -8,8 +8,7 @@ NAME = "ablation_sampling"
 TITLE = "Sampling of the pendulum"
 CAPTION = (
     "Irregular steps are drawn from U[0.01, 0.05] over the same horizon. The paper's targets come "
-    "from a smoother that takes steps as equal; the last block has targets that respect the time "
-    "stamps."
+    "from a smoother that assumes equal steps. The targets of the last block use the time stamps."
 )
 PAPER = "tab:sampling_ablation_streamlined"
 LABELS = {

@@ -1,12 +1,12 @@
-"""Systems that the library can say: does the recommended default find just their terms?"""
+"""Systems with a complete library: whether the recommended default finds the true terms."""
 
 from typing import Literal
 
 NAME = "complete_library"
-TITLE = "Systems that the library can say"
+TITLE = "Systems with a complete library"
 CAPTION = (
-    "The systems without the terms that the library lacks, SIR with one total population; without "
-    "noise, and with noise of 1% of the standard deviation of each state."
+    "The systems without the terms that the library lacks, and SIR with a constant population. "
+    "There is no noise, or noise of 1% of the standard deviation of each state."
 )
 PAPER = "none: beyond the paper"
 _SYSTEMS = {

@@ -1,4 +1,4 @@
-"""Naming what a library lacks: pendulum, Duffing, withheld terms, complete libraries, ODEBench."""
+"""Discovery of missing terms: pendulum, Duffing, withheld terms, complete libraries, ODEBench."""
 
 import os
 import time
@@ -20,14 +20,14 @@ from ._settings import Scale
 from .sweeps import Job, Record
 
 NAME = "discovery"
-TITLE = "Naming what a library lacks"
+TITLE = "Discovery of missing terms"
 CAPTION = (
-    "Clean and noisy runs, never analytic derivatives. Pendulum and Duffing: `explain` on a fit "
-    "with poly(2) + fourier(1), and its first proposal accepted. One term withheld from the "
-    "library, and nothing withheld. ODEBench, where its data are there: the share of systems whose "
-    "unseen start is forecast with R^2 > 0.9, by the best model and by any of the list; PySINDy by "
-    f"any of nine models, Operon with {EVALUATIONS} evaluations an equation, both from our "
-    "derivatives, where they are installed."
+    "Clean and noisy runs without analytic derivatives. Pendulum and Duffing: the first proposal "
+    "of `explain` on a fit with poly(2) + fourier(1) is accepted. Withheld: the library lacks one "
+    "term. Complete: it lacks none. ODEBench, if its data are available: the share of systems "
+    "whose unseen initial state is forecast with R^2 > 0.9, by the first model and by any model of "
+    f"the list. If installed, PySINDy with any of nine models and Operon with {EVALUATIONS} "
+    "evaluations per equation use the same derivatives."
 )
 PAPER = "none: beyond the paper"
 LABELS = {
@@ -48,12 +48,12 @@ METRICS = ("named_percent", "spurious", "derivative.t2", "top_percent", "list_pe
 BLOCKS: Literal["setting", "metric"] = "setting"
 
 SEED_STRIDE = 1000
-"""Records of the same system in different seeds are so far apart."""
-_SAME_FOR_ALL_SEEDS = "discovery/odebench/0%"  # nothing in it is drawn
+"""Distance of the record numbers of a system between seeds."""
+_SAME_FOR_ALL_SEEDS = "discovery/odebench/0%"  # has nothing random
 _RUNS = 200
 _QUICK_EVERY = 8
 _N_ODEBENCH = 32
-_SAME = 0.999  # correlation on the data, from which on two terms cannot be told apart
+_SAME = 0.999  # correlation on the data, above which two terms cannot be distinguished
 _EQUAL = 1e-4  # relative mean squared error: the same right-hand side
 _GOOD = 0.9
 
@@ -61,7 +61,7 @@ _GOOD = 0.9
 @final
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One system of a setting."""
+    """A system of a setting."""
 
     setting: str
     system: str = ""
@@ -70,27 +70,27 @@ class Case:
 
 
 def jobs(scale: Scale, seeds: int) -> list[Job]:
-    """One for each system and seed, all of a seed before those of the next, so that a run that was
-    stopped has whole seeds; a quick run takes some of the systems."""
+    """Return a job for each system and seed. The jobs of a seed precede those of the next, so that
+    an interrupted run has complete seeds. A quick run has a part of the systems."""
     every = 1 if scale.is_full else _QUICK_EVERY
     runs = _RUNS if scale.is_full else scale.train_runs
-    found = []
+    result = []
     for setting in SETTINGS:
         systems = [""]
         if "withheld" in setting or "complete" in setting:
             systems = list(BENCHMARKS)[::every]
         elif "odebench" in setting:
             systems = [str(number) for number in sorted(_odebench())[::every]]
-        found += [
-            Job(function=measure, spec=Case(setting=setting, system=one, seed=seed, runs=runs))
-            for one in systems
+        result += [
+            Job(function=measure, spec=Case(setting=setting, system=system, seed=seed, runs=runs))
+            for system in systems
             for seed in range(1 if setting == _SAME_FOR_ALL_SEEDS else seeds)
         ]
-    return sorted(found, key=lambda job: job.spec.seed)
+    return sorted(result, key=lambda job: job.spec.seed)
 
 
 def n_cases(scale: Scale) -> dict[str, int]:
-    """How many systems each setting has, whether or not the data of ODEBench are there."""
+    """Return the number of systems of each setting, whether or not ODEBench is available."""
     every = 1 if scale.is_full else _QUICK_EVERY
     return {
         setting: -(-(_N_ODEBENCH if "odebench" in setting else len(BENCHMARKS)) // every)
@@ -119,7 +119,7 @@ def measure(case: Case) -> list[Record]:
 
 
 def _missing(case: Case) -> dict[tuple[str, str], float]:
-    """Pendulum and Duffing."""
+    """Score the first proposal for the pendulum and for Duffing."""
     difficulty = case.setting.split("/")[-1]
     system = Duffing() if difficulty == "duffing" else Pendulum.of_difficulty(difficulty)
     runs = max(case.runs // 10, 4) if difficulty == "duffing" else case.runs
@@ -145,7 +145,7 @@ def _missing(case: Case) -> dict[tuple[str, str], float]:
 
 
 def _withheld(case: Case) -> dict[tuple[str, str], float]:
-    """Whether the first proposal names the withheld term, or one that is the same on the data."""
+    """Score whether the first proposal has the withheld term, or one that is equal on the data."""
     one = BENCHMARKS[case.system]
     data = one.generate(_noise(case), case.seed)
     model = OrthoReg(one.library(complete=False), Zero()).fit(data)
@@ -164,7 +164,7 @@ def _withheld(case: Case) -> dict[tuple[str, str], float]:
 
 
 def _complete(case: Case) -> dict[tuple[str, str], float]:
-    """How many equations get a proposal though nothing is missing."""
+    """Count the equations with a proposal although no term is missing."""
     one = BENCHMARKS[case.system]
     data = one.generate(_noise(case), case.seed)
     model = OrthoReg(one.library(complete=True), Zero()).fit(data)

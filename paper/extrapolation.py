@@ -1,4 +1,4 @@
-"""The recommended default against all other methods, where they were not fitted."""
+"""The recommended default and all other methods, in and beyond the data."""
 
 from typing import Literal
 
@@ -8,10 +8,10 @@ from ._labels import COMPARED
 NAME = "extrapolation"
 TITLE = "The recommended default, in and beyond the data"
 CAPTION = (
-    "Beside the methods of the paper the default of this package: terms chosen by how they "
-    "extrapolate, coefficients without shrinkage, a residual orthogonal to them that is held "
-    "beyond the data. It sees the training runs as they were measured and estimates derivatives "
-    "itself. Irregular runs have steps drawn from U[0.01, 0.05]."
+    "The methods of the paper and the default of this package. The default selects terms that "
+    "extrapolate, estimates coefficients without shrinkage, and has an orthogonal residual that is "
+    "held beyond the data. It estimates derivatives from the measured training runs. Irregular "
+    "runs have steps drawn from U[0.01, 0.05]."
 )
 PAPER = "none: beyond the paper"
 _SYSTEMS = {

@@ -25,19 +25,19 @@ TITLE = "Figures"
 
 
 CAPTIONS = {
-    "ablations": "F1 and T3 errors over difficulty, sampling and the strength of the penalty, and "
-    "how the parts share the work. Means and standard deviations over seeds.",
-    "portraits": "Rollouts beside true trajectories, and the sizes of the symbolic and the neural "
+    "ablations": "F1 and T3 errors against difficulty, sampling and the strength of the penalty, "
+    "and the shares of the symbolic and the neural part. Means and standard deviations over seeds.",
+    "portraits": "Rollouts and true trajectories, and the sizes of the symbolic and the neural "
     "part of OrthoReg with the paper's strengths.",
-    "noise": "Noise on the training states, with targets from smoothed differences and with true "
-    "derivatives.",
-    "sample_size": "Number of training samples.",
+    "noise": "Errors against the noise of the training states, with targets from smoothed "
+    "differences and with true derivatives.",
+    "sample_size": "Errors against the number of training samples.",
 }
-"""What each figure shows, in the order of the page."""
+"""Captions, in the order of the page."""
 
 BEYOND_CAPTION = (
-    "Derivative errors at regular times, means and standard deviations over seeds. The star is the "
-    "recommended default."
+    "Derivative errors at regular times: means and standard deviations over seeds. The star marks "
+    "the recommended default."
 )
 
 SHOWN = COMPARED
@@ -62,7 +62,7 @@ class _Point:
 
 
 def ablations(records: Iterable[Row]) -> Figure:
-    """F1 and T3 errors over difficulty, sampling and lam, with the cosine. [fig:ablations]"""
+    """Plot F1, T3 errors and cosine against difficulty, sampling and lam. [fig:ablations]"""
     evidence = Evidence.from_records(records)
     metrics = ("f1@0.001", "derivative.t3", "rollout.t3")
     difficulty = ("pendulum/low", "pendulum/medium", "pendulum/high")
@@ -107,7 +107,7 @@ def ablations(records: Iterable[Row]) -> Figure:
 
 
 def noise(records: Iterable[Row]) -> Figure:
-    """F1, T2 and T3 errors over the noise, for both kinds of targets. [fig:noise_robustness]"""
+    """Plot F1, T2 and T3 errors against noise, for both kinds of targets. [fig:noise_robustness]"""
     evidence = Evidence.from_records(records)
     metrics = ("f1@0.001", "derivative.t2", "derivative.t3")
     with look():
@@ -130,7 +130,7 @@ def noise(records: Iterable[Row]) -> Figure:
 
 
 def sample_size(records: Iterable[Row]) -> Figure:
-    """F1, T2 error and cosine over the number of samples. [fig:n_samples_ablation]"""
+    """Plot F1, T2 error and cosine against the number of samples. [fig:n_samples_ablation]"""
     evidence = Evidence.from_records(records)
     settings = {float(count): f"pendulum/medium/samples={count}" for count in SAMPLES}
     with look():
@@ -150,7 +150,7 @@ def sample_size(records: Iterable[Row]) -> Figure:
 
 
 def beyond(records: Iterable[Row]) -> Figure:
-    """Derivative errors of all methods on all splits, a panel for each system."""
+    """Plot derivative errors of all methods on all splits, with a panel for each system."""
     evidence = Evidence.from_records(records)
     methods = (*(name for name in extrapolation.METHODS if name != "recommended"), "recommended")
     offsets = np.linspace(-0.36, 0.36, len(methods))
@@ -178,7 +178,7 @@ def beyond(records: Iterable[Row]) -> Figure:
 
 
 def save(figure: Figure, folder: str | Path, name: str) -> tuple[Path, Path]:
-    """Writes `name`.png (200 dpi) and `name`.svg, the same bytes for the same figure."""
+    """Write `name`.png (200 dpi) and `name`.svg, with the same bytes for the same figure."""
     paths = (Path(folder) / f"{name}.png", Path(folder) / f"{name}.svg")
     metadata = ({"Software": None}, {"Date": None})
     _settle(figure)
@@ -194,7 +194,7 @@ def save(figure: Figure, folder: str | Path, name: str) -> tuple[Path, Path]:
 def draw(
     records: Iterable[Row], found: Sequence[Mapping[str, Any]], folder: str | Path
 ) -> tuple[Path, ...]:
-    """All figures as files; that of the portraits only if there are records for it."""
+    """Write all figures. The portraits need records of their own."""
     rows = list(records)
     made = {
         "ablations": ablations(rows),

@@ -7,8 +7,8 @@ from ._labels import COMPARED, SCORES
 NAME = "table_sir"
 TITLE = "SIR"
 CAPTION = (
-    "States are divided by a tenth of the training maximum before anything else. Sixteen terms in "
-    "three equations; the forcing depends on time, which no method is told."
+    "States are first divided by a tenth of the training maximum. There are 16 terms in three "
+    "equations. The forcing depends on time, which is not an input of any method."
 )
 PAPER = "tab:sir_results_streamlined"
 LABELS = {"sir": "SIR"}

@@ -1,4 +1,4 @@
-"""What the orthogonality penalty adds to an epoch, by the paper's protocol. [app:complexity]"""
+"""Overhead of the orthogonality penalty per epoch, by the paper's protocol. [app:complexity]"""
 
 import time
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from ._settings import Scale
 from .sweeps import Job, Record
 
 NAME = "timing"
-TITLE = "What the penalty adds to an epoch"
+TITLE = "Overhead of the penalty"
 CAPTION = (
-    "1000 samples, two states, ten terms, three hidden layers of 128 units: medians over windows "
-    "of epochs that alternate between the two methods, so that both see the same machine. The "
-    f"paper states an overhead of {OVERHEAD[0]:.0%} to {OVERHEAD[1]:.0%}."
+    "1000 samples, two states, ten terms, three hidden layers of 128 units. Numbers are medians "
+    "over windows of epochs that alternate between the two methods, so that both use the same "
+    f"machine. The paper states an overhead of {OVERHEAD[0]:.0%} to {OVERHEAD[1]:.0%}."
 )
 PAPER = "app:complexity"
 LABELS = {"timing": "One epoch"}

@@ -1,9 +1,7 @@
-"""Writes the pages of results in `docs/` and their figures from the records beside them.
+"""Write the result pages in `docs/` and their figures from the records in `docs/`.
 
-`python -m paper.update_pages FOLDER` first takes over the records in a folder that
-`python -m paper` has filled: those of the recommended default if it was
-`python -m paper extrapolation`, of the search if it was `python -m paper discovery`, otherwise the
-paper's.
+`python -m paper.update_pages FOLDER` first copies the records in the output folder of
+`python -m paper`, `python -m paper extrapolation` or `python -m paper discovery`.
 """
 
 import shutil
@@ -14,36 +12,37 @@ from ._reproduce import read
 from .figures import beyond, draw, save
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAPER, BEYOND, FOUND = DOCS / "reproduction", DOCS / "extrapolation", DOCS / "discovery"
+PAPER, BEYOND, DISCOVERY = DOCS / "reproduction", DOCS / "extrapolation", DOCS / "discovery"
 
 
 def main(folder: str | None = None) -> None:
     if folder is not None:
-        take_over(Path(folder))
+        copy_records(Path(folder))
     paper, recommended = read(PAPER), read(BEYOND, ["extrapolation"])
-    (DOCS / "discovery.md").write_text(read(FOUND, ["discovery"]).discovery_page())
+    (DOCS / "discovery.md").write_text(read(DISCOVERY, ["discovery"]).discovery_page())
     pictures = [
         *draw(paper.records, paper.portraits, PAPER),
         *save(beyond(recommended.records), BEYOND, "errors"),
     ]
     for path in pictures:
-        if path.suffix == ".svg":  # the pages show the pictures; `python -m paper` writes both
+        if path.suffix == ".svg":  # the pages use PNG; `python -m paper` writes both
             path.unlink()
     (DOCS / "reproduction.md").write_text(paper.page("reproduction"))
     (DOCS / "extrapolation.md").write_text(recommended.beyond_page("extrapolation/errors.png"))
 
 
-def take_over(folder: Path) -> None:
+def copy_records(folder: Path) -> None:
+    """Copy records to `docs/`, into the folder of their experiment."""
     text = (folder / "records.csv").read_text()
     if ",recommended," in text:
-        names, place = ("records.csv",), BEYOND
+        names, target = ("records.csv",), BEYOND
     elif ",discovery," in text:
-        names, place = ("records.csv",), FOUND
+        names, target = ("records.csv",), DISCOVERY
     else:
-        names, place = ("records.csv", "portraits.json"), PAPER
-    place.mkdir(exist_ok=True)
+        names, target = ("records.csv", "portraits.json"), PAPER
+    target.mkdir(exist_ok=True)
     for name in names:
-        shutil.copyfile(folder / name, place / name)
+        shutil.copyfile(folder / name, target / name)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ _LAM, _MU, _RATE = 0.005, 0.003, 1e-3
 
 
 def plain_loop(x: Any, y: Any, width: int = 128, depth: int = 3) -> Callable[[int], Any]:
-    """A function that trains for so many epochs from the start."""
+    """Return a function that trains for a number of epochs from the start."""
     import jax
     import jax.numpy as jnp
     import optax

@@ -22,7 +22,7 @@ _EPOCHS, _WHOLE = 20, 2000
 
 @lru_cache
 def _moments() -> tuple[Moments, np.ndarray]:
-    """Of the pendulum's terms and random features, and which equation may use which term."""
+    """Return moments of the pendulum's terms and random features, and the mask of terms."""
     rows = og.VectorField(og.SmoothedFiniteDifference()).observe(dataset(100, 100, incomplete))
     features = bind(og.Polynomial(2) + og.Fourier(1), rows.names, rows.outputs)
     basis = og.RandomFeatures(_WIDTH).init(
@@ -121,7 +121,8 @@ def _explain(peers: bool) -> Work:
 
 
 def _operon(data: og.Dataset) -> dict[str, Peer]:
-    """Symbolic regression of the equation that lacks a term; none where it is not installed."""
+    """Return symbolic regression of the equation that lacks a term, empty if Operon is not
+    installed."""
     try:
         from pyoperon.sklearn import SymbolicRegressor  # pyright: ignore[reportMissingImports]
     except ImportError:

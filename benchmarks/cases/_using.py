@@ -1,4 +1,4 @@
-"""What is done with a fitted model, and with the command line."""
+"""Use of a fitted model and of the command line."""
 
 import math
 import subprocess
@@ -23,7 +23,7 @@ _RTOL = 1e-8
 
 @lru_cache
 def _model() -> og.OrthoReg:
-    """The complete pendulum: three terms, no residual."""
+    """Return the model of the complete pendulum, with three terms and no residual."""
     return og.OrthoReg().fit(dataset(20, 200))
 
 
@@ -79,7 +79,7 @@ def _simulate(peers: bool, starts: int) -> Work:
 
 
 def _force(model: og.OrthoReg) -> tuple[float, float]:
-    """Coefficients of the velocity and of the sine in its equation."""
+    """Return the coefficients of the velocity and of the sine in its equation."""
     found = dict(zip(model.feature_names_, model.coefficients_[1], strict=True))
     return float(found["x1"]), float(found["sin(x0)"])
 

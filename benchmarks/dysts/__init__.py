@@ -1,4 +1,4 @@
-"""Chaotic flows with polynomial equations: which are recovered, beside PySINDy."""
+"""Recovery of chaotic flows with polynomial equations, compared with PySINDy."""
 
 import json
 import sys

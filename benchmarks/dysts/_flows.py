@@ -59,7 +59,7 @@ def names() -> list[str] | None:
 def flow(name: str) -> Flow:
     described, table = data_file("dysts_half.json"), data_file("dysts_half.csv.gz")
     assert described is not None and table is not None
-    entry = {one["name"]: one for one in json.loads(described.read_text())}[name]
+    entry = {flow["name"]: flow for flow in json.loads(described.read_text())}[name]
     dimension = entry["dim"]
     runs: dict[tuple[str, str], list[list[float]]] = {}
     with gzip.open(table, "rt") as lines:

@@ -1,4 +1,4 @@
-"""One default fit of a flow, and what the program says about it."""
+"""A default fit of a flow with its summary."""
 
 from typing import Any
 

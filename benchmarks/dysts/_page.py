@@ -1,4 +1,4 @@
-"""The record of the chaotic flows as Markdown."""
+"""The page on chaotic flows."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -8,39 +8,42 @@ _METHODS = {"orthoreg": "orthoreg", "weak": "PySINDy, weak form", "strong": "PyS
 
 
 def render(record: dict[str, Any]) -> str:
-    """The section of the page of benchmarks."""
+    """Return the section of the benchmarks page."""
     text = (
-        "## Chaotic flows\n\nHow often the equations of flows from dysts are recovered exactly, "
-        f"beside PySINDy ([details](dysts.md)). Revision {record['revision']}.\n\n"
+        "## Chaotic flows\n\nExact recovery of the equations of flows from dysts, compared with "
+        f"PySINDy ([details](dysts.md)). Revision {record['revision']}.\n\n"
     )
     return text + _summary_table(record)
 
 
 def page(record: dict[str, Any]) -> str:
-    """The page with all flows."""
+    """Return the page with all flows."""
     flows = sorted({row["flow"] for row in record["rows"].values()})
     text = (
         "# Chaotic flows\n\n"
         f"Written by `python -m benchmarks dysts`; revision {record['revision']} of the source. "
         f"{len(flows)} chaotic flows of three or four states with polynomial right-hand sides of "
-        "degree 2 to 4 (constants and starts from dysts): five training runs of ten periods with "
-        "30 samples a period, with Gaussian noise in standard deviations of each state. The fit "
-        'is `og.OrthoReg(library=f"poly({degree})")` with all other settings at their '
+        "degree 2 to 4. Constants and initial states are those of dysts. Each flow has five "
+        "training runs of ten periods, with 30 samples per period. The level of the Gaussian noise "
+        "is relative to the standard deviation of each state. The fit is "
+        '`og.OrthoReg(library=f"poly({degree})")` with all other settings at their '
         "defaults, followed by `model.summary(data)`.\n\n"
-        "- exact: the terms of all equations are the true ones;\n"
-        "- coefficient error: median over the true terms, then over the exact models; "
-        '"same flows" uses only flows for which all methods are exact;\n'
-        "- field error: relative RMS error of the derivatives at clean test states, worst "
-        "equation, median over all fits;\n"
-        "- forecast: Lyapunov times until a forecast of a clean test run errs by 20% of the "
-        "standard deviation, median over all fits;\n"
-        "- called correct: exact models with the verdict `explained`.\n\n"
-        "PySINDy's strong form uses `SmoothedFiniteDifference`, its weak form `WeakPDELibrary` "
-        "with 200 test functions a run; both use `STLSQ` with 13 thresholds from 0.005 to 5. The "
-        "threshold is the one with the fewest terms among those whose error on the fifth run is "
-        "within 5% of the minimum, and is then used with all five runs. CPU seconds include this "
-        f"choice. A fit of orthoreg with its summary counts as not exact if it takes more than "
-        f"{record['cpu_limit']:g} s of CPU.\n\n"
+        "- **exact**: all equations have the true terms.\n"
+        "- **coefficient error**: the relative error of the true coefficients, the median over the "
+        "terms of a model and then over all fits. A missing term has an error of 100%. "
+        '"Exact" includes only exact models, "both exact" only flows that orthoreg and the weak '
+        "form recover exactly.\n"
+        "- **field error**: the relative RMS error of the derivatives at clean test states, of the "
+        "worst equation; the median over all fits.\n"
+        "- **forecast**: the number of Lyapunov times until the error of the forecast of a clean "
+        "test run reaches 20% of the standard deviation; the median over all fits.\n"
+        "- **called correct**: exact models with the verdict `explained`.\n\n"
+        "The strong form of PySINDy uses `SmoothedFiniteDifference`, its weak form "
+        "`WeakPDELibrary` with 200 test functions per run. Both use `STLSQ` with 13 thresholds "
+        "from 0.005 to 5. Among the thresholds whose error on the fifth run is within 5% of the "
+        "minimum, the one with the fewest terms is selected and fitted to all five runs. CPU "
+        "seconds include this selection. A fit of orthoreg with its summary counts as not exact "
+        f"if it takes more than {record['cpu_limit']:g} CPU seconds.\n\n"
     )
     if "note" in record:
         text += f"{record['note']}\n\n"
@@ -49,14 +52,14 @@ def page(record: dict[str, Any]) -> str:
 
 
 def before(record: dict[str, Any]) -> str:
-    """The section on an earlier revision."""
+    """Return the section on an earlier revision."""
     count = len(record["rows"])
-    text = f"## Before\n\nRevision {record['revision']}, {count} of these fits.\n\n"
+    text = f"## Earlier revision\n\nRevision {record['revision']}, {count} of the fits.\n\n"
     return text + _summary_table(record)
 
 
 def _groups(record: dict[str, Any]) -> dict[tuple[float, str], dict[str, dict[str, Any]]]:
-    """Results by noise and method, each by the case's id."""
+    """Return the results by noise and method, then by the id of the case."""
     groups: dict[tuple[float, str], dict[str, dict[str, Any]]] = {}
     for noise in sorted({row["noise"] for row in record["rows"].values()}):
         for method in _METHODS:
@@ -73,18 +76,15 @@ def _groups(record: dict[str, Any]) -> dict[tuple[float, str], dict[str, dict[st
 
 def _summary_table(record: dict[str, Any]) -> str:
     lines = [
-        ["noise", "method", "fits", "exact", "F1", "coefficient error", "same flows",
-         "field error", "forecast", "CPU of the fit", "worst", "of the summary", "worst",
+        ["noise", "method", "fits", "exact", "F1", "coefficient error", "exact", "both exact",
+         "field error", "forecast", "CPU of the fit", "maximum", "CPU of the summary", "maximum",
          "called correct"],
     ]  # fmt: skip
     lines.append(["---"] * len(lines[0]))
     groups = _groups(record)
     for (noise, method), rows in groups.items():
-        common = [
-            key
-            for key in rows
-            if all(g.get(key, {}).get("exact") for (n, _), g in groups.items() if n == noise)
-        ]
+        pair = [groups.get((noise, other), {}) for other in ("orthoreg", "weak")]
+        common = [key for key in rows if all(group.get(key, {}).get("exact") for group in pair)]
         lines.append([f"{100 * noise:g}%", _METHODS[method], *_cells(rows, common)])
     return _table(lines)
 
@@ -99,6 +99,7 @@ def _cells(rows: dict[str, dict[str, Any]], common: Sequence[str]) -> list[str]:
         str(len(rows)),
         f"{_percent(len(exact), len(rows))} ({len(exact)})",
         _number([row.get("f1", 0.0) for row in rows.values()], "{:.2f}"),
+        _number([100 * row.get("coefficient_error", 1.0) for row in rows.values()], "{:.2g}%"),
         _number([100 * row["coefficient_error"] for row in exact], "{:.2g}%"),
         _number([100 * rows[key]["coefficient_error"] for key in common], "{:.2g}%"),
         _number([100 * row.get("field_error", float("inf")) for row in rows.values()], "{:.2g}%"),
@@ -124,8 +125,8 @@ def _flow_table(record: dict[str, Any]) -> str:
             cells.append(", ".join(_mark(row) for row in rows))
         lines.append([name, *cells])
     note = (
-        "Exact, or the number of missing (-) and spurious (+) terms; of ours with the verdict "
-        "and the CPU seconds.\n\n"
+        "Each cell says *exact*, or gives the number of missing (-) and spurious (+) terms. Those "
+        "of orthoreg add the verdict and the CPU seconds.\n\n"
     )
     return note + _table(lines)
 

@@ -2,7 +2,7 @@
 
 The threshold of STLSQ is chosen by validation: models are fitted to the first four runs and
 compared on the fifth, in the form in which they are fitted; among those whose error there is
-within 5% of the least, the one with the fewest terms is taken and fitted again to all runs.
+within 5% of the minimum, the one with the fewest terms is selected and fitted again to all runs.
 """
 
 from importlib import import_module
@@ -24,14 +24,14 @@ from ._flows import (
 )
 
 THRESHOLDS = tuple(np.geomspace(0.005, 5, 13).round(4).tolist())
-TOLERANCE = 1.05  # of the least validation error
+TOLERANCE = 1.05  # relative to the minimum validation error
 _TEST_FUNCTIONS = 200  # of the weak form, for each run
 _WINDOW = 11  # rows of the Savitzky-Golay filter, PySINDy's own choice
 _SEED = 0
 
 
 def peer_case(case: dict[str, Any]) -> dict[str, Any]:
-    """One fit of a peer: its structure, coefficients, field, forecasts and CPU time."""
+    """Return structure, coefficients, field error, forecasts and CPU time of a PySINDy fit."""
     import_module("pysindy")  # its seconds do not count
     system = flow(case["flow"])
     runs = system.noisy(case["noise"], case["seed"])
@@ -60,11 +60,13 @@ def _validated(
     results = []
     for threshold in THRESHOLDS:
         coefficients = _solve(STLSQ, threshold, train)
-        left = test[0] @ coefficients.T - test[1]
-        error = float(np.sqrt(np.mean(np.mean(left**2, axis=0) / np.mean(test[1] ** 2, axis=0))))
+        residual = test[0] @ coefficients.T - test[1]
+        error = float(
+            np.sqrt(np.mean(np.mean(residual**2, axis=0) / np.mean(test[1] ** 2, axis=0)))
+        )
         results.append((error, int(np.count_nonzero(coefficients)), threshold))
-    least = min(error for error, _, _ in results)
-    _, threshold = min((n, t) for error, n, t in results if error <= TOLERANCE * least)
+    min_error = min(error for error, _, _ in results)
+    _, threshold = min((n, t) for error, n, t in results if error <= TOLERANCE * min_error)
     return terms, _solve(STLSQ, threshold, blocks), threshold
 
 
@@ -75,7 +77,7 @@ def _solve(stlsq: Any, threshold: float, blocks: list[Any]) -> np.ndarray:
 
 
 def _strong(system: Flow, runs: list[np.ndarray]) -> tuple[list[str], list[Any]]:
-    """Features at smoothed states and smoothed differences of each run."""
+    """Return features at smoothed states and smoothed differences of each run."""
     import pysindy as ps
 
     times = system.step * np.arange(len(runs[0]))
@@ -92,7 +94,7 @@ def _strong(system: Flow, runs: list[np.ndarray]) -> tuple[list[str], list[Any]]
 
 
 def _weak(system: Flow, runs: list[np.ndarray]) -> tuple[list[str], list[Any]]:
-    """Integrals of features and of derivatives of each run, by parts."""
+    """Return integrals of features and of derivatives of each run, by parts."""
     import pysindy as ps
 
     times = system.step * np.arange(len(runs[0]))

@@ -1,4 +1,4 @@
-"""Measured machines and noisy data: what is reached, beside what should be."""
+"""Measured machines and noisy data: results beside targets."""
 
 import json
 import os
@@ -41,7 +41,7 @@ _RECORD = Path(__file__).parents[1] / "records" / "measurements.json"
 
 
 def measure() -> dict[str, Any]:
-    """All cases, or those that ORTHOREG_MEASUREMENTS names, beside what is recorded of others."""
+    """Measure all cases, or those named in ORTHOREG_MEASUREMENTS; keep the others' records."""
     wanted = [name for name in os.environ.get("ORTHOREG_MEASUREMENTS", "").split(",") if name]
     unknown = set(wanted) - set(CASES)
     if unknown:
@@ -56,7 +56,7 @@ def measure() -> dict[str, Any]:
             warnings.simplefilter("ignore")
             lines = CASES[name].measure(seeds)
         if lines is None:
-            print(f"  {name}: its data are not here; left out", file=sys.stderr)
+            print(f"  {name}: skipped, because its data are missing", file=sys.stderr)
             continue
         spent = round(time.process_time() - start)
         known[name] = {
@@ -71,14 +71,14 @@ def measure() -> dict[str, Any]:
 def render(record: dict[str, Any]) -> str:
     page = (
         "## Measurements\n\nPositions without velocities, inputs, noise, dry friction, and data "
-        "measured by others: results and targets. For several seeds, the median and the worst "
-        'are shown; a target is met if the worst value meets it. "So far" means that '
-        "fewer seeds were run than the target requires.\n"
+        "from public sources. If there are several seeds, the table shows the median and "
+        "the worst value, which must meet the target, or the range if there is no target. "
+        '"So far" means that fewer seeds were run than the target requires.\n'
     )
     for name, case in record["cases"].items():
-        asked = CASES[name].SEEDS
-        few = case["seeds"] < asked
-        number = f"{case['seeds']} of {asked} seeds" if few else f"Seeds: {case['seeds']}"
+        required = CASES[name].SEEDS
+        few = case["seeds"] < required
+        number = f"{case['seeds']} of {required} seeds" if few else f"Seeds: {case['seeds']}"
         page += f"\n**{CASES[name].TITLE}** {CASES[name].ABOUT} "
         when = (
             f"at revision {case['revision']}" if case.get("revision") else "at an earlier revision"
@@ -89,7 +89,7 @@ def render(record: dict[str, Any]) -> str:
 
 
 def table(lines: list[dict[str, Any]], few: bool) -> str:
-    rows = [["", "reached", "target", "met"], ["---"] * 4]
+    rows = [["", "result", "target", "met"], ["---"] * 4]
     rows += [[line["what"], _reached(line), _target(line), _met(line, few)] for line in lines]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
@@ -97,11 +97,15 @@ def table(lines: list[dict[str, Any]], few: bool) -> str:
 def _reached(line: dict[str, Any]) -> str:
     if line["values"] is None:
         return line["text"]
-    values = sorted(line["values"])
-    worst = values[0] if "at least" in line["target"] else values[-1]
+    values, unit = sorted(line["values"]), line["unit"]
     middle = (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
-    text = _number(middle, line["unit"])
-    return text if worst == middle else f"{text}, worst {_number(worst, line['unit'])}"
+    text = _number(middle, unit)
+    if values[0] == values[-1]:
+        return text
+    if not line["target"]:  # which end is worse is not known
+        return f"{text} ({_number(values[0], unit)} to {_number(values[-1], unit)})"
+    worst = values[0] if "at least" in line["target"] else values[-1]
+    return text if worst == middle else f"{text}, worst {_number(worst, unit)}"
 
 
 def _number(value: float, unit: str) -> str:
@@ -115,7 +119,7 @@ def _target(line: dict[str, Any]) -> str:
 
 
 def _met(line: dict[str, Any], few: bool) -> str:
-    """The verdict; fewer seeds than asked for give none that is final."""
+    """Return the verdict, which is preliminary with fewer seeds than required."""
     if line["met"] is None:
         return ""
     return ("yes" if line["met"] else "**no**") + " so far" * few

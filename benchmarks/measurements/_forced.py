@@ -8,7 +8,7 @@ _FASTEST = 1.2
 
 
 def force(times: np.ndarray, seed: int, size: float = 1.0) -> np.ndarray:
-    """A sum of eight sines of at most 1.2 rad/s."""
+    """Return a sum of eight sines of at most 1.2 rad/s."""
     rng = np.random.default_rng(seed)
     rates, phases = rng.uniform(0.3, _FASTEST, 8), rng.uniform(0, 2 * np.pi, 8)
     return size * 0.5 * np.sin(np.outer(times, rates) + phases).sum(axis=1)
@@ -21,7 +21,7 @@ def forced_run(
     push: Callable[[np.ndarray], np.ndarray],
     fine: int,
 ) -> np.ndarray:
-    """Positions and velocities (rows, 2) from (0.3, 0), `fine` steps between two rows."""
+    """Return positions and velocities (rows, 2) from (0.3, 0), with `fine` steps per row."""
     h = step / fine
     pushes = push(h / 2 * np.arange(2 * fine * (rows - 1) + 1)).tolist()
     x, v = 0.3, 0.0

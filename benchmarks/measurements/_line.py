@@ -1,4 +1,4 @@
-"""One thing that a case measures."""
+"""A line of the results of a case."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _DEFAULT = Path(__file__).parents[3] / "shared" / "data"
 @final
 @dataclass(frozen=True)
 class Line:
-    """What was measured: a value for each seed or a text, and the bounds that it should keep."""
+    """A value per seed or a text, with the bounds of its target."""
 
     what: str
     values: Sequence[float] | None = None
@@ -25,12 +25,12 @@ class Line:
 
     @property
     def met(self) -> bool | None:
-        """Whether all values keep the bounds; None where there is none."""
+        """Whether all values are within the bounds; None without a target."""
         if self.values is None or (self.at_most is None and self.at_least is None):
             return None
-        most = np.inf if self.at_most is None else self.at_most
-        least = -np.inf if self.at_least is None else self.at_least
-        return bool(all(least <= value <= most for value in self.values))
+        high = np.inf if self.at_most is None else self.at_most
+        low = -np.inf if self.at_least is None else self.at_least
+        return bool(all(low <= value <= high for value in self.values))
 
     def record(self) -> dict[str, Any]:
         bounds = {"at most": self.at_most, "at least": self.at_least}
@@ -49,22 +49,22 @@ def rounded(value: float) -> float:
 
 
 def data_file(name: str) -> Path | None:
-    """A file of the folder that ORTHOREG_DATA names, if it is there."""
+    """Return a file in the folder `ORTHOREG_DATA`, or None if it does not exist."""
     file = Path(os.environ.get("ORTHOREG_DATA", _DEFAULT)) / name
     return file if file.exists() else None
 
 
-def relative_rms(found: np.ndarray, truth: np.ndarray) -> float:
-    """RMS of the difference, in RMS of the truth."""
-    return float(np.sqrt(np.mean((found - truth) ** 2) / np.mean(truth**2)))
+def relative_rms(estimate: np.ndarray, truth: np.ndarray) -> float:
+    """Return the RMS of the difference relative to the RMS of the truth."""
+    return float(np.sqrt(np.mean((estimate - truth) ** 2) / np.mean(truth**2)))
 
 
 def coefficients(model: Any, equation: int) -> dict[str, float]:
-    """The terms of one equation that are in use."""
+    """Return the active terms of an equation with their coefficients."""
     row = zip(model.feature_names_, model.coefficients_[equation].tolist(), strict=True)
     return {name: value for name, value in row if value}
 
 
-def largest_error(found: dict[str, float], truth: dict[str, float]) -> float:
-    """Of the constants of the truth, in percent; a term that was not found errs by 100."""
-    return 100 * max(abs(found.get(name, 0.0) / value - 1) for name, value in truth.items())
+def largest_error(estimates: dict[str, float], truth: dict[str, float]) -> float:
+    """Return the largest error of the true constants in percent; a missing term counts as 100."""
+    return 100 * max(abs(estimates.get(name, 0.0) / value - 1) for name, value in truth.items())

@@ -1,4 +1,4 @@
-"""APHYNITY's damped pendulum, whole and with the damping withheld."""
+"""APHYNITY's damped pendulum, with and without the damping in the library."""
 
 import csv
 from pathlib import Path
@@ -12,10 +12,10 @@ from ._line import Line, data_file
 SEEDS = 5
 TITLE = "APHYNITY's pendulum."
 ABOUT = (
-    "25 runs of 40 points half a second apart; log10 of the mean squared error of 25 forecasts. "
-    "Published: -8.58 for the true equation, -7.86 for APHYNITY without the damping. The seeds "
-    "are those of the random features, 100 gentle ones; whether gentle or the default ones, "
-    "held-out training runs decide."
+    "25 runs of 40 points, half a second apart. The score is log10 of the mean squared error of "
+    "25 forecasts. Published values: -8.58 for the true equation, -7.86 for APHYNITY without the "
+    "damping. The seeds vary the random features. Held-out training runs choose between the "
+    "default features and 100 features with small weights."
 )
 _GENTLE = og.RandomFeatures(100, weight_scale=(0.1, 1.0))
 
@@ -41,7 +41,7 @@ def measure(seeds: int) -> list[Line] | None:
         *lines,
         Line("omega withheld", [_score(model, test) for model in lacking]),
         Line("omega withheld, refined", [_score(m, test) for m in refined], at_most=-7.9),
-        Line("omega withheld, refined, default units", [_score(default, test)]),
+        Line("omega withheld, refined, default features", [_score(default, test)]),
         Line(
             "forecast error of held-out training runs, seed 0",
             text="gentle units {:.2g}%, default ones {:.2g}%".format(*held_out),
@@ -50,7 +50,7 @@ def measure(seeds: int) -> list[Line] | None:
 
 
 def _held_out_error(model: og.OrthoReg) -> float:
-    """In percent."""
+    """Return the error of held-out forecasts in percent."""
     assert model.refinement_ is not None
     return 100 * model.refinement_.error_after
 

@@ -1,4 +1,4 @@
-"""Whether intervals of 95% hold the truth for constants whose estimates depend on each other."""
+"""Whether 95% intervals contain the truth for constants with correlated estimates."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,16 +15,16 @@ SEEDS = 40
 NOISE = (0.01, 0.02)
 TITLE = "Intervals of correlated constants."
 ABOUT = (
-    "Known equations with constants in exponentials, fractions and products, 80 rows a run: how "
-    "often the 95% interval of `parameter_intervals_` holds the true constant. Correlations "
-    "of the estimates reach 0.9999."
+    "Known equations with constants in exponentials, fractions and products, 80 rows per run: "
+    "the share of 95% intervals of `parameter_intervals_` that contain the true constant. The "
+    "estimates have correlations of up to 0.9999."
 )
 
 
 @final
 @dataclass(frozen=True)
 class System:
-    """Its field, equations with named constants, their true values, starts and last time."""
+    """A system: field, equations with named constants, true values, initial states, last time."""
 
     slope: Callable[[float, Any], list[Any]]
     equations: Mapping[str, str]
@@ -75,12 +75,12 @@ def measure(seeds: int) -> list[Line]:
     worst = sorted(shares, key=lambda name: shares[name])[:3]
     return [
         Line("all constants", [100 * float(np.mean(every))], "%", 98, 90),
-        *(Line(f"of the worst three: {name}", [shares[name]], "%", None, 80) for name in worst),
+        *(Line(f"among the worst three: {name}", [shares[name]], "%", None, 80) for name in worst),
     ]
 
 
 def held(system: System, noise: float, seed: int) -> dict[str, bool]:
-    """For each constant, whether its interval holds it."""
+    """Return for each constant whether its interval contains it."""
     rng = np.random.default_rng([seed, round(1000 * noise)])
     times = np.linspace(0, system.last, 80)
     runs = [

@@ -1,4 +1,4 @@
-"""Whether intervals of 95% hold the truth in 95 of 100 cases."""
+"""Whether 95% intervals contain the truth in 95 of 100 cases."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,15 +15,16 @@ SEEDS = 40
 NOISE = (0.01, 0.02, 0.05)
 TITLE = "Intervals."
 ABOUT = (
-    "Six systems, six runs of 300 rows, default settings: how often the 95% interval of "
-    "`og.bootstrap` holds the true coefficient. A term that was not found does not hold it."
+    "Six systems, six runs of 300 rows, default settings: the share of 95% intervals of "
+    "`og.bootstrap` that contain the true coefficient. A missing term counts as an interval that "
+    "does not contain it."
 )
 
 
 @final
 @dataclass(frozen=True)
 class System:
-    """Its field, library, true coefficients by equation, starts and last time."""
+    """A system: field, library, true coefficients by equation, initial states and last time."""
 
     slope: Callable[[float, Any], list[Any]]
     library: str
@@ -92,12 +93,12 @@ def lines(found: Mapping[tuple[float, str], Sequence[Sequence[bool]]]) -> list[L
                  98, 90)
             for noise, level in zip(NOISE, levels, strict=True)
         ),
-        *(Line(f"of the worst three: {name}", [shares[name]], "%", None, 80) for name in worst),
+        *(Line(f"among the worst three: {name}", [shares[name]], "%", None, 80) for name in worst),
     ]  # fmt: skip
 
 
 def held(name: str, noise: float, seed: int) -> list[bool]:
-    """For each true coefficient, whether its interval holds it."""
+    """Return for each true coefficient whether its interval contains it."""
     system = SYSTEMS[name]
     rng = np.random.default_rng([seed, round(1000 * noise)])  # levels share no draws
     times = np.linspace(0, system.last, 300)

@@ -1,4 +1,4 @@
-"""What machines lack in their libraries, named by `explain`."""
+"""Missing terms of real machines, found by `explain` and `discover`."""
 
 import time
 
@@ -10,25 +10,25 @@ from . import double_pendulum, rlc, stage
 from ._line import Line, coefficients, data_file, relative_rms
 
 SEEDS = 5
-TITLE = "What machines lack, named."
+TITLE = "Missing terms of real machines."
 ABOUT = (
-    "The stage above without sign(x_dot) in its library, `poly(1)`, and the circuit above: "
-    "`explain`, its first proposal accepted. The seeds are those of the stage's motion. The double "
-    "pendulum above, from its angles alone and with their rates, nothing told: `discover`, the "
-    "model on top of its list; the targets are the errors of the authors' fitted model."
+    "The stage above without sign(x_dot) in its library, `poly(1)`, and the circuit above: the "
+    "first proposal of `explain` is accepted. The seeds vary the motion of the stage. The double "
+    "pendulum above, from its angles and from angles with rates, without any known physics: the "
+    "first model of `discover`. Its targets are the errors of the authors' model."
 )
 
 
 def measure(seeds: int) -> list[Line]:
-    found = [_stage(seed) for seed in range(seeds)]
-    named = float(np.mean([one["named"] for one in found]))
+    fits = [_stage(seed) for seed in range(seeds)]
+    named = float(np.mean([fit["named"] for fit in fits]))
     return [
         Line("stage: sign(x_dot) named, share of fits", [named], at_least=1),
         *(
-            Line(f"stage: error of {what}", [one[what] for one in found], "%", 5)
+            Line(f"stage: error of {what}", [fit[what] for fit in fits], "%", 5)
             for what in ("mass", "viscous", "dry")
         ),
-        Line("stage: fit and explain, CPU", [one["seconds"] for one in found], "s"),
+        Line("stage: fit and explain, CPU", [fit["seconds"] for fit in fits], "s"),
         *_circuit(),
         *_double_pendulum(),
     ]
@@ -36,10 +36,10 @@ def measure(seeds: int) -> list[Line]:
 
 def _stage(seed: int) -> dict[str, float]:
     data = stage.measured(seed)
-    begun = time.process_time()
+    start = time.process_time()
     model = og.OrthoReg("poly(1)").fit(data)
     explanation = model.explain(data)
-    spent = time.process_time() - begun
+    spent = time.process_time() - start
     named = bool(explanation.proposals) and explanation.proposals[0].formula == "sign(x_dot)"
     if explanation.proposals:
         model = explanation.accept(0)
@@ -59,14 +59,14 @@ def _circuit() -> list[Line]:
     if not explanation.proposals:
         return lines
     better, before = explanation.accept(0), _forecast_errors(alone, test)
-    for label, model, least in (
+    for label, model, min_factor in (
         ("accepted", better, None), ("accepted and refined", better.refine(train), 5)
     ):  # fmt: skip
         after = _forecast_errors(model, test)
         lines += [
-            Line(f"circuit, {label}: forecast error of {name}, times lower", [one / other],
-                 at_least=least)
-            for name, one, other in zip(test.state_names, before, after, strict=True)
+            Line(f"circuit, {label}: reduction factor of the forecast error of {name}",
+                 [first / last], at_least=min_factor)
+            for name, first, last in zip(test.state_names, before, after, strict=True)
         ]  # fmt: skip
     return lines
 
@@ -79,13 +79,13 @@ def _double_pendulum() -> list[Line]:
     for label, rates in (("angles alone", False), ("angles and rates", True)):
         train, test = (double_pendulum.runs_of_pendulum(file, split, rates)
                        for split in ("train", "test"))  # fmt: skip
-        begun = time.process_time()
-        found = og.discover(train)
-        spent = time.process_time() - begun
-        learned = [line for line in found.best.equations() if "sin(" in line]
+        start = time.process_time()
+        discovery = og.discover(train)
+        spent = time.process_time() - start
+        learned = [line for line in discovery.best.equations() if "sin(" in line]
         lines += [
             *(Line(f"double pendulum, {label}", text=f"`{line}`") for line in learned),
-            *double_pendulum.forecast_lines(f"double pendulum, {label}", found.best, test),
+            *double_pendulum.forecast_lines(f"double pendulum, {label}", discovery.best, test),
             Line(f"double pendulum, {label}: discover, CPU", [spent], "s"),
         ]
     return lines

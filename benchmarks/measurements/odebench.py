@@ -1,4 +1,4 @@
-"""Half of ODEBench: noise, and samples that are missing."""
+"""The odd half of ODEBench, with noise and with missing samples."""
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from ._line import Line, data_file
 SEEDS = 5
 TITLE = "ODEBench, odd half."
 ABOUT = (
-    'Textbook systems with multiplicative noise, `OrthoReg("poly(3) + fourier(1)")`; the share '
-    "whose forecast from the other start has R^2 > 0.9. Targets with half of the samples "
-    "are five points below what is reached with all."
+    'Textbook systems with multiplicative noise, `OrthoReg("poly(3) + fourier(1)")`: the share of '
+    "systems whose forecast from the other initial state has R^2 > 0.9. The target with half of "
+    "the samples is five points below the result with all samples."
 )
 _LEAST = {0.0: 80.0, 0.02: 72.0, 0.05: 62.0}
 
@@ -46,7 +46,7 @@ def _share(
 def _score(
     train: np.ndarray, test: np.ndarray, noise: float, rng: np.random.Generator, thin: bool
 ) -> float:
-    """R^2 of the forecast from the other start."""
+    """Return R^2 of the forecast from the other initial state."""
     times, states = train[:, 0], train[:, 1:]
     states = states * (1 + noise * rng.standard_normal(states.shape))
     if thin:

@@ -1,4 +1,4 @@
-"""A forced cubic oscillator of which position and input are measured."""
+"""A forced cubic oscillator with measured position and input."""
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from ._line import Line, coefficients, largest_error, relative_rms
 SEEDS = 5
 TITLE = "Forced cubic oscillator."
 ABOUT = (
-    "x'' = -x - 0.15 x' - 0.4 x^3 + 1.3 u from positions and input, 1500 rows, ten samples in a "
-    'period of the fastest part of the input, `OrthoReg("poly(3)")`; forecast of a fresh input '
-    "of 1.4 times the amplitude."
+    "x'' = -x - 0.15 x' - 0.4 x^3 + 1.3 u from positions and input: 1500 rows, ten samples per "
+    'period of the fastest input component, `OrthoReg("poly(3)")`. The forecast is for a new '
+    "input with 1.4 times the amplitude."
 )
 TRUTH = {"x": -1.0, "x_dot": -0.15, "x**3": -0.4, "u": 1.3}
 _STEP = 2 * np.pi / 1.2 / 10
@@ -33,7 +33,7 @@ def measure(seeds: int) -> list[Line]:
 
 
 def _fit(noise: float, seed: int) -> tuple[float, float, float]:
-    """Whether the terms are right, largest error of a constant, error of the simulation."""
+    """Return whether the terms are true, the largest error of a constant and the forecast error."""
     times = _STEP * np.arange(_ROWS)
     position = _run(seed, _ROWS)[:, 0]
     rng = np.random.default_rng(seed)

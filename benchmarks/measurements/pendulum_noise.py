@@ -12,9 +12,9 @@ from ._line import Line
 SEEDS = 5
 TITLE = "The paper's pendulum with noise."
 ABOUT = (
-    "Medium strength of the missing terms, 32 runs of 100 rows. Targets are what the fit is "
-    "made to: derivatives, or their means over windows; T2 has other starts. Smoothed "
-    "differences are the paper's."
+    "Medium strength of the missing terms, 32 runs of 100 rows. Regression targets are "
+    "derivatives, or their means over windows. T2 has other initial states. The paper uses "
+    "smoothed differences."
 )
 _SCALE = Scale(train_runs=32, test_runs=50, rows=512)
 _SMOOTHED = og.VectorField(og.SmoothedFiniteDifference())
@@ -30,14 +30,12 @@ def measure(seeds: int) -> list[Line]:
             label = f"noise {noise:g}: {what}, "
             lines.append(Line(label + "default", found[:, 0, k].tolist()))
             lines.append(Line(label + "smoothed differences", found[:, 1, k].tolist()))
-            lines.append(
-                Line(label + "how many times lower", ratios[:, k].tolist(), "", None, least)
-            )
+            lines.append(Line(label + "reduction factor", ratios[:, k].tolist(), "", None, least))
     return lines
 
 
 def _errors(noise: float, seed: int) -> list[list[float]]:
-    """Of the default and of smoothed differences, errors of targets and on T2."""
+    """Return errors of the targets and on T2, for the default and for smoothed differences."""
     data = problem(Setting(noise=noise), _SCALE, seed)
     clean = generate(data.system, Split.train, runs=_SCALE.train_runs, seed=seed)
     truth = true_derivatives(data.system, Split.train, clean, seed=seed)

@@ -11,9 +11,9 @@ from ._line import Line, coefficients, data_file, relative_rms
 SEEDS = 1
 TITLE = "RLC circuit with saturation."
 ABOUT = (
-    "Noisy columns of two runs, time in seconds, `poly(1)`: the inductance is no constant and left "
-    "to the residual. Forecast of a run with a faster and smaller input, its RMS error relative "
-    "to the run. The seeds are those of the residual."
+    "Noisy columns of two runs, time in seconds, `poly(1)`. The inductance is not constant and is "
+    "represented by the residual. The forecast is for a run with a faster and smaller input; its "
+    "RMS error is relative to the run. The seeds vary the residual."
 )
 _CAPACITANCE = 270e-9
 
@@ -48,7 +48,7 @@ def _scores(
 
 
 def runs_of_circuit(file: Path, numbers: tuple[int, ...], kind: str) -> og.Dataset:
-    """Runs of these numbers, from columns of that kind."""
+    """Return runs with these numbers, from clean or noisy columns."""
     table = np.genfromtxt(file, delimiter=",", names=True)
     rows = [table[table["run"] == number] for number in numbers]
     states = [np.column_stack([run[f"v_c{kind}"], run[f"i_l{kind}"]]) for run in rows]

@@ -1,4 +1,4 @@
-"""What a long record costs."""
+"""Time for a long record."""
 
 import math
 import time
@@ -13,7 +13,7 @@ from ._line import Line, coefficients, largest_error
 SEEDS = 1
 TITLE = "Speed."
 ABOUT = (
-    "theta'' = 0.1 - 0.5 theta - 1.2 sin(theta) - 0.2 theta' + 0.9 u, 65,000 rows of position and "
+    "theta'' = 0.1 - 0.5 theta - 1.2 sin(theta) - 0.2 theta' + 0.9 u: 65,000 rows of position and "
     "input, 1% noise, default library and residual."
 )
 _TRUTH = {"1": 0.1, "theta": -0.5, "sin(theta)": -1.2, "theta_dot": -0.2, "u": 0.9}

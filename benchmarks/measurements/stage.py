@@ -1,4 +1,4 @@
-"""A stage with dry friction under control, of which encoder and force are measured."""
+"""A controlled stage with dry friction, measured by an encoder and a force sensor."""
 
 import time
 
@@ -11,9 +11,9 @@ from ._line import Line, coefficients
 SEEDS = 5
 TITLE = "Stage with dry friction."
 ABOUT = (
-    "2 kg x'' = F - 8 x' - 3 sign(x') - 0.4 N, tracking sums of sines and moves between points "
-    "under feedback, 25 s at 1 kHz, encoder steps of 1 um, `poly(1) + sign(x_dot)`; simulation of "
-    "another run from its force alone. The data are made by proximal steps of 0.05 ms."
+    "2 kg x'' = F - 8 x' - 3 sign(x') - 0.4 N. A controller tracks sums of sines and moves "
+    "between points: 25 s at 1 kHz, encoder steps of 1 um, `poly(1) + sign(x_dot)`. Another run is "
+    "simulated from its force alone. The data come from proximal steps of 0.05 ms."
 )
 MASS, VISCOUS, DRY, OFFSET = 2.0, 8.0, 3.0, 0.4
 _STIFFNESS, _DAMPING = 2000.0, 80.0  # of the controller
@@ -38,7 +38,7 @@ def measure(seeds: int) -> list[Line]:
 
 
 def measured(seed: int) -> og.Dataset:
-    """Encoder and force."""
+    """Return the encoder reading and the force."""
     position, force = motion(seed)
     encoder = _ENCODER * np.round(position / _ENCODER)
     return og.Dataset.from_positions(
@@ -47,7 +47,7 @@ def measured(seed: int) -> og.Dataset:
 
 
 def errors(found: dict[str, float]) -> dict[str, float]:
-    """Of the constants that the coefficients mean, in percent."""
+    """Return the errors of the physical constants in percent."""
     gain = found.get("F", np.inf)
     return {
         "mass": 100 * abs(1 / gain / MASS - 1),
@@ -78,8 +78,11 @@ def _fit(seed: int) -> dict[str, float]:
 
 
 def motion(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Position and force at each row: m v' + dry sign(v) + viscous v = F - offset in implicit
-    steps of v, a shrinkage by `dry`; F is that of the controller at the row."""
+    """Return position and force at each row.
+
+    m v' + dry sign(v) + viscous v = F - offset is integrated by implicit steps of v, which shrink v
+    by `dry`. F is the force of the controller at the row.
+    """
     goals, rates = reference(_STEP / _FINE * np.arange(_ROWS * _FINE), seed)
     step = _STEP / _FINE
     x, v = float(goals[0]), 0.0
@@ -99,8 +102,11 @@ def motion(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def reference(times: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where the stage should be and how fast it should move there: a sum of five sines that
-    starts smoothly, then moves of 0.6 s between points with rests of 0.4 s."""
+    """Return the target position and velocity.
+
+    The target is a sum of five sines that starts smoothly, followed by moves of 0.6 s between
+    points and rests of 0.4 s.
+    """
     rng = np.random.default_rng(seed)
     half = times[-1] / 2
     rates, phases = 2 * np.pi * rng.uniform(0.2, 1.5, 5), rng.uniform(0, 2 * np.pi, 5)
@@ -124,5 +130,5 @@ def reference(times: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ramp(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """From 0 to 1 with the least jerk, and its slope."""
+    """Return the minimum-jerk path from 0 to 1 and its slope."""
     return s**3 * (10 - 15 * s + 6 * s**2), 30 * s**2 * (1 - s) ** 2

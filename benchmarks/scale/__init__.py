@@ -27,7 +27,7 @@ _SHARED = 10**7  # rows that two workers share
 
 
 def measure() -> dict[str, Any]:
-    """All pieces, or those that ORTHOREG_SCALE names, beside what is recorded of others."""
+    """Measure all pieces, or those named in ORTHOREG_SCALE; keep the records of the others."""
     wanted = [name for name in os.environ.get("ORTHOREG_SCALE", "").split(",") if name]
     unknown = set(wanted) - set(PIECES)
     if unknown:
@@ -51,7 +51,8 @@ def _rows(count: int) -> dict[str, Any]:
 
 
 def _workers() -> dict[str, Any]:
-    """One and two of them, and two of which one is killed, beside a fit in one process."""
+    """Measure one worker, two workers, and two of which one is killed, and compare with one
+    process."""
     with tables(_SHARED) as folder:
         plain = fitted(folder, _SHARED)
         one, two = (fitted(folder, _SHARED, workers=count) for count in (1, 2))

@@ -1,4 +1,4 @@
-"""What fits on clusters cost, on paper: from measured throughput, bytes and the real scheduler."""
+"""Predicted cost of fits on clusters, from measured throughput, bytes and the real scheduler."""
 
 import pickle
 import time
@@ -11,22 +11,24 @@ from benchmarks import flows
 
 from ._tables import GROUP_ROWS, RUN_ROWS
 
-_SECONDS, _NUMBERS = 0.2, 2**17  # that a worker sleeps for a chunk, and hands on: 1 MB
-FITTED, CHECKED = (2, 8, 16), (4, 32)  # workers of the clusters that costs come from and not
-_EACH = 20  # chunks for each worker
-BANDWIDTH = 1e9 / 8  # bytes a second between machines: one gigabit
+_SECONDS, _NUMBERS = 0.2, 2**17  # that a worker sleeps, and returns (1 MB), per chunk
+FITTED, CHECKED = (
+    (2, 8, 16),
+    (4, 32),
+)  # workers of the clusters that costs are fitted to, and checked on
+_EACH = 20  # chunks per worker
+BANDWIDTH = 1e9 / 8  # bytes per second between machines: one gigabit
 _FAN_IN = 8
 
 
 def measure() -> dict[str, Any]:
-    """Passes on simulated clusters, and the bytes that a chunk hands on in each real pass."""
+    """Measure passes on simulated clusters, and the bytes that a chunk returns in a real pass."""
     return {"clusters": [_simulated(count) for count in sorted(FITTED + CHECKED)],
             "bytes": _result_bytes()}  # fmt: skip
 
 
 def _simulated(workers: int) -> dict[str, Any]:
-    """A pass on a Dask cluster whose workers sleep in place of working: what scheduler and tree
-    cost."""
+    """Time a pass on a Dask cluster whose workers sleep, so that only scheduler and tree cost."""
     import distributed
 
     from orthoreg import cluster
@@ -51,7 +53,7 @@ def _slept(seconds: float, number: int) -> np.ndarray:
 
 
 def _result_bytes() -> dict[str, int]:
-    """What one chunk sends on in the pass that measures the data, and in that of moments."""
+    """Return the bytes that a chunk returns in the measuring pass and in the pass of moments."""
     import orthoreg as og
     from orthoreg.data import extrapolation_rule
     from orthoreg.data._chunked import RowSums
@@ -67,21 +69,21 @@ def _result_bytes() -> dict[str, int]:
 
 
 def overhead(clusters: list[dict[str, Any]]) -> tuple[float, float]:
-    """Seconds that the scheduler needs for a task, and that a level of the tree adds: least
-    squares of wall - ideal on the simulated clusters that costs come from."""
+    """Return the seconds per task of the scheduler and per level of the tree, by least squares of
+    wall - ideal on the simulated clusters for fitting."""
     from scipy.optimize import nnls
 
-    chosen = [one for one in clusters if one["workers"] in FITTED]
-    matrix = np.array([[one["tasks"], _levels(one["tasks"])] for one in chosen])
-    late = [max(one["wall"] - one["ideal"], 0.0) for one in chosen]
-    task, level = nnls(matrix, np.array(late))[0]
+    fitted = [run for run in clusters if run["workers"] in FITTED]
+    matrix = np.array([[run["tasks"], _levels(run["tasks"])] for run in fitted])
+    delays = [max(run["wall"] - run["ideal"], 0.0) for run in fitted]
+    task, level = nnls(matrix, np.array(delays))[0]
     return float(task), float(level)
 
 
-def expected(clusters: list[dict[str, Any]], one: dict[str, Any]) -> float:
-    """The seconds of a simulated cluster by the costs of others."""
+def expected(clusters: list[dict[str, Any]], run: dict[str, Any]) -> float:
+    """Return the predicted seconds of a simulated cluster."""
     task, level = overhead(clusters)
-    return one["ideal"] + task * one["tasks"] + level * _levels(one["tasks"])
+    return run["ideal"] + task * run["tasks"] + level * _levels(run["tasks"])
 
 
 def _levels(chunks: float) -> float:
@@ -91,9 +93,11 @@ def _levels(chunks: float) -> float:
 def predicted(
     cost: dict[str, Any], fixed: float, each: float, passes: int, rows: float, workers: int
 ) -> dict[str, float]:
-    """Seconds of a fit: passes shared by workers, or the scheduler where it is slower; the tree;
-    what only the client does; and the bytes that workers hand on. `fixed` are the seconds that do
-    not depend on rows, `each` those of a row."""
+    """Return the predicted seconds of a fit and the bytes that workers return.
+
+    The total is the larger of the times of workers and scheduler, plus those of the tree and the
+    client. `fixed` are the seconds that do not depend on rows, `each` those per row.
+    """
     chunks = rows / GROUP_ROWS
     task, level = overhead(cost["clusters"])
     scheduler = passes * chunks * task * (1 + 1 / (_FAN_IN - 1))  # tasks, and those of the tree

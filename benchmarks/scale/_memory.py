@@ -5,8 +5,8 @@ from pathlib import Path
 
 
 def peak_memory() -> float:
-    """The most that this process has held, in MB. What the system counts for a child
-    (`ru_maxrss`) begins with what its parent held."""
-    found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
-    assert found is not None
-    return int(found[1]) / 1024
+    """Return the peak memory of this process in MB. The count of the system (`ru_maxrss`) includes
+    the memory of the parent process."""
+    match = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    assert match is not None
+    return int(match[1]) / 1024

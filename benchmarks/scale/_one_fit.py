@@ -1,6 +1,6 @@
-"""One fit in a process of its own: `python -m benchmarks.scale._one_fit FOLDER ROWS WORKERS KILL`.
+"""Fit in a separate process: `python -m benchmarks.scale._one_fit FOLDER ROWS WORKERS KILL`.
 
-Prints what it took as one line of JSON.
+Prints the cost as a line of JSON.
 """
 
 import json
@@ -20,30 +20,33 @@ from ._tables import FILE_ROWS, GROUP_ROWS
 
 
 def main(folder: str, rows: str, workers: str, kill: str) -> None:
-    """Reads so many rows in chunks and fits the default model, with one of the workers ended after
-    `kill` seconds where that is not 0."""
+    """Read `rows` rows in chunks and fit the default model. One of the workers is killed after
+    `kill` seconds unless this is 0."""
     passes: dict[str, list[float]] = {}
     for name in ("sum_chunks", "map_chunks"):
         setattr(ChunkedDataset, name, _timed(getattr(ChunkedDataset, name), passes))
     files = sorted(Path(folder).glob("*.parquet"))[: max(1, int(rows) // FILE_ROWS)]
     with og.cluster(int(workers) or None) as client:
         if float(kill):
-            threading.Thread(target=_end_one, args=(client, float(kill)), daemon=True).start()
-        before, model = _worker_cpu(client), og.OrthoReg()  # all have loaded what they need
+            threading.Thread(target=_kill_worker, args=(client, float(kill)), daemon=True).start()
+        before, model = (
+            _worker_cpu(client),
+            og.OrthoReg(),
+        )  # all processes have imported the package
         start, cpu = time.perf_counter(), time.process_time()
         data = og.read_table(files, "t", ["theta", "omega"], group="run", chunks=GROUP_ROWS)
         indexed = time.perf_counter()
         model.fit(data)
-        found: dict[str, Any] = {
+        result: dict[str, Any] = {
             "wall": time.perf_counter() - start,
             "index": indexed - start,
             "cpu": time.process_time() - cpu,
         }
         after = _worker_cpu(client)
-        # a worker that was ended took its seconds along
-        found["worker_cpu"] = sum(after.values()) - sum(before.get(k, 0.0) for k in after)
-        found["worker_memory"] = max(client.run(peak_memory).values()) if client else 0.0
-    print(json.dumps(found | {
+        # the seconds of a killed worker are lost
+        result["worker_cpu"] = sum(after.values()) - sum(before.get(k, 0.0) for k in after)
+        result["worker_memory"] = max(client.run(peak_memory).values()) if client else 0.0
+    print(json.dumps(result | {
         "rows": data.n_samples, "runs": data.n_runs, "chunks": data.n_chunks,
         "memory": peak_memory(), "passes": passes, "equations": model.equations(),
         "coefficients": model.coefficients_.tolist(),
@@ -53,14 +56,14 @@ def main(folder: str, rows: str, workers: str, kill: str) -> None:
 def _timed(method: Any, passes: dict[str, list[float]]) -> Any:
     def call(self: Any, function: Any, words: str) -> Any:
         start = time.perf_counter()
-        found = method(self, function, words)
+        result = method(self, function, words)
         passes.setdefault(words, []).append(time.perf_counter() - start)
-        return found
+        return result
 
     return call
 
 
-def _end_one(client: Any, after: float) -> None:
+def _kill_worker(client: Any, after: float) -> None:
     time.sleep(after)
     os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
 
@@ -70,7 +73,7 @@ def _worker_cpu(client: Any) -> dict[str, float]:
 
 
 def _cpu() -> float:
-    """The seconds of a process that has loaded what fits need."""
+    """Return the CPU seconds of a process after imports."""
     og.OrthoReg()
     return time.process_time()
 

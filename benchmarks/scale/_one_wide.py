@@ -1,4 +1,4 @@
-"""One wide fit in a process of its own: `python -m benchmarks.scale._one_wide NAME`."""
+"""Fit many states in a separate process: `python -m benchmarks.scale._one_wide NAME`."""
 
 import json
 import sys
@@ -14,18 +14,18 @@ from ._wide import WIDE
 
 
 def main(name: str) -> None:
-    one = WIDE[name]
-    states, times = flows.runs(one.runs, 100, one.slope, one.states)
+    case = WIDE[name]
+    states, times = flows.runs(case.runs, 100, case.slope, case.states)
     data = og.Dataset.from_arrays(states, times)
     del states
     start = time.process_time()
-    model = og.OrthoReg(one.library).fit(data)
+    model = og.OrthoReg(case.library).fit(data)
     cpu = time.process_time() - start
     expected = np.zeros_like(model.support_)
-    places = [model.feature_names_.index(name) for name in data.state_names]
-    expected[:, places] = one.support(one.states)
+    columns = [model.feature_names_.index(name) for name in data.state_names]
+    expected[:, columns] = case.support(case.states)
     print(json.dumps({
-        "states": one.states, "terms": len(model.feature_names_), "rows": data.n_samples,
+        "states": case.states, "terms": len(model.feature_names_), "rows": data.n_samples,
         "cpu": cpu, "memory": peak_memory(),
         "wrong_terms": int((model.support_ != expected).sum()),
     }))  # fmt: skip

@@ -1,4 +1,4 @@
-"""`docs/scale.md`, and its short form for the page of all benchmarks, from the record."""
+"""`docs/scale.md` and its section on the benchmarks page, from the record."""
 
 from typing import Any
 
@@ -9,23 +9,23 @@ from ._tables import GROUP_ROWS, RUN_ROWS
 from ._wide import WIDE
 
 _ABOUT = (
-    "The default fit of a pendulum's runs of 100 rows in Parquet files of a million, read in "
-    "chunks of 250,000 rows; one thread, peak memory of the process with all libraries. Processes "
-    "have loaded what they need when time begins."
+    "The default fit of a pendulum: runs of 100 rows in Parquet files of a million rows, read in "
+    "chunks of 250,000 rows, on one thread. The peak memory is that of the process and includes "
+    "all libraries. Imports are not timed."
 )
 
 
 def render(record: dict[str, Any]) -> str:
-    """The section of the page."""
-    return f"## Beyond memory\n\n{_ABOUT} More in [Scale](scale.md).\n\n" + _fits(record["pieces"])
+    """Return the section of the benchmarks page."""
+    return f"## Beyond memory\n\n{_ABOUT} See [Scale](scale.md).\n\n" + _fits(record["pieces"])
 
 
 def page(record: dict[str, Any]) -> str:
-    """`docs/scale.md`, with what has been measured so far."""
+    """Return `docs/scale.md` with all recorded measurements."""
     pieces = record["pieces"]
     parts = [
         "# Scale\n\nWritten by `python -m benchmarks scale` from `benchmarks/records/scale.json`. "
-        "Seconds are those of one machine of two cores.\n",
+        "Seconds are those of a machine with two cores.\n",
         f"## Rows\n\n{_ABOUT}\n\n{_fits(pieces)}",
         _workers(pieces.get("workers")),
         _moments(pieces.get("moments")),
@@ -36,14 +36,14 @@ def page(record: dict[str, Any]) -> str:
 
 
 def _sizes(pieces: dict[str, Any]) -> list[dict[str, Any]]:
-    return [one for name, one in pieces.items() if name.startswith("rows_")]
+    return [piece for name, piece in pieces.items() if name.startswith("rows_")]
 
 
 def _line(fits: list[dict[str, Any]]) -> tuple[float, float]:
-    """Seconds of CPU that do not depend on rows, and those of a row: least squares of relative
+    """Return the fixed CPU seconds and the CPU seconds per row, by least squares of relative
     errors."""
-    rows = np.array([one["rows"] for one in fits], dtype=float)
-    cpu = np.array([one["cpu"] for one in fits])
+    rows = np.array([fit["rows"] for fit in fits], dtype=float)
+    cpu = np.array([fit["cpu"] for fit in fits])
     matrix = np.column_stack([np.ones(len(rows)), rows]) / cpu[:, None]
     (fixed, each), *_ = np.linalg.lstsq(matrix, np.ones(len(cpu)), rcond=None)
     return float(fixed), float(each)
@@ -51,19 +51,19 @@ def _line(fits: list[dict[str, Any]]) -> tuple[float, float]:
 
 def _fits(pieces: dict[str, Any]) -> str:
     fits = _sizes(pieces)
-    text = "| rows | bytes of Parquet | CPU s | peak MB | equations | revision |\n"
+    text = "| rows | Parquet bytes | CPU s | peak MB | equations | revision |\n"
     text += "|---|---|---|---|---|---|\n"
-    for one in fits:
+    for fit in fits:
         text += (
-            f"| {one['rows']:.0e} | {one['bytes']:.2g} | {one['cpu']:.1f} | {one['memory']:.0f} | "
-            f"{'; '.join(one['equations'])} | {one['revision']} |\n"
+            f"| {fit['rows']:.0e} | {fit['bytes']:.2g} | {fit['cpu']:.1f} | {fit['memory']:.0f} | "
+            f"{'; '.join(fit['equations'])} | {fit['revision']} |\n"
         )
     if len(fits) > 2:
         fixed, each = _line(fits)
-        off = max(abs(fixed + each * one["rows"] - one["cpu"]) / one["cpu"] for one in fits)
+        error = max(abs(fixed + each * fit["rows"] - fit["cpu"]) / fit["cpu"] for fit in fits)
         text += (
-            f"\nTime is linear in rows: {fixed:.1f} s and {1e6 * each:.2f} us a row, off by at "
-            f"most {100 * off:.0f}%.\n"
+            f"\nThe time is {fixed:.1f} s plus {1e6 * each:.2f} us per row, with an error of at "
+            f"most {100 * error:.0f}%.\n"
         )
     return text
 
@@ -75,12 +75,13 @@ def _workers(piece: dict[str, Any] | None) -> str:
     share = two["worker_cpu"] / (two["worker_cpu"] + two["cpu"])
     memory = max(two["worker_memory"], two["memory"])
     return (
-        f"## Two workers\n\nOn {piece['rows']:.0e} rows one worker takes {one['wall']:.1f} s of "
-        f"wall time, two {two['wall']:.1f} s: {one['wall'] / two['wall']:.2f} times. Of the CPU "
-        f"seconds workers do {100 * share:.0f}%, and no process holds more than {memory:.0f} MB. "
-        f"Coefficients differ from those of one process by at most {piece['difference']:.1g}; with "
-        f"one of two workers killed after 40% of the time, by {piece['killed_difference']:.1g} "
-        f"({killed['wall']:.1f} s). Revision {piece['revision']}.\n"
+        f"## Two workers\n\nOn {piece['rows']:.0e} rows, one worker takes {one['wall']:.1f} s of "
+        f"wall time and two take {two['wall']:.1f} s, a factor of {one['wall'] / two['wall']:.2f}. "
+        f"Workers use {100 * share:.0f}% of the CPU seconds, and no process uses more than "
+        f"{memory:.0f} MB. Coefficients differ from those of a single process by at most "
+        f"{piece['difference']:.1g}. If one of the two workers is killed after 40% of the time, "
+        f"the fit takes {killed['wall']:.1f} s, and the difference is at most "
+        f"{piece['killed_difference']:.1g}. Revision {piece['revision']}.\n"
     )
 
 
@@ -88,15 +89,17 @@ def _moments(piece: dict[str, Any] | None) -> str:
     if piece is None:
         return ""
     text = (
-        "## The pass of moments\n\nRows in memory; the share of the rate of a matrix product that "
-        "is measured beside it, counting the products of all columns once. Of few columns most of "
-        "the time goes into the terms themselves; those of selection are added up in many cells. "
-        f"Revision {piece['revision']}.\n\n"
-        "| moments | columns | ns a row | share of the product's rate |\n|---|---|---|---|\n"
+        "## Computing moments\n\nRows are in memory. Each product of two columns counts once, and "
+        "the rate is relative to that of a matrix product measured at the same time. With few "
+        "columns, most of the time is spent on evaluating the terms. The moments for selection are "
+        f"summed in many cells. Revision {piece['revision']}.\n\n"
+        "| moments | columns | ns per row | share of the matrix product's rate |\n"
+        "|---|---|---|---|\n"
     )
-    for one in piece["moments"]:
-        each = 1e9 * one["seconds"] / one["rows"]
-        text += f"| {one['words']} | {one['columns']} | {each:.0f} | {100 * one['share']:.0f}% |\n"
+    for part in piece["moments"]:
+        each = 1e9 * part["seconds"] / part["rows"]
+        share = f"{100 * part['share']:.0f}%"
+        text += f"| {part['words']} | {part['columns']} | {each:.0f} | {share} |\n"
     return text
 
 
@@ -108,10 +111,11 @@ def _wide(piece: dict[str, Any] | None) -> str:
         "| system | library | states | terms | rows | CPU s | peak MB | wrong terms |\n"
         "|---|---|---|---|---|---|---|---|\n"
     )
-    for name, one in piece["cases"].items():
+    for name, case in piece["cases"].items():
         text += (
-            f"| {WIDE[name].words} | `{WIDE[name].library}` | {one['states']} | {one['terms']} | "
-            f"{one['rows']:,} | {one['cpu']:.0f} | {one['memory']:.0f} | {one['wrong_terms']} |\n"
+            f"| {WIDE[name].words} | `{WIDE[name].library}` | {case['states']} | {case['terms']} | "
+            f"{case['rows']:,} | {case['cpu']:.0f} | {case['memory']:.0f} | "
+            f"{case['wrong_terms']} |\n"
         )
     return text
 
@@ -124,46 +128,50 @@ def _paper(pieces: dict[str, Any]) -> str:
     task, level = _cost.overhead(cost["clusters"])
     passes = sum(len(own) for own in fits[-1]["passes"].values()) + 2  # index and sample
     text = (
-        f"## On paper\n\nA fit makes {passes} passes over the data, those that index runs and read "
-        f"a sample among them. A chunk of {GROUP_ROWS:,} rows hands on "
-        f"{cost['bytes']['measuring'] / 1e6:.1f} MB where data are measured and "
-        f"{cost['bytes']['moments'] / 1e6:.1f} MB of moments, whatever its rows; eight are added "
-        f"up at a time. A task costs the scheduler {1e3 * task:.2f} ms and a level of the tree "
-        f"{1e3 * level:.0f} ms, by the simulated clusters below; machines are taken to be joined "
-        f"by one gigabit a second. A fit takes the longer of work shared by workers and tasks "
-        f"handed out by one scheduler, the tree, and what the client does alone. The time to read "
-        f"from a store is that of this machine's disk. Revision {cost['revision']}.\n\n"
-        "| rows | workers | work s | scheduler s | tree s | alone s | together | moved |\n"
+        f"## Predicted scaling\n\nA fit makes {passes} passes over the data, including those that "
+        f"index runs and read a sample. A chunk of {GROUP_ROWS:,} rows returns "
+        f"{cost['bytes']['measuring'] / 1e6:.1f} MB in the measuring pass and "
+        f"{cost['bytes']['moments'] / 1e6:.1f} MB of moments. These sizes do not depend on the "
+        "number of rows. Results are summed in a tree, eight at a time. A task costs the scheduler "
+        f"{1e3 * task:.2f} ms, and a level of the tree costs {1e3 * level:.0f} ms, according to "
+        "the simulated clusters below. The network is assumed to transfer one gigabit per second, "
+        "and reading from a store to take as long as from the disk of this machine. The total is "
+        "the larger of the time of the workers and that of the scheduler, plus the tree and the "
+        f"part that runs on the client. Revision {cost['revision']}.\n\n"
+        "| rows | workers | workers s | scheduler s | tree s | client s | total | transferred |\n"
         "|---|---|---|---|---|---|---|---|\n"
     )
     for rows in (1e9, 1e11):
         for workers in (10, 1000):
-            one = _cost.predicted(cost, fixed, each, passes, rows, workers)
+            prediction = _cost.predicted(cost, fixed, each, passes, rows, workers)
             text += (
-                f"| {rows:.0e} | {workers} | {one['work']:.0f} | {one['scheduler']:.0f} | "
-                f"{one['tree']:.1f} | {one['alone']:.1f} | {one['total']:.0f} s | "
-                f"{one['moved'] / 1e9:.1f} GB |\n"
+                f"| {rows:.0e} | {workers} | {prediction['work']:.0f} | "
+                f"{prediction['scheduler']:.0f} | {prediction['tree']:.1f} | "
+                f"{prediction['alone']:.1f} | {prediction['total']:.0f} s | "
+                f"{prediction['moved'] / 1e9:.1f} GB |\n"
             )
     if task:
-        most = each * GROUP_ROWS / (passes * task * 8 / 7)
+        max_workers = each * GROUP_ROWS / (passes * task * 8 / 7)
         text += (
-            f"\nIt stops scaling where the scheduler hands out chunks more slowly than workers "
-            f"finish them: at about {most:,.0f} workers with chunks of {GROUP_ROWS:,} rows, and at "
-            f"proportionally more with larger ones, until memory ends that. Scheduler, workers and "
-            f"tree share one process here, so this is a lower bound. With fewer rows the part that "
-            f"the client does alone decides. The client and every worker hold eight bytes for each "
-            f"run: {8e11 / RUN_ROWS / 1e9:.0f} GB for 1e11 rows in runs of {RUN_ROWS}.\n"
+            f"\nWith chunks of {GROUP_ROWS:,} rows, a fit scales to about {max_workers:,.0f} "
+            "workers. With more, they finish chunks faster than the scheduler assigns new ones. "
+            "The limit grows in proportion to the size of the chunks, as far as memory permits. It "
+            "is a lower bound, because scheduler, workers and tree share one process here. With "
+            "few rows, the part that runs on the client dominates. The client and every worker "
+            f"store eight bytes per run: {8e11 / RUN_ROWS / 1e9:.0f} GB for 1e11 rows in runs of "
+            f"{RUN_ROWS}.\n"
         )
     text += (
-        "\nWorkers that sleep 0.2 s a chunk and hand on 1 MB, on the real scheduler and tree, in "
-        "one process; costs are fitted to some clusters, and the others check them:\n\n"
-        "| workers | chunks | ideal s | measured s | by these costs s | |\n"
+        "\nThe simulated clusters run the real scheduler and tree in one process. Their workers "
+        "sleep for 0.2 s per chunk and return 1 MB. The costs are fitted to some of the clusters "
+        "and checked on the others:\n\n"
+        "| workers | chunks | ideal s | measured s | predicted s | used for |\n"
         "|---|---|---|---|---|---|\n"
     )
-    for one in cost["clusters"]:
-        use = "check" if one["workers"] in _cost.CHECKED else "fitted"
+    for run in cost["clusters"]:
+        use = "check" if run["workers"] in _cost.CHECKED else "fit"
         text += (
-            f"| {one['workers']} | {one['tasks']} | {one['ideal']:.2f} | {one['wall']:.2f} | "
-            f"{_cost.expected(cost['clusters'], one):.2f} | {use} |\n"
+            f"| {run['workers']} | {run['tasks']} | {run['ideal']:.2f} | {run['wall']:.2f} | "
+            f"{_cost.expected(cost['clusters'], run):.2f} | {use} |\n"
         )
     return text

@@ -1,5 +1,5 @@
-"""How much of the rate of a matrix product the pass that gathers moments reaches, in one process
-of one thread: `python -m benchmarks.scale._rates`."""
+"""The rate of the pass that gathers moments, relative to that of a matrix product, in one process
+with one thread: `python -m benchmarks.scale._rates`."""
 
 import json
 import time
@@ -25,7 +25,7 @@ def main() -> None:
     basis = og.RandomFeatures(400).init(
         pendulum.extent.mean, pendulum.extent.std, rng=np.random.default_rng(0)
     )
-    found = []
+    results = []
     for words, rows, features, network in (
         ("selection, pendulum", pendulum, small, None),
         ("selection, 200 states", chain, large, None),
@@ -34,17 +34,17 @@ def main() -> None:
         terms, others = len(features.names), rows.targets.shape[1]
         if network is None:
             rule = extrapolation_rule(rows, 0.5, 2.0)
-            least = _least(lambda: gather_partitioned(features, rows, rule))  # noqa: B023
+            seconds = _min_seconds(lambda: gather_partitioned(features, rows, rule))  # noqa: B023
             columns = terms + others
             flops = len(rows) * (columns**2 + terms**2)  # here, and beyond the data
         else:
-            least = _least(lambda: gather(features, network, rows))  # noqa: B023
+            seconds = _min_seconds(lambda: gather(features, network, rows))  # noqa: B023
             columns = terms + network.size + others
             flops = len(rows) * columns**2
-        rate = 2 * _SIZE**3 / _least(lambda: matrix @ matrix)
-        found.append({"words": words, "columns": columns, "seconds": least, "rows": len(rows),
-                      "gemm": rate, "share": flops / least / rate})  # fmt: skip
-    print(json.dumps({"moments": found}))
+        rate = 2 * _SIZE**3 / _min_seconds(lambda: matrix @ matrix)
+        results.append({"words": words, "columns": columns, "seconds": seconds, "rows": len(rows),
+                        "gemm": rate, "share": flops / seconds / rate})  # fmt: skip
+    print(json.dumps({"moments": results}))
 
 
 def _rows(slope: Callable[[np.ndarray], np.ndarray], dimension: int, runs: int) -> Any:
@@ -52,13 +52,13 @@ def _rows(slope: Callable[[np.ndarray], np.ndarray], dimension: int, runs: int) 
     return og.VectorField(og.FiniteDifference()).observe(og.Dataset.from_arrays(states, times))
 
 
-def _least(call: Callable[[], Any]) -> float:
-    spent = []
+def _min_seconds(call: Callable[[], Any]) -> float:
+    seconds = []
     for _ in range(_TRIES):
         start = time.process_time()
         call()
-        spent.append(time.process_time() - start)
-    return min(spent)
+        seconds.append(time.process_time() - start)
+    return min(seconds)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ _OTHER = 8  # columns beside run, time and two states, which the fit does not us
 
 @contextmanager
 def tables(rows: int) -> Iterator[Path]:
-    """A folder with files of so many rows, removed after."""
+    """Yield a folder with Parquet files of `rows` rows, which is removed afterwards."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("ORTHOREG_SCALE_FOLDER")) as folder:
         _write(Path(folder), rows)
         yield Path(folder)
@@ -51,12 +51,12 @@ def size_of(folder: Path) -> int:
 
 
 def fitted(folder: Path, rows: int, *, workers: int = 0, kill: float = 0) -> dict[str, Any]:
-    """What a default fit of these files took."""
+    """Return the cost of a default fit of these files."""
     return in_process("benchmarks.scale._one_fit", folder, rows, workers, kill)
 
 
 def in_process(module: str, *arguments: Any) -> dict[str, Any]:
-    """The JSON that a module prints in a process of one thread."""
+    """Return the JSON that a module prints in a process with one thread."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     done = subprocess.run(
         [sys.executable, "-m", module, *map(str, arguments)], capture_output=True, text=True,
@@ -68,6 +68,6 @@ def in_process(module: str, *arguments: Any) -> dict[str, Any]:
 
 
 def difference(one: dict[str, Any], other: dict[str, Any]) -> float:
-    """The largest between their coefficients."""
+    """Return the largest difference between the coefficients of two fits."""
     a, b = np.array(one["coefficients"]), np.array(other["coefficients"])
     return float(np.abs(a - b).max())

@@ -1,4 +1,4 @@
-"""Problems of many states or terms."""
+"""Problems with many states or terms."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from benchmarks import flows
 
 
 def heat(x: np.ndarray) -> np.ndarray:
-    """The heat equation on a line whose ends are kept at zero."""
+    """Return derivatives of the heat equation on a line with ends at zero."""
     beyond = np.pad(x, ((0, 0), (1, 1)))
     return beyond[:, 2:] - 2 * x + beyond[:, :-2]
 
@@ -26,7 +26,7 @@ def _chain_support(n: int) -> np.ndarray:
 @final
 @dataclass(frozen=True)
 class Wide:
-    """A system, its size, and which variables its equations have."""
+    """A system, its size, and the variables of its equations."""
 
     words: str
     slope: Callable[[np.ndarray], np.ndarray]

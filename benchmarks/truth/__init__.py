@@ -1,4 +1,4 @@
-"""Whether what the program says about its models is true, on systems that are known."""
+"""Comparison of verdicts and intervals with the truth, on systems with known equations."""
 
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ def measure(
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    """One case as it is recorded: terms as counts, so that the record stays small."""
+    """Return the record of a case, with terms as counts to keep it small."""
     result = row.pop("result")
     terms = " ".join(
         f"{probability:g}{'+' if true else '-'}{'' if used else '?'}"

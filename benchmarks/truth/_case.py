@@ -77,7 +77,7 @@ def class_of(correct: bool, field_error: float, noise: float) -> str:
 
 
 def _names(case: dict[str, Any]) -> dict[str, str]:
-    """Other names of velocities that are not measured."""
+    """Return other names of velocities that are not measured."""
     if case["group"] != "positions":
         return {}
     return {v: f"{q}_dot" for q, v in SYSTEMS[case["system"]].positions.items()}
@@ -109,19 +109,19 @@ def _white(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _spikes(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A value in a run that is far off, in standard deviations of the state."""
+    """Return an outlier in a run, in standard deviations of the state."""
     result = np.zeros(states.shape)
     result.flat[rng.integers(states.size)] = rng.uniform(*_SPIKE) * rng.choice([-1, 1])
     return result
 
 
 def _growing(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Noise in proportion to the state."""
+    """Return noise proportional to the state."""
     return _white(states, rng) * np.abs(states) / np.sqrt(np.mean(states**2, axis=0))
 
 
 def _slow(states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Noise of the same variance whose neighbouring values are alike."""
+    """Return correlated noise with the same variance."""
     result = _white(states, rng)
     for before, now in zip(result[:-1], result[1:], strict=True):
         now *= np.sqrt(1 - _ALIKE**2)
@@ -152,16 +152,16 @@ def _judged(
     error = float(np.max(np.nan_to_num(errors, nan=1e9, posinf=1e9)))
     pairs = _constants(case, drawn, model)
     structure = case["right"] and pairs is not None
-    off = [] if pairs is None else [abs(found / true - 1) for found, true in pairs.values()]
+    off = [] if pairs is None else [abs(estimate / true - 1) for estimate, true in pairs.values()]
     worst = max(off, default=0.0)
     within = structure and worst <= COEFFICIENT_LIMIT
     if structure and pairs and not within and case["noise"] and case["group"] != "chaos":
-        least = covariance(drawn, runs, _noise(case, spread), tuple(pairs))
-        if least is not None:
-            allowed = JUSTIFIED * np.sqrt(np.diag(least))
+        bound_covariance = covariance(drawn, runs, _noise(case, spread), tuple(pairs))
+        if bound_covariance is not None:
+            allowed = JUSTIFIED * np.sqrt(np.diag(bound_covariance))
             within = all(
-                abs(found - true) <= max(bound, COEFFICIENT_LIMIT * abs(true))
-                for (found, true), bound in zip(pairs.values(), allowed, strict=True)
+                abs(estimate - true) <= max(bound, COEFFICIENT_LIMIT * abs(true))
+                for (estimate, true), bound in zip(pairs.values(), allowed, strict=True)
             )
     return {
         "class": class_of(within, error, case["noise"]),
@@ -172,7 +172,7 @@ def _judged(
 
 
 def _noise(case: dict[str, Any], spread: np.ndarray) -> tuple[float, ...]:
-    """The noise of each state, infinite for velocities that are not measured."""
+    """Return the noise of each state, infinite for velocities that are not measured."""
     noise = case["noise"] * spread
     if case["group"] == "positions":
         system = SYSTEMS[case["system"]]
@@ -208,7 +208,8 @@ def _constants(
 
 
 def _learned(case: dict[str, Any], model: Any) -> list[tuple[int, dict[str, float]]]:
-    """Equations that are not those of velocities, with the coefficients of their terms."""
+    """Return the learned equations, without those of velocities, with the coefficients of their
+    terms."""
     system = SYSTEMS[case["system"]]
     skipped = set(system.positions) if case["group"] == "positions" else set()
     names = {new: old for old, new in _names(case).items()}
@@ -280,10 +281,10 @@ def _coverage(
     correlated: set[Key] = set()
     keys = list(inside)
     if len(keys) > 1 and case["noise"] and case["group"] != "chaos":
-        least = covariance(drawn, runs, _noise(case, spread), tuple(keys))
-        if least is not None:
-            errors = np.sqrt(np.diag(least))
-            strength = np.abs(least / np.outer(errors, errors)) - np.eye(len(keys))
+        bound_covariance = covariance(drawn, runs, _noise(case, spread), tuple(keys))
+        if bound_covariance is not None:
+            errors = np.sqrt(np.diag(bound_covariance))
+            strength = np.abs(bound_covariance / np.outer(errors, errors)) - np.eye(len(keys))
             correlated = {key for key, row in zip(keys, strength, strict=True)
                           if row.max() >= CORRELATED}  # fmt: skip
     return {

@@ -1,4 +1,4 @@
-"""The cases: systems, each in the settings that it is made for, with different noise."""
+"""The cases: systems in their settings, with different noise."""
 
 import hashlib
 from collections.abc import Iterator
@@ -98,7 +98,7 @@ def _groups(system: System) -> tuple[str, ...]:
 
 
 def _noises(group: str, noises: tuple[float, ...], number: int) -> tuple[float, ...]:
-    """The noise of one system of a group: without any, and one of the others in turn."""
+    """Return the noise levels of a system: none, and one of the others by turns."""
     if group == "plain":
         return noises[0], noises[1 + number % 3]
     if group == "lacking" and number % 2:

@@ -1,4 +1,4 @@
-"""How well constants can be known from noisy runs: the Cramer-Rao bound at the truth."""
+"""The Cramer-Rao bound of constants at the truth."""
 
 from dataclasses import replace
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""The record of what is said and what is true, as Markdown."""
+"""The pages that compare verdicts with the truth."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -9,24 +9,27 @@ Row = dict[str, Any]
 
 BINS = ((0.0, 0.1), (0.1, 0.5), (0.5, 0.9), (0.9, 0.99), (0.99, 1.0))
 CHANGES = ("second-order", "larger-library", "missing-variable", "time-dependent", "explain")
-"""Codes of advice that proposes another model."""
+"""Codes of advice to change the model."""
 HELPFUL = ("larger-library", "explain")
-"""Codes of advice that fit a library or an equation that lacks a term."""
+"""Codes of helpful advice if a term is missing."""
 _EXPLAIN = re.compile(r"model\.explain|orthoreg explain|`explain`|explain\(")
-TARGETS = "Targets: 97% of the correct and at most 2% of the wrong models are called correct."
+TARGETS = (
+    "Targets: at least 97% of the correct models and at most 2% of the wrong models are called "
+    "correct."
+)
 
 
 def render(record: dict[str, Any]) -> str:
-    """The section of the page of benchmarks."""
+    """Return the section of the benchmarks page."""
     text = (
-        "## Are verdicts true?\n\nSystems whose equations are known: whether the "
-        f"verdict is true ([details](truth.md)). {TARGETS} Revision {record['revision']}.\n\n"
+        "## Are verdicts true?\n\nVerdicts on systems with known equations "
+        f"([details](truth.md)). {TARGETS} Revision {record['revision']}.\n\n"
     )
     return text + _verdicts(record["rows"], _halves)
 
 
 def page(record: dict[str, Any]) -> str:
-    """The page with all cases."""
+    """Return the page with all cases."""
     rows = record["rows"]
     return "\n".join(
         [
@@ -37,16 +40,19 @@ def page(record: dict[str, Any]) -> str:
             _verdicts(rows, lambda row: [row["group"]], "group"),
             _verdicts(rows, lambda row: [f"{100 * row['noise']:g}%"], "noise"),
             "## Probabilities of terms\n",
-            "Share of true terms among terms with a probability in the summary, for libraries "
-            "with all terms. Target: within 5 points of the mean probability in the bin from 90 "
-            "to 99%.\n",
+            "The share of true terms among the terms with a probability in the summary, for "
+            "complete libraries. Target: in the bin from 90 to 99%, this share is within 5 "
+            "percentage points of the mean probability.\n",
             _calibration(rows),
             "## Intervals\n",
-            "Share of 95% intervals that contain the true value, for models with the true terms. "
-            "Correlated constants have a correlation of at least 0.9 with another one at the "
-            "Cramer-Rao bound; this column excludes chaotic systems. Target: 90 to 98%.\n",
+            "The share of 95% intervals that contain the true value, for models with the true "
+            "terms. A constant counts as correlated if its correlation with another constant is "
+            "at least 0.9 at the Cramer-Rao bound. This column excludes chaotic systems. Target: "
+            "90 to 98%.\n",
             _intervals(rows),
             "## Advice\n",
+            "Advice to a wrong model is helpful if it proposes a larger library or names "
+            "`explain`.\n",
             _advice(rows),
             *_hard(record.get("hard", ())),
             "## CPU seconds\n",
@@ -60,9 +66,9 @@ def page(record: dict[str, Any]) -> str:
 
 
 def before(record: dict[str, Any]) -> str:
-    """The section on an earlier revision."""
+    """Return the section on an earlier revision."""
     rows = record["rows"]
-    text = f"## Before\n\nRevision {record['revision']}, {len(rows)} of these cases.\n\n"
+    text = f"## Earlier revision\n\nRevision {record['revision']}, {len(rows)} of the cases.\n\n"
     return text + _verdicts(rows, _halves) + "\n" + _verdicts(rows, lambda r: [r["group"]], "group")
 
 
@@ -72,19 +78,20 @@ def _about(record: dict[str, Any]) -> str:
     return (
         "# Are verdicts true?\n\n"
         f"Written by `python -m benchmarks truth`; revision {record['revision']} of the source. "
-        f"{len(rows)} cases of {systems} systems with constants and starts drawn from a seed, "
-        "fitted with `og.OrthoReg(library=...)`, in the group *physics* also with `physics=...`, "
-        "and otherwise with defaults. *lacking*: the library lacks a term. *wrong physics*: an "
-        "given equation lacks one. *positions*: velocities are not measured.\n\n"
-        "- **correct**: the terms are the true ones, and every constant is within 3% or within "
-        "three standard errors of the Cramer-Rao bound;\n"
-        "- **equivalent**: otherwise, if the equations (without a residual) give the derivatives "
-        "of runs from other starts within 0.2% plus twice the relative noise, at most 5%, in "
-        "each equation; these count neither as correct nor as wrong;\n"
-        "- **wrong**: all others.\n\n"
-        "A model is *called correct* if the verdict is `explained`. Settings were chosen on the "
-        "development half. Systems that were known to be misjudged when this benchmark was made "
-        "belong to this half; all others are assigned by a hash of their name.\n"
+        f"{len(rows)} cases of {systems} systems. Constants and initial states are drawn from a "
+        "seed. All fits are `og.OrthoReg(library=...)`, with `physics=...` in the group *physics*. "
+        "In the group *lacking*, the library lacks a term. In *wrong physics*, a given equation "
+        "lacks a term. In *positions*, velocities are not measured.\n\n"
+        "- **correct**: the model has the true terms, and every constant is within 3% of the "
+        "truth or within three standard errors of the Cramer-Rao bound.\n"
+        "- **equivalent**: the model is not correct, but its equations without the residual "
+        "predict derivatives from other initial states. The error of each equation is at most "
+        "0.2% plus twice the relative noise, and at most 5%. These models count neither as "
+        "correct nor as wrong.\n"
+        "- **wrong**: all other models.\n\n"
+        "A model is *called correct* if its verdict is `explained`. Settings were chosen on the "
+        "development half. It contains the systems that were known to be misjudged when the "
+        "benchmark was made. The other systems are assigned by a hash of their names.\n"
     )
 
 
@@ -94,14 +101,14 @@ def _hard(rows: Sequence[Row]) -> list[str]:
     return [
         "## Few and noisy rows\n",
         f"{len(rows)} more cases with complete libraries, in which the data often do not determine "
-        "the terms: at most two runs with a fifth of the rows (at least 30) and 5 to 20% noise, "
-        "four seeds. If other terms explain the data as well, so that the chosen ones are correct "
-        "with a probability below one half, the verdict is `noise-limited`.\n",
+        "the terms. They have at most two runs, a fifth of the usual rows (at least 30), 5 to 20% "
+        "noise and four seeds. If the selected terms are correct with a probability below one "
+        "half, because other terms explain the data as well, the verdict is `noise-limited`.\n",
         _verdicts(rows, _halves),
         _verdicts(rows, lambda row: [f"{100 * row['noise']:g}%"], "noise"),
-        "Share of true terms by their probability:\n",
+        "The share of true terms by their probability:\n",
         _calibration(rows),
-        "Share of 95% intervals that contain the true value, for models with the true terms:\n",
+        "The share of 95% intervals that contain the true value, for models with the true terms:\n",
         _intervals(rows),
     ]
 
@@ -126,13 +133,13 @@ def _verdicts(rows: Sequence[Row], labels: Callable[[Row], list[str]], what: str
 
 
 def _terms(row: Row) -> list[tuple[float, bool]]:
-    """Probability, and whether the term is true, of the terms in a record."""
+    """Return the probability of each recorded term, and whether the term is true."""
     texts = [text.rstrip("?") for text in row["terms"].split()]
     return [(float(text[:-1]), text.endswith("+")) for text in texts]
 
 
 def _calibration(rows: Sequence[Row]) -> str:
-    lines = [["probability", "half", "terms", "mean probability", "true"], ["---"] * 5]
+    lines = [["probability", "half", "terms", "mean probability", "true terms"], ["---"] * 5]
     for low, high in BINS:
         for label in ("all", "development", "held-out"):
             terms = [
@@ -174,8 +181,8 @@ def _covered(rows: Sequence[Row], kind: str) -> str:
 
 def _advice(rows: Sequence[Row]) -> str:
     lines = [
-        ["half", "wrong models", "with advice", "that fits or names explain", "correct models",
-         "with advice", "that changes the model"],
+        ["half", "wrong models", "with advice", "with helpful advice", "correct models",
+         "with advice", "with advice to change the model"],
     ]  # fmt: skip
     lines.append(["---"] * len(lines[0]))
     for label in ("all", "development", "held-out"):
@@ -196,7 +203,7 @@ def _helps(row: Row) -> bool:
 
 
 def _seconds(rows: Sequence[Row]) -> str:
-    lines = [["group", "fit, median", "fit, worst", "summary, median", "summary, worst"],
+    lines = [["group", "fit, median", "fit, maximum", "summary, median", "summary, maximum"],
              ["---"] * 5]  # fmt: skip
     for label in ["all", *_ordered(row["group"] for row in rows)]:
         here = [row for row in rows if label in ("all", row["group"]) and "fit_seconds" in row]
@@ -214,9 +221,9 @@ def _misjudged(rows: Sequence[Row]) -> str:
     for row in rows:
         called = row.get("verdict") == "explained"
         if row.get("class") == ("wrong" if called else "correct"):
-            said = "called correct" if called else row["verdict"]
+            verdict = "called correct" if called else row["verdict"]
             lines.append(
-                f"- **{row['id']}** ({row['half']}): {row['class']}, {said}; field error "
+                f"- **{row['id']}** ({row['half']}): {row['class']}, {verdict}; field error "
                 f"{100 * row['field_error']:.2g}%. {'; '.join(row['equations'])}. Verdict: "
                 f"{row['text']}"
             )

@@ -1,4 +1,4 @@
-"""A system whose equations are known, and runs of it."""
+"""A system with known equations, and its runs."""
 
 import math
 import re
@@ -100,7 +100,7 @@ class Drawn:
 
     @cached_property
     def coefficients(self) -> list[dict[str, float]]:
-        """The coefficients of each equation, by term."""
+        """Return the coefficients of each equation by term."""
         return [
             {
                 term: self.changed.get((c, term), float(eval(text, dict(self.constants))))
@@ -126,23 +126,23 @@ class Drawn:
         return eval(code, dict(self.constants) | functions)
 
     def simulate(self, rows: int, runs: int, seed: int, last: float | None = None) -> Runs:
-        """Solve from random starts with random inputs; an input that jumps is held between rows."""
+        """Simulate runs from random initial states. Inputs are random; those that jump are held."""
         system = self.system
         rng = np.random.default_rng([seed, 1, *system.name.encode()])
         times = np.linspace(0, system.last if last is None else last, rows)
-        found = Runs(times, [], [], [], [])
+        result = Runs(times, [], [], [], [])
         for _ in range(runs):
             start = rng.uniform(system.low, system.high)
             if system.settle:
                 settling = np.array([0.0, system.settle])
                 start = _integrate(self._slope(_SCALARS), start, settling, [])[-1]
-            signals = [_signal(one, times, rng) for one in system.inputs.values()]
-            found.states.append(self.solve(start, times, signals))
-            found.starts.append(start)
-            found.signals.append(signals)
-            values = [one if isinstance(one, np.ndarray) else one(times) for one in signals]
-            found.inputs.append(np.column_stack(values) if values else np.empty((rows, 0)))
-        return found
+            signals = [_signal(kind, times, rng) for kind in system.inputs.values()]
+            result.states.append(self.solve(start, times, signals))
+            result.starts.append(start)
+            result.signals.append(signals)
+            values = [s if isinstance(s, np.ndarray) else s(times) for s in signals]
+            result.inputs.append(np.column_stack(values) if values else np.empty((rows, 0)))
+        return result
 
     def solve(self, start: np.ndarray, times: np.ndarray, signals: list[Any]) -> np.ndarray:
         """Return the states at the times, (rows, n)."""

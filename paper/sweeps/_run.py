@@ -48,8 +48,8 @@ def run(
             f"run(folder='{folder}') is a file or within one; name a folder."
         ) from None
     distinct = {job.digest: job for job in jobs}
-    left = [job for job in distinct.values() if read_result(job, folder) is None]
-    failures = _execute(left, folder, workers, len(distinct)) if left else []
+    pending = [job for job in distinct.values() if read_result(job, folder) is None]
+    failures = _execute(pending, folder, workers, len(distinct)) if pending else []
     if failures:
         raise _error(failures, len(distinct), folder)
     return load_records(folder, jobs)
@@ -90,18 +90,21 @@ def _execute(jobs: Sequence[Job], folder: Path, workers: int, total: int) -> lis
 
 def _error(failures: Sequence[Failure], total: int, folder: Path) -> SweepError:
     """One sentence for each of the first failures, and where they happened as notes."""
-    most = 3
-    lines = [f"{one.job.name} ({one.job.digest[:12]}): {one.cause}" for one in failures[:most]]
-    if len(failures) > most:
-        lines.append(f"and {len(failures) - most} more.")
+    max_shown = 3
+    lines = [
+        f"{failure.job.name} ({failure.job.digest[:12]}): {failure.cause}"
+        for failure in failures[:max_shown]
+    ]
+    if len(failures) > max_shown:
+        lines.append(f"and {len(failures) - max_shown} more.")
     kept = f"the results of the others are kept in '{folder}'."
     error = SweepError(
         f"{len(failures)} of {total} jobs failed; {kept}\n  " + "\n  ".join(lines),
         tuple(failures),
     )
-    for one in failures[:most]:
-        if one.details:
-            error.add_note(f"{one.job.name}:\n{one.details.rstrip()}")
+    for failure in failures[:max_shown]:
+        if failure.details:
+            error.add_note(f"{failure.job.name}:\n{failure.details.rstrip()}")
     return error
 
 

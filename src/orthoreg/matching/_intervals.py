@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from . import _limits as limits
-from ._matching import MatchSolution, Prior, Stage, match_segments
+from ._matching import MatchSolution, Prior, Stage, match_segments, matched_normal
 from ._noise import are_correlated, long_run_time
 from ._problem import Normal, Problem, eliminate_starts
 
@@ -155,10 +155,7 @@ def estimate_covariance(problem: Problem, stage: Stage, first: Stage) -> Covaria
     stretches, and at least H^-1 times the number of rows per independent value.
     """
     stretches = max(1, -(-limits.COVARIANCE_GROUPS // stage.segments.count))
-    normal = problem.evaluate(
-        stage.p, stage.solution.starts, stage.sigma, stage.segments, stage.substeps,
-        stage.normal.states, stretches,
-    )  # fmt: skip
+    normal = matched_normal(problem, stage, stretches)
     H, scores, _ = eliminate_starts(normal, stage.precision)
     plain = inverse_curvature(H, normal, stage.precision)
     m = problem.measured

@@ -100,6 +100,14 @@ def match_segments(
     return MatchSolution(point.p, starts, normal, False)
 
 
+def matched_normal(problem: Problem, stage: Stage, stretches: int = 1) -> Normal:
+    """Return the normal equations of a stage at its states, with separate scores for `stretches` of
+    each segment. Trajectories from the starts alone would amplify rounding where errors grow fast,
+    as in an ignition."""
+    lifted = _Lifted(problem, stage.segments, stage.substeps, stage.sigma, stretches)
+    return lifted.at(stage.p, stage.normal.states).normal
+
+
 def match_starts(
     problem: Problem,
     segments: RunSegments,
@@ -186,9 +194,14 @@ class _Lifted:
     """Linearizations of segments, in groups that limit the memory of derivatives."""
 
     def __init__(
-        self, problem: Problem, segments: RunSegments, substeps: int, sigma: Float[np.ndarray, " n"]
+        self,
+        problem: Problem,
+        segments: RunSegments,
+        substeps: int,
+        sigma: Float[np.ndarray, " n"],
+        stretches: int = 1,
     ):
-        self._problem, self._substeps = problem, substeps
+        self._problem, self._substeps, self._stretches = problem, substeps, stretches
         width = (segments.length + 1) * len(sigma) * (problem.constants.size + len(sigma))
         per_group = max(1, limits.BLOCK // width)
         self._groups = [slice(i, i + per_group) for i in range(0, segments.count, per_group)]
@@ -222,7 +235,7 @@ class _Lifted:
                 gaps = ((near - group_states) / self._scale) ** 2 * part.weight[:, None]
             normals.append(normal_equations(
                 Trajectories(near, is_valid), by, self._measured[i], part.weight, self._sigma[i],
-                reference=group_states,
+                self._stretches, group_states,
             ))  # fmt: skip
             by[~is_valid] = 0.0
             derivatives.append(by)

@@ -60,7 +60,9 @@ def normal_equations(
         counted = slice(None)  # a view
     sigma = sigma[:, counted]
     length, n, count = trajectories.states.shape
-    is_valid = trajectories.is_valid & np.isfinite(sensitivities.sum(axis=(1, 2, 3)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.einsum("btnq,btnq->b", sensitivities, sensitivities)
+    is_valid = trajectories.is_valid & np.isfinite(squares)
     r = np.where(is_valid, measured - trajectories.states, 0.0)[:, counted] / sigma
     reference_r = r
     if reference is not None:
