@@ -14,7 +14,7 @@ import orthoreg as og
 import orthoreg.findings
 from orthoreg._common.errors import InputError
 from orthoreg.rendering.html import render
-from orthoreg.rendering.html._payload import plain_chart
+from orthoreg.rendering.html._payload import payload, plain_chart
 from orthoreg.reporting import collect
 
 
@@ -33,7 +33,7 @@ def test_every_part_is_there_for_a_model_with_a_network(found):
     assert found.phase.portraits[0].network is not None
     assert [one.equation for one in found.residual] == ["omega'"]
     assert found.residual[0].distance is not None
-    assert {one.equation for one in found.coefficients} == {"theta'", "omega'"}
+    assert {one["equation"] for one in payload(found)["coefficients"]} == {"theta'", "omega'"}
     assert len(found.diagnostics) == 2 and len(found.diagnostics[0].against) == 2
     assert [head for head, _ in found.sentences] == ["Equations", "Network", "Split", "Forecasts"]
 

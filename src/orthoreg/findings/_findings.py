@@ -223,6 +223,15 @@ class Findings:
     correlations: tuple[CorrelatedEstimates, ...] = ()
     matched_terms: bool = False
 
+    @property
+    def shown_terms(self) -> tuple[TermRow, ...]:
+        """The terms in use, and others that enough resamples or sets of terms contain."""
+        return tuple(
+            row
+            for row in self.terms
+            if row.coefficient or (row.stability or 0.0) >= limits.SHOWN_TERM_STABILITY
+        )
+
     def __str__(self) -> str:
         from ._text import as_text
 

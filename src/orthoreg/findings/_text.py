@@ -7,14 +7,12 @@ from typing import Any
 
 from . import _limits as limits
 from ._findings import (
-    Advice,
     CertificateRow,
     CorrelatedEstimates,
     Findings,
     PathRow,
     Scores,
     TermRow,
-    Verdict,
 )
 from ._words import NOT_A_PROBABILITY, counted, interval, number, whole_percent
 
@@ -28,15 +26,19 @@ def renderables(summary: Findings, truth: Sequence[str] | None = None) -> list[A
 
     `truth` are the true equations, which are printed below the found ones.
     """
+    advice = [
+        [f"{i}. {item.text} ", (f"[{item.code}]", "dim")]
+        for i, item in enumerate(summary.advice, start=1)
+    ]
     parts = [
         equation_lines(summary.equations, truth),
-        verdict_lines(summary.verdict),
-        advice_lines(summary.advice),
+        _section("Verdict", [summary.verdict.text]),
+        _section("What to try next", advice),
         term_table(summary),
         correlation_table(summary.correlations),
         path_table(summary.paths),
         certificate_table(summary.certificate, summary.orthogonality),
-        note_lines(summary.notes),
+        _section("Notes", [f"- {note}" for note in summary.notes]),
     ]
     return [part for part in parts if part is not None]
 
@@ -51,7 +53,9 @@ def as_text(summary: Findings) -> str:
     )
     parts = renderables(summary)
     if summary.source is not None:
-        parts.append(score_table(score_title(summary), summary.scores))
+        runs, samples = counted(summary.runs or 0, "run"), counted(summary.samples or 0, "sample")
+        title = f"Errors on {summary.source}: {runs}, {samples}"
+        parts.append(score_table(title, summary.scores))
     for i, part in enumerate(parts):
         if i:
             console.print()
@@ -59,52 +63,24 @@ def as_text(summary: Findings) -> str:
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 
-def score_title(summary: Findings) -> str:
-    """Return a title such as 'Errors on runs.csv: 3 runs, 600 samples'."""
-    runs, samples = counted(summary.runs or 0, "run"), counted(summary.samples or 0, "sample")
-    return f"Errors on {summary.source}: {runs}, {samples}"
-
-
 def equation_lines(equations: Sequence[str], truth: Sequence[str] | None = None) -> Any:
     """Return one equation per line, each above its true form if this is known."""
+    if truth is None:
+        return _section("Equations", equations)
+    lines = []
+    for equation, true in zip(equations, truth, strict=True):
+        lines += [[("found  ", "dim"), equation], [("truth  ", "dim"), true]]
+    return _section("Equations", lines)
+
+
+def _section(heading: str, lines: Sequence[str | Sequence[Any]]) -> Any:
+    """Lines under a heading, each text or pieces with a style; None without lines."""
     from rich.text import Text
 
-    lines = [Text("Equations", "bold")]
-    for i, equation in enumerate(equations):
-        if truth is None:
-            lines.append(Text(equation))
-            continue
-        lines.append(Text.assemble(("found  ", "dim"), equation))
-        lines.append(Text.assemble(("truth  ", "dim"), truth[i]))
-    return Text("\n").join(lines)
-
-
-def verdict_lines(verdict: Verdict) -> Any:
-    """Return the verdict under its heading."""
-    from rich.text import Text
-
-    return Text("\n").join([Text("Verdict", "bold"), Text(verdict.text)])
-
-
-def advice_lines(advice: Sequence[Advice]) -> Any:
-    """Return numbered advice; None if there is none."""
-    from rich.text import Text
-
-    if not advice:
+    if not lines:
         return None
-    lines = [Text("What to try next", "bold")]
-    for i, item in enumerate(advice, start=1):
-        lines.append(Text.assemble(f"{i}. {item.text} ", (f"[{item.code}]", "dim")))
-    return Text("\n").join(lines)
-
-
-def note_lines(notes: Sequence[str]) -> Any:
-    """Return notes, one per line; None if there are none."""
-    from rich.text import Text
-
-    if not notes:
-        return None
-    return Text("\n").join([Text("Notes", "bold"), *(Text(f"- {note}") for note in notes)])
+    texts = [Text(line) if isinstance(line, str) else Text.assemble(*line) for line in lines]
+    return Text("\n").join([Text(heading, "bold"), *texts])
 
 
 def term_table(summary: Findings) -> Any:
@@ -112,7 +88,7 @@ def term_table(summary: Findings) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    shown = [row for row in summary.terms if row.stability is not None and _is_shown(row)]
+    shown = [row for row in summary.shown_terms if row.stability is not None]
     if not shown:
         return None
     # names too long for one line are written below each other
@@ -186,17 +162,8 @@ def _numbers(row: TermRow) -> tuple[str, str, str]:
         return "left out", "", row.share
     if row.is_given:
         return f"{row.coefficient:#.4g}", "given", ""
-    return f"{row.coefficient:#.4g}", _interval(row), row.share
-
-
-def _interval(row: TermRow) -> str:
-    if row.low is None or row.high is None:
-        return "not known"
-    return interval(row.low, row.high)
-
-
-def _is_shown(row: TermRow) -> bool:
-    return bool(row.coefficient) or (row.stability or 0.0) >= limits.SHOWN_TERM_STABILITY
+    ends = "not known" if row.low is None or row.high is None else interval(row.low, row.high)
+    return f"{row.coefficient:#.4g}", ends, row.share
 
 
 def certificate_table(certificate: Sequence[CertificateRow], orthogonality: float) -> Any:

@@ -3,17 +3,13 @@
 from dataclasses import dataclass
 from typing import final
 
-import numpy as np
-
 from ...export import (
     MathEquation,
     math,
     math_equations,
     math_relation,
     mathml_name,
-    unicode_formula,
 )
-from .. import _limits as limits
 from .._findings import Findings
 from .._words import interval, percent
 from ._choice import AbstractFittedModel, equation_labels
@@ -55,22 +51,6 @@ class Constant:
     math: str
     value: str
     interval: str
-
-
-@final
-@dataclass(frozen=True)
-class Coefficients:
-    """The terms of one equation with intervals. `labels` are those of the chart, `share` is the
-    probability of each term in words, `used` marks the terms in use."""
-
-    equation: str
-    names: tuple[str, ...]
-    labels: tuple[str, ...]
-    values: tuple[float, ...]
-    low: tuple[float | None, ...]
-    high: tuple[float | None, ...]
-    share: tuple[str, ...]
-    used: tuple[bool, ...]
 
 
 def equations_of(model: AbstractFittedModel, findings: Findings) -> tuple[Equation, ...]:
@@ -140,34 +120,3 @@ def constants_of(model: AbstractFittedModel) -> tuple[Constant, ...]:
         )
         for name, value in model.parameters_.items()
     )
-
-
-def coefficients_of(findings: Findings) -> tuple[Coefficients, ...]:
-    """Return the terms of each equation as numbers: those in use and those that resamples chose."""
-    result = []
-    for label in dict.fromkeys(row.equation for row in findings.terms):
-        rows = [
-            row
-            for row in findings.terms
-            if row.equation == label
-            and (row.coefficient or (row.stability or 0) >= limits.SHOWN_TERM_STABILITY)
-        ]
-        if rows:
-            ends = [(row.low, row.high) if row.coefficient else (None, None) for row in rows]
-            result.append(
-                Coefficients(
-                    equation=f"{label}'",
-                    names=tuple(row.term for row in rows),
-                    labels=tuple(unicode_formula(row.term) for row in rows),
-                    values=tuple(row.coefficient for row in rows),
-                    low=tuple(_finite(low) for low, _ in ends),
-                    high=tuple(_finite(high) for _, high in ends),
-                    share=tuple(row.share for row in rows),
-                    used=tuple(bool(row.coefficient) for row in rows),
-                )
-            )
-    return tuple(result)
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and np.isfinite(value) else None

@@ -11,7 +11,7 @@ from ...simulation import Rollout
 from .._findings import Findings, Verdict
 from .._verdict import trust_sentences
 from ._choice import PAGE, AbstractFittedModel, slopes_of
-from ._equations import Coefficients, Constant, Equation, coefficients_of
+from ._equations import Constant, Equation
 from ._forecast import Forecasts, as_forecasts, forecast_chart, forecast_errors
 from ._paths import Paths, paths_chart
 from ._phase import Phase, phase_chart
@@ -100,11 +100,6 @@ class ReportData:
     def sentences(self) -> tuple[tuple[str, str], ...]:
         """(heading, sentence) on equations, network, their split and forecasts."""
         return trust_sentences(self.summary)
-
-    @property
-    def coefficients(self) -> tuple[Coefficients, ...]:
-        """The terms of each equation as numbers."""
-        return coefficients_of(self.summary)
 
 
 def charts_of(

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...export import unicode_formula
+from ...findings import Findings
 from ...findings.charts import Label, Portrait, ReportData
 from .._flow import arrowheads, streamlines
 
-_CHARTS = ("forecasts", "phase", "residual", "paths", "coefficients", "diagnostics")
+_CHARTS = ("forecasts", "phase", "residual", "paths", "diagnostics")
 _DIGITS = 5
 _FEWER_DIGITS = {
     ("PathStep", "forecast"): 4, ("Against", "y"): 4, ("Against", "means"): 4,
@@ -23,7 +25,8 @@ _LINE_POINTS = 40  # of a streamline
 
 def payload(data: ReportData) -> dict[str, Any]:
     """Return the charts of a report as dictionaries, lists, numbers and text."""
-    return {name: plain_chart(getattr(data, name)) for name in _CHARTS}
+    charts = {name: plain_chart(getattr(data, name)) for name in _CHARTS}
+    return charts | {"coefficients": _coefficients(data.summary)}
 
 
 def plain_chart(value: Any, digits: int = _DIGITS) -> Any:
@@ -47,6 +50,23 @@ def plain_chart(value: Any, digits: int = _DIGITS) -> Any:
     if isinstance(value, tuple | list):
         return [plain_chart(item, digits) for item in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def _coefficients(findings: Findings) -> list[dict[str, Any]]:
+    """The terms of each equation, with intervals of the terms in use."""
+    result = []
+    for equation in dict.fromkeys(row.equation for row in findings.shown_terms):
+        rows = [row for row in findings.shown_terms if row.equation == equation]
+        result.append({
+            "equation": f"{equation}'",
+            "labels": [unicode_formula(row.term) for row in rows],
+            "values": [row.coefficient for row in rows],
+            "low": plain_chart([row.low if row.coefficient else None for row in rows]),
+            "high": plain_chart([row.high if row.coefficient else None for row in rows]),
+            "share": [row.share for row in rows],
+            "used": [bool(row.coefficient) for row in rows],
+        })  # fmt: skip
+    return result
 
 
 def _portrait(portrait: Portrait) -> dict[str, Any]:

@@ -71,7 +71,9 @@ def copy_button(text: str, label: str) -> str:
 
 
 def select(key: str, label: str, names: Sequence[str]) -> str:
-    """Return a drop-down list."""
+    """Return a drop-down list; '' without a choice."""
+    if len(names) < 2:
+        return ""
     options = "".join(
         f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(names)
     )

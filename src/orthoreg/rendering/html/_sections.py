@@ -191,7 +191,7 @@ def _forecasts(data: ReportData) -> str:
         else f"{run.label} · ends early"
         for run in forecasts.runs
     ]  # fmt: skip
-    pick = select("forecast-run", "Run", names) if len(names) > 1 else ""
+    pick = select("forecast-run", "Run", names)
     keys = [("measured", "dot", "measured"), ("forecast", "line", "forecast")]
     if forecasts.band:
         keys.append(("band", "area", forecasts.band))
@@ -210,15 +210,13 @@ def _phase(data: ReportData) -> str:
     if phase is None:
         return ""
     pairs = [f"{portrait.x_label}, {portrait.y_label}" for portrait in phase.portraits]
-    pick = select("phase-pair", "States", pairs) if len(pairs) > 1 else ""
+    pick = select("phase-pair", "States", pairs)
     network = phase.rate.network if phase.rate is not None else phase.portraits[0].network
     parts = dict(_PARTS) if network is not None else {}
     switch = choice("phase-part", "Flow of", parts) if parts else ""
     if phase.rate is not None:
-        head, keys = (
-            "Rate of change",
-            [("measured", "dot", "measured"), ("forecast", "line", "model")],
-        )
+        head = "Rate of change"
+        keys = [("measured", "dot", "measured"), ("forecast", "line", "model")]
         keys += [("terms", "dash", "equations alone")] if parts else []
         words = "How fast the state changes, against its value."
         switch = ""
@@ -236,9 +234,7 @@ def _residual(data: ReportData) -> str:
     if not data.residual:
         return ""
     first = data.residual[0]
-    pick = select(
-        "residual-equation", "Equation", [residual.equation for residual in data.residual]
-    )
+    pick = select("residual-equation", "Equation", [one.equation for one in data.residual])
     shows = {"Data": "points"}
     if first.density.size:
         shows["Density"] = "density"
@@ -252,7 +248,7 @@ def _residual(data: ReportData) -> str:
         keys.append(("edge", "dash", "edge of the training data"))
     return (
         f"<h2>Residual map</h2><p>Colour: {_NETWORK_SIZE}, over the two variables that matter "
-        f'most.</p><div class="controls">{pick if len(data.residual) > 1 else ""}{switch}'
+        f'most.</p><div class="controls">{pick}{switch}'
         f"</div>{legend(keys) if first.y.size else ''}"
         f"{chart('chart-residual', 'Residual over state space')}{quiet(data.residual_note)}"
     )
@@ -263,15 +259,16 @@ def _paths(data: ReportData) -> str:
     if paths is None:
         return ""
     pick = select("path-equation", "Equation", [path.equation for path in paths.equations])
-    outer = paths.outer
-    keys = [("terms", "line", "rows that were fitted"), ("network", "line", outer)]
-    keys.append(("ring", "dot", "in use"))
+    keys = [
+        ("terms", "line", "rows that were fitted"), ("network", "line", paths.outer),
+        ("ring", "dot", "in use"),
+    ]  # fmt: skip
     run = f"Forecast of run {paths.run} with this equation; the other equations are unchanged"
     alone = f", {paths.note}" if paths.note else ""
     return (
         "<h2>How many terms</h2><p>Move the slider to see the error, and what the equation would "
         'forecast, with fewer or more terms.</p><div class="controls">'
-        f"{pick if len(paths.equations) > 1 else ''}{slider('path-step', 'Terms')}</div>"
+        f"{pick}{slider('path-step', 'Terms')}</div>"
         f'<div class="card equations{_long(data)}"><div class="equation" id="path-formula" '
         f'aria-live="polite"></div></div>{legend(keys)}'
         f"{chart('chart-path', 'Error of the equation by its number of terms')}"
@@ -281,25 +278,22 @@ def _paths(data: ReportData) -> str:
 
 
 def _coefficients(data: ReportData) -> str:
-    if not data.coefficients:
-        pairs = _correlations(data)
+    rows, pairs = data.summary.shown_terms, _correlations(data)
+    if not rows:
         return f"<h2>Coefficients</h2>{pairs}" if pairs else ""
-    if not data.has_network:  # the intervals stand below the terms of the equations
-        return f"<h2>Coefficients</h2>{_term_table(data)}{_correlations(data)}"
-    known = any(low is not None for equation in data.coefficients for low in equation.low)
+    if not data.has_network:  # the intervals are below the terms of the equations
+        return f"<h2>Coefficients</h2>{_term_table(data)}{pairs}"
+    known = any(row.coefficient and row.low is not None for row in rows)
     words = "with their 95% intervals" if known else "without intervals, which are not known"
-    hollow = "; a hollow dot is a less probable term that the model does not use"
-    left_out = any(not used for equation in data.coefficients for used in equation.used)
-    pick = ""
-    if sum(len(equation.names) for equation in data.coefficients) > _LINES:
-        names = [equation.equation for equation in data.coefficients]
-        pick = select("coefficients-equation", "Equation", names)
+    if not all(row.coefficient for row in rows):
+        words += "; a hollow dot is a less probable term that the model does not use"
+    names = [f"{name}'" for name in dict.fromkeys(row.equation for row in rows)]
+    pick = select("coefficients-equation", "Equation", names) if len(rows) > _LINES else ""
     return (
-        f"<h2>Coefficients</h2><p>Coefficients {words}{hollow if left_out else ''}.</p>"
+        f"<h2>Coefficients</h2><p>Coefficients {words}.</p>"
         f'<div class="controls">{pick}</div>'
         f"{chart('chart-coefficients', 'Coefficients with intervals')}"
-        f"<details><summary>As a table</summary>{_term_table(data)}</details>"
-        f"{_correlations(data)}"
+        f"<details><summary>As a table</summary>{_term_table(data)}</details>{pairs}"
     )
 
 
@@ -319,23 +313,15 @@ def _correlations(data: ReportData) -> str:
 def _term_table(data: ReportData) -> str:
     rows = [
         (
-            equation.equation,
-            typeset_formula(name, data.names),
-            f"{value:#.4g}" if used else "left out",
-            interval(low, high) if used and low is not None and high is not None else "",
-            share,
+            f"{row.equation}'",
+            typeset_formula(row.term, data.names),
+            f"{row.coefficient:#.4g}" if row.coefficient else "left out",
+            "" if not row.coefficient or row.low is None or row.high is None
+            else interval(row.low, row.high),
+            row.share,
         )
-        for equation in data.coefficients
-        for name, value, low, high, share, used in zip(
-            equation.names,
-            equation.values,
-            equation.low,
-            equation.high,
-            equation.share,
-            equation.used,
-            strict=True,
-        )
-    ]
+        for row in data.summary.shown_terms
+    ]  # fmt: skip
     columns = ("equation", "term", "coefficient", "95% interval", "probability")
     return table(columns, rows, words=2)
 
@@ -345,7 +331,7 @@ def _diagnostics(data: ReportData) -> str:
         note = data.diagnostics_note
         return f"<h2>Residual diagnostics</h2>{quiet(note)}" if note else ""
     names = [equation.equation for equation in data.diagnostics]
-    pick = select("errors-equation", "Equation", names) if len(names) > 1 else ""
+    pick = select("errors-equation", "Equation", names)
     bars = [
         ("forecast", "line", "autocorrelation"),
         ("point", "dash", "95% of white noise within"),
