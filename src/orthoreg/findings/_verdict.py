@@ -39,7 +39,7 @@ def sentence_of(score: EquationScore, where: str) -> str:
         case "noise-limited":
             return (
                 f"The error of {name}' is {size} {where}, of which the uncertainty of the "
-                f"derivative explains {percent(score.noise or 0.0)}: more cannot be seen."
+                f"derivative explains {percent(score.noise or 0.0)}: the data show no more."
             )
         case "explained" | "needs-residual":
             return f"{subject} {explains} {name}' within {size} {where}{_alone([score])}."
@@ -144,9 +144,9 @@ def _ambiguous(scores: Sequence[EquationScore]) -> str:
 def verdict_of(scores: Scores, terms: Sequence[TermRow], rows: int | None, where: str) -> Verdict:
     """Return the verdict: the code of the worst equation and a sentence."""
     if rows is not None and rows < limits.MIN_ROWS:
-        return Verdict(
-            "undecided", f"{counted(rows, 'row')} are too few to judge these equations by."
-        )
+        are = "is" if rows == 1 else "are"
+        text = f"{counted(rows, 'row')} {are} not enough to judge these equations."
+        return Verdict("undecided", text)
     moving = [score for score in scores.equations if score.status != "constant"]
     if not moving:
         return Verdict("undecided", "Nothing changes in these data: there is nothing to explain.")

@@ -33,7 +33,7 @@ def few_rows(
     ]  # fmt: skip
     if coarse:
         reasons.append(
-            f"rows per period are few for derivatives to be seen: {listed(coarse)}; sample at "
+            f"too few rows per period to resolve derivatives: {listed(coarse)}; sample at "
             f"least {limits.MIN_SAMPLES_PER_PERIOD} times a period, better 20 times"
         )
     if np.median(data.run_lengths) < limits.MIN_ROWS_PER_RUN:

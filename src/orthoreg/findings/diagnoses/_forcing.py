@@ -43,7 +43,7 @@ def missing_variable(
         )
     return Advice(
         "missing-variable",
-        f"No function of {columns} explains {states}: equal values go with different rates "
+        f"No function of {columns} explains {states}: equal values have different rates "
         f"({share} of the variance of {names[worst]}' is left). An input, or a state such "
         f"as a velocity, is missing from the table: add its column.",
     )
